@@ -1,0 +1,1 @@
+"""What an edge of a graph carries: element types and static shapes."""
