@@ -1,0 +1,1 @@
+"""Graph construction: op definitions, nodes, names, devices and the GraphDef codec."""

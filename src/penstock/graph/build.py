@@ -1,0 +1,235 @@
+"""From a call (`MATMUL(x, w, transpose_b=True)`) to a node: inputs converted, attributes inferred and checked."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import NO_DEFAULT, ArgDef, AttrDef, OpDef
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import get_default_graph, graph_of
+from penstock.tensor.dtypes import DType, as_dtype
+from penstock.tensor.shapes import TensorShape
+
+
+def apply_op(op_def: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None) -> Any:
+    """Add a node of `op_def` to the current graph; see `OpDef.__call__`."""
+    values = _bind(op_def, args, kwargs)
+    attrs = {k: check_attr(op_def, op_def.attrs[k], v) for k, v in kwargs.items() if v is not None}
+    graph = graph_of(_flat(values))
+    if graph is not get_default_graph():
+        with graph.as_default():
+            return _build(op_def, values, attrs, name)
+    return _build(op_def, values, attrs, name)
+
+
+def _build(op_def: OpDef, values: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
+    graph = get_default_graph()
+    inputs: list[Tensor] = []
+    mutable: list[Tensor] = []
+    with graph.name_scope(name or op_def.name) as scope:  # a constant made for an input is "MatMul/b", as in TF
+        for arg, value in zip(op_def.inputs, values, strict=True):
+            tensors = _convert(op_def, arg, value, attrs, values)
+            inputs += tensors
+            mutable += tensors if arg.is_ref else []
+    attrs = complete_attrs(op_def, inputs, attrs)
+    with contextlib.ExitStack() as stack:
+        for tensor in mutable:  # what changes a variable stays where it is
+            stack.enter_context(graph.colocate_with(tensor.op))
+        return results(graph.add_node(op_def, inputs, attrs, scope))
+
+
+def results(op: Any) -> Any:
+    """The outputs of a node as the caller gets them."""
+    outputs, grouped = op._outputs, []
+    if not op.op_def.outputs:
+        return op
+    position = 0
+    for arg in op.op_def.outputs:
+        count = len(arg.dtypes(op.attrs))
+        part = outputs[position : position + count]
+        grouped.append(list(part) if arg.is_list else part[0])
+        position += count
+    return grouped[0] if len(grouped) == 1 else tuple(grouped)
+
+
+def _bind(op_def: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The input values in the order of the signature; what is left in `kwargs` are attributes."""
+    if len(args) > len(op_def.inputs):
+        raise TypeError(f"{op_def.name} takes {len(op_def.inputs)} inputs ({_names(op_def)}), got {len(args)}")
+    values = list(args)
+    for arg in op_def.inputs[len(args) :]:
+        if arg.name not in kwargs:
+            raise TypeError(f"{op_def.name} misses its input {arg.name!r}")
+        values.append(kwargs.pop(arg.name))
+    for key in kwargs:
+        if key not in op_def.attrs:
+            known = ", ".join(op_def.attrs) or "none"
+            raise TypeError(
+                f"{op_def.name} has no input or attribute {key!r}; inputs: {_names(op_def)}; attributes: {known}"
+            )
+    return values
+
+
+def _names(op_def: OpDef) -> str:
+    return ", ".join(arg.name for arg in op_def.inputs) or "none"
+
+
+def _flat(values: list[Any]) -> list[Any]:
+    flat: list[Any] = []
+    for value in values:
+        if isinstance(value, list | tuple):
+            flat += value
+        else:
+            flat.append(value)
+    return flat
+
+
+def _convert(op_def: OpDef, arg: ArgDef, value: Any, attrs: dict[str, Any], values: list[Any]) -> list[Tensor]:
+    """The tensors of one argument; what they say of the attributes goes into `attrs`."""
+    if arg.is_list:
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"input {arg.name!r} of {op_def.name} takes a list, got {type(value).__name__}")
+        if arg.type_list_attr is not None:
+            dtypes = attrs.get(arg.type_list_attr) or [None] * len(value)
+            tensors = [_tensor(op_def, arg, v, d, None) for v, d in zip(value, dtypes, strict=True)]
+            _settle(op_def, arg, arg.type_list_attr, [t.dtype.base_dtype for t in tensors], attrs)
+            return tensors
+        _settle(op_def, arg, str(arg.number_attr), len(value), attrs)
+        items = list(value)
+    else:
+        items = [value]
+    dtype, preferred = arg.dtype, None
+    if arg.type_attr is not None:
+        dtype = attrs.get(arg.type_attr) or _dtype_among(op_def, arg.type_attr, values)
+        default = op_def.attrs[arg.type_attr].default
+        preferred = None if default is NO_DEFAULT else default
+    tensors = []
+    for item in items:
+        tensors.append(_tensor(op_def, arg, item, dtype, preferred))
+        dtype = dtype or tensors[0].dtype.base_dtype
+    if arg.type_attr is not None and tensors:
+        _settle(op_def, arg, arg.type_attr, tensors[0].dtype.base_dtype, attrs)
+    return tensors
+
+
+def _dtype_among(op_def: OpDef, type_attr: str, values: list[Any]) -> DType | None:
+    """The dtype of the first tensor among the inputs that share `type_attr`: a Python number follows it."""
+    for arg, value in zip(op_def.inputs, values, strict=True):
+        if arg.type_attr == type_attr:
+            for item in value if arg.is_list and isinstance(value, list | tuple) else [value]:
+                if isinstance(item, Tensor) or hasattr(item, "_as_graph_element"):
+                    return as_dtype(item.dtype).base_dtype
+    return None
+
+
+def _tensor(op_def: OpDef, arg: ArgDef, value: Any, dtype: DType | None, preferred: DType | None) -> Tensor:
+    if arg.is_ref:
+        ref = value._ref() if hasattr(value, "_ref") else value
+        if not isinstance(ref, Tensor) or not ref.dtype._is_ref_dtype:
+            raise TypeError(f"input {arg.name!r} of {op_def.name} must be a mutable tensor (a variable), got {value!r}")
+        return ref
+    try:
+        return convert_to_tensor(value, dtype, name=arg.name, preferred_dtype=preferred)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"input {arg.name!r} of {op_def.name}: {error}") from None
+
+
+def _settle(op_def: OpDef, arg: ArgDef, attr: str, found: Any, attrs: dict[str, Any]) -> None:
+    if attrs.setdefault(attr, found) != found:
+        raise TypeError(f"input {arg.name!r} of {op_def.name} is {_show(found)}, but {attr} is {_show(attrs[attr])}")
+
+
+def _show(value: Any) -> str:
+    return value.name if isinstance(value, DType) else str(value)
+
+
+def complete_attrs(op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any]) -> dict[str, Any]:
+    """Attributes checked, inferred from `inputs` where they can be, else defaulted; TypeError otherwise.
+
+    Attributes starting with "_" are the system's own and pass as they are, as in TF.
+    """
+    position = 0
+    settled = {k: v for k, v in attrs.items() if k.startswith("_") or k in op_def.attrs}
+    for arg in op_def.inputs:
+        if arg.type_attr and arg.type_attr not in settled and position < len(inputs) and not arg.number_attr:
+            settled[arg.type_attr] = inputs[position].dtype.base_dtype
+        position += 0 if arg.is_list and not _countable(arg, settled) else len(arg.dtypes(_with_types(arg, settled)))
+    for name, attr in op_def.attrs.items():
+        if name not in settled:
+            if attr.default is NO_DEFAULT:
+                raise TypeError(f"{op_def.name} needs the attribute {name!r}")
+            settled[name] = attr.default
+        _check_limits(op_def, attr, settled[name])
+    wanted = [d.base_dtype for arg in op_def.inputs for d in arg.dtypes(settled)]
+    if len(wanted) != len(inputs):
+        raise ValueError(f"{op_def.name} takes {len(wanted)} input tensors with these attributes, got {len(inputs)}")
+    for dtype, tensor in zip(wanted, inputs, strict=True):
+        if tensor.dtype.base_dtype != dtype:
+            raise TypeError(f"{op_def.name} takes {dtype.name} here, got {tensor}, which is {tensor.dtype.name}")
+    return settled
+
+
+def _countable(arg: ArgDef, attrs: dict[str, Any]) -> bool:
+    return (arg.number_attr or arg.type_list_attr) in attrs
+
+
+def _with_types(arg: ArgDef, attrs: dict[str, Any]) -> dict[str, Any]:
+    return attrs if arg.type_attr is None or arg.type_attr in attrs else {**attrs, arg.type_attr: as_dtype("float")}
+
+
+def _check_limits(op_def: OpDef, attr: AttrDef, value: Any) -> None:
+    items = value if isinstance(value, list) else [value]
+    if attr.allowed is not None:
+        for item in items:
+            if item not in attr.allowed:
+                shown = ", ".join(_show(a) if isinstance(a, DType) else a.decode() for a in attr.allowed)
+                raise TypeError(
+                    f"Value {_show(item)!r} for attr {attr.name!r} of {op_def.name} is not among the "
+                    f"allowed values: {shown}"
+                )
+    if attr.minimum is not None:
+        size = len(value) if isinstance(value, list) else value
+        if size < attr.minimum:
+            raise ValueError(f"Value {value!r} for attr {attr.name!r} of {op_def.name} must be at least {attr.minimum}")
+
+
+def check_attr(op_def: OpDef, attr: AttrDef, value: Any) -> Any:
+    """`value` as the Python object that an attribute of this type is kept as; TypeError if it is no such thing."""
+    try:
+        if attr.type.startswith("list("):
+            if isinstance(value, str | bytes):
+                raise TypeError("expected a list")
+            return [_attr_value(attr.type[5:-1], item) for item in value]
+        return _attr_value(attr.type, value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"attr {attr.name!r} of {op_def.name} is of type {attr.type}, got {value!r}: {error}") from None
+
+
+def _attr_value(kind: str, value: Any) -> Any:
+    match kind:
+        case "type":
+            return as_dtype(value).base_dtype
+        case "shape":
+            return TensorShape(value)
+        case "int":
+            if isinstance(value, float | str | bytes):
+                raise TypeError("expected an int")
+            return int(value)
+        case "float":
+            if isinstance(value, str | bytes):
+                raise TypeError("expected a float")
+            return float(value)
+        case "bool":
+            if not isinstance(value, bool | np.bool_):
+                raise TypeError("expected a bool")
+            return bool(value)
+        case "string":
+            if not isinstance(value, str | bytes):
+                raise TypeError("expected a string")
+            return value.encode() if isinstance(value, str) else value
+        case _:
+            return value  # tensor: an array; func: a name with attributes

@@ -1,0 +1,227 @@
+"""GraphDef messages out and in: the bytes are TensorFlow's own (messages are TensorBoard's copies of its protos).
+
+Reading builds plain data only; nothing that a message says is executed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tensorboard.compat.proto import attr_value_pb2, graph_pb2, node_def_pb2, tensor_pb2, versions_pb2
+
+from penstock.graph.opdef import OpDef
+from penstock.tensor.dtypes import DType, as_dtype, string
+from penstock.tensor.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from penstock.graph.graph import Graph
+    from penstock.graph.operation import Operation
+
+PRODUCER = 1087
+"""The GraphDef version of the OpDefs that we follow (TensorFlow 2.x accepts and writes it)."""
+
+# --- tensors --------------------------------------------------------------------------------------------
+
+_FIELDS = {
+    "float16": "half_val", "bfloat16": "half_val", "float32": "float_val", "float64": "double_val",
+    "int8": "int_val", "int16": "int_val", "int32": "int_val", "uint8": "int_val", "uint16": "int_val",
+    "uint32": "uint32_val", "uint64": "uint64_val", "int64": "int64_val", "bool": "bool_val",
+    "complex64": "scomplex_val", "complex128": "dcomplex_val", "string": "string_val",
+    "qint8": "int_val", "quint8": "int_val", "qint16": "int_val", "quint16": "int_val", "qint32": "int_val",
+}  # fmt: skip
+
+
+def tensor_proto(array: np.ndarray, dtype: DType | None = None) -> Any:
+    """An array as a TensorProto."""
+    dtype = dtype or as_dtype(array.dtype)
+    proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=TensorShape(array.shape).as_proto())
+    if dtype == string:
+        proto.string_val.extend(array.reshape(-1).tolist())
+    elif array.size == 1 and dtype.name in ("float32", "float64", "int32", "int64", "bool"):
+        getattr(proto, _FIELDS[dtype.name]).append(array.reshape(())[()].item())
+    else:
+        # "<": the wire is little-endian whatever the host is.
+        proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    return proto
+
+
+def tensor_array(proto: Any) -> np.ndarray:
+    """A TensorProto as an array (TF: tf.make_ndarray). ValueError where it contradicts itself."""
+    dtype = as_dtype(proto.dtype).base_dtype
+    shape = tuple(d.size for d in proto.tensor_shape.dim)
+    size = int(np.prod(shape, dtype=np.int64))
+    if any(d < 0 for d in shape) or dtype.name not in _FIELDS:
+        raise ValueError(f"a tensor message of dtype {dtype.name} and shape {list(shape)} has no value")
+    if proto.tensor_content:
+        if size * dtype.np.itemsize != len(proto.tensor_content):
+            raise ValueError(f"a tensor message of shape {list(shape)} holds {len(proto.tensor_content)} bytes")
+        return np.frombuffer(proto.tensor_content, dtype.np.newbyteorder("<")).astype(dtype.np).reshape(shape)
+    values: Any = getattr(proto, _FIELDS[dtype.name])
+    if dtype.name in ("float16", "bfloat16"):
+        flat = np.array(values, np.uint16).view(dtype.np)
+    elif dtype.is_complex:
+        flat = np.array(values, dtype.real_dtype.np).view(dtype.np)
+    elif dtype == string:
+        flat = np.empty(len(values), object)
+        flat[:] = list(values)
+    else:
+        flat = np.array(values, dtype.np)
+    if flat.size > size:
+        raise ValueError(f"a tensor message of shape {list(shape)} holds {flat.size} values")
+    if flat.size < size:  # the last value repeats; none at all means zeros
+        last = flat[-1] if flat.size else (b"" if dtype == string else dtype.np.type(0))
+        flat = np.concatenate([flat, np.full(size - flat.size, last, flat.dtype)])
+    return flat.reshape(shape)
+
+
+# --- attributes -----------------------------------------------------------------------------------------
+
+_PROTO_FIELD = {
+    "int": "i",
+    "float": "f",
+    "bool": "b",
+    "string": "s",
+    "type": "type",
+    "shape": "shape",
+    "tensor": "tensor",
+}
+
+
+def _plain(kind: str, value: Any) -> Any:
+    match kind:
+        case "type":
+            return value.as_datatype_enum
+        case "shape":
+            return value.as_proto()
+        case "tensor":
+            return tensor_proto(value)
+        case _:
+            return value
+
+
+def attr_proto(kind: str, value: Any) -> Any:
+    """An attribute's Python value as an AttrValue message. `kind` is the OpDef's word for its type."""
+    if isinstance(value, attr_value_pb2.AttrValue):
+        return value
+    proto = attr_value_pb2.AttrValue()
+    if kind.startswith("list("):
+        kind = kind[5:-1]
+        proto.list.SetInParent()
+        if kind != "func":
+            getattr(proto.list, _PROTO_FIELD[kind]).extend([_plain(kind, v) for v in value])
+        return proto
+    if kind == "func":
+        proto.func.CopyFrom(value)
+        return proto
+    field, plain = _PROTO_FIELD[kind], _plain(kind, value)
+    if kind in ("shape", "tensor"):
+        getattr(proto, field).CopyFrom(plain)
+    else:
+        setattr(proto, field, plain)
+    return proto
+
+
+def attr_from_proto(proto: Any) -> Any:
+    """An AttrValue message as the Python value that nodes keep."""
+    field = proto.WhichOneof("value")
+    if field == "list":
+        filled = proto.list.ListFields()
+        return [_from_field(filled[0][0].name, item) for item in filled[0][1]] if filled else []
+    return None if field is None else _from_field(field, getattr(proto, field))
+
+
+def _from_field(field: str, value: Any) -> Any:
+    match field:
+        case "type":
+            return as_dtype(value).base_dtype
+        case "shape":
+            return TensorShape(value)
+        case "tensor":
+            array = tensor_array(value)
+            array.flags.writeable = False
+            return array
+        case "s":
+            return bytes(value)
+        case _:
+            return value
+
+
+def _kind_of(value: Any) -> str:
+    """The attribute type of a system attribute ("_class", …), which no OpDef declares."""
+    if isinstance(value, list):
+        return f"list({_kind_of(value[0]) if value else 'string'})"
+    kinds: list[tuple[type, str]] = [
+        (bool, "bool"), (int, "int"), (float, "float"), (bytes, "string"), (DType, "type"), (TensorShape, "shape"),
+        (np.ndarray, "tensor"),
+    ]  # fmt: skip
+    for cls, kind in kinds:
+        if isinstance(value, cls):
+            return kind
+    raise TypeError(f"{value!r} cannot be an attribute")
+
+
+# --- nodes and graphs -----------------------------------------------------------------------------------
+
+
+def node_def(op: Operation) -> Any:
+    """A node as a NodeDef message."""
+    proto = node_def_pb2.NodeDef(name=op.name, op=op.type, device=op.device)
+    for tensor in op._inputs:
+        proto.input.append(tensor.op.name if tensor.value_index == 0 else tensor.name)
+    proto.input.extend(sorted(f"^{control.name}" for control in op._control_inputs))
+    for name, value in op.attrs.items():
+        declared = op.op_def.attrs.get(name)
+        proto.attr[name].CopyFrom(attr_proto(declared.type if declared else _kind_of(value), value))
+    return proto
+
+
+def versions() -> Any:
+    return versions_pb2.VersionDef(producer=PRODUCER, min_consumer=12)
+
+
+def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> Any:
+    """The graph as a GraphDef; with `add_shapes`, static shapes go along as `_output_shapes`."""
+    proto = graph_pb2.GraphDef(versions=versions())
+    for op in graph.get_operations()[from_version or 0 :]:
+        node = node_def(op)
+        if add_shapes and op._outputs:
+            node.attr["_output_shapes"].list.shape.extend([t.shape.as_proto() for t in op._outputs])
+        proto.node.append(node)
+    if proto.ByteSize() >= 2**31:
+        raise ValueError("GraphDef cannot be larger than 2GB.")
+    return proto
+
+
+def node_attrs(op_def: OpDef, proto: Any) -> dict[str, Any]:
+    """The attributes of a NodeDef as Python values. ValueError where one is not of its declared type."""
+    attrs: dict[str, Any] = {}
+    for name, value in proto.attr.items():
+        declared = op_def.attrs.get(name)
+        if declared is None:
+            if name.startswith("_") and name != "_output_shapes":
+                attrs[name] = attr_from_proto(value)
+            elif not name.startswith("_"):
+                raise ValueError(f"node {proto.name!r}: op {op_def.name} has no attribute {name!r}")
+            continue
+        field = value.WhichOneof("value")
+        wanted = "list" if declared.type.startswith("list(") else _PROTO_FIELD.get(declared.type, "func")
+        if field != wanted:
+            raise ValueError(f"node {proto.name!r}: attribute {name!r} of {op_def.name} is no {declared.type}")
+        attrs[name] = attr_from_proto(value)
+    return attrs
+
+
+def make_ndarray(tensor: Any) -> np.ndarray:
+    """The array in a TensorProto message (TF: tf.make_ndarray)."""
+    return tensor_array(tensor)
+
+
+def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> Any:
+    """A TensorProto message of `values`, with the dtype that `tf.constant` would choose (TF's function)."""
+    from penstock.graph.constants import make_array
+
+    if isinstance(values, tensor_pb2.TensorProto):
+        return values
+    array = make_array(values, None if dtype is None else as_dtype(dtype), shape)
+    return tensor_proto(array)

@@ -1,0 +1,167 @@
+"""Values made of several tensors: `IndexedSlices` (sparse gradients) and `SparseTensor`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.graph.constants import constant_value_as_shape
+from penstock.graph.convert import convert_to_tensor, register_tensor_conversion_function
+from penstock.graph.graph import Graph
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.tensor.dtypes import DType, int64
+from penstock.tensor.shapes import TensorShape
+
+
+class IndexedSlicesValue(NamedTuple):
+    """A fetched `IndexedSlices`."""
+
+    values: np.ndarray
+    indices: np.ndarray
+    dense_shape: np.ndarray | None
+
+
+class SparseTensorValue(NamedTuple):
+    """A fetched `SparseTensor`, or one to feed: indices [n, rank] int64, values [n], dense_shape [rank] int64."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class IndexedSlices:
+    """Slices of a larger tensor along its first axis: row `indices[i]` of it is `values[i]` (repeats add up).
+
+    The gradient of a gather, for instance; optimizers update only those rows.
+    """
+
+    _is_indexed_slices = True
+
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
+        self._values = values
+        self._indices = indices
+        self._dense_shape = dense_shape
+
+    @property
+    def values(self) -> Tensor:
+        return self._values
+
+    @property
+    def indices(self) -> Tensor:
+        return self._indices
+
+    @property
+    def dense_shape(self) -> Tensor | None:
+        return self._dense_shape
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape(None) if self._dense_shape is None else constant_value_as_shape(self._dense_shape)
+
+    @property
+    def name(self) -> str:
+        return self.values.name
+
+    @property
+    def device(self) -> str:
+        return self.values.device
+
+    @property
+    def op(self) -> Operation:
+        return self.values.op
+
+    @property
+    def dtype(self) -> DType:
+        return self.values.dtype
+
+    @property
+    def graph(self) -> Graph:
+        return self._values.graph
+
+    def __str__(self) -> str:
+        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
+        return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"
+
+    def __neg__(self) -> IndexedSlices:
+        return IndexedSlices(-self.values, self.indices, self.dense_shape)
+
+
+class SparseTensor:
+    """A tensor of which only some elements are there (TF: tf.SparseTensor).
+
+    indices [n, rank] int64, values [n] of any dtype, dense_shape [rank] int64.
+    """
+
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+        with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
+            self._indices = convert_to_tensor(indices, int64, name="indices")
+            self._values = convert_to_tensor(values, name="values")
+            self._dense_shape = convert_to_tensor(dense_shape, int64, name="dense_shape")
+        indices_shape = self._indices.shape.with_rank(2)
+        values_shape = self._values.shape.with_rank(1)
+        rank_shape = self._dense_shape.shape.with_rank(1)
+        indices_shape[0].assert_is_compatible_with(values_shape[0])
+        indices_shape[1].assert_is_compatible_with(rank_shape[0])
+
+    @classmethod
+    def from_value(cls, value: Any) -> SparseTensor:
+        return value if isinstance(value, SparseTensor) else cls(*value)
+
+    @property
+    def indices(self) -> Tensor:
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        return self._values
+
+    @property
+    def dense_shape(self) -> Tensor:
+        return self._dense_shape
+
+    @property
+    def shape(self) -> TensorShape:
+        return constant_value_as_shape(self._dense_shape)
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    @property
+    def op(self) -> Operation:
+        return self.values.op
+
+    @property
+    def dtype(self) -> DType:
+        return self.values.dtype
+
+    @property
+    def graph(self) -> Graph:
+        return self._indices.graph
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
+        from penstock.graph.operation import _session
+
+        return _session(session, self._values, "eval").run(self, feed_dict)
+
+    def __str__(self) -> str:
+        return f"SparseTensor(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"
+
+
+def _indexed_slices_to_tensor(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+    """The dense tensor, with zeros in the rows that no slice names."""
+    if value.dense_shape is None:
+        raise ValueError(f"Tensor conversion requested for IndexedSlices without dense_shape: {value}")
+    with name_scope(name or "IndexedSlicesToTensor") as scope:
+        rows = get_op("StridedSlice")(value.dense_shape, [0], [1], [1], shrink_axis_mask=1)
+        return get_op("UnsortedSegmentSum")(value.values, value.indices, rows, name=scope)
+
+
+def _sparse_to_tensor(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+    raise TypeError(f"{value} is sparse; use tf.sparse_tensor_to_dense or an op that takes sparse tensors.")
+
+
+register_tensor_conversion_function(IndexedSlices, _indexed_slices_to_tensor, 99)
+register_tensor_conversion_function(SparseTensor, _sparse_to_tensor, 99)

@@ -1,0 +1,206 @@
+"""Values known while the graph is built: Python objects as arrays, and shapes that flow through int tensors.
+
+`partial_value` is what makes `reshape(x, [-1, tf.shape(x)[1]])` have a static shape: it follows an int tensor
+back through the ops that carry a value rule (`@OP.value`) and gives an object array of ints and Nones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.tensor.dtypes import DType, as_dtype
+from penstock.tensor.dtypes import string as string_dtype
+from penstock.tensor.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from penstock.graph.operation import Tensor
+
+_SMALL = 64
+"""Shapes are short vectors; longer int tensors are data, and not followed."""
+
+
+def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.ndarray:
+    """A Python value as an array of `dtype`, or of the dtype that TensorFlow would choose.
+
+    Floats become float32 and ints int32 (int64 where they do not fit), as in TF; NumPy arrays keep their
+    dtype. A single value fills `shape`. Strings become object arrays of bytes. TypeError where `value` does not
+    fit `dtype` (a float for an int tensor), ValueError where it is ragged or does not fit `shape`.
+    """
+    dtype = None if dtype is None else as_dtype(dtype).base_dtype
+    array = _as_array(value, dtype)
+    if shape is not None:
+        wanted: Any = tuple(TensorShape(shape).as_list())
+        if array.size == 1 and array.shape != wanted:
+            array = np.full(wanted, array.reshape(())[()], array.dtype)
+        elif array.shape != wanted:
+            size = int(np.prod(wanted))
+            if array.size > size:
+                raise ValueError(f"Too many elements provided. Needed at most {size}, but received {array.size}")
+            if array.size < size:  # TF 1.x repeats the last value
+                flat = array.reshape(-1)
+                array = np.concatenate([flat, np.repeat(flat[-1:], size - flat.size)])
+            array = array.reshape(wanted)
+    return array
+
+
+def _as_array(value: Any, dtype: DType | None) -> np.ndarray:
+    if hasattr(value, "detach"):  # a torch tensor
+        value = value.detach().cpu().numpy()
+    given_array = isinstance(value, np.ndarray | np.generic)
+    if dtype == string_dtype:
+        return _string_array(value)
+    if given_array:
+        array = np.asarray(value)
+    else:
+        _refuse(value)
+        try:
+            array = np.array(value)  # its own dtype first: given one, NumPy would parse text as a number
+        except ValueError as error:
+            raise ValueError(f"Cannot make a tensor of {_brief(value)}: {error}") from None
+        except (TypeError, OverflowError) as error:
+            raise TypeError(f"Cannot make a {dtype.name if dtype else ''} tensor of {_brief(value)}: {error}") from None
+    if array.dtype.kind in "SU" or (array.dtype == object and array.size and _is_text(array)):
+        if dtype is not None:
+            raise TypeError(f"Expected {dtype.name}, got {_brief(value)} of type 'str' instead.")
+        return _string_array(value)
+    if array.dtype == object:
+        raise TypeError(f"Cannot make a tensor of {_brief(value)}: its elements are not numbers or strings.")
+    if dtype is None:
+        if given_array:
+            as_dtype(array.dtype)  # TypeError names a dtype that tensors do not have
+            return array
+        return _default_width(array)
+    return _cast_losslessly(array, dtype, value, given_array)
+
+
+def _refuse(value: Any) -> None:
+    if value is None:
+        raise ValueError("None values not supported.")
+
+
+def _default_width(array: np.ndarray) -> np.ndarray:
+    if array.dtype == np.float64:
+        return array.astype(np.float32)
+    if array.dtype == np.int64:
+        narrow = array.astype(np.int32)
+        return narrow if np.array_equal(narrow, array) else array
+    return array
+
+
+def _cast_losslessly(array: np.ndarray, dtype: DType, value: Any, given_array: bool) -> np.ndarray:
+    """Python values must fit the dtype's kind; arrays are cast when no information goes."""
+    if array.dtype == dtype.np:
+        return array
+    kinds = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+    have, want = (
+        kinds.get(array.dtype.kind, 2),
+        3 if dtype.is_complex else 2 if dtype.is_floating else int(not dtype.is_bool),
+    )
+    empty = array.size == 0
+    if not empty and ((have > want) or (have == 0 and want > 0 and not given_array) or (have > 0 and want == 0)):
+        raise TypeError(f"Expected {dtype.name}, got {_brief(value)} of type '{type(value).__name__}' instead.")
+    cast = array.astype(dtype.np)
+    if want == 1 and not np.array_equal(cast, array):
+        raise TypeError(f"{_brief(value)} does not fit {dtype.name} ({dtype.min} to {dtype.max}).")
+    return cast
+
+
+def _is_text(array: np.ndarray) -> bool:
+    return all(isinstance(item, str | bytes) for item in array.flat)
+
+
+def _string_array(value: Any) -> np.ndarray:
+    """An object array of bytes. str is encoded as UTF-8; NumPy's own string dtypes would drop trailing NULs."""
+    if isinstance(value, str | bytes):
+        found = np.empty((), object)
+        found[()] = value.encode() if isinstance(value, str) else bytes(value)
+        return found
+    array = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
+    found = np.empty(array.shape, object)
+    for index in np.ndindex(array.shape):
+        item = array[index]
+        if isinstance(item, str):
+            item = item.encode()
+        if not isinstance(item, bytes):
+            raise TypeError(f"Expected string, got {_brief(item)} of type '{type(item).__name__}' instead.")
+        found[index] = bytes(item)
+    return found
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# --- values that flow through the graph -----------------------------------------------------------------
+
+
+def constant_value(tensor: Tensor) -> np.ndarray | None:
+    """The value of `tensor` if it is known without running anything, else None (TF: contrib.util)."""
+    if not hasattr(tensor, "op"):
+        return None
+    if tensor.op.type == "Const":
+        return tensor.op.attrs["value"]
+    found = partial_value(tensor)
+    if found is None or any(item is None for item in found.flat):
+        return None
+    return found.astype(tensor.dtype.base_dtype.np)
+
+
+def constant_value_as_shape(tensor: Tensor) -> TensorShape:
+    """`tensor`, an int vector, read as a shape; -1 and what is not known are unknown dims."""
+    found = partial_value(tensor)
+    if found is None:
+        length = tensor.shape.tuple
+        return TensorShape(None if length is None or len(length) != 1 or length[0] is None else [None] * length[0])
+    if found.ndim == 0:
+        if found[()] != -1:
+            raise ValueError(
+                f"Received a scalar with value {found[()]!r} as shape; only -1 (an unknown shape) is valid."
+            )
+        return TensorShape(None)
+    if any(item is not None and item < -1 for item in found):
+        raise ValueError(f"Dimension {min(i for i in found if i is not None)} must be >= 0")
+    return TensorShape([None if item is None or item < 0 else int(item) for item in found])
+
+
+def partial_value(tensor: Tensor, memo: dict[Tensor, Any] | None = None) -> np.ndarray | None:
+    """What is known of a small int tensor: an object array of ints and None, or None for "nothing".
+
+    `memo` holds what this walk has found so far: shape arithmetic is full of diamonds.
+    """
+    memo = {} if memo is None else memo
+    if tensor not in memo:
+        memo[tensor] = _partial_value(tensor, memo)
+    return memo[tensor]
+
+
+def _partial_value(tensor: Tensor, memo: dict[Tensor, Any]) -> np.ndarray | None:
+    op = tensor.op
+    if op.type == "Const":
+        value = op.attrs["value"]
+        return value.astype(object) if value.size <= _SMALL and value.dtype.kind in "iub" else None
+    rule = op.op_def.value_fn
+    if rule is None or not tensor.dtype.is_integer:
+        return None
+    inputs = [
+        [partial_value(t, memo) for t in value] if isinstance(value, list) else partial_value(value, memo)
+        for value in op.input_values()
+    ]
+    try:
+        found = rule(op, *inputs)
+    except (ValueError, ZeroDivisionError, IndexError):
+        return None  # the kernel will say what is wrong, with the values of a real run
+    return None if found is None or np.size(found) > _SMALL else np.asarray(found, object)
+
+
+def lift(fn: Any) -> Any:
+    """A value rule from a function of ints: unknown (None) in, unknown out; broadcasting as NumPy's."""
+    known = np.frompyfunc(lambda *xs: None if any(x is None for x in xs) else fn(*xs), fn.__code__.co_argcount, 1)
+
+    def rule(op: Any, *inputs: Any) -> Any:
+        return None if any(x is None for x in inputs) else known(*inputs)
+
+    return rule

@@ -1,0 +1,466 @@
+"""`Graph`: the nodes, their names, and the scopes in which new ones are built (white paper section 2)."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from penstock.graph.device_spec import DeviceSpec
+from penstock.graph.opdef import OpDef, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import infer_shapes
+from penstock.graph.stack import capture_stack
+
+_VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+_VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+MSG_FINALIZED = (
+    "Graph is finalized and cannot be modified. Something builds a node after `Graph.finalize()`, often a "
+    "`tf.…` call inside the training loop; build it before."
+)
+
+
+class _Controller:
+    """One `control_dependencies` block: the operations to wait for, and the nodes built inside so far."""
+
+    __slots__ = ("inside", "ops")
+
+    def __init__(self, ops: list[Operation]) -> None:
+        self.ops = ops
+        self.inside: set[Operation] = set()
+
+
+class _Scopes(threading.local):
+    """Where a thread is in its building: each thread has name, device and other scopes of its own."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.devices: list[str | Callable[[Operation], Any] | None] = []
+        self.controllers: list[_Controller] = []
+        self.colocations: list[bytes] = []
+        self.gradient_overrides: dict[str, str] = {}
+        self.attrs: dict[str, Any] = {}
+        self.original: Operation | None = None
+
+
+class Graph:
+    """A dataflow graph (TF: tf.Graph). Any number of threads may add to one at the same time.
+
+    `version` counts nodes; `mutations` counts changes to nodes that were already there, which outdate plans.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._nodes: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names_in_use: dict[str, int] = {}
+        self._collections: dict[Any, list[Any]] = {}
+        self._scopes = _Scopes()
+        self._finalized = False
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Operation] = set()
+        self._container = ""
+        self.mutations = 0
+        self.seed: int | None = None
+
+    # --- nodes ------------------------------------------------------------------------------------------
+
+    def add_node(
+        self, op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any], name: str | None = None
+    ) -> Operation:
+        """Add a node with settled attributes. `name` ending in "/" is taken as it is; else it is made unique.
+
+        Raises RuntimeError when finalized, ValueError when shapes disagree or an input is of another graph.
+        """
+        with self._lock:
+            if self._finalized:
+                raise RuntimeError(MSG_FINALIZED)
+            for tensor in inputs:
+                if tensor.graph is not self:
+                    raise ValueError(
+                        f"{tensor.name!r} (built at {tensor.op.user_line}) is of another graph than the "
+                        f"{op_def.name} node being built; build both under the same `graph.as_default()`."
+                    )
+            name = self._node_name(name or op_def.name)
+            scopes = self._scopes
+            op = Operation(self, op_def, name, inputs, self._controls(inputs), attrs, "", capture_stack())
+            if scopes.gradient_overrides and op.type in scopes.gradient_overrides:
+                attrs["_gradient_op_type"] = scopes.gradient_overrides[op.type].encode()
+            if scopes.attrs:
+                attrs.update({k: v for k, v in scopes.attrs.items() if k not in attrs})
+            if self._container and op_def.stateful and attrs.get("container") == b"":
+                attrs["container"] = self._container.encode()
+            self._apply_devices(op)
+            if scopes.colocations:
+                attrs["_class"] = sorted({*attrs.get("_class", []), *scopes.colocations})
+            infer_shapes(op)
+            op._original_op = scopes.original
+            self._take_in(op)
+            return op
+
+    def _take_in(self, op: Operation) -> None:
+        op._id = len(self._nodes)
+        self._nodes.append(op)
+        self._by_name[op.name] = op
+        for tensor in dict.fromkeys(op._inputs):
+            tensor._consumers.append(op)
+        for controller in self._scopes.controllers:
+            controller.inside.add(op)
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: list[Tensor],
+        dtypes: Any = None,
+        input_types: Any = None,
+        name: str | None = None,
+        attrs: dict[str, Any] | None = None,
+        **_: Any,
+    ) -> Operation:
+        """TF 1.x's low-level builder. `attrs` may hold AttrValue messages; dtypes come from the signature."""
+        from penstock.graph.build import complete_attrs
+        from penstock.graph.codec import attr_from_proto
+
+        given = {k: attr_from_proto(v) if hasattr(v, "WhichOneof") else v for k, v in (attrs or {}).items()}
+        op_def = get_op(op_type)
+        return self.add_node(op_def, list(inputs), complete_attrs(op_def, list(inputs), given), name)
+
+    def _node_name(self, name: str) -> str:
+        if name.endswith("/"):
+            return name[:-1]
+        if not _VALID_NAME.match(name) and not (self._scopes.name and _VALID_SCOPE.match(name)):
+            raise ValueError(f"{name!r} is not a valid node name")
+        return self.unique_name(name)
+
+    def _controls(self, inputs: list[Tensor]) -> list[Operation]:
+        """Control inputs from the open blocks, less those that an input built in the block already implies."""
+        controls: dict[Operation, None] = {}
+        for controller in self._scopes.controllers:
+            if not any(tensor.op in controller.inside for tensor in inputs):
+                controls.update(dict.fromkeys(controller.ops))
+        for tensor in inputs:
+            controls.pop(tensor.op, None)
+        return list(controls)
+
+    def _apply_devices(self, op: Operation) -> None:
+        """Innermost scope first; an outer one fills only what is still open."""
+        for scope in reversed(self._scopes.devices):
+            if scope is None:
+                break
+            asked = scope(op) if callable(scope) else scope
+            asked = asked.to_string() if isinstance(asked, DeviceSpec) else (asked or "")
+            if callable(scope):
+                op._device = DeviceSpec.from_string(asked).to_string() if asked else op._device
+            elif asked:
+                merged = DeviceSpec.from_string(asked)
+                merged.merge_from(DeviceSpec.from_string(op._device))
+                op._device = merged.to_string()
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[None]:
+        """Around a change to a node that plans may already know."""
+        with self._lock:
+            if self._finalized:
+                raise RuntimeError(MSG_FINALIZED)
+            self.mutations += 1
+            yield
+
+    # --- names ------------------------------------------------------------------------------------------
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`scope/name`, or `scope/name_1` and so on where that is taken (case does not distinguish names)."""
+        with self._lock:
+            if self._scopes.name:
+                name = f"{self._scopes.name}/{name}"
+            key = name.lower()
+            count = self._names_in_use.get(key, 0)
+            if mark_as_used:
+                self._names_in_use[key] = count + 1
+            if count == 0:
+                return name
+            while f"{key}_{count}" in self._names_in_use:
+                count += 1
+            if mark_as_used:
+                self._names_in_use[f"{key}_{count}"] = 1
+                self._names_in_use[key] = count + 1
+            return f"{name}_{count}"
+
+    @contextlib.contextmanager
+    def name_scope(self, name: Any) -> Iterator[str]:
+        """Prefix the names built inside. A name ending in "/" re-enters that scope; None or "" leaves all."""
+        scopes = self._scopes
+        old = scopes.name
+        if not name:
+            new = ""
+        elif name.endswith("/"):
+            new = name[:-1]
+        else:
+            if not (_VALID_SCOPE if old else _VALID_NAME).match(name):
+                raise ValueError(f"{name!r} is not a valid scope name")
+            new = self.unique_name(name)
+        scopes.name = new
+        try:
+            yield f"{new}/" if new else ""
+        finally:
+            scopes.name = old
+
+    def get_name_scope(self) -> str:
+        return self._scopes.name
+
+    # --- look-ups ---------------------------------------------------------------------------------------
+
+    def get_operations(self) -> list[Operation]:
+        """All nodes, in the order in which they were built."""
+        with self._lock:
+            return list(self._nodes)
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The node or edge that `obj` is, names, or converts to. KeyError, ValueError or TypeError otherwise."""
+        convert = getattr(obj, "_as_graph_element", None)
+        if convert is not None:
+            obj = convert()
+        if isinstance(obj, bytes):
+            obj = obj.decode()
+        if isinstance(obj, str):
+            obj = self._named(obj, allow_tensor, allow_operation)
+        if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
+            if obj.graph is not self:
+                raise ValueError(f"{obj!r} is not an element of this graph.")
+            return obj
+        wanted = " or ".join(["a Tensor"] * allow_tensor + ["an Operation"] * allow_operation)
+        raise TypeError(f"Can not convert a {type(obj).__name__} into {wanted}.")
+
+    def _named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Tensor | Operation:
+        node, colon, port = name.partition(":")
+        op = self._by_name.get(node)
+        if colon and allow_tensor:
+            if not port.isdigit():
+                raise ValueError(f"The name {name!r} looks like a (Tensor) name, but is not a valid one: 'node:port'.")
+            if op is None:
+                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist: no operation {node!r}.")
+            if int(port) >= len(op._outputs):
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist: {node!r} has only "
+                    f"{len(op._outputs)} outputs."
+                )
+            return op._outputs[int(port)]
+        if not colon and allow_operation:
+            if op is None:
+                raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+            return op
+        hint = (
+            "names an Operation, not a Tensor; write 'node:port'" if not colon else "names a Tensor, not an Operation"
+        )
+        raise ValueError(f"The name {name!r} {hint}.")
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings, not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_operation=False)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings, not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=False)
+
+    @property
+    def version(self) -> int:
+        return len(self._nodes)
+
+    # --- scopes -----------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """Nodes built inside run after `control_inputs`; None forgets the outer blocks."""
+        scopes = self._scopes
+        old = scopes.controllers
+        if control_inputs is None:
+            scopes.controllers = []
+        else:
+            if not isinstance(control_inputs, list | tuple | set):
+                control_inputs = [control_inputs]
+            ops: dict[Operation, None] = {}
+            for item in control_inputs:
+                if hasattr(item, "values") and hasattr(item, "indices") and not isinstance(item, Tensor):
+                    item = item.op  # IndexedSlices and SparseTensor
+                element = self.as_graph_element(item)
+                ops[element.op if isinstance(element, Tensor) else element] = None
+            scopes.controllers = [*old, _Controller(list(ops))]
+        try:
+            yield
+        finally:
+            scopes.controllers = old
+
+    @contextlib.contextmanager
+    def device(self, device: Any) -> Iterator[None]:
+        """Ask for a device: a full or partial name, a function of the node, or None to forget outer ones."""
+        scopes = self._scopes
+        old = scopes.devices
+        if isinstance(device, DeviceSpec):
+            device = device.to_string()
+        if isinstance(device, str):
+            device = DeviceSpec.from_string(device).to_string()
+        elif device is not None and not callable(device):
+            raise TypeError(f"A device is a string, a function or None, not {type(device).__name__}.")
+        scopes.devices = [*old, device]
+        try:
+            yield
+        finally:
+            scopes.devices = old
+
+    @contextlib.contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Nodes built inside share the device of `op`; None forgets the outer blocks."""
+        if op is None and not ignore_existing:
+            raise ValueError("Trying to colocate with None; pass ignore_existing=True to forget outer blocks.")
+        scopes = self._scopes
+        old, old_devices = scopes.colocations, scopes.devices
+        groups: list[bytes] = []
+        if op is not None:
+            element = self.as_graph_element(getattr(op, "op", op) if not isinstance(op, Tensor) else op)
+            target = element.op if isinstance(element, Tensor) else element
+            groups = target.colocation_groups()
+            # What colocates is placed with its target: the device asked for is the target's alone.
+            scopes.devices = [None, target.device] if target.device else [None]
+        scopes.colocations = groups if ignore_existing else sorted({*old, *groups})
+        try:
+            yield
+        finally:
+            scopes.colocations, scopes.devices = old, old_devices
+
+    @contextlib.contextmanager
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
+        """Nodes of the mapped types built inside use the gradient registered under the given name."""
+        for key, value in op_type_map.items():
+            if not isinstance(key, str) or not isinstance(value, str):
+                raise TypeError("gradient_override_map maps op types (str) to gradient names (str).")
+        scopes = self._scopes
+        old = scopes.gradient_overrides
+        scopes.gradient_overrides = {**old, **op_type_map}
+        try:
+            yield
+        finally:
+            scopes.gradient_overrides = old
+
+    @contextlib.contextmanager
+    def _gradient_of(self, op: Operation) -> Iterator[None]:
+        """Nodes built inside belong to the gradient of `op`: errors in them name its line too."""
+        scopes = self._scopes
+        old, scopes.original = scopes.original, op
+        try:
+            yield
+        finally:
+            scopes.original = old
+
+    @contextlib.contextmanager
+    def _attr_scope(self, attrs: dict[str, Any]) -> Iterator[None]:
+        scopes = self._scopes
+        old = scopes.attrs
+        scopes.attrs = {**old, **attrs}
+        try:
+            yield
+        finally:
+            scopes.attrs = old
+
+    @contextlib.contextmanager
+    def container(self, name: str) -> Iterator[str]:
+        """State built inside lives in the named container (white paper section 4.7)."""
+        old, self._container = self._container, name
+        try:
+            yield name
+        finally:
+            self._container = old
+
+    @contextlib.contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Make this the graph that new nodes of this thread go to."""
+        from penstock.graph.scopes import default_graphs
+
+        default_graphs.stack.append(self)
+        try:
+            yield self
+        finally:
+            if default_graphs.stack.pop() is not self:
+                raise AssertionError("Nesting violated for default stack of Graph objects")
+
+    # --- collections ------------------------------------------------------------------------------------
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        with self._lock:
+            if self._finalized:
+                raise RuntimeError(MSG_FINALIZED)
+            self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        for name in dict.fromkeys((names,) if isinstance(names, str) else names):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A copy of the collection, or of those items whose names match the regular expression `scope`."""
+        with self._lock:
+            items = list(self._collections.get(name, []))
+        if scope is None:
+            return items
+        pattern = re.compile(scope)
+        return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The collection itself, made when missing: changes to the list are changes to the collection."""
+        with self._lock:
+            return self._collections.setdefault(name, [])
+
+    def get_all_collection_keys(self) -> list[Any]:
+        with self._lock:
+            return [key for key in self._collections if isinstance(key, str)]
+
+    @property
+    def collections(self) -> list[Any]:
+        return list(self._collections)
+
+    def clear_collection(self, name: Any) -> None:
+        with self._lock:
+            self._collections.pop(name, None)
+
+    # --- the rest of TF's surface -----------------------------------------------------------------------
+
+    def finalize(self) -> None:
+        """From now on the graph cannot change, and whoever tries gets a RuntimeError."""
+        self._finalized = True
+
+    def _unsafe_unfinalize(self) -> None:
+        self._finalized = False
+
+    @property
+    def finalized(self) -> bool:
+        return self._finalized
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        return tensor not in self._unfeedable
+
+    def prevent_fetching(self, op: Operation) -> None:
+        self._unfetchable.add(op)
+
+    def is_fetchable(self, element: Tensor | Operation) -> bool:
+        return (element.op if isinstance(element, Tensor) else element) not in self._unfetchable
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph, or the nodes added after `from_version`, as a GraphDef message (TensorFlow reads it)."""
+        from penstock.graph.codec import graph_def
+
+        return graph_def(self, from_version, add_shapes)
+
+    @property
+    def graph_def_versions(self) -> Any:
+        from penstock.graph.codec import versions
+
+        return versions()
+
+    @property
+    def building_function(self) -> bool:
+        return False

@@ -1,0 +1,158 @@
+"""`import_graph_def`: the nodes of a GraphDef become nodes of the current graph."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from penstock.graph.build import complete_attrs
+from penstock.graph.codec import node_attrs
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.graph import Graph
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import get_default_graph
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: dict[str, Any] | None = None,
+    return_elements: list[str] | None = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+) -> list[Any] | None:
+    """Add the nodes of `graph_def` under the name scope `name` ("import") and return `return_elements`.
+
+    `input_map` replaces edges of the message ("node:port", "node", "^node") by tensors of this graph. ValueError
+    names the node that is malformed, of an unknown op, or whose input is missing; the graph stays as it was.
+    """
+    if not hasattr(graph_def, "node"):
+        raise TypeError(f"graph_def must be a GraphDef proto, not {type(graph_def).__name__}.")
+    graph = get_default_graph()
+    mapping = {str(k): v for k, v in (input_map or {}).items()}
+    with graph._lock:
+        count, names = len(graph._nodes), dict(graph._names_in_use)
+        try:
+            imported = _import(graph, graph_def, mapping, "import" if name is None else name)
+        except Exception:
+            _forget(graph, count, names)
+            raise
+    unused = set(mapping) - imported.used
+    if unused:
+        raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(sorted(unused))}]")
+    return None if return_elements is None else [imported.element(str(e)) for e in return_elements]
+
+
+def _forget(graph: Graph, count: int, names: dict[str, int]) -> None:
+    """Take back the nodes added since there were `count`."""
+    for op in graph._nodes[count:]:
+        for tensor in dict.fromkeys(op._inputs):
+            tensor._consumers.remove(op)
+        del graph._by_name[op.name]
+    del graph._nodes[count:]
+    graph._names_in_use = names
+
+
+class _Imported:
+    """What has been imported so far."""
+
+    def __init__(self, mapping: dict[str, Any]) -> None:
+        self.ops: dict[str, Operation] = {}
+        self.mapping = mapping
+        self.used: set[str] = set()
+
+    def tensor(self, text: str, consumer: str) -> Tensor:
+        node, _, port = text.partition(":")
+        for key in (text, f"{node}:{port or 0}", *([node] if port in ("", "0") else [])):
+            if key in self.mapping:
+                self.used.add(key)
+                return convert_to_tensor(self.mapping[key])
+        try:
+            return self.ops[node]._outputs[int(port or 0)]
+        except (KeyError, IndexError, ValueError):
+            raise ValueError(f"node {consumer!r}: its input {text!r} is not in the graph_def") from None
+
+    def control(self, text: str, consumer: str) -> Operation:
+        if text in self.mapping:
+            self.used.add(text)
+            mapped = self.mapping[text]
+            return mapped.op if isinstance(mapped, Tensor) else mapped
+        try:
+            return self.ops[text[1:]]
+        except KeyError:
+            raise ValueError(f"node {consumer!r}: its control input {text!r} is not in the graph_def") from None
+
+    def element(self, name: str) -> Any:
+        node, colon, port = name.partition(":")
+        if node not in self.ops:
+            raise ValueError(f"Requested return_element {name!r} not found in graph_def.")
+        if not colon:
+            return self.ops[node]
+        try:
+            return self.ops[node]._outputs[int(port)]
+        except (IndexError, ValueError):
+            raise ValueError(f"Requested return_element {name!r} not found in graph_def.") from None
+
+
+def _import(graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str) -> _Imported:
+    imported = _Imported(mapping)
+    with graph.name_scope(scope_name or None) as scope:
+        prefix = scope if scope_name else ""
+        for proto in _in_order(graph_def):
+            try:
+                imported.ops[proto.name] = _import_node(graph, proto, imported, prefix)
+            except (TypeError, NotImplementedError, KeyError) as error:
+                raise ValueError(f"node {proto.name!r} ({proto.op}): {error}") from error
+    return imported
+
+
+def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> Operation:
+    op_def = get_op(proto.op)
+    inputs = [imported.tensor(text, proto.name) for text in proto.input if not text.startswith("^")]
+    controls = [imported.control(text, proto.name) for text in proto.input if text.startswith("^")]
+    attrs = complete_attrs(op_def, inputs, node_attrs(op_def, proto))
+    if "_class" in attrs:  # colocation groups name nodes of the message
+        attrs["_class"] = [b"loc:@" + prefix.encode() + g[5:] if g.startswith(b"loc:@") else g for g in attrs["_class"]]
+    name = prefix + proto.name
+    if name in graph._by_name:
+        if prefix:
+            raise ValueError(f"node {proto.name!r} appears twice in the graph_def")
+        name = graph.unique_name(proto.name)
+    else:
+        graph._names_in_use.setdefault(name.lower(), 1)
+    with graph.device(proto.device) if proto.device else contextlib.nullcontext():
+        op = graph.add_node(op_def, inputs, attrs, name + "/")
+    op._control_inputs += [c for c in controls if c not in op._control_inputs]
+    return op
+
+
+def _in_order(graph_def: Any) -> list[Any]:
+    """The nodes, inputs before consumers; stable. ValueError for a name that appears twice, or a cycle."""
+    by_name: dict[str, Any] = {}
+    for proto in graph_def.node:
+        if by_name.setdefault(proto.name, proto) is not proto:
+            raise ValueError(f"node {proto.name!r} appears twice in the graph_def")
+    order: list[Any] = []
+    state: dict[str, int] = {}  # 1: being visited, 2: done
+    for root in graph_def.node:
+        stack = [(root, iter(root.input))]
+        if state.get(root.name):
+            continue
+        state[root.name] = 1
+        while stack:
+            proto, inputs = stack[-1]
+            for text in inputs:
+                needed = text.lstrip("^").partition(":")[0]
+                if needed in by_name and needed != proto.name:
+                    if state.get(needed) == 1:
+                        raise ValueError(f"node {proto.name!r}: a cycle through {needed!r} (no NextIteration on it)")
+                    if needed not in state:
+                        state[needed] = 1
+                        stack.append((by_name[needed], iter(by_name[needed].input)))
+                        break
+            else:
+                state[proto.name] = 2
+                order.append(proto)
+                stack.pop()
+    return order

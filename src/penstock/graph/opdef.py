@@ -1,0 +1,370 @@
+"""Operations: what each takes, gives, and needs; and the registries of ops, kernels and gradients.
+
+An `OpDef` is TensorFlow's OpDef (white paper section 2) with its rules attached: shape, kernels, gradient.
+Its signature is written as text, in OpDef terms::
+
+    CONCAT = define_op("ConcatV2", "values: N * T, axis: Tidx", "output: T",
+                       attrs=["N: int >= 2", "T: type", "Tidx: {int32, int64} = int32"])
+
+Everything that knows an op is reached from the object that `define_op` returns; calling it adds a node.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from penstock.tensor.dtypes import DType, dtype_from_opdef_name
+from penstock.tensor.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from penstock.runtime.kernels import KernelContext
+
+Kernel = Callable[..., Any]
+
+
+class Bound:
+    """A factory's answer "the output is this object in every step": constants, and handles of state."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class PassThrough:
+    """A factory's answer "the output is the first input", so that a step spends nothing on the node."""
+
+
+PASS_THROUGH = PassThrough()
+
+KernelFactory = Callable[["KernelContext"], "Kernel | Bound | PassThrough | None"]
+ShapeFn = Callable[..., Any]
+GradientFn = Callable[..., Any]
+
+NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "NO_DEFAULT", "__slots__": ()})()
+
+TYPE_GROUPS: dict[str, str] = {
+    "numbertype": "float double int32 uint8 int16 int8 complex64 int64 qint8 quint8 qint32 bfloat16 qint16 "
+    "quint16 uint16 complex128 half uint32 uint64",
+    "realnumbertype": "float double int32 uint8 int16 int8 int64 bfloat16 uint16 half uint32 uint64",
+    "floattype": "half bfloat16 float double",
+    "indextype": "int32 int64",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ArgDef:
+    """One input or output. Exactly one of `dtype`, `type_attr` and `type_list_attr` is set."""
+
+    name: str
+    dtype: DType | None = None
+    type_attr: str | None = None
+    type_list_attr: str | None = None
+    number_attr: str | None = None
+    is_ref: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        return self.number_attr is not None or self.type_list_attr is not None
+
+    def dtypes(self, attrs: dict[str, Any]) -> list[DType]:
+        """The dtypes of the tensors that this argument stands for, given the node's attributes."""
+        if self.type_list_attr is not None:
+            found = list(attrs[self.type_list_attr])
+        else:
+            one = self.dtype if self.type_attr is None else attrs[self.type_attr]
+            found = [one] * (attrs[self.number_attr] if self.number_attr else 1)
+        return [d._as_ref for d in found] if self.is_ref else found
+
+
+@dataclass(frozen=True, slots=True)
+class AttrDef:
+    """One attribute: `type` is TensorFlow's word for it ("int", "list(type)", "shape", …)."""
+
+    name: str
+    type: str
+    default: Any = NO_DEFAULT
+    allowed: tuple[Any, ...] | None = None
+    minimum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDef:
+    """One implementation of an op: for which devices and types, and how to make it for a node.
+
+    `host` names inputs and outputs that live in host memory on every device (shapes, axes, strings).
+    """
+
+    devices: tuple[str, ...]
+    factory: KernelFactory
+    types: dict[str, frozenset[DType]]
+    host: frozenset[str]
+
+    def accepts(self, attrs: dict[str, Any]) -> bool:
+        return all(attrs[name] in allowed for name, allowed in self.types.items())
+
+
+@dataclass(eq=False, slots=True)
+class OpDef:
+    """An operation.
+
+    `aliases`: an output may share memory with an input (a view, or the input itself). `reads`: the reference
+    and resource inputs whose state the op only reads; it may write to that of all others.
+    """
+
+    name: str
+    inputs: tuple[ArgDef, ...]
+    outputs: tuple[ArgDef, ...]
+    attrs: dict[str, AttrDef]
+    stateful: bool = False
+    commutative: bool = False
+    aggregate: bool = False
+    allows_uninitialized_input: bool = False
+    aliases: bool = False
+    reads: frozenset[str] = frozenset()
+    doc: str = ""
+    shape_fn: ShapeFn | None = None
+    value_fn: Callable[..., Any] | None = None
+    kernels: list[KernelDef] = field(default_factory=list)
+
+    def shape(self, fn: ShapeFn) -> ShapeFn:
+        """Decorator: the shape rule, `fn(c, *input_shapes) -> TensorShape | list`. List inputs come as lists."""
+        self.shape_fn = fn
+        return fn
+
+    def value(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: the value rule of an op that computes shapes, used while the graph is built.
+
+        `fn(op, *inputs)` gets each input as an object array of ints, with None for unknown elements (or None
+        for an input of which nothing is known), and gives such an array, or None. See `constants.py`.
+        """
+        self.value_fn = fn
+        return fn
+
+    def kernel(
+        self, *devices: str, host: Iterable[str] = (), **types: Iterable[str | DType] | str
+    ) -> Callable[[KernelFactory], KernelFactory]:
+        """Decorator: a kernel factory for `devices` (none given: CPU and GPU), made once per node.
+
+        `types` restricts attributes (`T="float double"`); kernels are tried in the order of registration.
+        The factory gets a `KernelContext` and returns a plain function of the input values, which gives one
+        value, a flat tuple when the op has several outputs or a list output, and anything when it has none.
+        It may also return `Bound(value)`, PASS_THROUGH, or None for a node without outputs that does nothing.
+        """
+
+        def register(factory: KernelFactory) -> KernelFactory:
+            restricted = {name: frozenset(_types(given)) for name, given in types.items()}
+            unknown = [name for name in restricted if name not in self.attrs]
+            if unknown:
+                raise ValueError(f"op {self.name} has no attribute {unknown[0]!r} to restrict a kernel by")
+            self.kernels.append(KernelDef(devices or ("CPU", "GPU"), factory, restricted, frozenset(host)))
+            return factory
+
+        return register
+
+    def gradient(self, fn: GradientFn) -> GradientFn:
+        """Decorator: `fn(op, *output_gradients)` gives one gradient (or None) for each input tensor."""
+        register_gradient(self.name, fn)
+        return fn
+
+    def not_differentiable(self) -> None:
+        """Say that no gradient flows through this op (TensorFlow's NotDifferentiable)."""
+        register_gradient(self.name, None)
+
+    def find_kernel(self, device_type: str, attrs: dict[str, Any]) -> KernelDef | None:
+        for kernel in self.kernels:
+            if device_type in kernel.devices and kernel.accepts(attrs):
+                return kernel
+        return None
+
+    def __call__(self, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        """Add a node to the current graph. Inputs by position or name, attributes by name or inferred.
+
+        Returns the output tensor; a tuple of them when there are several (a list output gives a list); the
+        `Operation` when there is none.
+        """
+        from penstock.graph.build import apply_op  # the node builder needs the graph, which needs OpDef
+
+        return apply_op(self, args, kwargs, name)
+
+    def __repr__(self) -> str:
+        return f"<OpDef {self.name}>"
+
+
+# --- Registries -----------------------------------------------------------------------------------------
+
+_ops: dict[str, OpDef] = {}
+_gradients: dict[str, GradientFn | None] = {}
+
+
+def define_op(
+    name: str,
+    inputs: str = "",
+    outputs: str = "",
+    attrs: Iterable[str] = (),
+    *,
+    stateful: bool = False,
+    commutative: bool = False,
+    aggregate: bool = False,
+    allows_uninitialized_input: bool = False,
+    aliases: bool = False,
+    reads: str = "",
+    shape: ShapeFn | None = None,
+    doc: str = "",
+) -> OpDef:
+    """Register an operation and return it, ready for `@op.shape`, `@op.kernel` and `@op.gradient`.
+
+    Raises ValueError if the name is taken or the signature does not parse.
+    """
+    if name in _ops:
+        raise ValueError(f"op {name} is already registered")
+    parsed = {a.name: a for a in map(parse_attr, attrs)}
+    op = OpDef(
+        name,
+        tuple(parse_arg(text, parsed) for text in _split(inputs)),
+        tuple(parse_arg(text, parsed) for text in _split(outputs)),
+        parsed,
+        stateful,
+        commutative,
+        aggregate,
+        allows_uninitialized_input,
+        aliases,
+        frozenset(reads.split()),
+        doc,
+        shape,
+    )
+    _ops[name] = op
+    return op
+
+
+def get_op(name: str) -> OpDef:
+    """The op registered under `name`; NotImplementedError, with the nearest name, when there is none."""
+    try:
+        return _ops[name]
+    except KeyError:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, _ops, n=3)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise NotImplementedError(f"Op type not registered: {name!r}.{hint}") from None
+
+
+def has_op(name: str) -> bool:
+    return name in _ops
+
+
+def registered_ops() -> dict[str, OpDef]:
+    """A copy of the registry, by op name."""
+    return dict(_ops)
+
+
+def register_gradient(name: str, fn: GradientFn | None) -> None:
+    """Register `fn` under `name`: an op's, or one that `Graph.gradient_override_map` maps to."""
+    if name in _gradients:
+        raise KeyError(f"a gradient for {name!r} is already registered")
+    _gradients[name] = fn
+
+
+def get_gradient(name: str) -> GradientFn | None:
+    """The gradient registered under `name`, None if that is not differentiable; LookupError if neither."""
+    try:
+        return _gradients[name]
+    except KeyError:
+        raise LookupError(f"No gradient is registered for {name!r}") from None
+
+
+# --- Parsing --------------------------------------------------------------------------------------------
+
+_ARG = re.compile(r"^(\w+)\s*:\s*(?:(Ref)\((.+)\)|(.+))$")
+
+
+def parse_arg(text: str, attrs: dict[str, AttrDef]) -> ArgDef:
+    """Parse `x: T`, `x: float`, `x: N * T`, `x: Tlist` or `x: Ref(T)`."""
+    match = _ARG.match(text.strip())
+    if not match:
+        raise ValueError(f"cannot parse argument {text!r}: expected 'name: type'")
+    name, ref, inside, plain = match.groups()
+    spec, number = (inside or plain).strip(), None
+    if "*" in spec:
+        number, spec = (part.strip() for part in spec.split("*"))
+        if number not in attrs:
+            raise ValueError(f"argument {text!r}: no attribute {number!r}")
+    if spec not in attrs:
+        return ArgDef(name, dtype=dtype_from_opdef_name(spec), number_attr=number, is_ref=bool(ref))
+    if attrs[spec].type == "list(type)":
+        return ArgDef(name, type_list_attr=spec, is_ref=bool(ref))
+    return ArgDef(name, type_attr=spec, number_attr=number, is_ref=bool(ref))
+
+
+_ATTR = re.compile(
+    r"^(?P<name>\w+)\s*:\s*(?P<list>list\()?(?P<type>\{[^}]*\}|\w+)\)?"
+    r"(?:\s*>=\s*(?P<minimum>-?\d+))?(?:\s*=\s*(?P<default>.+))?$",
+    re.DOTALL,
+)
+
+
+def parse_attr(text: str) -> AttrDef:
+    """Parse `name: type`, with `>= minimum` and `= default` when given.
+
+    A type is int, float, bool, string, shape, tensor, type, func, `list(…)` of one, a set of dtypes
+    (`{float, int32}`), a set of strings (`{'SAME', 'VALID'}`) or a name in TYPE_GROUPS.
+    """
+    match = _ATTR.match(text.strip())
+    if not match:
+        raise ValueError(f"cannot parse attribute {text!r}: expected 'name: type [>= minimum] [= default]'")
+    kind, allowed = match["type"], None
+    if kind in TYPE_GROUPS:
+        kind, allowed = "type", tuple(_types(TYPE_GROUPS[kind]))
+    elif kind.startswith("{"):
+        items = [item.strip() for item in kind[1:-1].split(",")]
+        if items[0][0] in "'\"":
+            kind, allowed = "string", tuple(ast.literal_eval(item).encode() for item in items)
+        else:
+            kind, allowed = "type", tuple(_types(items))
+    element = kind
+    if match["list"]:
+        kind = f"list({kind})"
+    default = NO_DEFAULT if match["default"] is None else _default(match["default"].strip(), element, kind)
+    minimum = None if match["minimum"] is None else int(match["minimum"])
+    return AttrDef(match["name"], kind, default, allowed, minimum)
+
+
+def _default(text: str, element: str, kind: str) -> Any:
+    if kind.startswith("list("):
+        items = _split(text.strip("[]"))
+        return [_default(item, element, element) for item in items]
+    match element:
+        case "type":
+            return dtype_from_opdef_name(text)
+        case "shape":
+            return TensorShape(None if text == "unknown" else ast.literal_eval(text))
+        case "bool":
+            return {"true": True, "false": False}[text.lower()]
+        case "string":
+            return ast.literal_eval(text).encode()
+        case "float":
+            return float(text)
+        case "tensor":
+            # Only ImageSummary has such a default: an array's literal, read by the codec's own parser.
+            import numpy as np
+
+            dtype, _, values = text.partition(" ")
+            return np.array(ast.literal_eval(values), dtype_from_opdef_name(dtype).as_numpy_dtype)
+        case _:
+            return ast.literal_eval(text)
+
+
+def _types(given: Iterable[str | DType] | str) -> list[DType]:
+    if isinstance(given, str):
+        given = TYPE_GROUPS.get(given, given).replace(",", " ").split()
+    return [t if isinstance(t, DType) else dtype_from_opdef_name(t) for t in given]
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that stand outside brackets and quotes."""
+    parts = re.findall(r"(?:[^,(\[{'\"]|\([^)]*\)|\[[^\]]*\]|\{[^}]*\}|'[^']*'|\"[^\"]*\")+", text)
+    return [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,167 @@
+"""The default graph, and the functions that act on it (TF: tf.name_scope, tf.device, …)."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+from penstock.graph.graph import Graph
+from penstock.graph.operation import Operation, Tensor
+
+
+class _DefaultGraphs(threading.local):
+    """Each thread's stack of `as_default` graphs, above one graph that all threads share."""
+
+    shared = Graph()
+
+    def __init__(self) -> None:
+        self.stack: list[Graph] = []
+
+
+default_graphs = _DefaultGraphs()
+
+
+def get_default_graph() -> Graph:
+    """The graph that new nodes of this thread go to."""
+    stack = default_graphs.stack
+    return stack[-1] if stack else _DefaultGraphs.shared
+
+
+def reset_default_graph() -> None:
+    """Start over with an empty default graph; AssertionError inside a `graph.as_default()` block."""
+    if default_graphs.stack:
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs; build a new tf.Graph().")
+    _DefaultGraphs.shared = Graph()
+
+
+def graph_of(inputs: Iterable[Any]) -> Graph:
+    """The graph of the first graph element among `inputs`, or the default one."""
+    for item in inputs:
+        if isinstance(item, Tensor | Operation):
+            return item.graph
+        graph = getattr(item, "graph", None)
+        if isinstance(graph, Graph):
+            return graph
+    return get_default_graph()
+
+
+@contextlib.contextmanager
+def name_scope(name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> Iterator[str]:
+    """Prefix the names built inside (TF: tf.name_scope). `values` only say which graph is meant.
+
+    Yields the scope with its final "/", to be passed on as a node's name.
+    """
+    chosen = default_name if name is None else name
+    if chosen is None and values is not None:
+        raise ValueError("At least one of name and default_name must be provided.")
+    values = list(values or ())
+    graph = graph_of(values)
+    with contextlib.ExitStack() as stack:
+        if graph is not get_default_graph():
+            stack.enter_context(graph.as_default())
+        yield stack.enter_context(graph.name_scope(chosen))
+
+
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
+    """Nodes built inside run after `control_inputs` (TF: tf.control_dependencies)."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """Ask for a device for the nodes built inside (TF: tf.device; white paper section 4.3)."""
+    return get_default_graph().device(device_name_or_function)
+
+
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """Nodes built inside share the device of `op` (TF: tf.colocate_with)."""
+    return graph_of([op]).colocate_with(op, ignore_existing)
+
+
+def container(container_name: str) -> AbstractContextManager[str]:
+    """State built inside lives in the named container (TF: tf.container; white paper section 4.7)."""
+    return get_default_graph().container(container_name)
+
+
+def add_to_collection(name: Any, value: Any) -> None:
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: Any) -> list[Any]:
+    return get_default_graph().get_collection_ref(key)
+
+
+def get_all_collection_keys() -> list[Any]:
+    return get_default_graph().get_all_collection_keys()
+
+
+class GraphKeys:
+    """Names of the collections that the library itself uses (TF: tf.GraphKeys)."""
+
+    GLOBAL_VARIABLES = "variables"
+    LOCAL_VARIABLES = "local_variables"
+    METRIC_VARIABLES = "metric_variables"
+    MODEL_VARIABLES = "model_variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    SUMMARIES = "summaries"
+    QUEUE_RUNNERS = "queue_runners"
+    TABLE_INITIALIZERS = "table_initializer"
+    ASSET_FILEPATHS = "asset_filepaths"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    SAVERS = "savers"
+    WEIGHTS = "weights"
+    BIASES = "biases"
+    ACTIVATIONS = "activations"
+    UPDATE_OPS = "update_ops"
+    LOSSES = "losses"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    RESOURCES = "resources"
+    LOCAL_RESOURCES = "local_resources"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    READY_OP = "ready_op"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    SUMMARY_OP = "summary_op"
+    GLOBAL_STEP = "global_step"
+    EVAL_STEP = "eval_step"
+    TRAIN_OP = "train_op"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+    VARIABLES = "variables"  # TF 0.x's name for GLOBAL_VARIABLES
+
+
+# --- seeds ----------------------------------------------------------------------------------------------
+
+DEFAULT_GRAPH_SEED = 87654321
+
+
+def set_random_seed(seed: int | None) -> None:
+    """Seed the random ops of the default graph (TF: tf.set_random_seed): the same program draws the same."""
+    get_default_graph().seed = seed
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """`(graph seed, op seed)` for a new random op: (None, None) when neither is set.
+
+    Without an op seed it is the number of nodes so far, so that each op of a seeded graph draws differently.
+    """
+    graph = get_default_graph()
+    if graph.seed is None and op_seed is None:
+        return None, None
+    if op_seed is None:
+        op_seed = graph.version
+    seeds = (DEFAULT_GRAPH_SEED if graph.seed is None else graph.seed, op_seed)
+    # (0, 0) means "unseeded" in an OpDef's seed and seed2.
+    return (0, 2**31 - 1) if seeds == (0, 0) else seeds

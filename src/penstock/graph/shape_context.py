@@ -1,0 +1,74 @@
+"""Shape inference for one new node: runs the op's shape rule and words its errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.tensor.shapes import TensorShape
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from penstock.graph.operation import Operation
+
+UNKNOWN = TensorShape(None)
+SCALAR = TensorShape(())
+
+
+class ShapeContext:
+    """What a shape rule may ask beyond its inputs' shapes: attributes, and values known while building."""
+
+    __slots__ = ("attrs", "op")
+
+    def __init__(self, op: Operation) -> None:
+        self.op = op
+        self.attrs = op.attrs
+
+    def _input(self, name: str) -> Any:
+        for arg, value in zip(self.op.op_def.inputs, self.op.input_values(), strict=True):
+            if arg.name == name:
+                return value
+        raise LookupError(f"op {self.op.type} has no input {name!r}")
+
+    def constant(self, name: str) -> np.ndarray | None:
+        """The value of the input called `name` where it is known now, else None."""
+        from penstock.graph.constants import constant_value
+
+        return constant_value(self._input(name))
+
+    def constant_shape(self, name: str) -> TensorShape:
+        """The input called `name`, an int vector, read as a shape; dims not known now are None."""
+        from penstock.graph.constants import constant_value_as_shape
+
+        return constant_value_as_shape(self._input(name))
+
+
+def infer_shapes(op: Operation) -> None:
+    """Set the output shapes of `op`. ValueError, naming node, shapes and lines, where its inputs disagree."""
+    rule = op.op_def.shape_fn
+    if rule is None:
+        return
+    shapes: list[Any] = [
+        [t._shape for t in value] if isinstance(value, list) else value._shape for value in op.input_values()
+    ]
+    try:
+        found = rule(ShapeContext(op), *shapes)
+    except ValueError as error:
+        raise ValueError(_message(op, error)) from None
+    if isinstance(found, TensorShape):
+        found = [found]
+    if found is None:
+        found = []
+    if len(found) != len(op._outputs):
+        raise AssertionError(f"the shape rule of {op.type} gave {len(found)} shapes for {len(op._outputs)} outputs")
+    for tensor, shape in zip(op._outputs, found, strict=True):
+        tensor._shape = shape
+
+
+def _message(op: Operation, error: ValueError) -> str:
+    shapes = ", ".join(str(t.shape) for t in op._inputs)
+    lines = [f"{error} for '{op.name}' (op: '{op.type}') with input shapes: {shapes}."]
+    if op.user_line:
+        lines.append(f"  built at {op.user_line}")
+    lines += [f"  input {t.name} {t.shape} built at {t.op.user_line}" for t in op._inputs if t.op.user_line]
+    return "\n".join(lines)

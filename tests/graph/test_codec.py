@@ -1,0 +1,132 @@
+"""GraphDef out and in: bytes that TensorFlow reads, and bytes that TensorFlow wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from tensorboard.compat.proto.attr_value_pb2 import AttrValue
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+
+import penstock as tf
+from penstock.graph.codec import attr_from_proto, attr_proto, tensor_array, tensor_proto
+
+ALL = ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"]
+ALL += ["uint64", "bool", "complex64", "complex128"]
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0, 2)])
+def test_arrays_survive_the_message(dtype: str, shape: tuple[int, ...]) -> None:
+    array = (np.arange(np.prod(shape, dtype=int)).reshape(shape) - 1).astype(tf.as_dtype(dtype).as_numpy_dtype)
+    proto = TensorProto.FromString(tensor_proto(array).SerializeToString())
+    back = tensor_array(proto)
+    assert back.dtype == array.dtype
+    assert back.shape == array.shape
+    assert back.tobytes() == array.tobytes()
+
+
+def test_strings_survive_the_message() -> None:
+    array = np.array([[b"a", b"\x00\xff"]], object)
+    assert tensor_array(tensor_proto(array)).tolist() == [[b"a", b"\x00\xff"]]
+
+
+def test_the_last_value_of_a_short_message_repeats() -> None:
+    proto = TensorProto(dtype=1, float_val=[1.0, 2.0])
+    proto.tensor_shape.dim.add(size=4)
+    assert tensor_array(proto).tolist() == [1, 2, 2, 2]
+    empty = TensorProto(dtype=3)
+    empty.tensor_shape.dim.add(size=2)
+    assert tensor_array(empty).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("size", [3, -1])
+def test_a_message_that_contradicts_itself_is_refused(size: int) -> None:
+    proto = TensorProto(dtype=1, tensor_content=b"\0" * 8)
+    proto.tensor_shape.dim.add(size=size)
+    with pytest.raises(ValueError, match="tensor message"):
+        tensor_array(proto)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("int", -3), ("float", 0.5), ("bool", True), ("string", b"s"), ("type", tf.float32),
+     ("shape", tf.TensorShape([None, 3])),
+     ("shape", tf.TensorShape(None)), ("list(int)", [1, 2]), ("list(int)", []), ("list(type)", [tf.int8]),
+     ("list(shape)", [tf.TensorShape([1]), tf.TensorShape([2])])],
+)  # fmt: skip
+def test_attributes_survive_the_message(kind: str, value: object) -> None:
+    back = attr_from_proto(AttrValue.FromString(attr_proto(kind, value).SerializeToString()))
+    assert back == value or (isinstance(value, tf.TensorShape) and back.ndims == value.ndims)
+
+
+def build() -> tf.Tensor:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    with tf.name_scope("layer"), tf.device("/cpu:0"):
+        w = tf.constant(np.arange(6, dtype=np.float32).reshape(3, 2), name="w")
+        y = tf.nn.relu(tf.matmul(x, w) - 5.0, name="y")
+    total = tf.reduce_sum(y, axis=[1])
+    with tf.control_dependencies([tf.no_op("first")]):
+        return tf.identity(total, name="total")
+
+
+def test_a_graph_imported_again_is_the_same_graph(graph: tf.Graph) -> None:
+    total = build()
+    proto = tf.GraphDef.FromString(graph.as_graph_def().SerializeToString())
+    with tf.Graph().as_default() as other:
+        tf.import_graph_def(proto, name="")
+        assert other.as_graph_def() == graph.as_graph_def()
+        assert other.get_tensor_by_name("total:0").shape.as_list() == total.shape.as_list()
+        with tf.Session() as session:
+            assert session.run("total:0", {"x:0": [[1, 1, 1]]}).tolist() == [5.0]
+
+
+def test_an_import_is_prefixed_mapped_and_returns_elements(graph: tf.Graph) -> None:
+    build()
+    proto = graph.as_graph_def()
+    with tf.Graph().as_default():
+        mine = tf.constant([[1.0, 1.0, 1.0]])
+        total, op = tf.import_graph_def(proto, {"x:0": mine}, ["total:0", "layer/y"], name="in")
+        assert total.name == "in/total:0"
+        assert op.type == "Relu"
+        assert op.device == "/device:CPU:0"
+        assert [control.name for control in total.op.control_inputs] == ["in/first"]
+        with tf.Session() as session:
+            assert session.run(total).tolist() == [5.0]
+        again = tf.import_graph_def(proto, {"x": mine}, ["total:0"], name="in")
+        assert again[0].name == "in_1/total:0"
+
+
+def test_a_bad_graph_is_refused_by_name_and_leaves_nothing_behind(graph: tf.Graph) -> None:
+    build()
+    good = graph.as_graph_def()
+    cases = []
+    for change, message in [
+        (lambda g: g.node[-1].input.append("nowhere"), "nowhere"),
+        (lambda g: g.node[1].ClearField("attr"), "w"),
+        (lambda g: setattr(g.node[-1], "op", "NoSuchOp"), "NoSuchOp"),
+        (lambda g: g.node.add(name="x", op="NoOp"), "twice"),
+        (lambda g: g.node[0].attr["bogus"].CopyFrom(AttrValue(i=1)), "bogus"),
+        (lambda g: g.node[0].attr["dtype"].CopyFrom(AttrValue(i=1)), "dtype"),
+    ]:
+        bad = tf.GraphDef()
+        bad.CopyFrom(good)
+        change(bad)  # type: ignore[no-untyped-call]
+        cases.append((bad, message))
+    for bad, message in cases:
+        with tf.Graph().as_default() as other:
+            with pytest.raises(ValueError, match=message):
+                tf.import_graph_def(bad)
+            assert other.get_operations() == []
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="not found in graph_def"):
+            tf.import_graph_def(good, {"unused:0": tf.constant(1.0)})
+        with pytest.raises(TypeError, match="GraphDef"):
+            tf.import_graph_def("no graph")
