@@ -1,0 +1,1 @@
+"""PRUNE and OPTIMISE: passes, each graph in, graph out."""

@@ -1,0 +1,98 @@
+"""PRUNE: from the client's graph to what one step needs (white paper section 4.2, figure 6)."""
+
+from __future__ import annotations
+
+import heapq
+
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+
+
+def prune(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> StepGraph:
+    """The transitive closure of `fetches` and `targets`, cut at `feeds`, with a feed node for each fed edge.
+
+    A fed edge's producer runs only if something else needs it.
+    """
+    fed = {tensor: _feed_node(tensor) for tensor in feeds}
+    needed = _closure(fed, fetches, [op for op in targets if not _replaced(op, fed)])
+    nodes: dict[Operation, Node] = {}
+
+    def edge(tensor: Tensor) -> Edge:
+        feed = fed.get(tensor)
+        return Edge(feed, 0) if feed is not None else Edge(nodes[tensor.op], tensor.value_index)
+
+    for op in in_order(needed, fed):
+        nodes[op] = Node(
+            op.name,
+            op.op_def,
+            op.attrs,
+            tuple(edge(t) for t in op._inputs),
+            tuple(nodes[c] for c in op._control_inputs if c in needed),
+            op._device,
+            tuple(t._dtype for t in op._outputs),
+            tuple(t._shape for t in op._outputs),
+            op,
+        )
+    return StepGraph(
+        [*fed.values(), *nodes.values()],
+        list(fed.values()),
+        [edge(t) for t in fetches],
+        [fed[op._outputs[0]] if _replaced(op, fed) else nodes[op] for op in targets],
+    )
+
+
+def _replaced(op: Operation, fed: dict[Tensor, Node]) -> bool:
+    """Whether everything that `op` would give is fed, so that it need not run even if asked for."""
+    return bool(op._outputs) and all(tensor in fed for tensor in op._outputs)
+
+
+def _feed_node(tensor: Tensor) -> Node:
+    dtype = tensor.dtype.base_dtype
+    return Node(
+        f"_feed_{tensor.op.name}_{tensor.value_index}", FEED, {"dtype": dtype, "tensor": tensor}, (), (), "",
+        (dtype,), (tensor.shape,), tensor.op,
+    )  # fmt: skip
+
+
+def _closure(fed: dict[Tensor, Node], fetches: list[Tensor], targets: list[Operation]) -> set[Operation]:
+    needed: set[Operation] = set()
+    pending = [*targets, *(t.op for t in fetches if t not in fed)]
+    while pending:
+        op = pending.pop()
+        if op in needed:
+            continue
+        needed.add(op)
+        pending += [t.op for t in op._inputs if t not in fed]
+        pending += op._control_inputs
+    return needed
+
+
+def in_order(ops: set[Operation], fed: dict[Tensor, Node]) -> list[Operation]:
+    """Inputs before consumers, otherwise in the order in which the user built them (paper 4.1: as expected)."""
+    order = sorted(ops, key=lambda op: op._id)
+    waiting: dict[Operation, int] = {}
+    consumers: dict[Operation, list[Operation]] = {}
+    sorted_already = True
+    for op in order:
+        needs = {t.op for t in op._inputs if t not in fed} | set(op._control_inputs)
+        sorted_already = sorted_already and all(need._id < op._id for need in needs)
+        waiting[op] = len(needs)
+        for need in needs:
+            consumers.setdefault(need, []).append(op)
+    if sorted_already:  # control inputs or imported edges that point backwards are rare
+        return order
+    ready = [op._id for op in order if not waiting[op]]
+    by_id = {op._id: op for op in order}
+    heapq.heapify(ready)
+    done: list[Operation] = []
+    while ready:
+        op = by_id[heapq.heappop(ready)]
+        done.append(op)
+        for consumer in consumers.get(op, ()):
+            waiting[consumer] -= 1
+            if not waiting[consumer]:
+                heapq.heappush(ready, consumer._id)
+    if len(done) < len(order):
+        stuck = ", ".join(op.name for op in order if waiting[op])
+        raise ValueError(f"The graph has a cycle that no NextIteration breaks, among: {stuck}")
+    return done

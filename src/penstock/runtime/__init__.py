@@ -1,0 +1,1 @@
+"""EXECUTE: plans made once per signature, and what they run on."""

@@ -1,0 +1,66 @@
+"""From an exception in a kernel to the typed error that the client sees, which names node, values and line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph.step_graph import Node
+from penstock.tensor.dtypes import as_dtype
+
+_KINDS: list[tuple[type[BaseException], type[errors.OpError]]] = [
+    (torch.OutOfMemoryError, errors.ResourceExhaustedError),
+    (MemoryError, errors.ResourceExhaustedError),
+    (NotImplementedError, errors.UnimplementedError),
+    (FileNotFoundError, errors.NotFoundError),
+    (PermissionError, errors.PermissionDeniedError),
+    (OSError, errors.UnknownError),
+    (ValueError, errors.InvalidArgumentError),
+    (IndexError, errors.InvalidArgumentError),
+    (TypeError, errors.InvalidArgumentError),
+    (RuntimeError, errors.InvalidArgumentError),  # torch's word for bad arguments
+]
+
+
+def node_error(error: BaseException, node: Node, inputs: list[Any]) -> errors.OpError:
+    """`error`, raised by the kernel of `node` on `inputs`, as an `OpError` of the fitting kind."""
+    message = str(error).split("\nException raised from")[0]
+    if isinstance(error, errors.OpError):
+        kind: Any = type(error)
+        if error.op is not None:
+            return error
+    else:
+        kind = next((k for cls, k in _KINDS if isinstance(error, cls)), errors.InternalError)
+        if isinstance(error, RuntimeError) and "not implemented for" in message:
+            kind = errors.UnimplementedError
+    source = node.source
+    lines = [
+        message or type(error).__name__,
+        f"  node {node.name} = {node.op.name}({', '.join(map(describe, inputs))})",
+    ]
+    if node.device:
+        lines[-1] += f" on {node.device}"
+    if source is not None and source.user_line:
+        lines.append(f"  built at {source.user_line}")
+    if source is not None and source._original_op is not None:
+        original = source._original_op
+        lines.append(f"  in the gradient of {original.name}, built at {original.user_line}")
+    found = kind(source.node_def if source is not None else None, source, "\n".join(lines))
+    found.__cause__ = error if not isinstance(error, errors.OpError) else error.__cause__
+    return found
+
+
+def describe(value: Any) -> str:
+    """A value's dtype and shape, and its contents where they are few."""
+    if isinstance(value, torch.Tensor):
+        text = f"{as_dtype(value.dtype).name}{list(value.shape)}"
+        return f"{text} {value.tolist()}" if value.numel() <= 8 else text
+    if isinstance(value, np.ndarray):
+        text = f"string{list(value.shape)}"
+        return f"{text} {value.tolist()}" if value.size <= 8 and len(str(value)) < 200 else text
+    if isinstance(value, list):
+        return f"[{', '.join(map(describe, value))}]"
+    return getattr(value, "name", type(value).__name__)

@@ -1,0 +1,129 @@
+"""What a kernel factory is told about the node that it makes a kernel for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph.opdef import Bound, Kernel, PassThrough
+from penstock.graph.step_graph import Node
+from penstock.runtime.resources import ResourceManager, VariableState
+from penstock.tensor.dtypes import DType
+
+
+@dataclass(slots=True)
+class SessionState:
+    """What kernels of one session keep between steps."""
+
+    resources: ResourceManager
+    per_node: dict[Any, Any] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def keep(self, key: Any, create: Callable[[], Any]) -> Any:
+        """The object kept under `key`, made at first. Plans of a session share it."""
+        with self.lock:
+            if key not in self.per_node:
+                self.per_node[key] = create()
+            return self.per_node[key]
+
+
+class KernelContext:
+    """A node as its kernel factory sees it: settled attributes, constant inputs, device and session state.
+
+    `n["T"]` is an attribute; everything asked of it here is asked once, when the plan is made.
+    """
+
+    __slots__ = ("device", "node", "state")
+
+    def __init__(self, node: Node, device: torch.device, state: SessionState) -> None:
+        self.node = node
+        self.device = device
+        self.state = state
+
+    def __getitem__(self, attr: str) -> Any:
+        return self.node.attrs[attr]
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def resources(self) -> ResourceManager:
+        return self.state.resources
+
+    def torch_dtype(self, attr: str = "T") -> torch.dtype:
+        """A type attribute as torch's dtype; UnimplementedError for a type that torch lacks."""
+        dtype: DType = self.node.attrs[attr]
+        if dtype.torch is None:
+            raise errors.UnimplementedError(None, None, f"{self.node.op.name} has no kernel for {dtype.name}")
+        return dtype.torch
+
+    def text(self, attr: str) -> str:
+        """A string attribute, decoded."""
+        return self.node.attrs[attr].decode()
+
+    def inputs(self, name: str) -> tuple[Any, ...]:
+        """The edges of the argument called `name`."""
+        for arg, _, edges in self.node.grouped_inputs():
+            if arg == name:
+                return edges
+        raise LookupError(f"op {self.node.op.name} has no input {name!r}")
+
+    def const(self, name: str) -> np.ndarray | None:
+        """The value of the input called `name` when it is a constant of the graph (and not fed), else None."""
+        (edge,) = self.inputs(name)
+        return edge.node.attrs["value"] if edge.node.op.name == "Const" else None
+
+    def input_shape(self, name: str) -> Any:
+        """The static shape of the input called `name`."""
+        (edge,) = self.inputs(name)
+        return edge.node.shapes[edge.port]
+
+    def variable(self) -> VariableState:
+        """The variable that this node declares (by its container, shared_name, dtype and shape attributes)."""
+        container, shared = self.text("container"), self.text("shared_name")
+        return self.resources.variable(container, shared or self.name, self["dtype"], self["shape"])
+
+    def generator(self) -> torch.Generator:
+        """The random stream of this node: seeded by its seed and seed2, kept for the session's life."""
+
+        def create() -> torch.Generator:
+            generator = torch.Generator(self.device)
+            seed, seed2 = self["seed"], self["seed2"]
+            if seed or seed2:
+                # Both seeds count, and near ones must give unrelated streams (splitmix64's finaliser).
+                mixed = (seed * 0x9E3779B97F4A7C15 + seed2 * 0xBF58476D1CE4E5B9 + 0x94D049BB133111EB) & (2**64 - 1)
+                mixed ^= mixed >> 31
+                generator.manual_seed(mixed * 0x94D049BB133111EB & (2**63 - 1))
+            else:
+                generator.seed()
+            return generator
+
+        return self.state.keep(("generator", self.name), create)
+
+
+def make_kernel(
+    node: Node, device_type: str, device: torch.device, state: SessionState
+) -> Kernel | Bound | PassThrough | None:
+    """The kernel of `node` for a device; typed errors, naming the node, when there is none."""
+    found = node.op.find_kernel(device_type, node.attrs)
+    if found is None:
+        types = ", ".join(f"{k}={v.name}" for k, v in node.attrs.items() if isinstance(v, DType))
+        have = "; ".join(
+            "/".join(k.devices)
+            + "".join(f" {a} in {{{', '.join(sorted(t.name for t in ts))}}}" for a, ts in k.types.items())
+            for k in node.op.kernels
+        )
+        raise errors.UnimplementedError(
+            None,
+            None,
+            f"No kernel of {node.op.name} runs on {device_type} with {types or 'these attributes'}. "
+            f"Registered: {have or 'none'}",
+        )
+    return found.factory(KernelContext(node, device, state))

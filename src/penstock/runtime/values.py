@@ -1,0 +1,200 @@
+"""Values at the border of a step: what the client feeds becomes a kernel's argument, and back.
+
+A feed of the right dtype is not copied: kernels never write to their inputs. What is fetched is the caller's own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock.graph.constants import make_array
+from penstock.graph.operation import Tensor
+from penstock.tensor.dtypes import DType, bfloat16, string
+
+_CPU = torch.device("cpu")
+
+
+def to_runtime(array: np.ndarray, dtype: DType, device: torch.device = _CPU) -> Any:
+    """An array as kernels take it: a torch tensor (sharing memory where it can), or itself for strings.
+
+    The array must not be changed while the tensor lives.
+    """
+    if dtype == string:
+        return array
+    if dtype.torch is None:
+        raise TypeError(f"a {dtype.name} has no value outside a session")
+    if not array.flags.writeable or not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if any(stride < 0 for stride in array.strides):
+        array = np.ascontiguousarray(array)
+    if dtype == bfloat16 or dtype.is_quantized:
+        return _viewed(array, dtype).to(device)
+    return torch.from_numpy(array).to(device)
+
+
+_thaw = threading.Lock()
+
+
+def constant_to_runtime(array: np.ndarray, dtype: DType, device: torch.device) -> Any:
+    """As `to_runtime`, for the read-only array of a constant: shared, since kernels do not write to inputs."""
+    with _thaw:  # torch takes a read-only array only with a warning
+        try:
+            array.flags.writeable = True
+        except ValueError:
+            return to_runtime(array, dtype, device)
+        try:
+            return to_runtime(array, dtype, device)
+        finally:
+            array.flags.writeable = False
+
+
+def _viewed(array: np.ndarray, dtype: DType) -> torch.Tensor:
+    """Types that NumPy knows only through an extension, bit for bit."""
+    plain = np.ascontiguousarray(array)
+    bits = plain.reshape(-1).view({1: np.uint8, 2: np.uint16, 4: np.uint32}[plain.dtype.itemsize])
+    return torch.from_numpy(bits).view(dtype.torch or torch.uint8).reshape(array.shape)
+
+
+def from_runtime(value: Any, dtype: DType) -> Any:
+    """A kernel's value as the array that a client gets; shares memory where it can. 0-d: a NumPy scalar."""
+    if isinstance(value, torch.Tensor):
+        if dtype == bfloat16:
+            value = value.cpu().contiguous().view(torch.uint16).numpy().view(dtype.np)
+        else:
+            value = value.cpu().resolve_conj().resolve_neg().numpy()
+            if dtype.is_quantized:
+                value = value.view(dtype.np)
+    return value[()] if value.ndim == 0 else value
+
+
+def _fetch_plain(tensor: torch.Tensor) -> Any:
+    return tensor.numpy()[()]
+
+
+def _fetch_copy(tensor: torch.Tensor) -> Any:
+    return tensor.numpy().copy()[()]
+
+
+def fetch_converter(dtype: DType, device: torch.device, copy: bool) -> Callable[[Any], Any]:
+    """What turns a kernel's value into the client's own array. `copy`: others may hold the same memory."""
+    dtype = dtype.base_dtype
+    if (
+        device.type == "cpu"
+        and dtype.torch is not None
+        and dtype != bfloat16
+        and not dtype.is_complex | dtype.is_quantized
+    ):
+        return _fetch_copy if copy else _fetch_plain
+
+    def convert(value: Any) -> Any:
+        found = from_runtime(value, dtype)
+        return found.copy() if isinstance(found, np.ndarray) else found
+
+    return convert
+
+
+def feed_converter(tensor: Tensor, device: torch.device) -> Callable[[Any], Any]:
+    """What turns a value fed for `tensor` into a kernel's argument.
+
+    The returned function raises ValueError for a shape, and TypeError or ValueError for a dtype, that does not
+    fit, naming the tensor, both shapes or types, and the line that built it.
+    """
+    dtype, dims = tensor.dtype.base_dtype, tensor.shape.tuple
+    np_dtype = dtype.np
+    fast = device.type == "cpu" and dtype.torch is not None and dtype != bfloat16 and not dtype.is_quantized
+    from_numpy = torch.from_numpy
+    exact = dims is not None and None not in dims
+
+    def convert(value: Any) -> Any:
+        if fast and type(value) is np.ndarray and value.dtype is np_dtype and value.flags.writeable:
+            shape = value.shape
+            if dims is None or shape == dims or (not exact and _fits(shape, dims)):
+                try:
+                    return from_numpy(value)
+                except ValueError:  # negative strides
+                    return from_numpy(np.ascontiguousarray(value))
+        return _convert_any(value)
+
+    def _convert_any(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            raise TypeError(
+                "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
+                f"strings, lists, numpy ndarrays and torch tensors: {tensor.name} was fed {value!r}."
+            )
+        if dtype.torch is not None and not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
+            found = torch.from_dlpack(value.detach() if isinstance(value, torch.Tensor) else value)
+            if found.dtype == dtype.torch:
+                _check_shape(tensor, tuple(found.shape), dims)
+                return found.to(device)
+            value = from_runtime(found, _dtype_of(found))
+        array = _feed_array(tensor, value, dtype)
+        _check_shape(tensor, array.shape, dims)
+        return to_runtime(array, dtype, device)
+
+    return convert
+
+
+def _dtype_of(value: torch.Tensor) -> DType:
+    from penstock.tensor.dtypes import as_dtype
+
+    return as_dtype(value.dtype)
+
+
+def _feed_array(tensor: Tensor, value: Any, dtype: DType) -> np.ndarray:
+    try:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and dtype != string:
+            return _cast_array(value, dtype)
+        if dtype != string and isinstance(value, list | tuple | float | int | np.generic):
+            # As TF does, a list is read as NumPy reads it, then cast: [1.0, 2.0] feeds an int tensor.
+            array = np.asarray(value)
+            if array.dtype.kind in "biufc":
+                return _cast_array(array, dtype)
+        return make_array(value, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = type(error) if type(error) in (TypeError, ValueError) else ValueError
+        raise kind(
+            f"Cannot feed {_brief(value)} for Tensor {tensor.name!r}, which is {dtype.name}: {error}{_line(tensor)}"
+        ) from None
+
+
+def _cast_array(array: np.ndarray, dtype: DType) -> np.ndarray:
+    """As `astype`, but numbers must survive: a fraction does not become an int, nor a complex number a real."""
+    if array.dtype == dtype.np:
+        return array
+    if array.dtype.kind == "c" and not dtype.is_complex:
+        raise TypeError("complex numbers")
+    if (array.dtype.kind == "f" and (dtype.is_integer or dtype.is_bool)) or dtype.is_integer:
+        with np.errstate(invalid="ignore"):
+            cast = array.astype(dtype.np)
+        if not np.array_equal(cast, array):
+            raise TypeError(f"{array.dtype} values that are no {dtype.name}")
+        return cast
+    return array.astype(dtype.np)
+
+
+def _fits(shape: tuple[int, ...], dims: Any) -> bool:
+    return len(shape) == len(dims) and all(d is None or d == s for s, d in zip(shape, dims, strict=True))
+
+
+def _check_shape(tensor: Tensor, shape: tuple[int, ...], dims: Any) -> None:
+    if dims is not None and not _fits(shape, dims):
+        raise ValueError(
+            f"Cannot feed value of shape {shape} for Tensor {tensor.name!r}, which has shape '{tensor.shape}'"
+            + _line(tensor)
+        )
+
+
+def _line(tensor: Tensor) -> str:
+    return f" (built at {tensor.op.user_line})" if tensor.op.user_line else ""
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} and shape {value.shape}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,1 @@
+"""RUN: feeds and fetches to a cached plan."""

@@ -1,0 +1,76 @@
+"""What the client asks for, in any structure, and the same structure with the values in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.graph.composite import IndexedSlices, IndexedSlicesValue, SparseTensor, SparseTensorValue
+from penstock.graph.graph import Graph
+from penstock.graph.operation import Operation, Tensor
+
+Unpack = Callable[[tuple[Any, ...]], Any]
+
+
+class FetchPlan:
+    """`tensors` to fetch (each once) and `targets` to run; `unpack(values)` gives the client's structure."""
+
+    def __init__(self, graph: Graph, fetches: Any) -> None:
+        """TypeError, ValueError or KeyError, naming the fetch, for what is no element of `graph`."""
+        self._graph = graph
+        self._index: dict[Tensor, int] = {}
+        self.targets: list[Operation] = []
+        self.unpack: Unpack = self._unpacker(fetches)
+        self.tensors = list(self._index)
+
+    def _unpacker(self, fetch: Any) -> Unpack:
+        if fetch is None:
+            raise TypeError("Fetch argument None has invalid type <class 'NoneType'>")
+        if isinstance(fetch, SparseTensor):
+            parts = self._sequence([fetch.indices, fetch.values, fetch.dense_shape])
+            return lambda values: SparseTensorValue(*(p(values) for p in parts))
+        if isinstance(fetch, IndexedSlices):
+            parts = self._sequence([fetch.values, fetch.indices])
+            if fetch.dense_shape is None:
+                return lambda values: IndexedSlicesValue(parts[0](values), parts[1](values), None)
+            shape = self._unpacker(fetch.dense_shape)
+            return lambda values: IndexedSlicesValue(parts[0](values), parts[1](values), shape(values))
+        if isinstance(fetch, Mapping):
+            keys, parts = list(fetch), self._sequence(list(fetch.values()))
+            kind: Any = type(fetch) if type(fetch).__name__ == "OrderedDict" else dict
+            return lambda values: kind((k, p(values)) for k, p in zip(keys, parts, strict=True))
+        if isinstance(fetch, tuple) and hasattr(fetch, "_fields"):
+            parts, make = self._sequence(list(fetch)), type(fetch)
+            return lambda values: make(*(p(values) for p in parts))
+        if isinstance(fetch, list | tuple):
+            parts = self._sequence(list(fetch))
+            if isinstance(fetch, tuple):
+                return lambda values: tuple(p(values) for p in parts)
+            return lambda values: [p(values) for p in parts]
+        return self._leaf(fetch)
+
+    def _sequence(self, items: list[Any]) -> list[Unpack]:
+        return [self._unpacker(item) for item in items]
+
+    def _leaf(self, fetch: Any) -> Unpack:
+        try:
+            element = self._graph.as_graph_element(fetch)
+        except TypeError as error:
+            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error})") from None
+        except KeyError as error:
+            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error.args[0]})") from None
+        if not self._graph.is_fetchable(element):
+            raise ValueError(f"Operation {element.name!r} has been marked as not fetchable.")
+        if isinstance(element, Operation):
+            if element not in self.targets:
+                self.targets.append(element)
+            return _nothing
+        index = self._index.setdefault(element, len(self._index))
+        return lambda values: values[index]
+
+
+def _nothing(values: tuple[Any, ...]) -> None:
+    """The value of a fetched operation."""
+    return

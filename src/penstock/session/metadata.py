@@ -1,0 +1,34 @@
+"""What happened in a step, as a RunMetadata message (TF: tf.RunMetadata; TensorBoard and Timeline read it)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from penstock.graph.step_graph import StepGraph
+from penstock.runtime.devices import CPU_NAME
+from penstock.runtime.plan import Observer
+
+
+def record_step(run_metadata: Any, graph: StepGraph, observer: Observer, traced: bool) -> None:
+    """Fill `run_metadata`; with a trace, `step_stats` has the start and duration of every node that ran."""
+    run_metadata.Clear()
+    if not traced or not observer.starts:  # a step of constants alone runs no node
+        return
+    device = run_metadata.step_stats.dev_stats.add(device=CPU_NAME)
+    ends = [start for _, start in observer.starts[1:]] + [time.time_ns()]
+    for (node, start), end in zip(observer.starts, ends, strict=True):
+        stats = device.node_stats.add(
+            node_name=node.name,
+            all_start_micros=start // 1000,
+            op_end_rel_micros=max(1, (end - start) // 1000),
+            all_end_rel_micros=max(1, (end - start) // 1000),
+            all_start_nanos=start,
+            op_end_rel_nanos=end - start,
+            all_end_rel_nanos=end - start,
+            timeline_label=f"{node.name} = {node.op.name}({', '.join(e.node.name for e in node.inputs)})",
+        )
+        for port, (dtype, shape) in enumerate(zip(node.dtypes, node.shapes, strict=True)):
+            output = stats.output.add(slot=port)
+            output.tensor_description.dtype = dtype.base_dtype.as_datatype_enum
+            output.tensor_description.shape.CopyFrom(shape.as_proto())

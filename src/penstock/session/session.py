@@ -1,0 +1,346 @@
+"""`Session`: runs any part of a graph, any number of times (white paper sections 2 and 4.2; TF: tf.Session)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from penstock import errors
+from penstock.graph.composite import IndexedSlices, SparseTensor
+from penstock.graph.graph import Graph
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import default_graphs, get_default_graph
+from penstock.passes.pipeline import prepare
+from penstock.runtime.kernels import SessionState
+from penstock.runtime.plan import Observer, Plan
+from penstock.runtime.resources import resources_of
+from penstock.session.fetches import FetchPlan, Unpack
+from penstock.session.metadata import record_step
+from penstock.session.partial import PartialRun
+
+_PLANS = 512
+"""Signatures kept; a program has a handful, and one that makes new fetches in a loop must not grow forever."""
+
+Runner = tuple["Plan | _Rearranged", Unpack]
+
+
+class _DefaultSessions(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[BaseSession] = []
+
+
+_default_sessions = _DefaultSessions()
+
+
+def get_default_session() -> BaseSession | None:
+    """The session that `Tensor.eval` and `Operation.run` use in this thread, or None."""
+    stack = _default_sessions.stack
+    return stack[-1] if stack else None
+
+
+class BaseSession:
+    """What `Session` and `InteractiveSession` share."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        """`target` "" is this process by itself; sessions of one "inproc://NAME" target share their state.
+
+        Of `config` (a ConfigProto), `allow_soft_placement` and `operation_timeout_in_ms` are the session's;
+        `intra_op_parallelism_threads` sets the number of threads of PyTorch's kernels, for the whole process.
+        """
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph).__name__}")
+        if config is not None and not hasattr(config, "allow_soft_placement"):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}")
+        if isinstance(target, bytes):
+            target = target.decode()
+        if target and not target.startswith("inproc://"):
+            raise errors.UnimplementedError(
+                None,
+                None,
+                f"target {target!r}: only '' and 'inproc://NAME' are there yet; clusters are to come.",
+            )
+        self._graph = graph or get_default_graph()
+        self._target = target
+        self._config = config
+        self._closed = False
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._state = SessionState(resources_of(target))
+        self._device = torch.device("cpu")
+        self._soft = bool(config is not None and config.allow_soft_placement)
+        self._timeout = 0 if config is None else int(config.operation_timeout_in_ms)
+        if config is not None and config.intra_op_parallelism_threads > 0:
+            torch.set_num_threads(config.intra_op_parallelism_threads)
+        self._runners: dict[Any, Runner] = {}
+        self._mutations = self._graph.mutations
+        self._partial: dict[str, PartialRun] = {}
+        self._partial_count = 0
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        return self._target
+
+    # --- running ----------------------------------------------------------------------------------------
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """Run what `fetches` need, with the edges in `feed_dict` replaced by values, and give their values.
+
+        `fetches`: a tensor, an operation (gives None), a name, or any nest of lists, tuples, dicts and named
+        tuples of them; the result has the same structure, with NumPy arrays. What is fetched never changes
+        afterwards. `options`: a RunOptions (`timeout_in_ms`, `trace_level`); `run_metadata` receives the trace.
+
+        Raises RuntimeError when closed; ValueError or TypeError for a fetch or feed that does not fit;
+        `errors.OpError` kinds for what fails in a node, naming it and the line that built it. The session stays
+        usable after any of them. White paper section 4.2; TF: tf.Session.run.
+        """
+        plan, unpack = self._runner(fetches, feed_dict)
+        values: Any = feed_dict.values() if feed_dict else ()
+        if options is None and run_metadata is None and not self._timeout:
+            return unpack(plan.run(values))
+        return unpack(self._run_observed(plan, values, options, run_metadata))
+
+    def _runner(self, fetches: Any, feed_dict: Any) -> Runner:
+        """The plan for a signature, cached: a step pays for one look-up."""
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if self._mutations != self._graph.mutations:
+            self._forget_plans()
+        try:
+            return self._runners[_signature(fetches), tuple(feed_dict) if feed_dict else ()]
+        except (KeyError, TypeError):
+            pass  # new, or not what can be fetched or fed: what is wrong is said below
+        if feed_dict is not None and not hasattr(feed_dict, "values"):
+            raise TypeError(f"feed_dict must be a dict from tensors to values, not {type(feed_dict).__name__}")
+        return self._new_runner(fetches, feed_dict)
+
+    def _new_runner(self, fetches: Any, feed_dict: Any) -> Runner:
+        wanted = FetchPlan(self._graph, fetches)
+        feeds, arrange = self._feeds(feed_dict or {})
+        plan = self._make_plan(feeds, wanted.tensors, wanted.targets)
+        runner = (_Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
+        with self._lock:
+            while len(self._runners) >= _PLANS:
+                del self._runners[next(iter(self._runners))]
+            self._runners[_signature(fetches), tuple(feed_dict or ())] = runner
+        return runner
+
+    def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> Plan:
+        graph = prepare(feeds, fetches, targets, self._soft)
+        return Plan(graph, self._state, self._device)
+
+    def _forget_plans(self) -> None:
+        with self._lock:
+            self._mutations = self._graph.mutations
+            self._runners.clear()
+
+    def _feeds(self, feed_dict: Any) -> tuple[list[Tensor], Callable[[Any], list[Any]] | None]:
+        """The fed tensors, and (where sparse ones are among them) what makes their values one a tensor."""
+        tensors: list[Tensor] = []
+        spread: list[int] = []
+        for key in feed_dict:
+            if isinstance(key, SparseTensor):
+                parts: list[Any] = [key.indices, key.values, key.dense_shape]
+            elif isinstance(key, IndexedSlices):
+                parts = [key.values, key.indices] + ([] if key.dense_shape is None else [key.dense_shape])
+            else:
+                parts = [key]
+            spread.append(len(parts))
+            tensors += [self._feedable(part) for part in parts]
+        if len(set(tensors)) < len(tensors):
+            raise ValueError(f"The same tensor is fed twice: {', '.join(t.name for t in tensors)}")
+        if all(count == 1 for count in spread):
+            return tensors, None
+        return tensors, lambda values: _spread(values, spread)
+
+    def _feedable(self, key: Any) -> Tensor:
+        try:
+            tensor = self._graph.as_graph_element(key, allow_operation=False)
+        except (TypeError, ValueError, KeyError) as error:
+            text = error.args[0] if error.args else error
+            raise TypeError(f"Cannot interpret feed_dict key {key!r} as Tensor: {text}") from None
+        if not self._graph.is_feedable(tensor):
+            raise ValueError(f"Tensor {tensor.name} may not be fed.")
+        return tensor
+
+    def _run_observed(self, plan: Plan | _Rearranged, values: Any, options: Any, run_metadata: Any) -> tuple[Any, ...]:
+        timeout = (options.timeout_in_ms if options is not None else 0) or self._timeout
+        observer = Observer(timeout, self._closing)
+        found = plan.run_observed(values, observer)
+        if run_metadata is not None:
+            record_step(run_metadata, plan.graph, observer, traced=options is not None and options.trace_level > 0)
+        return found
+
+    def make_callable(
+        self, fetches: Any, feed_list: list[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """A function of the values for `feed_list` that runs `fetches`: the cheapest way to repeat a step."""
+        feeds = [self._feedable(key) for key in feed_list or []]
+        wanted = FetchPlan(self._graph, fetches)
+        plan, unpack = self._make_plan(feeds, wanted.tensors, wanted.targets), wanted.unpack
+
+        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            if self._closed:
+                raise RuntimeError("Attempted to use a closed Session.")
+            if len(values) != len(feeds):
+                raise ValueError(
+                    f"The callable takes {len(feeds)} values, one for each of feed_list; got {len(values)}"
+                )
+            if options is None and run_metadata is None:
+                return unpack(plan.run(values))
+            return unpack(self._run_observed(plan, values, options, run_metadata))
+
+        return call
+
+    # --- partial runs -----------------------------------------------------------------------------------
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Begin a step that is run in parts; gives the handle for `partial_run`. TF: Session.partial_run_setup."""
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        wanted = FetchPlan(self._graph, fetches)
+        fed = [self._feedable(key) for key in feeds or []]
+        with self._lock:
+            self._partial_count += 1
+            handle = f"partial_run_{self._partial_count}"
+        self._partial[handle] = PartialRun(self._graph, self._state, self._device, wanted, fed)
+        return handle
+
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
+        """Go on with a step: run what `fetches` still need, given these feeds and all earlier ones."""
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        try:
+            partial = self._partial[handle]
+        except KeyError:
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Must run 'partial_run_setup' before performing partial runs: no handle {handle!r}.",
+            ) from None
+        wanted = FetchPlan(self._graph, fetches)
+        feeds, arrange = self._feeds(feed_dict or {})
+        values = list((feed_dict or {}).values())
+        found = partial.run(wanted, feeds, arrange(values) if arrange else values)
+        if partial.done:
+            del self._partial[handle]
+        return found
+
+    # --- life -------------------------------------------------------------------------------------------
+
+    def list_devices(self) -> list[Any]:
+        """The devices that this session can place nodes on."""
+        from penstock.runtime.devices import local_devices
+
+        return local_devices()
+
+    def close(self) -> None:
+        """Free what the session holds. Steps that watch for it (those with a timeout or a trace) are cancelled."""
+        self._closed = True
+        self._closing.set()
+        with self._lock:
+            self._runners.clear()
+            self._partial.clear()
+        if not self._target:
+            self._state.resources.reset()
+
+    @staticmethod
+    def reset(target: str, containers: list[str] | None = None, config: Any = None) -> None:
+        """Forget the state in the named containers of `target`, or in all (white paper section 4.7)."""
+        if not target:
+            raise errors.InvalidArgumentError(
+                None, None, "Session.reset needs a target whose state sessions share, e.g. 'inproc://main'."
+            )
+        resources_of(target).reset(containers)
+
+    @contextmanager
+    def as_default(self) -> Iterator[BaseSession]:
+        """Make this the session of `Tensor.eval` and `Operation.run`, in this thread. Does not close it."""
+        _default_sessions.stack.append(self)
+        try:
+            yield self
+        finally:
+            _default_sessions.stack.remove(self)
+
+    def __del__(self) -> None:
+        # A dropped session frees its variables at once, not when the garbage collector comes round.
+        if not getattr(self, "_closed", True):
+            self.close()
+
+
+def _signature(fetches: Any) -> Any:
+    """A hashable key of a fetch structure: equal for equal structures of the same tensors and operations."""
+    if isinstance(fetches, list | tuple):
+        return (type(fetches), *map(_signature, fetches))
+    if isinstance(fetches, Mapping):
+        return (type(fetches), tuple(fetches), *map(_signature, fetches.values()))
+    return fetches
+
+
+class _Rearranged:
+    """A plan whose feeds come grouped (sparse values): spreads them first."""
+
+    def __init__(self, plan: Plan, arrange: Callable[[Any], list[Any]]) -> None:
+        self._plan, self._arrange, self.graph = plan, arrange, plan.graph
+
+    def run(self, values: Any) -> tuple[Any, ...]:
+        return self._plan.run(self._arrange(values))
+
+    def run_observed(self, values: Any, hook: Any) -> tuple[Any, ...]:
+        return self._plan.run_observed(self._arrange(values), hook)
+
+
+def _spread(values: Any, counts: list[int]) -> list[Any]:
+    flat: list[Any] = []
+    for value, count in zip(values, counts, strict=True):
+        if count == 1:
+            flat.append(value)
+        elif len(value) < count:
+            raise ValueError(f"A sparse feed needs {count} values, got {len(value)}")
+        else:
+            flat += list(value)[:count]
+    return flat
+
+
+class Session(BaseSession):
+    """Runs a graph (TF: tf.Session). As a context manager it and its graph are the defaults, and it is closed."""
+
+    def __enter__(self) -> Session:
+        default_graphs.stack.append(self.graph)
+        _default_sessions.stack.append(self)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        _default_sessions.stack.remove(self)
+        if default_graphs.stack.pop() is not self.graph:
+            raise AssertionError("Nesting violated for default stack of Graph objects")
+        self.close()
+
+
+class InteractiveSession(BaseSession):
+    """A session that is the default one from its making to its `close` (TF: tf.InteractiveSession)."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._explicit_graph = graph
+        if graph is not None:
+            default_graphs.stack.append(graph)
+        _default_sessions.stack.append(self)
+
+    def close(self) -> None:
+        super().close()
+        if self in _default_sessions.stack:
+            _default_sessions.stack.remove(self)
+        if self._explicit_graph is not None and self._explicit_graph in default_graphs.stack:
+            default_graphs.stack.remove(self._explicit_graph)

@@ -1,0 +1,36 @@
+"""What all tests share, and the check that together they ran every op."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("PENSTOCK_CHECK", "1")  # read when penstock is imported: graphs are verified between passes
+
+import pytest
+import torch
+
+from penstock.graph.opdef import registered_ops
+from penstock.runtime import plan
+
+torch.set_num_threads(1)  # tensors here are tiny, and threads that wait for each other slow a busy machine down
+
+_BUILT_IN = frozenset(registered_ops())
+_ran: set[str] = set()
+_make_kernel = plan.make_kernel
+
+
+def _recording(node, *args):  # type: ignore[no-untyped-def]
+    _ran.add(node.op.name)
+    return _make_kernel(node, *args)
+
+
+plan.make_kernel = _recording
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """After a run of everything, fail for an op that no test has run."""
+    whole = session.config.args == session.config.getini("testpaths") and not session.config.option.keyword
+    never = sorted(_BUILT_IN - _ran)
+    if whole and exitstatus == pytest.ExitCode.OK and never:
+        print(f"\nNo test runs these ops: {', '.join(never)}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
