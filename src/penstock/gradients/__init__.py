@@ -1,0 +1,1 @@
+"""The backward walk (white paper section 4.1)."""

@@ -1,0 +1,52 @@
+"""Adding up what several paths contribute to one gradient."""
+
+from __future__ import annotations
+
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Tensor
+from penstock.tensor.dtypes import int32
+
+
+class AggregationMethod:
+    """How `gradients` adds contributions (TF: tf.AggregationMethod)."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def aggregate(parts: list[Tensor | IndexedSlices], method: int | None) -> Tensor | IndexedSlices:
+    """The sum of `parts`; sparse as long as all of them are."""
+    method = AggregationMethod.DEFAULT if method is None else method
+    if method not in (0, 1, 2):
+        raise ValueError(f"Invalid aggregation_method specified {method}.")
+    if len(parts) == 1:
+        return parts[0]
+    slices = [part for part in parts if isinstance(part, IndexedSlices)]
+    if len(slices) == len(parts):
+        return _concatenated(slices)
+    dense = [convert_to_tensor(part) for part in parts]
+    if method == AggregationMethod.EXPERIMENTAL_TREE:
+        while len(dense) > 1:
+            dense = [
+                get_op("AddN")(dense[i : i + 2]) if i + 1 < len(dense) else dense[i] for i in range(0, len(dense), 2)
+            ]
+        return dense[0]
+    if method == AggregationMethod.EXPERIMENTAL_ACCUMULATE_N and all(t.shape.is_fully_defined() for t in dense):
+        return get_op("AccumulateNV2")(dense, shape=dense[0].shape)
+    return get_op("AddN")(dense)
+
+
+def _concatenated(slices: list[IndexedSlices]) -> IndexedSlices:
+    """All the slices in one: rows named twice add up when they are applied."""
+    indices = [part.indices for part in slices]
+    if len({tensor.dtype for tensor in indices}) > 1:
+        indices = [t if t.dtype != int32 else get_op("Cast")(t, DstT="int64") for t in indices]
+    axis = convert_to_tensor(0, int32)
+    shape = next((part.dense_shape for part in slices if part.dense_shape is not None), None)
+    return IndexedSlices(
+        get_op("ConcatV2")([part.values for part in slices], axis), get_op("ConcatV2")(indices, axis), shape
+    )

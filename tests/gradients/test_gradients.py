@@ -1,0 +1,170 @@
+"""`gradients`: the backward walk of the paper's section 4.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[tf.Session]:
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+def test_paths_add_up(session: tf.Session) -> None:
+    x = tf.constant(3.0)
+    y = x * x + 2.0 * x
+    assert session.run(tf.gradients(y, x)) == [8.0]
+    assert session.run(tf.gradients([y, x], [x, y])) == [9.0, 1.0]
+
+
+def test_what_is_not_connected_is_none_or_zero(session: tf.Session) -> None:
+    x, y = tf.constant([1.0, 2.0]), tf.constant(2.0)
+    assert tf.gradients(y, x) == [None]
+    (zero,) = tf.gradients(y, x, unconnected_gradients="zero")
+    assert session.run(zero).tolist() == [0, 0]
+
+
+def test_grad_ys_weigh_the_ys_and_must_fit(session: tf.Session) -> None:
+    x = tf.constant([1.0, 2.0])
+    assert session.run(tf.gradients(x * x, x, grad_ys=[[10.0, 1.0]]))[0].tolist() == [20, 4]
+    with pytest.raises(ValueError, match="grad_ys"):
+        tf.gradients(x * x, x, grad_ys=[[1.0, 2.0, 3.0]])
+    with pytest.raises(ValueError, match="2 grad_ys for 1 ys"):
+        tf.gradients(x * x, x, grad_ys=[1.0, 1.0])
+
+
+def test_stop_gradients_are_constants_of_the_walk(session: tf.Session) -> None:
+    a = tf.constant(2.0)
+    b = a * 3.0
+    c = a + b
+    assert session.run(tf.gradients(c, [a, b])) == [4.0, 1.0]
+    assert session.run(tf.gradients(c, [a, b], stop_gradients=[a, b])) == [1.0, 1.0]
+    assert session.run(tf.gradients(tf.stop_gradient(b) + a, a)) == [1.0]
+
+
+def test_outputs_that_nothing_depends_on_count_as_zero(session: tf.Session) -> None:
+    x = tf.constant([[1.0, 2.0, 3.0, 4.0]])
+    _, second = tf.split(x, 2, axis=1)
+    assert session.run(tf.gradients(second, x))[0].tolist() == [[0, 0, 1, 1]]
+
+
+def test_integer_paths_carry_no_gradient(session: tf.Session) -> None:
+    x = tf.constant([1.6, 2.4])
+    assert tf.gradients(tf.cast(tf.cast(x, tf.int32), tf.float32), x) == [None]
+    with pytest.raises(TypeError, match="int32"):
+        tf.gradients(tf.constant(1), x)
+
+
+def test_second_order_and_hessians(session: tf.Session) -> None:
+    x = tf.constant([1.0, 2.0])
+    y = tf.reduce_sum(x * x * x) + x[0] * x[1]
+    (first,) = tf.gradients(y, x)
+    (second,) = tf.gradients(first, x)
+    assert session.run(second).tolist() == [7, 13]
+    assert session.run(tf.hessians(y, x))[0].tolist() == [[6, 1], [1, 12]]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_variables_are_differentiated_through_all_their_reads(session: tf.Session, use_resource: bool) -> None:
+    v = tf.Variable([2.0, 3.0], use_resource=use_resource)
+    session.run(v.initializer)
+    loss = tf.reduce_sum(v * v) + tf.reduce_sum(v.read_value() * 5.0)
+    assert session.run(tf.gradients(loss, v))[0].tolist() == [9, 11]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_gather_gives_indexed_slices(session: tf.Session, use_resource: bool) -> None:
+    v = tf.Variable([[1.0], [2.0], [3.0]], use_resource=use_resource)
+    session.run(v.initializer)
+    (grad,) = tf.gradients(tf.gather(v, [2, 0, 2]) * 2.0, v)
+    assert isinstance(grad, tf.IndexedSlices)
+    value = session.run(grad)
+    assert value.indices.tolist() == [2, 0, 2]
+    assert value.values.tolist() == [[2], [2], [2]]
+    assert session.run(tf.convert_to_tensor(grad)).tolist() == [[2], [0], [4]]
+
+
+def test_sparse_and_dense_contributions_become_dense(session: tf.Session) -> None:
+    v = tf.Variable([[1.0], [2.0]])
+    session.run(v.initializer)
+    loss = tf.reduce_sum(tf.gather(v, [1])) + tf.reduce_sum(tf.gather(v, [0])) + tf.reduce_sum(v)
+    (grad,) = tf.gradients(loss, v)
+    assert session.run(grad).tolist() == [[2], [2]]
+
+
+@pytest.mark.parametrize("method", [None, 0, 1, 2])
+def test_every_aggregation_method_gives_the_sum(session: tf.Session, method: int | None) -> None:
+    x = tf.constant([1.0, 2.0])
+    y = sum((x * float(k) for k in range(1, 6)), tf.zeros([2]))
+    assert session.run(tf.gradients(y, x, aggregation_method=method))[0].tolist() == [15, 15]
+
+
+def test_gated_gradients_wait_for_each_other(session: tf.Session) -> None:
+    x, y = tf.constant(2.0, name="x"), tf.constant(5.0, name="y")
+    dx, dy = tf.gradients(x * y, [x, y], gate_gradients=True)
+    assert session.run([dx, dy]) == [5.0, 2.0]
+    assert len(dx.op.control_inputs) == 1
+    assert dx.op.control_inputs == dy.op.control_inputs
+
+
+def test_gradients_can_share_the_device_of_their_operation() -> None:
+    x = tf.constant([2.0])
+    with tf.device("/cpu:0"):
+        y = tf.tanh(x, name="y")
+    (dx,) = tf.gradients(y, x, colocate_gradients_with_ops=True)
+    assert dx.op.colocation_groups() == [b"loc:@y"]
+    assert dx.device == "/device:CPU:0"
+
+
+def test_a_gradient_may_be_overridden_for_part_of_the_graph(session: tf.Session) -> None:
+    name = "TestOverriddenGradient"
+    if name not in _registered:
+        _registered.add(name)
+
+        @tf.RegisterGradient(name)
+        def _(op: Any, grad: Any) -> Any:
+            return grad * 100.0
+
+    x = tf.constant(3.0)
+    with tf.get_default_graph().gradient_override_map({"Square": name}):
+        overridden = tf.square(x)
+    assert session.run(tf.gradients(overridden + tf.square(x), x)) == [106.0]
+
+
+_registered: set[str] = set()
+
+
+def test_an_op_without_a_gradient_is_named_with_its_line() -> None:
+    x = tf.constant([3.0, 1.0])
+    with tf.get_default_graph().gradient_override_map({"Tanh": "NoSuchGradient"}):
+        y = tf.tanh(x, name="mine")
+    with pytest.raises(LookupError, match=r"(?s)No gradient defined for operation 'mine'.*test_gradients\.py"):
+        tf.gradients(y, x)
+
+
+def test_the_jacobian_by_gradients_matches_finite_differences(session: tf.Session) -> None:
+    x = tf.placeholder(tf.float64, [2, 3])
+    w = tf.placeholder(tf.float64, [3, 2])
+    y = tf.tanh(tf.matmul(x, w))
+    assert tf.test.compute_gradient_error([x, w], [[2, 3], [3, 2]], y, [2, 2], delta=1e-5) < 1e-6
+    theory, numeric = tf.test.compute_gradient(
+        x, [2, 3], y, [2, 2], np.ones((2, 3)), extra_feed_dict={w: np.ones((3, 2))}
+    )
+    assert theory.shape == numeric.shape == (6, 4)
+    wrong = y + 0.0 * tf.stop_gradient(tf.reduce_sum(x)) + tf.stop_gradient(x[0, 0])
+    assert tf.test.compute_gradient_error(x, [2, 3], wrong, [2, 2], extra_feed_dict={w: np.ones((3, 2))}) > 0.5
+
+
+def test_a_deep_chain_needs_no_recursion(session: tf.Session) -> None:
+    x = tf.constant(1.0)
+    y = x
+    for _ in range(3000):
+        y = y + 0.0
+    assert session.run(tf.gradients(y, x)) == [1.0]
