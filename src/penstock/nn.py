@@ -1,0 +1,169 @@
+"""Neural network functions (TF: tf.nn): each is written where its op is, and listed here."""
+
+from __future__ import annotations
+
+from penstock.ops.nn.activations import (
+    crelu,
+    elu,
+    leaky_relu,
+    relu,
+    relu6,
+    selu,
+    softplus,
+    softsign,
+)
+from penstock.ops.nn.bias import (
+    bias_add,
+    relu_layer,
+    xw_plus_b,
+)
+from penstock.ops.nn.conv_functions import (
+    atrous_conv2d_transpose,
+    conv2d,
+    conv2d_backprop_filter,
+    conv2d_backprop_input,
+    conv2d_transpose,
+    depthwise_conv2d,
+    depthwise_conv2d_native,
+    depthwise_conv2d_native_backprop_filter,
+    depthwise_conv2d_native_backprop_input,
+    separable_conv2d,
+)
+from penstock.ops.nn.convolution import (
+    atrous_conv2d,
+    conv1d,
+    conv3d,
+    conv3d_backprop_filter,
+    conv3d_transpose,
+    convolution,
+)
+from penstock.ops.nn.cross_entropy import (
+    softmax_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from penstock.ops.nn.dropout import (
+    dropout,
+)
+from penstock.ops.nn.embedding import (
+    embedding_lookup,
+    embedding_lookup_sparse,
+)
+from penstock.ops.nn.losses import (
+    l2_loss,
+    log_poisson_loss,
+    sigmoid_cross_entropy_with_logits,
+    weighted_cross_entropy_with_logits,
+)
+from penstock.ops.nn.lrn import (
+    local_response_normalization,
+    lrn,
+)
+from penstock.ops.nn.normalization import (
+    batch_norm_with_global_normalization,
+    batch_normalization,
+    fused_batch_norm,
+    l2_normalize,
+    moments,
+    normalize_moments,
+    sufficient_statistics,
+    weighted_moments,
+    zero_fraction,
+)
+from penstock.ops.nn.pooling_functions import (
+    avg_pool,
+    avg_pool3d,
+    max_pool,
+    max_pool3d,
+    max_pool_with_argmax,
+    pool,
+)
+from penstock.ops.nn.softmax import (
+    log_softmax,
+    softmax,
+)
+from penstock.ops.nn.top_k import (
+    in_top_k,
+)
+from penstock.ops.sorting import (
+    top_k,
+)
+from penstock.ops.space import (
+    depth_to_space,
+    space_to_batch,
+    space_to_depth,
+)
+from penstock.ops.unary import (
+    log_sigmoid,
+    sigmoid,
+    tanh,
+)
+
+# Names that TensorFlow gives twice.
+
+__all__ = [
+    "atrous_conv2d",
+    "atrous_conv2d_transpose",
+    "avg_pool",
+    "avg_pool3d",
+    "batch_norm_with_global_normalization",
+    "batch_normalization",
+    "bias_add",
+    "conv1d",
+    "conv2d",
+    "conv2d_backprop_filter",
+    "conv2d_backprop_input",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_backprop_filter",
+    "conv3d_transpose",
+    "convolution",
+    "crelu",
+    "depth_to_space",
+    "depthwise_conv2d",
+    "depthwise_conv2d_native",
+    "depthwise_conv2d_native_backprop_filter",
+    "depthwise_conv2d_native_backprop_input",
+    "dropout",
+    "elu",
+    "embedding_lookup",
+    "embedding_lookup_sparse",
+    "fused_batch_norm",
+    "in_top_k",
+    "l2_loss",
+    "l2_normalize",
+    "leaky_relu",
+    "local_response_normalization",
+    "log_poisson_loss",
+    "log_sigmoid",
+    "log_softmax",
+    "lrn",
+    "max_pool",
+    "max_pool3d",
+    "max_pool_with_argmax",
+    "moments",
+    "normalize_moments",
+    "pool",
+    "relu",
+    "relu6",
+    "relu_layer",
+    "selu",
+    "separable_conv2d",
+    "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
+    "softmax",
+    "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
+    "softplus",
+    "softsign",
+    "space_to_batch",
+    "space_to_depth",
+    "sparse_softmax_cross_entropy_with_logits",
+    "sufficient_statistics",
+    "tanh",
+    "top_k",
+    "weighted_cross_entropy_with_logits",
+    "weighted_moments",
+    "xw_plus_b",
+    "zero_fraction",
+]

@@ -1,0 +1,1 @@
+"""DEFINE: one op, one place: signature, shape, kernel, gradient."""

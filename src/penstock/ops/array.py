@@ -1,0 +1,318 @@
+"""Shapes and reshaping: ops that look at a tensor's shape, change it, or pass the tensor on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph import shape_rules
+from penstock.graph.composite import SparseTensor
+from penstock.graph.constants import partial_value
+from penstock.graph.convert import constant, convert_to_tensor
+from penstock.graph.opdef import define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.ops.kernel_tools import TORCH_TYPES
+from penstock.tensor.dtypes import int32
+from penstock.tensor.shapes import TensorShape, shape_of
+
+newaxis = None
+"""Adds an axis of size 1 in `x[..., tf.newaxis]`."""
+
+# --- Shape, ShapeN, Size, Rank --------------------------------------------------------------------------
+
+SHAPE = define_op("Shape", "input: T", "output: out_type", attrs=["T: type", "out_type: indextype = int32"])
+SHAPE.not_differentiable()
+
+
+@SHAPE.shape
+def shape_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
+    return TensorShape([x.ndims])
+
+
+@SHAPE.value
+def shape_value(op: Operation, _: Any) -> np.ndarray | None:
+    dims = op._inputs[0]._shape.tuple
+    return None if dims is None else np.array(dims, object)
+
+
+@SHAPE.kernel(host=("output",))
+def shape_kernel(n: Any) -> Any:
+    dtype = n.torch_dtype("out_type")
+    return lambda x: torch.tensor(x.shape, dtype=dtype)
+
+
+SHAPE_N = define_op(
+    "ShapeN",
+    "input: N * T",
+    "output: N * out_type",
+    attrs=["N: int >= 1", "T: type", "out_type: indextype = int32"],
+)
+SHAPE_N.not_differentiable()
+
+
+@SHAPE_N.shape
+def shape_n_shape(c: ShapeContext, xs: list[TensorShape]) -> list[TensorShape]:
+    return [TensorShape([x.ndims]) for x in xs]
+
+
+@SHAPE_N.kernel(host=("output",))
+def shape_n_kernel(n: Any) -> Any:
+    dtype = n.torch_dtype("out_type")
+    return lambda xs: tuple(torch.tensor(x.shape, dtype=dtype) for x in xs)
+
+
+SIZE = define_op("Size", "input: T", "output: out_type", attrs=["T: type", "out_type: indextype = int32"])
+SIZE.shape(shape_rules.scalar)
+SIZE.not_differentiable()
+
+
+@SIZE.value
+def size_value(op: Operation, _: Any) -> np.ndarray | None:
+    return np.array(op._inputs[0]._shape.num_elements(), object)
+
+
+@SIZE.kernel(host=("output",))
+def size_kernel(n: Any) -> Any:
+    dtype = n.torch_dtype("out_type")
+    return lambda x: torch.tensor(math.prod(x.shape), dtype=dtype)
+
+
+RANK = define_op("Rank", "input: T", "output: int32", attrs=["T: type"])
+RANK.shape(shape_rules.scalar)
+RANK.not_differentiable()
+
+
+@RANK.value
+def rank_value(op: Operation, _: Any) -> np.ndarray | None:
+    return np.array(op._inputs[0]._shape.ndims, object)
+
+
+@RANK.kernel(host=("output",))
+def rank_kernel(n: Any) -> Any:
+    return lambda x: torch.tensor(x.ndim, dtype=torch.int32)
+
+
+def shape(input: Any, name: str | None = None, out_type: Any = int32, optimize: bool = True) -> Tensor:
+    """The shape of `input` as a vector of `out_type`; a constant where it is known now (TF: tf.shape)."""
+    with name_scope(name, "Shape", [input]) as scope:
+        if isinstance(input, SparseTensor):
+            return get_op("Cast")(input.dense_shape, DstT=out_type, name=scope)
+        value = convert_to_tensor(input, name="input")
+        if optimize and value.shape.is_fully_defined():
+            return constant(value.shape.as_list(), out_type, name=scope)
+        return SHAPE(value, out_type=out_type, name=scope)
+
+
+def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Tensor]:
+    """The shapes of several tensors of one dtype (TF: tf.shape_n)."""
+    return SHAPE_N(input, out_type=out_type, name=name)
+
+
+def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
+    """The number of elements of `input`; a constant where it is known now (TF: tf.size)."""
+    with name_scope(name, "Size", [input]) as scope:
+        if isinstance(input, SparseTensor):
+            dims = get_op("Cast")(input.dense_shape, DstT=out_type)
+            return get_op("Prod")(dims, [0], name=scope)
+        value = convert_to_tensor(input, name="input")
+        count = value.shape.num_elements()
+        return SIZE(value, out_type=out_type, name=scope) if count is None else constant(count, out_type, name=scope)
+
+
+def rank(input: Any, name: str | None = None) -> Tensor:
+    """The number of dimensions of `input`, int32; a constant where it is known now (TF: tf.rank)."""
+    with name_scope(name, "Rank", [input]) as scope:
+        if isinstance(input, SparseTensor):
+            return size(input.dense_shape, name=scope)
+        value = convert_to_tensor(input, name="input")
+        known = value.shape.ndims
+        return RANK(value, name=scope) if known is None else constant(known, int32, name=scope)
+
+
+# --- Reshape --------------------------------------------------------------------------------------------
+
+RESHAPE = define_op(
+    "Reshape",
+    "tensor: T, shape: Tshape",
+    "output: T",
+    attrs=["T: type", "Tshape: indextype = int32"],
+    aliases=True,
+)
+
+
+@RESHAPE.shape
+def reshape_shape(c: ShapeContext, x: TensorShape, shape: TensorShape) -> TensorShape:
+    if shape.ndims not in (None, 1):
+        raise ValueError(f"sizes input must be 1-D, not {shape}")
+    wanted = partial_value(c.op._inputs[1])
+    if wanted is None:
+        return c.constant_shape("shape")
+    open_dims = [i for i, d in enumerate(wanted) if d is None or d == -1]
+    if sum(d == -1 for d in wanted) > 1 or any(d is not None and d < -1 for d in wanted):
+        raise ValueError(f"Only one size may be -1, and none less, in {wanted.tolist()}")
+    dims = [None if i in open_dims else int(d) for i, d in enumerate(wanted)]
+    count, known = x.num_elements(), math.prod(d for d in dims if d is not None)
+    if count is None:
+        return shape_of(tuple(dims))
+    fits = (count % known == 0 if known else not count) if open_dims else count == known
+    if not fits:
+        raise ValueError(f"Cannot reshape {count} elements, of shape {x}, to shape {wanted.tolist()}")
+    if len(open_dims) == 1 and known:
+        dims[open_dims[0]] = count // known
+    return shape_of(tuple(dims))
+
+
+@RESHAPE.value
+def reshape_value(op: Operation, x: Any, shape: Any) -> np.ndarray | None:
+    return None if x is None or shape is None else x.reshape([int(d) for d in shape])
+
+
+@RESHAPE.kernel(host=("shape",))
+def reshape_kernel(n: Any) -> Any:
+    dims = n.const("shape")
+    if dims is None:
+        return lambda x, shape: x.reshape(shape.tolist())
+    dims = tuple(dims.tolist())
+    return lambda x, _: x.reshape(dims)
+
+
+@RESHAPE.gradient
+def reshape_gradient(op: Operation, grad: Any) -> list[Any]:
+    return [RESHAPE(grad, shape(op.inputs[0])), None]
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The elements of `tensor`, in order, in another shape; one size may be -1, to be found (TF: tf.reshape).
+
+    Raises ValueError, or at run time InvalidArgumentError, if the numbers of elements differ.
+    """
+    return RESHAPE(tensor, shape, name=name)
+
+
+# --- ExpandDims, Squeeze --------------------------------------------------------------------------------
+
+EXPAND_DIMS = define_op(
+    "ExpandDims",
+    "input: T, dim: Tdim",
+    "output: T",
+    attrs=["T: type", "Tdim: indextype = int32"],
+    aliases=True,
+)
+
+
+@EXPAND_DIMS.shape
+def expand_dims_shape(c: ShapeContext, x: TensorShape, _: TensorShape) -> TensorShape:
+    dim = c.constant("dim")
+    if x.ndims is None:
+        return UNKNOWN
+    if dim is None:
+        return TensorShape([None] * (x.ndims + 1))
+    at = check_axis(int(dim.reshape(())), x.ndims + 1)
+    return shape_of((*x.tuple[:at], 1, *x.tuple[at:]))
+
+
+@EXPAND_DIMS.value
+def expand_dims_value(op: Operation, x: Any, dim: Any) -> np.ndarray | None:
+    return None if x is None or dim is None else np.expand_dims(x, int(dim.reshape(())))
+
+
+@EXPAND_DIMS.kernel("CPU", T="string")
+def expand_dims_of_strings(n: Any) -> Any:
+    return lambda x, dim: np.expand_dims(x, dim.item())
+
+
+@EXPAND_DIMS.kernel(host=("dim",), T=TORCH_TYPES)
+def expand_dims_kernel(n: Any) -> Any:
+    dim = n.const("dim")
+    if dim is None:
+        return lambda x, dim: x.unsqueeze(dim.item())
+    at = dim.item()
+    return lambda x, _: x.unsqueeze(at)
+
+
+@EXPAND_DIMS.gradient
+def expand_dims_gradient(op: Operation, grad: Any) -> list[Any]:
+    return [RESHAPE(grad, shape(op.inputs[0])), None]
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """`input` with an axis of size 1 more, at `axis` (TF: tf.expand_dims; `dim` is the older name)."""
+    return EXPAND_DIMS(input, one_of("axis", axis, "dim", dim), name=name)
+
+
+SQUEEZE = define_op(
+    "Squeeze", "input: T", "output: T", attrs=["T: type", "squeeze_dims: list(int) >= 0 = []"], aliases=True
+)
+
+
+@SQUEEZE.shape
+def squeeze_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
+    axes = c.attrs["squeeze_dims"]
+    if x.ndims is None or (not axes and None in x.tuple):
+        return UNKNOWN
+    if not axes:
+        return shape_of(tuple(d for d in x.tuple if d != 1))
+    axes = {check_axis(a, x.ndims) for a in axes}
+    for a in axes:
+        if x.tuple[a] not in (None, 1):
+            raise ValueError(f"Can not squeeze dim[{a}], expected a dimension of 1, got {x.tuple[a]}")
+    return shape_of(tuple(d for i, d in enumerate(x.tuple) if i not in axes))
+
+
+@SQUEEZE.value
+def squeeze_value(op: Operation, x: Any) -> np.ndarray | None:
+    return None if x is None else x.squeeze(tuple(op.attrs["squeeze_dims"]) or None)
+
+
+@SQUEEZE.kernel()
+def squeeze_kernel(n: Any) -> Any:
+    axes = tuple(n["squeeze_dims"])
+    if not axes:
+        return lambda x: x.squeeze()
+
+    def squeeze_checked(x: Any) -> Any:
+        for axis in axes:  # torch would leave other sizes as they are
+            if x.shape[axis] != 1:
+                raise errors.InvalidArgumentError(
+                    None, None, f"Can not squeeze dim[{axis}], expected a dimension of 1, got {x.shape[axis]}"
+                )
+        return x.squeeze(axes)
+
+    dims = n.input_shape("input").tuple
+    known = dims is not None and all(dims[a] == 1 for a in axes)
+    return (lambda x: x.squeeze(axes)) if known else squeeze_checked
+
+
+@SQUEEZE.gradient
+def squeeze_gradient(op: Operation, grad: Any) -> Tensor:
+    return RESHAPE(grad, shape(op.inputs[0]))
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
+    """`input` without its axes of size 1, or without those in `axis` (TF: tf.squeeze)."""
+    axis = one_of("axis", axis, "squeeze_dims", squeeze_dims, needed=False)
+    if axis is not None and np.ndim(axis) == 0:
+        axis = [axis]
+    return SQUEEZE(input, squeeze_dims=axis, name=name)
+
+
+def check_axis(axis: int, rank: int) -> int:
+    """`axis` counted from the front. ValueError unless it is one of the axes of a tensor of `rank`."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is not in [{-rank}, {rank})")
+    return axis % rank
+
+
+def one_of(name: str, value: Any, old_name: str, old_value: Any, needed: bool = True) -> Any:
+    """The argument given under either name; ValueError for both, and, if needed, for neither."""
+    if value is not None and old_value is not None:
+        raise ValueError(f"Cannot specify both {name!r} and {old_name!r}.")
+    if needed and value is None and old_value is None:
+        raise ValueError(f"Must specify {name!r}.")
+    return old_value if value is None else value

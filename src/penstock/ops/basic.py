@@ -1,0 +1,164 @@
+"""The ops that the graph itself is made of: constants, placeholders, identity, no-op, grouping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.graph import shape_rules
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import PASS_THROUGH, Bound, define_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import control_dependencies, get_default_graph, graph_of, name_scope
+from penstock.graph.shape_context import ShapeContext
+from penstock.runtime.values import constant_to_runtime
+from penstock.tensor.dtypes import as_dtype, float32
+from penstock.tensor.shapes import TensorShape
+
+# --- Const ----------------------------------------------------------------------------------------------
+
+CONST = define_op("Const", "", "output: dtype", attrs=["value: tensor", "dtype: type"])
+
+
+@CONST.shape
+def const_shape(c: ShapeContext) -> TensorShape:
+    return TensorShape(c.attrs["value"].shape)
+
+
+@CONST.kernel()
+def const_kernel(n: Any) -> Bound:
+    return Bound(constant_to_runtime(n["value"], n["dtype"], n.device))
+
+
+CONST.not_differentiable()
+
+# --- Placeholders ---------------------------------------------------------------------------------------
+
+PLACEHOLDER = define_op("Placeholder", "", "output: dtype", attrs=["dtype: type", "shape: shape = unknown"])
+PLACEHOLDER.shape(shape_rules.from_attr)
+PLACEHOLDER.not_differentiable()
+
+
+@PLACEHOLDER.kernel()
+def placeholder_kernel(n: Any) -> Any:
+    """Runs only where nothing is fed in its place."""
+    shape = "" if n["shape"].ndims is None else f" and shape {n['shape'].as_list()}"
+
+    def unfed() -> None:
+        raise ValueError(f"You must feed a value for placeholder tensor '{n.name}' with dtype {n['dtype'].name}{shape}")
+
+    return unfed
+
+
+PLACEHOLDER_V2 = define_op("PlaceholderV2", "", "output: dtype", attrs=["dtype: type", "shape: shape"])
+PLACEHOLDER_V2.shape(shape_rules.from_attr)
+PLACEHOLDER_V2.not_differentiable()
+PLACEHOLDER_V2.kernel()(placeholder_kernel)
+
+PLACEHOLDER_WITH_DEFAULT = define_op(
+    "PlaceholderWithDefault", "input: dtype", "output: dtype", attrs=["dtype: type", "shape: shape"], aliases=True
+)
+PLACEHOLDER_WITH_DEFAULT.shape(shape_rules.from_attr)
+PLACEHOLDER_WITH_DEFAULT.kernel()(lambda n: PASS_THROUGH)
+
+
+@PLACEHOLDER_WITH_DEFAULT.gradient
+def placeholder_with_default_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return grad
+
+
+def placeholder(dtype: Any = float32, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor whose value each step is fed (TF: tf.placeholder).
+
+    `shape` may have unknown dims or be None. `dtype` is float32 when not given, as in the paper's figure 1;
+    TensorFlow itself asks for it.
+    """
+    return PLACEHOLDER(dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor that has the value of `input` in steps that feed nothing for it."""
+    value = convert_to_tensor(input)
+    return PLACEHOLDER_WITH_DEFAULT(value, shape=TensorShape(shape), name=name)
+
+
+# --- Identity and its kin -------------------------------------------------------------------------------
+
+IDENTITY = define_op("Identity", "input: T", "output: T", attrs=["T: type"], aliases=True)
+IDENTITY.shape(shape_rules.unchanged)
+IDENTITY.kernel()(lambda n: PASS_THROUGH)
+
+
+@IDENTITY.value
+def identity_value(op: Operation, value: np.ndarray | None) -> np.ndarray | None:
+    return value
+
+
+@IDENTITY.gradient
+def identity_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return grad
+
+
+def identity(input: Any, name: str | None = None) -> Tensor:
+    """The same value under a new node: a place for control dependencies, and a copy of a variable's moment."""
+    return IDENTITY(input, name=name)
+
+
+# --- NoOp and grouping ----------------------------------------------------------------------------------
+
+NO_OP = define_op("NoOp")
+NO_OP.shape(shape_rules.no_outputs)
+NO_OP.kernel()(lambda n: None)
+NO_OP.not_differentiable()
+
+
+def no_op(name: str | None = None) -> Operation:
+    """Does nothing; a place for control dependencies."""
+    return NO_OP(name=name)
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """An operation that is done when all of `inputs` (operations, tensors, nests of them) are."""
+    flat: list[Operation] = []
+
+    def collect(items: Any) -> None:
+        for item in items:
+            if isinstance(item, list | tuple):
+                collect(item)
+            elif item is not None:
+                op = item if isinstance(item, Operation) else getattr(item, "op", None)
+                if not isinstance(op, Operation):
+                    raise TypeError(f"Expected tensor or operation, received: {item!r} with type: {type(item)}")
+                flat.append(op)
+
+    collect(inputs)
+    graph = graph_of(flat)
+    with graph.as_default(), control_dependencies(flat):
+        return no_op(name=name or "group_deps")
+
+
+def with_dependencies(dependencies: list[Any], output_tensor: Any, name: str | None = None) -> Tensor:
+    """`output_tensor`, available only after `dependencies` have run."""
+    with name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
+        tensor = convert_to_tensor(output_tensor)
+        with get_default_graph().colocate_with(tensor), control_dependencies(dependencies):
+            return identity(tensor, name=scope)
+
+
+def gate_tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """`tensors`, each available only when all of them are, and `control_inputs` have run (TF: tf.tuple)."""
+    with name_scope(name, "tuple", [t for t in tensors if t is not None]):
+        present = [t for t in tensors if t is not None]
+        if not present:
+            raise ValueError(f"Must have at least one Tensor: {tensors}")
+        gate = group(*present, *(control_inputs or []))
+        gated: list[Any] = []
+        for item in tensors:
+            if isinstance(item, IndexedSlices):
+                values = with_dependencies([gate], item.values)
+                gated.append(IndexedSlices(values, with_dependencies([gate], item.indices), item.dense_shape))
+            else:
+                gated.append(None if item is None else with_dependencies([gate], item))
+        return gated

@@ -1,0 +1,229 @@
+"""Save and Restore: nodes that write and read checkpoints, an edge for each variable (section 3.3).
+
+The files are `penstock.checkpoint`'s: a save is atomic, a restore verifies what it reads.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.checkpoint import CheckpointReader, Slice, SlicedTensor, delete_checkpoint, write_checkpoint
+from penstock.graph import shape_rules
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.runtime.values import to_runtime
+from penstock.tensor.dtypes import DType, as_dtype
+from penstock.tensor.shapes import TensorShape
+
+Region = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # full shape, start, shape
+
+# --- Save -----------------------------------------------------------------------------------------------
+
+SAVE_V2 = define_op(
+    "SaveV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes",
+    attrs=["dtypes: list(type) >= 1"],
+    stateful=True,
+)
+SAVE_V2.not_differentiable()
+
+
+@SAVE_V2.shape
+def save_shape(
+    c: ShapeContext, prefix: TensorShape, names: TensorShape, slices: TensorShape, tensors: Any
+) -> list[Any]:
+    prefix.assert_has_rank(0)
+    count = TensorShape([len(tensors)])
+    count.merge_with(names.merge_with(slices))
+    return []
+
+
+@SAVE_V2.kernel(host=("prefix", "tensor_names", "shape_and_slices"))
+def save_kernel(n: Any) -> Kernel:
+    def save(prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, tensors: list[Any]) -> None:
+        path = _prefix(prefix)
+        _make_parent(path)
+        write_checkpoint(path, _by_name(_texts(names), _texts(slices), tensors))
+
+    return save
+
+
+def _by_name(names: list[str], specs: list[str], tensors: list[Any]) -> dict[str, Any]:
+    """What to write under each name. Values are copied: other steps may change them meanwhile."""
+    whole: dict[str, Any] = {}
+    parts: dict[str, tuple[tuple[int, ...], list[Slice]]] = {}
+    for name, spec, tensor in zip(names, specs, tensors, strict=True):
+        value = tensor.clone() if isinstance(tensor, torch.Tensor) else tensor.copy()
+        if name in whole or (name in parts and not spec):
+            raise errors.InvalidArgumentError(None, None, f"two tensors to be saved as {name!r}")
+        if not spec:
+            whole[name] = value
+            continue
+        full, start, shape = parse_slice(name, spec)
+        if shape != tuple(value.shape):
+            message = f"{name!r}: slice {spec!r} does not fit a tensor of shape {list(value.shape)}"
+            raise errors.InvalidArgumentError(None, None, message)
+        parts.setdefault(name, (full, []))[1].append(Slice(start, value))
+    return whole | {name: SlicedTensor(full, tuple(slices)) for name, (full, slices) in parts.items()}
+
+
+def parse_slice(name: str, spec: str) -> Region:
+    """`"4 10 0,2:-"`: the full shape, then start and length for each dimension ("-" for all of it)."""
+    try:
+        *dims, text = spec.split()
+        full = tuple(map(int, dims))
+        extents = [
+            (0, size) if part == "-" else tuple(map(int, part.split(",")))
+            for part, size in zip(text.split(":"), full, strict=True)
+        ]
+        return full, tuple(start for start, _ in extents), tuple(length for _, length in extents)
+    except ValueError:
+        raise errors.InvalidArgumentError(None, None, f"{name!r}: cannot parse the slice {spec!r}") from None
+
+
+def _make_parent(path: str) -> None:
+    """As TensorFlow does, make the last directory of the prefix, but not those above it."""
+    parent = os.path.dirname(path)
+    if parent and "://" not in path and os.path.isdir(os.path.dirname(parent) or "."):
+        os.makedirs(parent, exist_ok=True)
+
+
+def _prefix(value: np.ndarray) -> str:
+    if value.ndim:
+        raise errors.InvalidArgumentError(None, None, f"prefix must be a scalar, got shape {list(value.shape)}")
+    return os.fsdecode(value.item())
+
+
+def _texts(value: np.ndarray) -> list[str]:
+    return [item.decode() for item in value.reshape(-1)]
+
+
+# --- Restore --------------------------------------------------------------------------------------------
+
+RESTORE_V2 = define_op(
+    "RestoreV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string",
+    "tensors: dtypes",
+    attrs=["dtypes: list(type) >= 1"],
+    stateful=True,
+)
+RESTORE_V2.not_differentiable()
+
+
+@RESTORE_V2.shape
+def restore_shape(c: ShapeContext, prefix: TensorShape, names: TensorShape, slices: TensorShape) -> list[TensorShape]:
+    """Slices say their shapes; those of whole tensors are in the file."""
+    prefix.assert_has_rank(0)
+    TensorShape([len(c.attrs["dtypes"])]).merge_with(names.merge_with(slices))
+    specs = c.constant("shape_and_slices")
+    if specs is None:
+        return [UNKNOWN] * len(c.attrs["dtypes"])
+    return [TensorShape(parse_slice("", s.decode())[2]) if s else UNKNOWN for s in specs.reshape(-1)]
+
+
+@RESTORE_V2.kernel(host=("prefix", "tensor_names", "shape_and_slices"))
+def restore_kernel(n: Any) -> Kernel:
+    dtypes, device = n["dtypes"], n.device
+
+    def restore(prefix: np.ndarray, names: np.ndarray, slices: np.ndarray) -> tuple[Any, ...]:
+        with CheckpointReader(_prefix(prefix)) as reader:
+            found = restored(reader, _texts(names), _texts(slices), dtypes)
+        return tuple(to_runtime(array, dtype, device) for array, dtype in zip(found, dtypes, strict=True))
+
+    return restore
+
+
+def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtypes: list[DType]) -> list[np.ndarray]:
+    """The tensors of a checkpoint, all or none.
+
+    NotFoundError for a name that is not there, InvalidArgumentError for another dtype or shape.
+    """
+    have = reader.get_variable_to_dtype_map()
+    for name, dtype in zip(names, dtypes, strict=True):
+        if name in have and as_dtype(have[name]) != dtype:
+            message = (
+                f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
+                f"{as_dtype(have[name]).name} in checkpoint {reader.prefix}"
+            )
+            raise errors.InvalidArgumentError(None, None, message)
+    arrays = reader.read([name for name, spec in zip(names, specs, strict=True) if not spec])
+    found = []
+    for name, spec in zip(names, specs, strict=True):
+        if not spec:
+            found.append(arrays[name])
+            continue
+        full, start, shape = parse_slice(name, spec)
+        saved = reader.get_variable_to_shape_map().get(name)
+        if saved is not None and tuple(saved) != full:
+            message = f"{name!r} has shape {saved} in checkpoint {reader.prefix}, not {list(full)}"
+            raise errors.InvalidArgumentError(None, None, message)
+        found.append(reader.get_slice(name, start, shape))
+    return found
+
+
+# --- sharded checkpoints: one save an accelerator or machine, then a merger -----------------------------
+
+SHARDED_FILENAME = define_op("ShardedFilename", "basename: string, shard: int32, num_shards: int32", "filename: string")
+SHARDED_FILENAME.shape(shape_rules.scalar)
+SHARDED_FILENAME.not_differentiable()
+
+
+@SHARDED_FILENAME.kernel(host=("basename", "shard", "num_shards", "filename"))
+def sharded_filename_kernel(n: Any) -> Kernel:
+    def name(basename: np.ndarray, shard: Any, num_shards: Any) -> np.ndarray:
+        return np.array(b"%s-%05d-of-%05d" % (basename.item(), int(shard), int(num_shards)), object)
+
+    return name
+
+
+MERGE_V2_CHECKPOINTS = define_op(
+    "MergeV2Checkpoints",
+    "checkpoint_prefixes: string, destination_prefix: string",
+    attrs=["delete_old_dirs: bool = true", "allow_missing_files: bool = false"],
+    stateful=True,
+)
+MERGE_V2_CHECKPOINTS.shape(shape_rules.no_outputs)
+MERGE_V2_CHECKPOINTS.not_differentiable()
+
+
+@MERGE_V2_CHECKPOINTS.kernel(host=("checkpoint_prefixes", "destination_prefix"))
+def merge_kernel(n: Any) -> Kernel:
+    delete, allow_missing = n["delete_old_dirs"], n["allow_missing_files"]
+
+    def merge(prefixes: np.ndarray, destination: np.ndarray) -> None:
+        paths, target = [os.fsdecode(p) for p in prefixes.reshape(-1)], _prefix(destination)
+        tensors: dict[str, Any] = {}
+        for path in paths:
+            try:
+                with CheckpointReader(path) as reader:
+                    found = reader.read(reader.get_variable_to_shape_map())
+            except errors.NotFoundError:
+                if not allow_missing:
+                    raise
+                continue
+            twice = tensors.keys() & found.keys()
+            if twice:
+                message = f"{sorted(twice)[0]!r} is in more than one of the checkpoints to merge, e.g. {path}"
+                raise errors.InvalidArgumentError(None, None, message)
+            tensors |= found
+        _make_parent(target)
+        write_checkpoint(target, tensors)
+        for path in paths if delete else ():
+            if path != target:
+                delete_checkpoint(path)
+                _remove_if_empty(os.path.dirname(path))
+
+    return merge
+
+
+def _remove_if_empty(directory: str) -> None:
+    if directory.endswith("_temp") or "_temp_" in os.path.basename(directory):  # made for the parts alone
+        try:
+            os.rmdir(directory)
+        except OSError:
+            return

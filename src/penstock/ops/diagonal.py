@@ -1,0 +1,210 @@
+"""Diagonals: of tensors (Diag, DiagPart) and of the matrices in the last two axes (Matrix…)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from penstock import errors
+from penstock.graph import shape_rules
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import define_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.ops.filling import zeros_like
+from penstock.ops.kernel_tools import TORCH_TYPES, as_signed
+from penstock.tensor.shapes import TensorShape, shape_of
+
+_DIAG_TYPES = "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}"
+DIAG = define_op("Diag", "diagonal: T", "output: T", attrs=[_DIAG_TYPES])
+DIAG_PART = define_op("DiagPart", "input: T", "diagonal: T", attrs=[_DIAG_TYPES], aliases=True)
+
+
+@DIAG.shape
+def diag_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
+    return x.with_rank_at_least(1).concatenate(x)
+
+
+@DIAG.kernel()
+def diag_kernel(n: Any) -> Any:
+    if n.input_shape("diagonal").ndims == 1:
+        return torch.diag_embed
+    return lambda x: torch.diag_embed(x.reshape(-1)).reshape(x.shape + x.shape)
+
+
+@DIAG.gradient
+def diag_gradient(op: Operation, grad: Any) -> Tensor:
+    return DIAG_PART(grad)
+
+
+@DIAG_PART.shape
+def diag_part_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
+    if x.ndims is None:
+        return UNKNOWN
+    half, odd = divmod(x.ndims, 2)
+    if odd or not half:
+        raise ValueError(f"Input must have even and non-zero rank, input rank is {x.ndims}")
+    return x[:half].merge_with(x[half:])
+
+
+@DIAG_PART.kernel()
+def diag_part_kernel(n: Any) -> Any:
+    def part(x: torch.Tensor) -> torch.Tensor:
+        half = x.ndim // 2
+        dims = x.shape[:half]
+        if x.ndim != 2 * half or not half or dims != x.shape[half:]:
+            raise errors.InvalidArgumentError(
+                None, None, f"Invalid shape {list(x.shape)}: its two halves must be equal"
+            )
+        count = dims.numel()
+        return x.reshape(count, count).diagonal().reshape(dims)
+
+    return part
+
+
+@DIAG_PART.gradient
+def diag_part_gradient(op: Operation, grad: Any) -> Tensor:
+    return DIAG(grad)
+
+
+def diag(diagonal: Any, name: str | None = None) -> Tensor:
+    """[d1…dk] -> [d1…dk, d1…dk], zero but where both halves of the index are equal (TF: tf.diag)."""
+    return DIAG(diagonal, name=name)
+
+
+def diag_part(input: Any, name: str | None = None) -> Tensor:
+    """[d1…dk, d1…dk] -> [d1…dk]: the inverse of `diag` (TF: tf.diag_part)."""
+    return DIAG_PART(input, name=name)
+
+
+# --- Matrices in the last two axes ----------------------------------------------------------------------
+
+MATRIX_DIAG = define_op("MatrixDiag", "diagonal: T", "output: T", attrs=["T: type"])
+MATRIX_DIAG.kernel(T=TORCH_TYPES)(lambda n: torch.diag_embed)
+
+
+@MATRIX_DIAG.shape
+def matrix_diag_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
+    return x.with_rank_at_least(1).concatenate(x[-1:]) if x.ndims is not None else UNKNOWN
+
+
+@MATRIX_DIAG.gradient
+def matrix_diag_gradient(op: Operation, grad: Any) -> Tensor:
+    return MATRIX_DIAG_PART(grad)
+
+
+MATRIX_DIAG_PART = define_op("MatrixDiagPart", "input: T", "diagonal: T", attrs=["T: type"], aliases=True)
+
+
+def _diagonal_shape(x: TensorShape) -> TensorShape:
+    """The shape of the main diagonals of [..., m, n]: [..., min(m, n)]."""
+    if x.with_rank_at_least(2).ndims is None:
+        return UNKNOWN
+    rows, columns = x.tuple[-2:]
+    return shape_of((*x.tuple[:-2], None if rows is None or columns is None else min(rows, columns)))
+
+
+@MATRIX_DIAG_PART.shape
+def matrix_diag_part_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
+    return _diagonal_shape(x)
+
+
+@MATRIX_DIAG_PART.kernel(T=TORCH_TYPES)
+def matrix_diag_part_kernel(n: Any) -> Any:
+    return lambda x: x.diagonal(0, -2, -1)
+
+
+@MATRIX_DIAG_PART.gradient
+def matrix_diag_part_gradient(op: Operation, grad: Any) -> Tensor:
+    dims = op._inputs[0].shape.tuple
+    if dims is not None and dims[-1] is not None and dims[-1] == dims[-2]:
+        return MATRIX_DIAG(grad)
+    return MATRIX_SET_DIAG(zeros_like(op._inputs[0]), grad)
+
+
+MATRIX_SET_DIAG = define_op("MatrixSetDiag", "input: T, diagonal: T", "output: T", attrs=["T: type"])
+
+
+@MATRIX_SET_DIAG.shape
+def matrix_set_diag_shape(c: ShapeContext, x: TensorShape, diagonal: TensorShape) -> TensorShape:
+    _diagonal_shape(x).assert_is_compatible_with(diagonal)
+    return x
+
+
+@MATRIX_SET_DIAG.kernel(T=TORCH_TYPES)
+def matrix_set_diag_kernel(n: Any) -> Any:
+    def set_diag(x: torch.Tensor, diagonal: torch.Tensor) -> torch.Tensor:
+        found = x.clone(memory_format=torch.contiguous_format)
+        place = found.diagonal(0, -2, -1)
+        if place.shape != diagonal.shape:
+            raise errors.InvalidArgumentError(
+                None, None, f"diagonal has shape {list(diagonal.shape)}, not {list(place.shape)}"
+            )
+        place.copy_(diagonal)
+        return found
+
+    return set_diag
+
+
+@MATRIX_SET_DIAG.gradient
+def matrix_set_diag_gradient(op: Operation, grad: Any) -> list[Any]:
+    grad = convert_to_tensor(grad)
+    return [MATRIX_SET_DIAG(grad, zeros_like(op._inputs[1])), MATRIX_DIAG_PART(grad)]
+
+
+MATRIX_BAND_PART = define_op(
+    "MatrixBandPart",
+    "input: T, num_lower: Tindex, num_upper: Tindex",
+    "band: T",
+    attrs=["T: type", "Tindex: indextype = int64"],
+    aliases=True,
+)
+MATRIX_BAND_PART.shape(shape_rules.unchanged)
+
+
+@MATRIX_BAND_PART.kernel(host=("num_lower", "num_upper"), T=TORCH_TYPES)
+def matrix_band_part_kernel(n: Any) -> Any:
+    def band(x: torch.Tensor, num_lower: torch.Tensor, num_upper: torch.Tensor) -> torch.Tensor:
+        lower, upper = int(num_lower.item()), int(num_upper.item())
+        rows, columns = x.shape[-2:]
+        if lower > rows or upper > columns:
+            raise errors.InvalidArgumentError(
+                None, None, f"num_lower {lower} and num_upper {upper} must not exceed {rows} and {columns}"
+            )
+        found = as_signed(x)
+        if lower >= 0:
+            found = found.triu(-lower)
+        if upper >= 0:
+            found = found.tril(upper)
+        return found.view(x.dtype)
+
+    return band
+
+
+@MATRIX_BAND_PART.gradient
+def matrix_band_part_gradient(op: Operation, grad: Any) -> list[Any]:
+    return [MATRIX_BAND_PART(grad, *op._inputs[1:]), None, None]
+
+
+def matrix_diag(diagonal: Any, name: str | None = None) -> Tensor:
+    """[..., n] -> [..., n, n] with the given diagonals, zero elsewhere (TF: tf.matrix_diag)."""
+    return MATRIX_DIAG(diagonal, name=name)
+
+
+def matrix_diag_part(input: Any, name: str | None = None) -> Tensor:
+    """[..., m, n] -> [..., min(m, n)]: the diagonals (TF: tf.matrix_diag_part)."""
+    return MATRIX_DIAG_PART(input, name=name)
+
+
+def matrix_set_diag(input: Any, diagonal: Any, name: str | None = None) -> Tensor:
+    """`input` [..., m, n] with its diagonals replaced by `diagonal` (TF: tf.matrix_set_diag)."""
+    return MATRIX_SET_DIAG(input, diagonal, name=name)
+
+
+def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+    """`input` [..., m, n], zero beyond `num_lower` diagonals below the main one and `num_upper` above it.
+
+    A negative number keeps that whole triangle. TF: tf.matrix_band_part.
+    """
+    return MATRIX_BAND_PART(input, num_lower, num_upper, name=name)

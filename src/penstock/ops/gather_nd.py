@@ -1,0 +1,176 @@
+"""Elements and slices by indices of several axes: gather_nd and scatter_nd, each the other's gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import define_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.array import squeeze
+from penstock.ops.kernel_tools import TORCH_TYPES, as_signed
+from penstock.tensor.shapes import TensorShape, shape_of
+
+GATHER_ND = define_op(
+    "GatherNd",
+    "params: Tparams, indices: Tindices",
+    "output: Tparams",
+    attrs=["Tparams: type", "Tindices: {int16, int32, int64}", "bad_indices_policy: string = ''"],
+    aliases=True,
+)
+SCATTER_ND = define_op(
+    "ScatterNd",
+    "indices: Tindices, updates: T, shape: Tindices",
+    "output: T",
+    attrs=["T: type", "Tindices: {int16, int32, int64}", "bad_indices_policy: string = ''"],
+)
+
+
+@GATHER_ND.shape
+def gather_nd_shape(c: ShapeContext, params: TensorShape, indices: TensorShape) -> TensorShape:
+    indices.with_rank_at_least(1)
+    depth = None if indices.ndims is None else indices.tuple[-1]
+    if params.ndims is None or depth is None:
+        return UNKNOWN
+    if depth > params.ndims:
+        raise ValueError(f"index innermost dimension length must be <= params rank: {depth} vs. {params.ndims}")
+    return shape_of(indices.tuple[:-1] + params.tuple[depth:])
+
+
+def _split_indices(indices: torch.Tensor, shape: Any, ignore: bool) -> tuple[Any, torch.Tensor | None]:
+    """The index along each axis, and, where some are bad and that is allowed, which are good.
+
+    Raises InvalidArgumentError for bad ones otherwise. On a GPU, as in TF, they are always allowed.
+    """
+    depth = indices.shape[-1]
+    if depth > len(shape):
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            f"index innermost dimension length must be <= params rank: {depth} vs. {len(shape)}",
+        )
+    limits = torch.tensor(shape[:depth], device=indices.device)
+    bad = ((indices < 0) | (indices >= limits)).any(-1)
+    if indices.is_cuda or ignore:
+        clamped = torch.minimum(indices.long().clamp(min=0), (limits - 1).clamp(min=0))
+        return clamped.unbind(-1), ~bad
+    if bad.any():
+        where = tuple(int(i) for i in bad.nonzero()[0])
+        at = f"[{','.join(map(str, where))}]" if where else ""
+        value = indices[where].tolist()
+        raise errors.InvalidArgumentError(None, None, f"indices{at} = {value} does not index into shape {list(shape)}")
+    return indices.long().unbind(-1), None
+
+
+def _ignores(n: Any) -> bool:
+    return n["bad_indices_policy"] == b"IGNORE"
+
+
+@GATHER_ND.kernel("CPU", Tparams="string")
+def gather_nd_of_strings(n: Any) -> Any:
+    def gather(params: np.ndarray, indices: torch.Tensor) -> np.ndarray:
+        index, _ = _split_indices(indices, params.shape, False)
+        return np.asarray(params[(*(i.numpy() for i in index), ...)], object)
+
+    return gather
+
+
+@GATHER_ND.kernel(Tparams=TORCH_TYPES)
+def gather_nd_kernel(n: Any) -> Any:
+    ignore = _ignores(n)
+
+    def gather(params: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+        index, good = _split_indices(indices, params.shape, ignore)
+        if not index:
+            return params.expand(indices.shape[:-1] + params.shape).clone()
+        if good is not None and not params.numel():
+            return params.new_zeros(indices.shape[:-1] + params.shape[len(index) :])
+        found = params[index]
+        if good is None:
+            return found
+        good = good.reshape(good.shape + (1,) * (found.ndim - good.ndim))
+        return torch.where(good, found, torch.zeros((), dtype=found.dtype, device=found.device))
+
+    return gather
+
+
+@GATHER_ND.gradient
+def gather_nd_gradient(op: Operation, grad: Any) -> list[Any]:
+    params, indices = op._inputs
+    dims = shape_of_tensor(params, out_type=indices.dtype.base_dtype)
+    if indices.shape.ndims == 2 and indices.shape.tuple[-1] == 1:
+        return [IndexedSlices(convert_to_tensor(grad), squeeze(indices, -1), dims), None]
+    return [SCATTER_ND(indices, grad, dims, bad_indices_policy=op.attrs["bad_indices_policy"]), None]
+
+
+def gather_nd(
+    params: Any, indices: Any, name: str | None = None, batch_dims: int = 0, bad_indices_policy: str = ""
+) -> Tensor:
+    """The slices `params[indices[i]]`: the last axis of `indices` indexes the first axes of `params`.
+
+    params [p1…pn], indices [..., k] -> [..., p(k+1)…pn]. Out of range: InvalidArgumentError on a CPU, zeros
+    on a GPU. TF: tf.gather_nd.
+    """
+    if batch_dims:
+        raise NotImplementedError("gather_nd with batch_dims")
+    return GATHER_ND(params, indices, bad_indices_policy=bad_indices_policy, name=name)
+
+
+@SCATTER_ND.shape
+def scatter_nd_shape(c: ShapeContext, indices: TensorShape, updates: TensorShape, shape: TensorShape) -> TensorShape:
+    found = c.constant_shape("shape")
+    if indices.ndims is not None and indices.tuple[-1] is not None and found.ndims is not None:
+        depth = indices.tuple[-1]
+        if depth > found.ndims:
+            raise ValueError(f"indices of length {depth} do not index into shape {found}")
+        updates.assert_is_compatible_with(indices[:-1].concatenate(found[depth:]))
+    return found
+
+
+@SCATTER_ND.kernel("CPU", T="string")
+def scatter_strings(n: Any) -> Any:
+    def scatter(indices: torch.Tensor, updates: np.ndarray, shape: torch.Tensor) -> np.ndarray:
+        found = np.full(shape.tolist(), b"", object)
+        index, _ = _split_indices(indices, found.shape, False)
+        np.add.at(found, tuple(i.numpy() for i in index), updates)  # TF, too, joins what meets
+        return found
+
+    return scatter
+
+
+@SCATTER_ND.kernel(host=("shape",), T=TORCH_TYPES)
+def scatter_nd_kernel(n: Any) -> Any:
+    ignore = _ignores(n)
+
+    def scatter(indices: torch.Tensor, updates: torch.Tensor, shape: torch.Tensor) -> torch.Tensor:
+        found = updates.new_zeros(shape.tolist())
+        index, good = _split_indices(indices, found.shape, ignore)
+        if not index:
+            as_signed(found).add_(as_signed(updates).reshape(-1, *found.shape).sum(0, dtype=as_signed(found).dtype))
+        elif good is None:
+            as_signed(found).index_put_(index, as_signed(updates), accumulate=True)
+        elif found.numel():
+            as_signed(found).index_put_(tuple(i[good] for i in index), as_signed(updates)[good], accumulate=True)
+        return found
+
+    return scatter
+
+
+@SCATTER_ND.gradient
+def scatter_nd_gradient(op: Operation, grad: Any) -> list[Any]:
+    return [None, GATHER_ND(grad, op._inputs[0], bad_indices_policy=op.attrs["bad_indices_policy"]), None]
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Zeros of `shape`, to which `updates[i]` is added at `indices[i]` (TF: tf.scatter_nd).
+
+    indices [..., k], updates [..., s(k+1)…sn] -> shape [s1…sn].
+    """
+    return SCATTER_ND(indices, updates, shape, name=name)

@@ -1,0 +1,66 @@
+"""Small tools that kernels share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from penstock.graph.opdef import TYPE_GROUPS, Kernel
+from penstock.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from penstock.runtime.kernels import KernelContext
+
+TORCH_LACKS = "uint16 uint32 uint64"
+"""Integer types that torch stores but has few kernels for: such kernels go through NumPy."""
+
+TORCH_TYPES = f"{TYPE_GROUPS['numbertype']} bool"
+"""Every type whose tensors are torch's: all but string, resource and variant."""
+
+_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+
+
+def as_signed(x: torch.Tensor) -> torch.Tensor:
+    """`x`, its bits read as signed integers where torch has few kernels for the unsigned type; a view."""
+    signed = _SIGNED.get(x.dtype)
+    return x if signed is None else x.view(signed)
+
+
+def signed_inside(n: KernelContext, kernel: Kernel, attr: str = "T") -> Kernel:
+    """`kernel`, which only moves the elements of its first argument, for the types that torch lacks, too."""
+    dtype = n.torch_dtype(attr)
+    signed = _SIGNED.get(dtype)
+    if signed is None:
+        return kernel
+    return lambda x, *others: kernel(x.view(signed), *others).view(dtype)
+
+
+def via_numpy(fn: Callable[..., Any], *outputs: DType) -> Kernel:
+    """A kernel (CPU) that calls `fn` on NumPy arrays and gives torch tensors of the `outputs` dtypes."""
+    np_dtypes = [dtype.np for dtype in outputs]
+
+    def kernel(*values: Any) -> Any:
+        with np.errstate(all="ignore"):
+            found = fn(*(_array(value) for value in values))
+        if len(np_dtypes) == 1:
+            return _tensor(found, np_dtypes[0])
+        return tuple(_tensor(f, d) for f, d in zip(found, np_dtypes, strict=True))
+
+    return kernel
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_array(item) for item in value]
+    return value.numpy() if isinstance(value, torch.Tensor) else value
+
+
+def _tensor(found: Any, dtype: Any) -> Any:
+    array = np.asarray(found)
+    if dtype == np.object_:
+        return array
+    array = np.ascontiguousarray(array.astype(dtype, copy=False)).reshape(array.shape)
+    return torch.from_numpy(array if array.flags.writeable else array.copy())

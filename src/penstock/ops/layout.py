@@ -1,0 +1,144 @@
+"""The order of axes: transpose, and the inverse of a permutation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph.constants import constant_value
+from penstock.graph.convert import constant, convert_to_tensor
+from penstock.graph.opdef import define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.ops.array import check_axis, rank
+from penstock.ops.joining import concat
+from penstock.tensor.shapes import TensorShape, shape_of
+
+# --- Transpose ------------------------------------------------------------------------------------------
+
+_TRANSPOSE_ATTRS = ["T: type", "Tperm: indextype = int32"]
+TRANSPOSE = define_op("Transpose", "x: T, perm: Tperm", "y: T", attrs=_TRANSPOSE_ATTRS, aliases=True)
+CONJUGATE_TRANSPOSE = define_op("ConjugateTranspose", "x: T, perm: Tperm", "y: T", attrs=_TRANSPOSE_ATTRS, aliases=True)
+
+
+@TRANSPOSE.shape
+@CONJUGATE_TRANSPOSE.shape
+def transpose_shape(c: ShapeContext, x: TensorShape, perm: TensorShape) -> TensorShape:
+    order = c.constant("perm")
+    count = perm.with_rank(1).tuple[0]
+    if order is None:
+        rank = x.ndims if count is None else count
+        return UNKNOWN if rank is None else TensorShape([None] * rank)
+    x = x.with_rank(len(order))
+    axes = [check_axis(int(i), len(order)) for i in order]
+    if sorted(axes) != list(range(len(order))):
+        raise ValueError(f"perm {order.tolist()} is not a permutation of the axes of {x}")
+    return shape_of(tuple(x.tuple[i] for i in axes))
+
+
+@TRANSPOSE.kernel(host=("perm",))
+def transpose_kernel(n: Any) -> Any:
+    perm, strings = n.const("perm"), n["T"].torch is None
+    if perm is None:
+        return lambda x, perm: _permuted(x, perm.tolist())
+    axes = tuple(perm.tolist())
+    return (lambda x, _: x.transpose(axes)) if strings else (lambda x, _: x.permute(axes))
+
+
+def _permuted(x: Any, axes: list[int]) -> Any:
+    return x.permute(axes) if isinstance(x, torch.Tensor) else x.transpose(axes)
+
+
+@CONJUGATE_TRANSPOSE.kernel(host=("perm",), T="complex64 complex128")
+def conjugate_transpose_kernel(n: Any) -> Any:
+    return lambda x, perm: x.permute(perm.tolist()).conj().resolve_conj()
+
+
+CONJUGATE_TRANSPOSE.kernel(host=("perm",))(transpose_kernel)
+
+
+@TRANSPOSE.gradient
+def transpose_gradient(op: Operation, grad: Any) -> list[Any]:
+    return [TRANSPOSE(grad, _inverse(op._inputs[1])), None]
+
+
+@CONJUGATE_TRANSPOSE.gradient
+def conjugate_transpose_gradient(op: Operation, grad: Any) -> list[Any]:
+    return [CONJUGATE_TRANSPOSE(grad, _inverse(op._inputs[1])), None]
+
+
+def _inverse(perm: Tensor) -> Tensor:
+    known = constant_value(perm)
+    if known is None:
+        return INVERT_PERMUTATION(perm)
+    return constant(np.argsort(known % max(known.size, 1)).astype(known.dtype))
+
+
+def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
+    """`a` with axis `perm[i]` as its axis i; without `perm`, its axes in reverse order (TF: tf.transpose)."""
+    with name_scope(name, "transpose", [a]) as scope:
+        x = convert_to_tensor(a, name="a")
+        if perm is None:
+            known = x.shape.ndims
+            if known is None:
+                perm = get_op("Range")(rank(x) - 1, -1, -1)
+            else:
+                perm = constant(np.arange(known)[::-1].astype(np.int32), name="perm")
+        op = CONJUGATE_TRANSPOSE if conjugate and x.dtype.is_complex else TRANSPOSE
+        return op(x, perm, name=scope)
+
+
+def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
+    """`a` with its last two axes exchanged (TF: tf.matrix_transpose). ValueError if its rank is below 2."""
+    with name_scope(name, "matrix_transpose", [a]):
+        x = convert_to_tensor(a, name="a")
+        known = x.shape.ndims
+        if known is None:
+            axes = get_op("Range")(0, rank(x), 1)
+            perm: Any = concat([axes[:-2], axes[-1:], axes[-2:-1]], 0)
+        elif known < 2:
+            raise ValueError(f"Argument `a` should be a (batch) matrix with rank >= 2, not of shape {x.shape}")
+        else:
+            perm = [*range(known - 2), known - 1, known - 2]
+        return transpose(x, perm, conjugate=conjugate)
+
+
+# --- InvertPermutation ----------------------------------------------------------------------------------
+
+INVERT_PERMUTATION = define_op("InvertPermutation", "x: T", "y: T", attrs=["T: indextype = int32"])
+INVERT_PERMUTATION.not_differentiable()
+
+
+@INVERT_PERMUTATION.shape
+def invert_permutation_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
+    return x.with_rank(1)
+
+
+@INVERT_PERMUTATION.value
+def invert_permutation_value(op: Operation, x: Any) -> np.ndarray | None:
+    return None if x is None or None in x else np.argsort(x.astype(int)).astype(object)
+
+
+@INVERT_PERMUTATION.kernel(host=("x", "y"))
+def invert_permutation_kernel(n: Any) -> Any:
+    def invert(x: torch.Tensor) -> torch.Tensor:
+        given = x.tolist()
+        found = [-1] * len(given)
+        for i, at in enumerate(given):
+            if not 0 <= at < len(given):
+                raise errors.InvalidArgumentError(None, None, f"{at} is not between 0 and {len(given)}")
+            if found[at] >= 0:
+                raise errors.InvalidArgumentError(None, None, f"{at} is duplicated in the input.")
+            found[at] = i
+        return torch.tensor(found, dtype=x.dtype)
+
+    return invert
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """y with y[x[i]] = i (TF: tf.invert_permutation)."""
+    return INVERT_PERMUTATION(x, name=name)

@@ -1,0 +1,159 @@
+"""Ops that show values while a step runs, and that stop it: Print, PrintV2, Assert."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock import errors
+from penstock.graph import shape_rules
+from penstock.graph.convert import convert_n_to_tensor
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.value_text import summarize_value
+from penstock.runtime.values import from_runtime
+from penstock.tensor.dtypes import DType
+
+# --- Print ----------------------------------------------------------------------------------------------
+
+PRINT = define_op(
+    "Print",
+    "input: T, data: U",
+    "output: T",
+    attrs=[
+        "T: type",
+        "U: list(type) >= 0",
+        "message: string = ''",
+        "first_n: int = -1",
+        "summarize: int = 3",
+    ],
+    stateful=True,
+    aliases=True,
+)
+PRINT.shape(shape_rules.unchanged)
+
+
+@PRINT.kernel(host=("data",))
+def print_kernel(n: Any) -> Kernel:
+    """Writes one line to stderr. The count for `first_n` is the session's, whichever plan runs the node."""
+    first_n, message = n["first_n"], n.text("message")
+    summary = summarizer(n["U"], n["summarize"])
+    count = n.state.keep(("print", n.name), itertools.count)
+
+    def show(value: Any, data: list[Any]) -> Any:
+        if first_n < 0 or next(count) < first_n:
+            line = message + "".join(f"[{text}]" for text in summary(data))
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+        return value
+
+    return show
+
+
+@PRINT.gradient
+def print_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    return [grad] + [None] * (len(op.inputs) - 1)
+
+
+def summarizer(dtypes: list[DType], limit: int) -> Callable[[list[Any]], list[str]]:
+    """What makes the texts of several values of these dtypes."""
+
+    def texts(values: list[Any]) -> list[str]:
+        return [
+            summarize_value(np.asarray(from_runtime(value, dtype)), limit)
+            for value, dtype in zip(values, dtypes, strict=True)
+        ]
+
+    return texts
+
+
+def Print(
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """`input_` itself; when it is computed, `message` and the `data` are written to stderr (TF: tf.Print).
+
+    `summarize` elements of each are shown (3; -1 for all), in the first `first_n` steps (all).
+    """
+    return PRINT(input_, list(data), message=message, first_n=first_n, summarize=summarize, name=name)
+
+
+PRINT_V2 = define_op(
+    "PrintV2",
+    "input: string",
+    attrs=["output_stream: string = 'stderr'", "end: string = '\\n'"],
+    stateful=True,
+)
+PRINT_V2.not_differentiable()
+PRINT_V2.shape(shape_rules.no_outputs)
+
+_LOG = logging.getLogger("penstock")
+_LEVELS = {"log(info)": logging.INFO, "log(warning)": logging.WARNING, "log(error)": logging.ERROR}
+
+
+@PRINT_V2.kernel(host=("input",))
+def print_v2_kernel(n: Any) -> Kernel:
+    stream, end = n.text("output_stream"), n.text("end")
+    if not (stream in ("stdout", "stderr") or stream in _LEVELS or stream.startswith("file://")):
+        raise errors.InvalidArgumentError(None, None, f"Unknown output stream: {stream}")
+
+    def show(text: np.ndarray) -> None:
+        line = text.item().decode(errors="replace") + end
+        if stream in _LEVELS:
+            _LOG.log(_LEVELS[stream], "%s", line)
+        elif stream.startswith("file://"):
+            with open(stream.removeprefix("file://"), "a") as file:
+                file.write(line)
+        else:
+            out = sys.stdout if stream == "stdout" else sys.stderr
+            out.write(line)
+            out.flush()
+
+    return show
+
+
+# --- Assert ---------------------------------------------------------------------------------------------
+
+ASSERT = define_op(
+    "Assert",
+    "condition: bool, data: T",
+    attrs=["T: list(type) >= 1", "summarize: int = 3"],
+    stateful=True,
+)
+ASSERT.shape(shape_rules.no_outputs)
+ASSERT.not_differentiable()
+
+
+@ASSERT.kernel(host=("condition", "data"))
+def assert_kernel(n: Any) -> Kernel:
+    summary = summarizer(n["T"], n["summarize"])
+
+    def check(condition: Any, data: list[Any]) -> None:
+        if condition.ndim:
+            raise errors.InvalidArgumentError(
+                None, None, f"condition should be a scalar, got shape {list(condition.shape)}"
+            )
+        if not condition:
+            shown = " ".join(f"[{text}]" for text in summary(data))
+            raise errors.InvalidArgumentError(None, None, f"assertion failed: {shown}")
+
+    return check
+
+
+def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Operation:
+    """Fails with InvalidArgumentError, showing `data`, unless `condition` (bool, scalar) holds.
+
+    The operation runs only where it is fetched or something depends on it (`tf.control_dependencies`).
+    """
+    with name_scope(name, "Assert", [condition, *data]):
+        return ASSERT(condition, convert_n_to_tensor(data), summarize=summarize, name="Assert")

@@ -1,0 +1,320 @@
+"""Activations and their gradients (TF: Relu, Elu, Softplus, …)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock.graph import shape_rules
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.ops.nn.conv_kernels import FLOATS
+
+_INTS = "int8 int16 int32 int64 uint8"
+_FEATURES = "features: T"
+_GRADIENTS = "gradients: T, features: T"
+_FROM_OUTPUTS = "gradients: T, outputs: T"
+_FLOAT = ["T: floattype"]
+
+# Backward kernels run in one pass; the same in terms of `where` takes over 20 times as long on 1M elements.
+_leaky_relu_backward = torch.ops.aten.leaky_relu_backward.default
+_hardtanh_backward = torch.ops.aten.hardtanh_backward.default
+_elu_backward = torch.ops.aten.elu_backward.default
+
+
+def _zeros(tensor: Tensor) -> Tensor:
+    return get_op("ZerosLike")(tensor)
+
+
+# --- Relu -----------------------------------------------------------------------------------------------
+
+RELU = define_op(
+    "Relu",
+    _FEATURES,
+    "activations: T",
+    attrs=["T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8}"],
+)
+RELU.shape(shape_rules.unchanged)
+RELU.kernel(T=f"{FLOATS} {_INTS}")(lambda n: torch.relu)
+RELU.kernel(T=TORCH_LACKS)(lambda n: torch.clone)
+
+RELU_GRAD = define_op("ReluGrad", _GRADIENTS, "backprops: T", attrs=["T: realnumbertype"])
+RELU_GRAD.shape(shape_rules.same)
+
+
+@RELU_GRAD.kernel(T=FLOATS)
+def relu_grad_kernel(n: Any) -> Kernel:
+    # As TensorFlow's product with (features > 0): nothing passes where features are NaN.
+    return lambda g, x: _leaky_relu_backward(g, x, 0.0, False)
+
+
+@RELU_GRAD.kernel(T=_INTS)
+def relu_grad_int_kernel(n: Any) -> Kernel:
+    return lambda g, x: g * (x > 0)
+
+
+@RELU_GRAD.kernel("CPU", T=TORCH_LACKS)
+def relu_grad_unsigned_kernel(n: Any) -> Kernel:
+    return via_numpy(lambda g, x: g * (x > 0), n["T"])
+
+
+@RELU.gradient
+def relu_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return RELU_GRAD(grad, op.outputs[0])
+
+
+@RELU_GRAD.gradient
+def relu_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
+    features = op.inputs[1]
+    return [RELU_GRAD(grad, features), _zeros(features)]
+
+
+def relu(features: Any, name: str | None = None) -> Tensor:
+    """max(features, 0) of real numbers (TF: tf.nn.relu)."""
+    return RELU(features, name=name)
+
+
+def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+    """relu of `features` and of its negative, joined along `axis` (TF: tf.nn.crelu)."""
+    with name_scope(name, "CRelu", [features]) as scope:
+        x = convert_to_tensor(features, name="features")
+        return relu(get_op("ConcatV2")([x, get_op("Neg")(x)], axis, name=scope))
+
+
+# --- Relu6 ----------------------------------------------------------------------------------------------
+
+RELU6 = define_op("Relu6", _FEATURES, "activations: T", attrs=["T: realnumbertype"])
+RELU6.shape(shape_rules.unchanged)
+
+
+@RELU6.kernel(T=f"{FLOATS} {_INTS}")
+def relu6_kernel(n: Any) -> Kernel:
+    return lambda x: torch.clamp(x, 0, 6)
+
+
+@RELU6.kernel("CPU", T=TORCH_LACKS)
+def relu6_unsigned_kernel(n: Any) -> Kernel:
+    return via_numpy(lambda x: np.minimum(x, 6), n["T"])
+
+
+RELU6_GRAD = define_op("Relu6Grad", _GRADIENTS, "backprops: T", attrs=["T: realnumbertype"])
+RELU6_GRAD.shape(shape_rules.same)
+
+
+@RELU6_GRAD.kernel(T=FLOATS)
+def relu6_grad_kernel(n: Any) -> Kernel:
+    # The second call stops what the first lets through where features are NaN.
+    return lambda g, x: _leaky_relu_backward(_hardtanh_backward(g, x, 0.0, 6.0), x, 0.0, False)
+
+
+@RELU6_GRAD.kernel(T=_INTS)
+def relu6_grad_int_kernel(n: Any) -> Kernel:
+    return lambda g, x: g * ((x > 0) & (x < 6))
+
+
+@RELU6_GRAD.kernel("CPU", T=TORCH_LACKS)
+def relu6_grad_unsigned_kernel(n: Any) -> Kernel:
+    return via_numpy(lambda g, x: g * ((x > 0) & (x < 6)), n["T"])
+
+
+@RELU6.gradient
+def relu6_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return RELU6_GRAD(grad, op.outputs[0])
+
+
+@RELU6_GRAD.gradient
+def relu6_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
+    features = op.inputs[1]
+    return [RELU6_GRAD(grad, features), _zeros(features)]
+
+
+def relu6(features: Any, name: str | None = None) -> Tensor:
+    """min(max(features, 0), 6) (TF: tf.nn.relu6)."""
+    with name_scope(name, "Relu6", [features]) as scope:
+        return RELU6(features, name=scope)
+
+
+# --- LeakyRelu ------------------------------------------------------------------------------------------
+
+_LEAKY = ["alpha: float = 0.20000000298023224", "T: floattype = float"]
+
+LEAKY_RELU = define_op("LeakyRelu", _FEATURES, "activations: T", attrs=_LEAKY)
+LEAKY_RELU.shape(shape_rules.unchanged)
+
+
+@LEAKY_RELU.kernel()
+def leaky_relu_kernel(n: Any) -> Kernel:
+    alpha, fn = n["alpha"], torch._C._nn.leaky_relu
+    return lambda x: fn(x, alpha)
+
+
+LEAKY_RELU_GRAD = define_op("LeakyReluGrad", _GRADIENTS, "backprops: T", attrs=_LEAKY)
+LEAKY_RELU_GRAD.shape(shape_rules.same)
+
+
+@LEAKY_RELU_GRAD.kernel()
+def leaky_relu_grad_kernel(n: Any) -> Kernel:
+    alpha = n["alpha"]
+    return lambda g, x: _leaky_relu_backward(g, x, alpha, False)
+
+
+@LEAKY_RELU.gradient
+def leaky_relu_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return LEAKY_RELU_GRAD(grad, op.inputs[0], alpha=op.attrs["alpha"])
+
+
+@LEAKY_RELU_GRAD.gradient
+def leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
+    features = op.inputs[1]
+    return [LEAKY_RELU_GRAD(grad, features, alpha=op.attrs["alpha"]), _zeros(features)]
+
+
+def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
+    """`features`, times `alpha` where negative (TF: tf.nn.leaky_relu). `alpha` may be a tensor."""
+    with name_scope(name, "LeakyRelu", [features, alpha]) as scope:
+        x = convert_to_tensor(features, name="features")
+        if x.dtype.is_integer:
+            x = get_op("Cast")(x, DstT="float32")
+        if isinstance(alpha, int | float):
+            return LEAKY_RELU(x, alpha=alpha, name=scope)
+        alpha = convert_to_tensor(alpha, dtype=x.dtype.base_dtype, name="alpha")
+        return get_op("Maximum")(alpha * x, x, name=scope)
+
+
+# --- Elu and Selu ---------------------------------------------------------------------------------------
+
+ELU = define_op("Elu", _FEATURES, "activations: T", attrs=_FLOAT)
+ELU.shape(shape_rules.unchanged)
+ELU.kernel()(lambda n: torch._C._nn.elu)
+
+ELU_GRAD = define_op("EluGrad", _FROM_OUTPUTS, "backprops: T", attrs=_FLOAT)
+ELU_GRAD.shape(shape_rules.same)
+
+
+@ELU_GRAD.kernel()
+def elu_grad_kernel(n: Any) -> Kernel:
+    return lambda g, y: _elu_backward(g, 1.0, 1.0, 1.0, True, y)
+
+
+@ELU.gradient
+def elu_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return ELU_GRAD(grad, op.outputs[0])
+
+
+@ELU_GRAD.gradient
+def elu_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
+    first, outputs = op.inputs
+    negative = get_op("Less")(outputs, _zeros(outputs))
+    return [ELU_GRAD(grad, outputs), get_op("Select")(negative, grad * first, _zeros(outputs))]
+
+
+def elu(features: Any, name: str | None = None) -> Tensor:
+    """exp(features) - 1 where negative, features elsewhere (TF: tf.nn.elu)."""
+    return ELU(features, name=name)
+
+
+SELU_SCALE = 1.0507009873554804934193349852946
+SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
+
+SELU = define_op("Selu", _FEATURES, "activations: T", attrs=_FLOAT)
+SELU.shape(shape_rules.unchanged)
+SELU.kernel()(lambda n: torch.selu)
+
+SELU_GRAD = define_op("SeluGrad", _FROM_OUTPUTS, "backprops: T", attrs=_FLOAT)
+SELU_GRAD.shape(shape_rules.same)
+
+
+@SELU_GRAD.kernel()
+def selu_grad_kernel(n: Any) -> Kernel:
+    # Not torch's elu_backward: at an output of 0 that takes the slope of the negative side.
+    return lambda g, y: torch.where(y < 0, y + SELU_SCALE_ALPHA, SELU_SCALE).to(y.dtype) * g
+
+
+@SELU.gradient
+def selu_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return SELU_GRAD(grad, op.outputs[0])
+
+
+@SELU_GRAD.gradient
+def selu_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
+    first, outputs = op.inputs
+    negative = get_op("Less")(outputs, _zeros(outputs))
+    return [SELU_GRAD(grad, outputs), get_op("Select")(negative, grad * first, _zeros(outputs))]
+
+
+def selu(features: Any, name: str | None = None) -> Tensor:
+    """The scaled exponential linear unit (TF: tf.nn.selu)."""
+    return SELU(features, name=name)
+
+
+# --- Softplus and Softsign ------------------------------------------------------------------------------
+
+SOFTPLUS = define_op("Softplus", _FEATURES, "activations: T", attrs=_FLOAT)
+SOFTPLUS.shape(shape_rules.unchanged)
+
+
+@SOFTPLUS.kernel()
+def softplus_kernel(n: Any) -> Kernel:
+    # Above its threshold torch returns the input; its default of 20 would cost doubles their last digits.
+    fn = torch._C._nn.softplus
+    return lambda x: fn(x, 1, 50)
+
+
+SOFTPLUS_GRAD = define_op("SoftplusGrad", _GRADIENTS, "backprops: T", attrs=_FLOAT)
+SOFTPLUS_GRAD.shape(shape_rules.same)
+
+
+@SOFTPLUS_GRAD.kernel()
+def softplus_grad_kernel(n: Any) -> Kernel:
+    return lambda g, x: torch.sigmoid(x).mul_(g)
+
+
+@SOFTPLUS.gradient
+def softplus_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return SOFTPLUS_GRAD(grad, op.inputs[0])
+
+
+@SOFTPLUS_GRAD.gradient
+def softplus_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
+    first, x = op.inputs
+    y = get_op("Sigmoid")(x)
+    return [SOFTPLUS_GRAD(grad, x), grad * first * y * (1.0 - y)]
+
+
+def softplus(features: Any, name: str | None = None) -> Tensor:
+    """log(1 + exp(features)) (TF: tf.nn.softplus, tf.math.softplus)."""
+    return SOFTPLUS(features, name=name)
+
+
+SOFTSIGN = define_op("Softsign", _FEATURES, "activations: T", attrs=_FLOAT)
+SOFTSIGN.shape(shape_rules.unchanged)
+
+
+@SOFTSIGN.kernel()
+def softsign_kernel(n: Any) -> Kernel:
+    return lambda x: x / (torch.abs(x) + 1)
+
+
+SOFTSIGN_GRAD = define_op("SoftsignGrad", _GRADIENTS, "backprops: T", attrs=_FLOAT)
+SOFTSIGN_GRAD.shape(shape_rules.same)
+SOFTSIGN_GRAD.not_differentiable()
+
+
+@SOFTSIGN_GRAD.kernel()
+def softsign_grad_kernel(n: Any) -> Kernel:
+    return lambda g, x: g / torch.abs(x).add_(1).square_()
+
+
+@SOFTSIGN.gradient
+def softsign_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return SOFTSIGN_GRAD(grad, op.inputs[0])
+
+
+def softsign(features: Any, name: str | None = None) -> Tensor:
+    """features / (abs(features) + 1) (TF: tf.nn.softsign)."""
+    return SOFTSIGN(features, name=name)

@@ -1,0 +1,276 @@
+"""Batch normalization in one op, with its gradient (TF: FusedBatchNorm, V2, V3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from penstock.graph.opdef import Kernel, define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.ops.nn.conv import dims_of
+from penstock.ops.nn.spatial import View, unchanged
+from penstock.tensor.dtypes import float32
+from penstock.tensor.shapes import TensorShape, merge_dim
+
+_FORWARD_INPUTS = "x: {0}, scale: {1}, offset: {1}, mean: {1}, variance: {1}"
+_FORWARD_OUTPUTS = "y: {0}, batch_mean: {1}, batch_variance: {1}, reserve_space_1: {1}, reserve_space_2: {1}"
+_GRAD_INPUTS = "y_backprop: T, x: T, scale: {0}, reserve_space_1: {1}, reserve_space_2: {1}"
+_GRAD_OUTPUTS = (
+    "x_backprop: T, scale_backprop: {0}, offset_backprop: {0}, reserve_space_{1}: {0}, reserve_space_{2}: {0}"
+)
+_EPSILON = "epsilon: float = 9.999999747378752e-05"
+_FACTOR = "exponential_avg_factor: float = 1.0"
+_FORMAT = "data_format: {'NHWC', 'NCHW'} = 'NHWC'"
+_FORMAT_3D = "data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'"
+_TRAINING = "is_training: bool = true"
+
+_backward = torch.ops.aten.native_batch_norm_backward.default
+
+# --- shapes ---------------------------------------------------------------------------------------------
+
+
+def _merged(c: ShapeContext, x: TensorShape, *vectors: TensorShape) -> tuple[TensorShape, TensorShape]:
+    """The shapes of the image and of a vector of its channels, from all that is known of both."""
+    layout = c.attrs["data_format"]
+    x = x.with_rank(len(layout))
+    axis = layout.index(b"C")
+    dims = list(x.tuple or ())
+    for vector in vectors:
+        dims[axis] = merge_dim(dims[axis], vector.with_rank(1).as_list()[0], "the channels of x and its statistics")
+    return TensorShape(dims), TensorShape([dims[axis]])
+
+
+def _forward_shape(c: ShapeContext, x: TensorShape, *vectors: TensorShape) -> list[TensorShape]:
+    image, channels = _merged(c, x, *(vectors[:2] if c.attrs["is_training"] else vectors))
+    reserved = [UNKNOWN] * (len(c.op._outputs) - 5)
+    return [image, channels, channels, channels, channels, *reserved]
+
+
+def _grad_shape(c: ShapeContext, g: TensorShape, x: TensorShape, *vectors: TensorShape) -> list[TensorShape]:
+    image, channels = _merged(c, g.merge_with(x), *vectors[:3])
+    return [image, channels, channels, TensorShape([0]), TensorShape([0])]
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+def _views(n: Any) -> tuple[View, View]:
+    layout = n["data_format"]
+    if layout[-1:] != b"C":
+        return unchanged, unchanged
+    rank = len(layout)
+    first, last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+    return lambda x: x.permute(first), lambda x: x.permute(last)
+
+
+def _forward_kernel(n: Any) -> Kernel:
+    return _training_kernel(n) if n["is_training"] else _inference_kernel(n)
+
+
+def _inference_kernel(n: Any) -> Kernel:
+    first, last = _views(n)
+    epsilon, norm = n["epsilon"], torch.native_batch_norm
+    reserved = _reserved(n)
+
+    def normalize(x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> tuple[torch.Tensor, ...]:
+        y = norm(first(x), scale, offset, mean, variance, False, 0.0, epsilon)[0]
+        return (last(y), mean, variance, mean, variance, *reserved)
+
+    return normalize
+
+
+def _reserved(n: Any) -> tuple[torch.Tensor, ...]:
+    """V3 has a third reserve space, which only cuDNN uses."""
+    dtype = (n["U"] if "U" in n.node.attrs else n["T"]).torch
+    return (torch.empty(0, dtype=dtype, device=n.device),) * (len(n.node.op.outputs) - 5)
+
+
+def _training_kernel(n: Any) -> Kernel:
+    """Normalizes by the batch's own statistics, and gives them: the variance with Bessel's correction.
+
+    The reserve spaces are the batch's mean and plain variance, as on TensorFlow's CPUs; with an
+    `exponential_avg_factor` below 1, `batch_mean` and `batch_variance` are moving averages of them.
+    """
+    first, last = _views(n)
+    epsilon, factor, norm, reserved = (
+        n["epsilon"],
+        n["exponential_avg_factor"],
+        torch.native_batch_norm,
+        _reserved(n),
+    )
+    zeros_like = torch.zeros_like
+
+    def normalize(x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> tuple[torch.Tensor, ...]:
+        count = x.numel() // max(scale.numel(), 1)
+        # As moving averages of weight 1, torch gives the corrected statistics along with the result.
+        batch_mean, batch_variance = zeros_like(scale), zeros_like(scale)
+        if count > 1:
+            y, saved, _ = norm(first(x), scale, offset, batch_mean, batch_variance, True, 1.0, epsilon)
+            plain = batch_variance * ((count - 1) / count)
+            y = last(y)
+        elif count:
+            batch_mean += first(x).reshape(-1).to(scale.dtype)
+            saved, plain = batch_mean.clone(), zeros_like(scale)
+            y = last((first(x) * 0 + offset.view(-1, *[1] * (x.ndim - 2))).to(x.dtype))
+        else:
+            y, saved, plain = x.clone(), zeros_like(scale), zeros_like(scale)
+            batch_mean, batch_variance = torch.full_like(scale, torch.nan), torch.full_like(scale, torch.nan)
+        if factor != 1.0 and mean.numel():
+            batch_mean = mean * (1 - factor) + batch_mean * factor
+            batch_variance = variance * (1 - factor) + batch_variance * factor
+        return (y, batch_mean, batch_variance, saved, plain, *reserved)
+
+    return normalize
+
+
+def _grad_kernel(n: Any) -> Kernel:
+    first, last = _views(n)
+    epsilon, training, mask = n["epsilon"], n["is_training"], (True, True, True)
+    dtype = (n["U"] if "U" in n.node.attrs else n["T"]).torch
+    empty = torch.empty(0, dtype=dtype, device=n.device)
+
+    def gradient(g: Any, x: Any, scale: Any, mean: Any, variance: Any, *_: Any) -> tuple[torch.Tensor, ...]:
+        if not x.numel():
+            return torch.zeros_like(x), torch.zeros_like(scale), torch.zeros_like(scale), empty, empty
+        if training:
+            inverse = torch.rsqrt(variance + epsilon)
+            found = _backward(first(g), first(x), scale, None, None, mean, inverse, True, epsilon, mask)
+        else:
+            found = _backward(first(g), first(x), scale, mean, variance, None, None, False, epsilon, mask)
+        return last(found[0]), found[1], found[2], empty, empty
+
+    return gradient
+
+
+# --- the ops --------------------------------------------------------------------------------------------
+
+FUSED_BATCH_NORM = define_op(
+    "FusedBatchNorm",
+    _FORWARD_INPUTS.format("T", "T"),
+    _FORWARD_OUTPUTS.format("T", "T"),
+    attrs=["T: {float}", _EPSILON, _FACTOR, _FORMAT, _TRAINING],
+    aliases=True,
+)
+FUSED_BATCH_NORM_V2 = define_op(
+    "FusedBatchNormV2",
+    _FORWARD_INPUTS.format("T", "U"),
+    _FORWARD_OUTPUTS.format("T", "U"),
+    attrs=["T: {half, bfloat16, float}", "U: {float}", _EPSILON, _FACTOR, _FORMAT, _TRAINING],
+    aliases=True,
+)
+FUSED_BATCH_NORM_V3 = define_op(
+    "FusedBatchNormV3",
+    _FORWARD_INPUTS.format("T", "U"),
+    _FORWARD_OUTPUTS.format("T", "U") + ", reserve_space_3: U",
+    attrs=["T: {half, bfloat16, float}", "U: {bfloat16, float}", _EPSILON, _FACTOR, _FORMAT_3D, _TRAINING],
+    aliases=True,
+)
+
+FUSED_BATCH_NORM_GRAD = define_op(
+    "FusedBatchNormGrad",
+    _GRAD_INPUTS.format("T", "T"),
+    _GRAD_OUTPUTS.format("T", 3, 4),
+    attrs=["T: {float}", _EPSILON, _FORMAT, _TRAINING],
+)
+FUSED_BATCH_NORM_GRAD_V2 = define_op(
+    "FusedBatchNormGradV2",
+    _GRAD_INPUTS.format("float", "U"),
+    _GRAD_OUTPUTS.format("U", 3, 4),
+    attrs=["T: {half, bfloat16, float}", "U: {float}", _EPSILON, _FORMAT, _TRAINING],
+)
+FUSED_BATCH_NORM_GRAD_V3 = define_op(
+    "FusedBatchNormGradV3",
+    _GRAD_INPUTS.format("float", "U") + ", reserve_space_3: U",
+    _GRAD_OUTPUTS.format("U", 4, 5),
+    attrs=["T: {half, bfloat16, float}", "U: {float}", _EPSILON, _FORMAT_3D, _TRAINING],
+)
+
+for _op in (FUSED_BATCH_NORM, FUSED_BATCH_NORM_V2, FUSED_BATCH_NORM_V3):
+    _op.shape(_forward_shape)
+    _op.kernel()(_forward_kernel)
+
+for _op in (FUSED_BATCH_NORM_GRAD, FUSED_BATCH_NORM_GRAD_V2, FUSED_BATCH_NORM_GRAD_V3):
+    _op.shape(_grad_shape)
+    _op.kernel()(_grad_kernel)
+
+
+# --- gradients ------------------------------------------------------------------------------------------
+
+
+def _attrs(op: Operation) -> dict[str, Any]:
+    return {name: op.attrs[name] for name in ("epsilon", "data_format", "is_training")}
+
+
+def _saved(op: Operation) -> list[Tensor]:
+    """What the gradient needs: the batch's statistics, or those that were given."""
+    return op.outputs[3:] if op.attrs["is_training"] else [*op.inputs[3:], *op.outputs[5:]]
+
+
+@FUSED_BATCH_NORM.gradient
+def fused_batch_norm_gradient(op: Operation, grad: Tensor, *_: Any) -> list[Tensor | None]:
+    """Only through `y`: as in TensorFlow, the statistics that the op gives pass no gradient on."""
+    found = FUSED_BATCH_NORM_GRAD(grad, op.inputs[0], op.inputs[1], *_saved(op), **_attrs(op))
+    return [*found[:3], None, None]
+
+
+@FUSED_BATCH_NORM_V2.gradient
+def fused_batch_norm_v2_gradient(op: Operation, grad: Tensor, *_: Any) -> list[Tensor | None]:
+    found = FUSED_BATCH_NORM_GRAD_V2(grad, op.inputs[0], op.inputs[1], *_saved(op), **_attrs(op))
+    return [*found[:3], None, None]
+
+
+@FUSED_BATCH_NORM_V3.gradient
+def fused_batch_norm_v3_gradient(op: Operation, grad: Tensor, *_: Any) -> list[Tensor | None]:
+    found = FUSED_BATCH_NORM_GRAD_V3(grad, op.inputs[0], op.inputs[1], *_saved(op), **_attrs(op))
+    return [*found[:3], None, None]
+
+
+@FUSED_BATCH_NORM_GRAD.gradient
+@FUSED_BATCH_NORM_GRAD_V2.gradient
+@FUSED_BATCH_NORM_GRAD_V3.gradient
+def fused_batch_norm_grad_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
+    """The second derivative: that of the same formula written in simple ops."""
+    from penstock.gradients.gradients import gradients  # which is built on ops
+
+    y_backprop, x, scale, mean, variance = op.inputs[:5]
+    known = [y_backprop, x, scale] if op.attrs["is_training"] else [y_backprop, x, scale, mean, variance]
+    results = _grad_in_simple_ops(op)
+    found = gradients(results, known, grad_ys=list(grads[:3]), stop_gradients=known)
+    return [*found, *[None] * (len(op.inputs) - len(known))]
+
+
+def _grad_in_simple_ops(op: Operation) -> list[Tensor]:
+    """x_backprop, scale_backprop and offset_backprop, differentiable once more."""
+    g, x, scale, mean, variance = op.inputs[:5]
+    layout = op.attrs["data_format"]
+    axis = layout.index(b"C")
+    others = [i for i in range(len(layout)) if i != axis]
+    wide = [1] * len(layout)
+    wide[axis] = -1
+
+    def total(t: Tensor, kind: str = "Sum") -> Tensor:
+        return get_op(kind)(t, others, keep_dims=True)
+
+    def spread(vector: Tensor) -> Tensor:
+        return get_op("Reshape")(vector, wide)
+
+    def vector(t: Tensor) -> Tensor:
+        return get_op("Reshape")(t, dims_of(scale))
+
+    x_dtype = x.dtype.base_dtype
+    if x_dtype != float32:
+        g, x = get_op("Cast")(g, DstT=float32), get_op("Cast")(x, DstT=float32)
+    if op.attrs["is_training"]:
+        center = x - total(x, "Mean")
+        inverse = get_op("Rsqrt")(total(center * center, "Mean") + op.attrs["epsilon"])
+        normal = center * inverse
+        by_x = spread(scale) * inverse * (g - total(g, "Mean") - normal * total(g * normal, "Mean"))
+    else:
+        inverse = get_op("Rsqrt")(spread(variance) + op.attrs["epsilon"])
+        normal = (x - spread(mean)) * inverse
+        by_x = g * spread(scale) * inverse
+    if x_dtype != float32:
+        by_x = get_op("Cast")(by_x, DstT=x_dtype)
+    return [by_x, vector(total(g * normal)), vector(total(g))]

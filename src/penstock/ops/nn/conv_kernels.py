@@ -1,0 +1,219 @@
+"""Shape rules and kernels that the convolutions share: 2-D, 3-D and depthwise, forward and both gradients.
+
+A filter is [spatial…, in, out] here and [out, in, spatial…] in torch; a depthwise one [h, w, in, multiplier]
+here and [in * multiplier, 1, h, w] in torch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from penstock.graph.opdef import Kernel
+from penstock.graph.shape_context import ShapeContext
+from penstock.ops.nn.spatial import Paddings, View, Window, known_but_batch, per_shape, window_of
+from penstock.tensor.shapes import TensorShape, merge_dim
+
+FLOATS = "half bfloat16 float double"
+
+_FORWARD: dict[int, Any] = {2: torch.conv2d, 3: torch.conv3d}
+_TRANSPOSED: dict[int, Any] = {2: torch.conv_transpose2d, 3: torch.conv_transpose3d}
+# torch.nn.grad computes weight gradients with the same operator, behind 4 µs more of Python.
+_backward = torch.ops.aten.convolution_backward.default
+
+# --- shapes ---------------------------------------------------------------------------------------------
+
+
+def conv_shape(c: ShapeContext, x: TensorShape, w: TensorShape) -> TensorShape:
+    return _out_shape(window_of(c.attrs), x, w, depthwise=False)
+
+
+def depthwise_shape(c: ShapeContext, x: TensorShape, w: TensorShape) -> TensorShape:
+    return _out_shape(window_of(c.attrs), x, w, depthwise=True)
+
+
+def _out_shape(win: Window, x: TensorShape, w: TensorShape, depthwise: bool) -> TensorShape:
+    rank = win.rank + 2
+    dims, filters = x.with_rank(rank).as_list(), w.with_rank(rank).as_list()
+    channels, inner, outer = dims[win.channel_axis], filters[-2], filters[-1]
+    if depthwise:
+        inner = merge_dim(channels, inner, "the depths of input and filter")
+        outer = None if inner is None or outer is None else inner * outer
+    else:
+        _check_depths(channels, inner)
+    sizes = win.out_sizes(win.spatial(dims), filters[:-2])
+    return TensorShape(win.image(dims[0], sizes, outer))
+
+
+def _check_depths(channels: int | None, inner: int | None) -> None:
+    if channels is not None and inner is not None and (inner == 0 or channels % inner):
+        raise ValueError(f"input depth must be evenly divisible by filter depth: {channels} vs {inner}")
+
+
+def backprop_input_shape(c: ShapeContext, sizes: TensorShape, w: TensorShape, grad: TensorShape) -> TensorShape:
+    return c.constant_shape("input_sizes").with_rank(len(c.attrs["strides"]))
+
+
+def backprop_filter_shape(c: ShapeContext, x: TensorShape, sizes: TensorShape, grad: TensorShape) -> TensorShape:
+    return c.constant_shape("filter_sizes").with_rank(len(c.attrs["strides"]))
+
+
+# --- filters --------------------------------------------------------------------------------------------
+
+
+def _filter_view(rank: int, depthwise: bool) -> View:
+    if depthwise:
+        return lambda w: w.permute(2, 3, 0, 1).reshape(-1, 1, w.shape[0], w.shape[1])
+    order = (rank + 1, rank, *range(rank))
+    return lambda w: w.permute(order)
+
+
+def _torch_filter_dims(dims: Sequence[int], depthwise: bool) -> tuple[int, ...]:
+    *spatial, inner, outer = dims
+    return (inner * outer, 1, *spatial) if depthwise else (outer, inner, *spatial)
+
+
+def _filter_unview(dims: Sequence[int], depthwise: bool) -> View:
+    """Back to the layout of a filter of `dims`, contiguous: optimizers read a gradient several times."""
+    *spatial, inner, outer = dims
+    rank = len(spatial)
+    if depthwise:
+        return lambda w: w.reshape(inner, outer, *spatial).permute(2, 3, 0, 1).contiguous()
+    order = (*range(2, rank + 2), 1, 0)
+    return lambda w: w.permute(order).contiguous()
+
+
+def _groups(channels: int, dims: Sequence[int], depthwise: bool) -> int:
+    if depthwise:
+        merge_dim(channels, dims[-2], "the depths of input and filter")
+        return channels
+    _check_depths(channels, dims[-2])
+    return channels // dims[-2]
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+def forward_kernel(n: Any, depthwise: bool = False) -> Kernel:
+    win = window_of(n.node.attrs)
+    win.check(n)
+    conv, view = _FORWARD[win.rank], _filter_view(win.rank, depthwise)
+    first, last = win.views()
+    strides, dilations = win.strides, win.dilations
+
+    def build(x_dims: Sequence[int], w_dims: Sequence[int]) -> Kernel:
+        """`x_dims` are the input's without the batch."""
+        dims = (0, *x_dims)
+        sizes, groups = win.spatial(dims), _groups(dims[win.channel_axis], w_dims, depthwise)
+        extents = win.extents(sizes, w_dims[:-2])
+        outs = [e.out for e in extents]
+        channels = _torch_filter_dims(w_dims, depthwise)[0]
+        if 0 in outs:
+            return lambda x, w: x.new_zeros(win.image(x.shape[0], outs, channels))
+        paddings = Paddings.of(extents, sizes)
+        even, pad = paddings.even, paddings.pad()
+        if not paddings.uneven:
+            return lambda x, w: last(conv(first(x), view(w), None, strides, even, dilations, groups))
+        return lambda x, w: last(conv(pad(first(x)), view(w), None, strides, even, dilations, groups))
+
+    x_shape, w_shape = n.input_shape("input"), n.input_shape("filter")
+    if known_but_batch(x_shape) and w_shape.is_fully_defined():
+        return build(x_shape.tuple[1:], w_shape.tuple)
+    find = per_shape(build)
+    return lambda x, w: find(x.shape[1:], w.shape)(x, w)
+
+
+def backprop_input_kernel(n: Any, depthwise: bool = False) -> Kernel:
+    """The gradient by the input is a transposed convolution of the gradient by the output."""
+    win = window_of(n.node.attrs)
+    win.check(n)
+    conv, view = _TRANSPOSED[win.rank], _filter_view(win.rank, depthwise)
+    first, last = win.views()
+    strides, dilations = win.strides, win.dilations
+
+    def build(dims: Sequence[int], w_dims: Sequence[int], g_dims: Sequence[int]) -> Kernel:
+        """`dims` are the input's, `g_dims` those of the gradient without the batch."""
+        sizes, groups = win.spatial(dims), _groups(dims[win.channel_axis], w_dims, depthwise)
+        extents = win.extents(sizes, w_dims[:-2])
+        _check_grad(win, extents, g_dims, _torch_filter_dims(w_dims, depthwise)[0])
+        if any(e.out == 0 for e in extents) or 0 in dims:
+            return lambda w, g: g.new_zeros(dims)
+        paddings = Paddings.of(extents, sizes)
+        even, unpad = paddings.even, paddings.unpad()
+        covered = [
+            (e.out - 1) * s + (k - 1) * d + 1 for e, s, k, d in zip(extents, strides, w_dims, dilations, strict=False)
+        ]
+        missing = tuple(size + e.before + e.after - c for size, e, c in zip(sizes, extents, covered, strict=True))
+        return lambda w, g: last(unpad(conv(first(g), view(w), None, strides, even, missing, groups, dilations)))
+
+    find = per_shape(build)
+    known = n.const("input_sizes")
+    if known is None:
+        return lambda sizes, w, g: find(tuple(sizes.tolist()), w.shape, g.shape[1:])(w, g)
+    dims = tuple(int(d) for d in known)
+    w_shape, g_shape = n.input_shape("filter"), n.input_shape("out_backprop")
+    if w_shape.is_fully_defined() and known_but_batch(g_shape):
+        kernel = build(dims, w_shape.tuple, g_shape.tuple[1:])
+        return lambda sizes, w, g: kernel(w, g)
+    return lambda sizes, w, g: find(dims, w.shape, g.shape[1:])(w, g)
+
+
+def backprop_filter_kernel(n: Any, depthwise: bool = False) -> Kernel:
+    win = window_of(n.node.attrs)
+    win.check(n)
+    first, _ = win.views()
+    strides, dilations, zeros = win.strides, win.dilations, (0,) * win.rank
+    dtype, device = n.torch_dtype(), n.device
+
+    def build(x_dims: Sequence[int], w_dims: Sequence[int], g_dims: Sequence[int]) -> Kernel:
+        """`x_dims` and `g_dims` are without the batch."""
+        dims = (0, *x_dims)
+        sizes, groups = win.spatial(dims), _groups(dims[win.channel_axis], w_dims, depthwise)
+        extents = win.extents(sizes, w_dims[:-2])
+        torch_dims = _torch_filter_dims(w_dims, depthwise)
+        _check_grad(win, extents, g_dims, torch_dims[0])
+        if any(e.out == 0 for e in extents) or math.prod(w_dims) == 0:
+            return lambda x, g: g.new_zeros(w_dims)
+        paddings = Paddings.of(extents, sizes)
+        even, pad = paddings.even, paddings.pad()
+        back = _filter_unview(w_dims, depthwise)
+        shape_only = torch.empty((), dtype=dtype, device=device).expand(torch_dims)
+        mask = (False, True, False)
+        return lambda x, g: back(
+            _backward(
+                first(g),
+                pad(first(x)),
+                shape_only,
+                None,
+                strides,
+                even,
+                dilations,
+                False,
+                zeros,
+                groups,
+                mask,
+            )[1]
+        )
+
+    find = per_shape(build)
+    known = n.const("filter_sizes")
+    if known is None:
+        return lambda x, sizes, g: find(x.shape[1:], tuple(sizes.tolist()), g.shape[1:])(x, g)
+    dims = tuple(int(d) for d in known)
+    x_shape, g_shape = n.input_shape("input"), n.input_shape("out_backprop")
+    if known_but_batch(x_shape) and known_but_batch(g_shape):
+        kernel = build(x_shape.tuple[1:], dims, g_shape.tuple[1:])
+        return lambda x, sizes, g: kernel(x, g)
+    return lambda x, sizes, g: find(x.shape[1:], dims, g.shape[1:])(x, g)
+
+
+def _check_grad(win: Window, extents: Sequence[Any], g_dims: Sequence[int], channels: int) -> None:
+    expected = win.image(0, [e.out for e in extents], channels)[1:]
+    if tuple(g_dims) != expected:
+        raise ValueError(
+            f"Size of out_backprop doesn't match computed: actual = {list(g_dims)}, "
+            f"computed = {list(expected)} (without the batch)"
+        )

@@ -1,0 +1,108 @@
+"""Local response normalization across channels (TF: LRN)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import ShapeContext
+from penstock.tensor.shapes import TensorShape
+
+_ATTRS = [
+    "depth_radius: int = 5",
+    "bias: float = 1.0",
+    "alpha: float = 1.0",
+    "beta: float = 0.5",
+    "T: {half, bfloat16, float} = float",
+]
+
+
+def _image(c: ShapeContext, *shapes: TensorShape) -> TensorShape:
+    merged = shapes[0].with_rank(4)
+    for shape in shapes[1:]:
+        merged = merged.merge_with(shape)
+    return merged
+
+
+LRN = define_op("LRN", "input: T", "output: T", attrs=_ATTRS)
+LRN.shape(_image)
+
+LRN_GRAD = define_op("LRNGrad", "input_grads: T, input_image: T, output_image: T", "output: T", attrs=_ATTRS)
+LRN_GRAD.shape(_image)
+LRN_GRAD.not_differentiable()
+
+
+def _window_sum(radius: int, x: torch.Tensor) -> torch.Tensor:
+    """The sum over 2 * radius + 1 neighbours along the last axis, fewer at its ends."""
+    radius = min(radius, x.shape[-1])
+    size = 2 * radius + 1
+    rows = x.reshape(-1, 1, x.shape[-1])
+    # Half of the window is all that torch pads for a pool; zeros that are counted make it a sum.
+    return torch.avg_pool1d(rows, (size,), (1,), (radius,), False, True).mul_(size).view(x.shape)
+
+
+def _norm(n: Any, x: torch.Tensor) -> torch.Tensor:
+    return _window_sum(n["depth_radius"], x * x).mul_(n["alpha"]).add_(n["bias"])
+
+
+def _check(x: torch.Tensor) -> bool:
+    """Whether there is anything to do; ValueError if `x` is no image."""
+    if x.ndim != 4:
+        raise ValueError(f"in must be 4-dimensional, got shape {list(x.shape)}")
+    return x.numel() > 0
+
+
+@LRN.kernel()
+def lrn_kernel(n: Any) -> Kernel:
+    beta, dtype = n["beta"], n.torch_dtype()
+
+    def lrn(x: torch.Tensor) -> torch.Tensor:
+        if not _check(x):
+            return x.clone()
+        wide = x.float()
+        return (_norm(n, wide).pow_(-beta).mul_(wide)).to(dtype)
+
+    return lrn
+
+
+@LRN_GRAD.kernel()
+def lrn_grad_kernel(n: Any) -> Kernel:
+    radius, alpha, beta, dtype = n["depth_radius"], n["alpha"], n["beta"], n.torch_dtype()
+
+    def lrn_grad(grad: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        if not _check(x):
+            return x.clone()
+        grad, x, y = grad.float(), x.float(), y.float()
+        norm = _norm(n, x)
+        spread = _window_sum(radius, grad * y / norm)
+        return norm.pow_(-beta).mul_(grad).sub_(spread.mul_(x).mul_(2 * alpha * beta)).to(dtype)
+
+    return lrn_grad
+
+
+@LRN.gradient
+def lrn_gradient(op: Operation, grad: Tensor) -> Tensor:
+    attrs = {name: op.attrs[name] for name in ("depth_radius", "bias", "alpha", "beta")}
+    return LRN_GRAD(grad, op.inputs[0], op.outputs[0], **attrs)
+
+
+def local_response_normalization(
+    input: Any,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    name: str | None = None,
+) -> Tensor:
+    """input / (bias + alpha * sum of squares of the channels within `depth_radius`) ** beta.
+
+    input [n, h, w, c] half, bfloat16 or float32 -> the same. TF: tf.nn.local_response_normalization,
+    tf.nn.lrn.
+    """
+    return LRN(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)
+
+
+lrn = local_response_normalization

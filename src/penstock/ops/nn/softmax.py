@@ -1,0 +1,93 @@
+"""Softmax and its logarithm (TF: Softmax, LogSoftmax), along any axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import ShapeContext
+from penstock.tensor.shapes import TensorShape
+
+
+def _at_least_a_vector(c: ShapeContext, logits: TensorShape) -> TensorShape:
+    return logits.with_rank_at_least(1)
+
+
+SOFTMAX = define_op("Softmax", "logits: T", "softmax: T", attrs=["T: floattype"])
+SOFTMAX.shape(_at_least_a_vector)
+
+
+@SOFTMAX.kernel()
+def softmax_kernel(n: Any) -> Kernel:
+    return lambda x: torch.softmax(x, -1)
+
+
+LOG_SOFTMAX = define_op("LogSoftmax", "logits: T", "logsoftmax: T", attrs=["T: floattype"])
+LOG_SOFTMAX.shape(_at_least_a_vector)
+
+
+@LOG_SOFTMAX.kernel()
+def log_softmax_kernel(n: Any) -> Kernel:
+    return lambda x: torch.log_softmax(x, -1)
+
+
+@SOFTMAX.gradient
+def softmax_gradient(op: Operation, grad: Tensor) -> Tensor:
+    softmax = op.outputs[0]
+    return (grad - get_op("Sum")(grad * softmax, -1, keep_dims=True)) * softmax
+
+
+@LOG_SOFTMAX.gradient
+def log_softmax_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return grad - get_op("Sum")(grad, -1, keep_dims=True) * get_op("Exp")(op.outputs[0])
+
+
+# --- functions ------------------------------------------------------------------------------------------
+
+
+def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+    """exp(logits) / sum(exp(logits)) along `axis`, by default the last (TF: tf.nn.softmax).
+
+    logits: floats of rank 1 or more -> the same shape. `dim` is the older name of `axis`. ValueError for an
+    axis that `logits` does not have.
+    """
+    return _along(SOFTMAX, logits, either("axis", axis, "dim", dim, -1), name)
+
+
+def log_softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+    """logits - log(sum(exp(logits))) along `axis`, by default the last (TF: tf.nn.log_softmax)."""
+    return _along(LOG_SOFTMAX, logits, either("axis", axis, "dim", dim, -1), name)
+
+
+def _along(op: OpDef, logits: Any, axis: int, name: str | None) -> Tensor:
+    x = convert_to_tensor(logits)
+    rank = x.shape.ndims
+    if axis == -1 or (rank is not None and axis == rank - 1):
+        return op(x, name=name)
+    moved, back = axis_last(x, axis)
+    return get_op("Transpose")(op(moved), back, name=name)
+
+
+def axis_last(x: Tensor, axis: int) -> tuple[Tensor, Any]:
+    """`x` with `axis` exchanged for the last one, and the permutation (its own inverse) that did it."""
+    rank = x.shape.ndims
+    if rank is None:
+        raise ValueError(f"axis {axis} of {x.name}, whose rank is not known, cannot be exchanged for the last")
+    if not -rank <= axis < rank:
+        raise ValueError(f"'axis' parameter must be in the range [{-rank}, {rank}) but was {axis}")
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    return get_op("Transpose")(x, order), order
+
+
+def either(name: str, value: Any, old_name: str, old_value: Any, default: Any = None) -> Any:
+    """The one that was given of an argument's two names; ValueError if both were."""
+    if value is not None and old_value is not None:
+        raise ValueError(f"Cannot specify both {old_name!r} and {name!r}")
+    if value is None:
+        value = old_value
+    return default if value is None else value

@@ -1,0 +1,324 @@
+"""Random numbers (white paper section 4.2's RNG nodes; TF: random_ops).
+
+Each node has a stream of its own, seeded by the graph's seed and its own, that goes on from step to step and
+starts over in a new session. The numbers are not TensorFlow's: its generators are other ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph import shape_rules
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, OpDef, define_op
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import get_seed, name_scope
+from penstock.graph.shape_context import ShapeContext
+from penstock.ops.arithmetic import ADD_V2, MUL, SUB
+from penstock.ops.array import SHAPE
+from penstock.ops.basic import with_dependencies
+from penstock.ops.compare import GREATER_EQUAL
+from penstock.ops.division import FLOOR_MOD
+from penstock.ops.logging import Assert
+from penstock.ops.reduce import reduce_all
+from penstock.ops.resource_variables import take_rows
+from penstock.ops.slicing import SLICE
+from penstock.tensor.dtypes import as_dtype, float32, int32, int64
+from penstock.tensor.shapes import TensorShape
+
+SEEDS = ["seed: int = 0", "seed2: int = 0"]
+
+
+def sampler(n: Any, draw: Callable[..., torch.Tensor]) -> Kernel:
+    """A kernel that calls `draw(size, *other inputs)`; a constant shape is settled beforehand."""
+    known = n.const("shape")
+    if known is not None:
+        size = tuple(known.tolist())
+        return lambda shape, *values: draw(size, *values)
+    return lambda shape, *values: draw(tuple(shape.tolist()), *values)
+
+
+# --- uniform --------------------------------------------------------------------------------------------
+
+RANDOM_UNIFORM = define_op(
+    "RandomUniform",
+    "shape: T",
+    "output: dtype",
+    attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
+    stateful=True,
+)
+RANDOM_UNIFORM.shape(shape_rules.from_shape_input)
+RANDOM_UNIFORM.not_differentiable()
+
+
+@RANDOM_UNIFORM.kernel(host=("shape",))
+def random_uniform_kernel(n: Any) -> Kernel:
+    generator, dtype, device = n.generator(), n.torch_dtype("dtype"), n.device
+    return sampler(n, lambda size: torch.rand(size, generator=generator, dtype=dtype, device=device))
+
+
+RANDOM_UNIFORM_INT = define_op(
+    "RandomUniformInt",
+    "shape: T, minval: Tout, maxval: Tout",
+    "output: Tout",
+    attrs=[*SEEDS, "Tout: indextype", "T: indextype"],
+    stateful=True,
+)
+RANDOM_UNIFORM_INT.not_differentiable()
+
+
+@RANDOM_UNIFORM_INT.shape
+def random_uniform_int_shape(
+    c: ShapeContext, shape: TensorShape, minval: TensorShape, maxval: TensorShape
+) -> TensorShape:
+    minval.with_rank(0)
+    maxval.with_rank(0)
+    return c.constant_shape("shape")
+
+
+@RANDOM_UNIFORM_INT.kernel(host=("shape", "minval", "maxval"))
+def random_uniform_int_kernel(n: Any) -> Kernel:
+    generator, dtype, device = n.generator(), n.torch_dtype("Tout"), n.device
+
+    def draw(size: tuple[int, ...], minval: torch.Tensor, maxval: torch.Tensor) -> torch.Tensor:
+        low, high = int(minval), int(maxval)
+        if low >= high and 0 not in size:
+            raise errors.InvalidArgumentError(None, None, f"Need minval < maxval, got {low} >= {high}")
+        return torch.randint(low, max(high, low + 1), size, generator=generator, dtype=dtype, device=device)
+
+    return sampler(n, draw)
+
+
+# --- normal ---------------------------------------------------------------------------------------------
+
+RANDOM_STANDARD_NORMAL = define_op(
+    "RandomStandardNormal",
+    "shape: T",
+    "output: dtype",
+    attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
+    stateful=True,
+)
+RANDOM_STANDARD_NORMAL.shape(shape_rules.from_shape_input)
+RANDOM_STANDARD_NORMAL.not_differentiable()
+
+
+@RANDOM_STANDARD_NORMAL.kernel(host=("shape",))
+def random_standard_normal_kernel(n: Any) -> Kernel:
+    generator, dtype, device = n.generator(), n.torch_dtype("dtype"), n.device
+    return sampler(n, lambda size: torch.randn(size, generator=generator, dtype=dtype, device=device))
+
+
+TRUNCATED_NORMAL = define_op(
+    "TruncatedNormal",
+    "shape: T",
+    "output: dtype",
+    attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
+    stateful=True,
+)
+TRUNCATED_NORMAL.shape(shape_rules.from_shape_input)
+TRUNCATED_NORMAL.not_differentiable()
+
+_TWO_SIGMAS = math.erf(math.sqrt(2))
+
+
+@TRUNCATED_NORMAL.kernel(host=("shape",))
+def truncated_normal_kernel(n: Any) -> Kernel:
+    """A standard normal within two standard deviations, by the inverse of its distribution function."""
+    generator, dtype, device = n.generator(), n.torch_dtype("dtype"), n.device
+    wide = dtype if dtype == torch.float64 else torch.float32
+
+    def draw(size: tuple[int, ...]) -> torch.Tensor:
+        found = torch.empty(size, dtype=wide, device=device).uniform_(-_TWO_SIGMAS, _TWO_SIGMAS, generator=generator)
+        return found.erfinv_().mul_(math.sqrt(2)).clamp_(-2, 2).to(dtype)
+
+    return sampler(n, draw)
+
+
+# --- shuffles and categories ----------------------------------------------------------------------------
+
+RANDOM_SHUFFLE = define_op("RandomShuffle", "value: T", "output: T", attrs=[*SEEDS, "T: type"], stateful=True)
+RANDOM_SHUFFLE.shape(shape_rules.unchanged)
+RANDOM_SHUFFLE.not_differentiable()
+
+
+@RANDOM_SHUFFLE.kernel()
+def random_shuffle_kernel(n: Any) -> Kernel:
+    generator, device = n.generator(), n.device
+
+    def shuffle(value: Any) -> Any:
+        if not value.ndim:
+            return value.copy() if isinstance(value, np.ndarray) else value.clone()
+        return take_rows(value, torch.randperm(value.shape[0], generator=generator, device=device))
+
+    return shuffle
+
+
+MULTINOMIAL = define_op(
+    "Multinomial",
+    "logits: T, num_samples: int32",
+    "output: output_dtype",
+    attrs=[*SEEDS, "T: realnumbertype", "output_dtype: indextype = int64"],
+    stateful=True,
+)
+MULTINOMIAL.not_differentiable()
+
+
+@MULTINOMIAL.shape
+def multinomial_shape(c: ShapeContext, logits: TensorShape, num_samples: TensorShape) -> TensorShape:
+    num_samples.with_rank(0)
+    count = c.constant("num_samples")
+    return TensorShape(
+        [logits.with_rank(2).as_list()[0] if logits.ndims else None, None if count is None else int(count)]
+    )
+
+
+@MULTINOMIAL.kernel(host=("num_samples",))
+def multinomial_kernel(n: Any) -> Kernel:
+    generator, dtype = n.generator(), n.torch_dtype("output_dtype")
+
+    def draw(logits: torch.Tensor, num_samples: torch.Tensor) -> torch.Tensor:
+        if logits.ndim != 2 or num_samples.item() < 0 or (not logits.shape[1] and logits.shape[0]):
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                "logits must be a matrix [batch, classes] with classes > 0, and num_samples >= 0; got logits "
+                f"of shape {list(logits.shape)} and {num_samples.item()}",
+            )
+        size = (logits.shape[0], int(num_samples.item()))
+        uniform = torch.rand(size, generator=generator, dtype=torch.float64, device=logits.device)
+        if not uniform.numel():
+            return torch.empty(size, dtype=dtype, device=logits.device)
+        wide = logits.double()
+        wide = wide.masked_fill(~wide.isfinite(), -math.inf)  # a class that is not finite is never drawn
+        total = (wide - wide.amax(1, keepdim=True)).exp().nan_to_num().cumsum(1)
+        found = torch.searchsorted(total, uniform * total[:, -1:], right=True)
+        return found.clamp_(max=logits.shape[1] - 1).to(dtype)
+
+    return draw
+
+
+# --- functions ------------------------------------------------------------------------------------------
+
+
+def shape_tensor(shape: Any) -> Tensor:
+    """A shape argument as an int vector; the empty list is the shape of a scalar."""
+    dtype = int32 if isinstance(shape, list | tuple) and not shape else None
+    return convert_to_tensor(shape, dtype, name="shape")
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Uniform numbers of [minval, maxval); `maxval` is 1 for floats and must be given for int32 and int64.
+
+    The stream is not TensorFlow's. ValueError for other dtypes. TF: tf.random_uniform.
+    """
+    dtype = as_dtype(dtype)
+    if not (dtype.is_floating or dtype in (int32, int64)):
+        raise ValueError(f"Argument `dtype` got invalid value {dtype.name}: use a float type, int32 or int64.")
+    if maxval is None:
+        if dtype.is_integer:
+            raise ValueError("Must specify maxval for integer dtype " + dtype.name)
+        maxval = 1
+    with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
+        size = shape_tensor(shape)
+        low = convert_to_tensor(minval, dtype, name="min")
+        high = convert_to_tensor(maxval, dtype, name="max")
+        seed1, seed2 = get_seed(seed)
+        if dtype.is_integer:
+            return RANDOM_UNIFORM_INT(size, low, high, seed=seed1, seed2=seed2, name=scope)
+        drawn = RANDOM_UNIFORM(size, dtype=dtype, seed=seed1, seed2=seed2)
+        scaled = MUL(drawn, SUB(high, low, name="sub"), name="mul")
+        return ADD_V2(scaled, low, name=scope)
+
+
+def _scaled_normal(
+    op: OpDef,
+    default: str,
+    shape: Any,
+    mean: Any,
+    stddev: Any,
+    dtype: Any,
+    seed: int | None,
+    name: str | None,
+) -> Tensor:
+    with name_scope(name, default, [shape, mean, stddev]) as scope:
+        size = shape_tensor(shape)
+        mean = convert_to_tensor(mean, dtype, name="mean")
+        stddev = convert_to_tensor(stddev, dtype, name="stddev")
+        seed1, seed2 = get_seed(seed)
+        drawn = op(size, dtype=dtype, seed=seed1, seed2=seed2)
+        return ADD_V2(MUL(drawn, stddev, name="mul"), mean, name=scope)
+
+
+def random_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Normal numbers. The stream is not TensorFlow's. TF: tf.random_normal."""
+    return _scaled_normal(RANDOM_STANDARD_NORMAL, "random_normal", shape, mean, stddev, dtype, seed, name)
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Normal numbers within two standard deviations of the mean. The stream is not TensorFlow's.
+
+    TF: tf.truncated_normal.
+    """
+    return _scaled_normal(TRUNCATED_NORMAL, "truncated_normal", shape, mean, stddev, dtype, seed, name)
+
+
+def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """The rows of `value` in random order (TF: tf.random_shuffle)."""
+    seed1, seed2 = get_seed(seed)
+    return RANDOM_SHUFFLE(value, seed=seed1, seed2=seed2, name=name)
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A slice of the shape `size` from a random place in `value`, each place equally likely.
+
+    InvalidArgumentError when run with a value that is smaller. TF: tf.random_crop.
+    """
+    with name_scope(name, "random_crop", [value, size]) as scope:
+        value = convert_to_tensor(value, name="value")
+        size = convert_to_tensor(size, int32, name="size")
+        shape = SHAPE(value)
+        fits = reduce_all(GREATER_EQUAL(shape, size))
+        check = Assert(fits, ["Need value.shape >= size, got ", shape, size], summarize=1000)
+        limit = ADD_V2(SUB(with_dependencies([check], shape), size), 1)
+        anywhere = random_uniform(SHAPE(shape), maxval=int32.max, dtype=int32, seed=seed)
+        return SLICE(value, FLOOR_MOD(anywhere, limit, name="mod"), size, name=scope)
+
+
+def multinomial(
+    logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
+) -> Tensor:
+    """Draws of classes, [batch, num_samples] int64, with the log-probabilities `logits` [batch, classes].
+
+    `logits` need not be normalised. TF: tf.multinomial.
+    """
+    with name_scope(name, "multinomial", [logits]):
+        logits = convert_to_tensor(logits, name="logits")
+        seed1, seed2 = get_seed(seed)
+        return MULTINOMIAL(logits, num_samples, seed=seed1, seed2=seed2, output_dtype=output_dtype)

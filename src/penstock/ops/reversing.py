@@ -1,0 +1,189 @@
+"""Repeating and reversing along axes: tile, reverse, reverse_sequence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph.constants import constant_value
+from penstock.graph.convert import constant
+from penstock.graph.opdef import define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.ops.array import RESHAPE, check_axis, one_of
+from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.kernel_tools import TORCH_TYPES, signed_inside
+from penstock.ops.stacking import PACK
+from penstock.tensor.shapes import TensorShape, merge_dim, shape_of
+
+# --- Tile -----------------------------------------------------------------------------------------------
+
+TILE = define_op(
+    "Tile", "input: T, multiples: Tmultiples", "output: T", attrs=["T: type", "Tmultiples: indextype = int32"]
+)
+
+
+@TILE.shape
+def tile_shape(c: ShapeContext, x: TensorShape, multiples: TensorShape) -> TensorShape:
+    times = c.constant_shape("multiples")
+    count = x.ndims if times.ndims is None else times.ndims
+    if count is None:
+        return UNKNOWN
+    pairs = zip(x.with_rank(count).tuple, times.with_rank(count).tuple, strict=True)
+    return shape_of(tuple(0 if 0 in (d, t) else None if None in (d, t) else d * t for d, t in pairs))
+
+
+@TILE.kernel("CPU", T="string")
+def tile_strings(n: Any) -> Any:
+    return lambda x, multiples: np.tile(x, multiples.tolist())
+
+
+@TILE.kernel(host=("multiples",), T=TORCH_TYPES)
+def tile_kernel(n: Any) -> Any:
+    multiples = n.const("multiples")
+    if multiples is None:
+        return lambda x, multiples: x.repeat(multiples.tolist())
+    times = multiples.tolist()
+    return lambda x, _: x.repeat(times)
+
+
+@TILE.gradient
+def tile_gradient(op: Operation, grad: Any) -> list[Any]:
+    """The pieces are summed: each axis becomes two, of which the first counts the repetitions."""
+    x, multiples = op._inputs
+    times = constant_value(multiples)
+    if times is not None and x.shape.is_fully_defined():
+        pairs: Any = np.stack([times, np.array(x.shape.tuple, times.dtype)], 1).reshape(-1)
+        pieces, axes = constant(pairs), constant(np.arange(0, 2 * times.size, 2, dtype=np.int32))
+    else:
+        dims = shape_of_tensor(x, out_type=multiples.dtype.base_dtype)
+        pieces = RESHAPE(PACK([multiples, dims], axis=1), [-1])
+        axes = get_op("Range")(0, get_op("Size")(pieces), 2)
+    return [get_op("Sum")(RESHAPE(grad, pieces), axes), None]
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+    """`input` repeated `multiples[i]` times along each axis i (TF: tf.tile)."""
+    return TILE(input, multiples, name=name)
+
+
+# --- ReverseV2, ReverseSequence -------------------------------------------------------------------------
+
+REVERSE_V2 = define_op(
+    "ReverseV2",
+    "tensor: T, axis: Tidx",
+    "output: T",
+    attrs=[
+        "Tidx: indextype = int32",
+        "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, "
+        "complex64, complex128, string}",
+    ],
+)
+
+
+@REVERSE_V2.shape
+def reverse_v2_shape(c: ShapeContext, x: TensorShape, axis: TensorShape) -> TensorShape:
+    axis.assert_has_rank(1)
+    axes = c.constant("axis")
+    if axes is not None and x.ndims is not None:
+        seen = [check_axis(int(a), x.ndims) for a in axes]
+        if len(set(seen)) < len(seen):
+            raise ValueError(f"axis specified more than once in {axes.tolist()}")
+    return x
+
+
+@REVERSE_V2.kernel("CPU", T="string")
+def reverse_strings(n: Any) -> Any:
+    return lambda x, axis: np.flip(x, axis.tolist()).copy()
+
+
+@REVERSE_V2.kernel(host=("axis",), T=TORCH_TYPES)
+def reverse_v2_kernel(n: Any) -> Any:
+    axis = n.const("axis")
+    if axis is None:
+        return signed_inside(n, lambda x, axis: x.flip(axis.tolist()))
+    axes = axis.tolist()
+    return signed_inside(n, lambda x, _: x.flip(axes))
+
+
+@REVERSE_V2.gradient
+def reverse_v2_gradient(op: Operation, grad: Any) -> list[Any]:
+    return [REVERSE_V2(grad, op._inputs[1]), None]
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+    """`tensor` backwards along each of the axes in `axis` (TF: tf.reverse)."""
+    return REVERSE_V2(tensor, axis, name=name)
+
+
+reverse_v2 = reverse
+
+REVERSE_SEQUENCE = define_op(
+    "ReverseSequence",
+    "input: T, seq_lengths: Tlen",
+    "output: T",
+    attrs=["seq_dim: int", "batch_dim: int = 0", "T: type", "Tlen: indextype = int64"],
+)
+
+
+@REVERSE_SEQUENCE.shape
+def reverse_sequence_shape(c: ShapeContext, x: TensorShape, lengths: TensorShape) -> TensorShape:
+    lengths = lengths.with_rank(1)
+    if x.ndims is None:
+        return UNKNOWN
+    batch, along = check_axis(c.attrs["batch_dim"], x.ndims), check_axis(c.attrs["seq_dim"], x.ndims)
+    if batch == along:
+        raise ValueError(f"batch_dim == seq_dim == {along}")
+    count = merge_dim(x.tuple[batch], lengths.tuple[0], "the size of the batch axis and the number of lengths")
+    return shape_of(tuple(count if i == batch else d for i, d in enumerate(x.tuple)))
+
+
+@REVERSE_SEQUENCE.kernel()
+def reverse_sequence_kernel(n: Any) -> Any:
+    along, batch, strings = n["seq_dim"], n["batch_dim"], n["T"].torch is None
+
+    def index(lengths: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows and columns: in each row, the first `length` columns come backwards."""
+        if lengths.numel() and not 0 <= lengths.min() <= lengths.max() <= count:
+            raise errors.InvalidArgumentError(None, None, f"seq_lens {lengths.tolist()} are not all in [0, {count}]")
+        ends, columns = lengths.long()[:, None], torch.arange(count, device=lengths.device)
+        rows = torch.arange(len(lengths), device=lengths.device)[:, None]
+        return rows, torch.where(columns < ends, ends - 1 - columns, columns)
+
+    def reverse(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        moved = x.movedim((batch, along), (0, 1))
+        return moved[index(lengths, moved.shape[1])].movedim((0, 1), (batch, along))
+
+    def reverse_strings(x: np.ndarray, lengths: torch.Tensor) -> np.ndarray:
+        moved = np.moveaxis(x, (batch, along), (0, 1))
+        rows, columns = index(lengths, moved.shape[1])
+        return np.moveaxis(moved[rows.numpy(), columns.numpy()], (0, 1), (batch, along))
+
+    return reverse_strings if strings else reverse
+
+
+@REVERSE_SEQUENCE.gradient
+def reverse_sequence_gradient(op: Operation, grad: Any) -> list[Any]:
+    dims = {"seq_dim": op.attrs["seq_dim"], "batch_dim": op.attrs["batch_dim"]}
+    return [REVERSE_SEQUENCE(grad, op._inputs[1], **dims), None]
+
+
+def reverse_sequence(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Tensor:
+    """`input`, the first `seq_lengths[i]` elements along `seq_axis` backwards in entry i of `batch_axis`.
+
+    TF: tf.reverse_sequence; `seq_dim` and `batch_dim` are the older names.
+    """
+    along = one_of("seq_axis", seq_axis, "seq_dim", seq_dim)
+    batch = one_of("batch_axis", batch_axis, "batch_dim", batch_dim, needed=False)
+    return REVERSE_SEQUENCE(input, seq_lengths, seq_dim=along, batch_dim=batch or 0, name=name)

@@ -1,0 +1,76 @@
+"""Rounding, and what kinds of floats there are: NaN, infinite, finite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from penstock.graph import shape_rules
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import OpDef, define_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.ops.elementwise import FLOATS, INTEGERS, SIGNED, add_kernels, unary_op
+
+CEIL = unary_op("Ceil", "floattype", torch.ceil)
+FLOOR = unary_op("Floor", "floattype", torch.floor)
+RINT = unary_op("Rint", "floattype", torch.round)
+ROUND = define_op("Round", "x: T", "y: T", attrs=[f"T: {SIGNED}"], shape=shape_rules.unchanged)
+ROUND.kernel(T=FLOATS)(lambda n: torch.round)
+ROUND.kernel(T=INTEGERS)(lambda n: torch.clone)
+
+
+@CEIL.gradient
+@FLOOR.gradient
+@RINT.gradient
+@ROUND.gradient
+def rounding_gradient(op: Operation, grad: Tensor) -> None:
+    return None
+
+
+def ceil(x: Any, name: str | None = None) -> Tensor:
+    """The least integer not below x (TF: tf.ceil)."""
+    return CEIL(x, name=name)
+
+
+def floor(x: Any, name: str | None = None) -> Tensor:
+    """The greatest integer not above x (TF: tf.floor)."""
+    return FLOOR(x, name=name)
+
+
+def rint(x: Any, name: str | None = None) -> Tensor:
+    """The nearest integer; halves go to the even one (TF: tf.rint)."""
+    return RINT(x, name=name)
+
+
+def round(x: Any, name: str | None = None) -> Tensor:
+    """The nearest integer; halves go to the even one, and integers stay as they are (TF: tf.round)."""
+    x = convert_to_tensor(x, name="x")
+    return x if x.dtype.is_integer else ROUND(x, name=name)
+
+
+def _predicate(name: str, fn: Any) -> OpDef:
+    op = define_op(name, "x: T", "y: bool", attrs=["T: floattype"], shape=shape_rules.unchanged)
+    add_kernels(op, fn)
+    op.not_differentiable()
+    return op
+
+
+IS_NAN = _predicate("IsNan", torch.isnan)
+IS_INF = _predicate("IsInf", torch.isinf)
+IS_FINITE = _predicate("IsFinite", torch.isfinite)
+
+
+def is_nan(x: Any, name: str | None = None) -> Tensor:
+    """Where x is NaN, as bool (TF: tf.is_nan)."""
+    return IS_NAN(x, name=name)
+
+
+def is_inf(x: Any, name: str | None = None) -> Tensor:
+    """Where x is infinite, as bool (TF: tf.is_inf)."""
+    return IS_INF(x, name=name)
+
+
+def is_finite(x: Any, name: str | None = None) -> Tensor:
+    """Where x is neither infinite nor NaN, as bool (TF: tf.is_finite)."""
+    return IS_FINITE(x, name=name)

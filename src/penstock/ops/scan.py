@@ -1,0 +1,126 @@
+"""Running sums and products along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import OpDef, define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape_context import ShapeContext
+from penstock.ops.elementwise import NATIVE, conjugate
+from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.tensor.shapes import TensorShape
+
+
+def scan_shape(c: ShapeContext, x: TensorShape, axis_shape: TensorShape) -> TensorShape:
+    axis_shape.with_rank(0)
+    axis, rank = c.constant("axis"), x.ndims
+    if axis is not None and rank is not None and not -rank <= axis < rank:
+        raise ValueError(f"axis must be in [-{rank}, {rank}), got {axis}")
+    return x
+
+
+def _scan(scan: Callable[..., torch.Tensor], first: int, exclusive: bool, reverse: bool) -> Any:
+    """`scan(x, axis)` from either end; `exclusive` begins with `first` and leaves the last element out."""
+
+    def whole(x: torch.Tensor, axis: int) -> torch.Tensor:
+        if not x.dim():
+            raise ValueError(f"a scalar has no axis {axis}")
+        return scan(x, axis, dtype=x.dtype)
+
+    def shifted(x: torch.Tensor, axis: int) -> torch.Tensor:
+        found = torch.full_like(x, first)
+        length = x.shape[axis]
+        if length > 1:
+            found.narrow(axis, 1, length - 1).copy_(whole(x.narrow(axis, 0, length - 1), axis))
+        return found
+
+    forward = shifted if exclusive else whole
+    if not reverse:
+        return forward
+    return lambda x, axis: forward(x.flip(axis), axis).flip(axis)
+
+
+def _numpy_scan(scan: Any, first: int, exclusive: bool, reverse: bool) -> Any:
+    def run(x: np.ndarray, axis: np.ndarray) -> np.ndarray:
+        at = int(axis)
+        values = np.flip(x, at) if reverse else x
+        found = scan(values, axis=at, dtype=x.dtype)
+        if exclusive:
+            found = np.roll(found, 1, at)
+            np.moveaxis(found, at, 0)[:1] = first
+        return np.flip(found, at) if reverse else found
+
+    return run
+
+
+def _scan_op(name: str, scan: Any, numpy_scan: Any, first: int) -> OpDef:
+    op = define_op(
+        name,
+        "x: T, axis: Tidx",
+        "out: T",
+        attrs=[
+            "exclusive: bool = false",
+            "reverse: bool = false",
+            "T: numbertype",
+            "Tidx: indextype = int32",
+        ],
+        shape=scan_shape,
+    )
+
+    @op.kernel(T=NATIVE, host=("axis",))
+    def scan_kernel(n: Any) -> Any:
+        run, known = _scan(scan, first, n["exclusive"], n["reverse"]), n.const("axis")
+        if known is None:
+            return lambda x, axis: run(x, int(axis))
+        settled = int(known)
+        return lambda x, axis: run(x, settled)
+
+    @op.kernel("CPU", T=TORCH_LACKS)
+    def scan_numpy_kernel(n: Any) -> Any:
+        return via_numpy(_numpy_scan(numpy_scan, first, n["exclusive"], n["reverse"]), n["T"])
+
+    return op
+
+
+CUMSUM = _scan_op("Cumsum", torch.cumsum, np.cumsum, 0)
+CUMPROD = _scan_op("Cumprod", torch.cumprod, np.cumprod, 1)
+
+
+@CUMSUM.gradient
+def cumsum_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    exclusive, reverse = op.attrs["exclusive"], op.attrs["reverse"]
+    return [CUMSUM(grad, op._inputs[1], exclusive=exclusive, reverse=not reverse), None]
+
+
+@CUMPROD.gradient
+def cumprod_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    """As in TensorFlow, 0 where x is 0."""
+    x, axis = op._inputs
+    exclusive, reverse = op.attrs["exclusive"], op.attrs["reverse"]
+    weighted = get_op("Mul")(conjugate(op._outputs[0]), grad)
+    total = CUMSUM(weighted, axis, exclusive=exclusive, reverse=not reverse)
+    return [get_op("DivNoNan")(total, conjugate(x)), None]
+
+
+def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+    """The running sum along `axis`: [a, a+b, a+b+c] (TF: tf.cumsum).
+
+    `exclusive` gives [0, a, a+b]; `reverse` runs from the end.
+    """
+    with name_scope(name, "Cumsum", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return CUMSUM(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
+
+
+def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+    """The running product along `axis`: [a, a*b, a*b*c]; otherwise as `cumsum` (TF: tf.cumprod)."""
+    with name_scope(name, "Cumprod", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return CUMPROD(x, axis, exclusive=exclusive, reverse=reverse, name=scope)

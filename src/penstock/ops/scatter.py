@@ -1,0 +1,211 @@
+"""Updates of some rows of a variable: `ref[indices] = updates`, `+= updates`, and so on.
+
+Each comes four ways: for references and for resources, with indices of rows (`Scatter…`) and of elements or
+slices of any rank (`ScatterNd…`). Where a row is named twice, updates are made in the order given, on CPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.graph.opdef import Kernel, OpDef, define_op
+from penstock.graph.shape_context import ShapeContext
+from penstock.ops.kernel_tools import TORCH_LACKS
+from penstock.ops.resource_variables import handle_shape
+from penstock.ops.row_updates import UPDATES, RowUpdate, misfit, nd_kernel, row_kernel
+from penstock.ops.state import NUMBERS, is_reference, locked
+from penstock.tensor.shapes import TensorShape
+
+# --- shapes ---------------------------------------------------------------------------------------------
+
+
+def _check_rows(params: TensorShape, indices: TensorShape, updates: TensorShape) -> None:
+    if params.ndims is None or indices.ndims is None or updates.ndims in (None, 0):
+        return
+    if not updates.is_compatible_with(indices.concatenate(params.with_rank_at_least(1)[1:])):
+        raise ValueError(misfit(*(s.as_list() for s in (params, indices, updates))))
+
+
+def _check_nd(params: TensorShape, indices: TensorShape, updates: TensorShape) -> None:
+    depth = None if indices.ndims is None else indices.with_rank_at_least(1).as_list()[-1]
+    if depth is None or params.ndims is None or updates.ndims in (None, 0):
+        return
+    if depth > params.ndims:
+        raise ValueError(f"indices.shape[-1] is {depth}, but the variable has {params.ndims} dimensions: {params}")
+    wanted = TensorShape([*indices.as_list()[:-1], *params.as_list()[depth:]])
+    if not updates.is_compatible_with(wanted):
+        raise ValueError(f"updates must have the shape {wanted}, got {updates} (indices {indices}, variable {params})")
+
+
+# --- definitions ----------------------------------------------------------------------------------------
+
+REAL_NUMBERS = NUMBERS.replace("complex64 complex128", "")
+_SMALL = "T: {half, bfloat16, float, double, int32, int64}"
+_POLICY = "bad_indices_policy: string = ''"
+
+
+def _ref_shape(check: Callable[..., None]) -> Callable[..., TensorShape]:
+    def shape(c: ShapeContext, ref: TensorShape, indices: TensorShape, updates: TensorShape) -> TensorShape:
+        check(ref, indices, updates)
+        return ref
+
+    return shape
+
+
+def _resource_shape(check: Callable[..., None]) -> Callable[..., list[TensorShape]]:
+    def shape(c: ShapeContext, ref: TensorShape, indices: TensorShape, updates: TensorShape) -> list[TensorShape]:
+        check(handle_shape(c.op._inputs[0]), indices, updates)
+        return []
+
+    return shape
+
+
+def _add_kernels(op: OpDef, attr: str, kind: str, make: Callable[[Any, RowUpdate], Kernel]) -> None:
+    usual, unsigned = UPDATES[kind]
+    allowed = op.attrs[attr].allowed
+    types = {} if kind == "Update" else {attr: REAL_NUMBERS if kind in ("Min", "Max") else NUMBERS}
+    op.kernel(**types)(lambda n: make(n, usual))
+    if kind != "Update" and (allowed is None or len(allowed) > 6):
+        op.kernel(**{attr: TORCH_LACKS})(lambda n: make(n, unsigned))
+    op.not_differentiable()
+
+
+def _define_ref(kind: str, types: str = "T: numbertype", nd: bool = False) -> OpDef:
+    locking = "use_locking: bool = true" if kind == "Update" else "use_locking: bool = false"
+    op = define_op(
+        f"Scatter{'Nd' if nd else ''}{kind}",
+        "ref: Ref(T), indices: Tindices, updates: T",
+        "output_ref: Ref(T)",
+        attrs=[types, "Tindices: indextype", locking, *([_POLICY] if nd else [])],
+        aliases=True,
+    )
+    op.shape(_ref_shape(_check_nd if nd else _check_rows))
+
+    def make(n: Any, update: RowUpdate) -> Kernel:
+        kernel = nd_kernel(update, n.text("bad_indices_policy")) if nd else row_kernel(update)
+        return locked(kernel) if n["use_locking"] else kernel
+
+    _add_kernels(op, "T", kind, make)
+    return op
+
+
+def _define_resource(kind: str, types: str = "dtype: numbertype") -> OpDef:
+    op = define_op(
+        f"ResourceScatter{kind}",
+        "resource: resource, indices: Tindices, updates: dtype",
+        "",
+        attrs=[types, "Tindices: indextype"],
+        stateful=True,
+    )
+    op.shape(_resource_shape(_check_rows))
+    _add_kernels(op, "dtype", kind, lambda n, update: locked(row_kernel(update)))
+    return op
+
+
+def _define_resource_nd(kind: str) -> OpDef:
+    op = define_op(
+        f"ResourceScatterNd{kind}",
+        "ref: resource, indices: Tindices, updates: T",
+        "",
+        attrs=["T: type", "Tindices: indextype", "use_locking: bool = true", _POLICY],
+        stateful=True,
+    )
+    op.shape(_resource_shape(_check_nd))
+    _add_kernels(op, "T", kind, lambda n, update: locked(nd_kernel(update, n.text("bad_indices_policy"))))
+    return op
+
+
+SCATTER_UPDATE = _define_ref("Update", "T: type")
+SCATTER_ADD = _define_ref("Add")
+SCATTER_SUB = _define_ref("Sub")
+SCATTER_MUL = _define_ref("Mul")
+SCATTER_DIV = _define_ref("Div")
+SCATTER_MIN = _define_ref("Min", _SMALL)
+SCATTER_MAX = _define_ref("Max", _SMALL)
+SCATTER_ND_UPDATE = _define_ref("Update", "T: type", nd=True)
+SCATTER_ND_ADD = _define_ref("Add", nd=True)
+SCATTER_ND_SUB = _define_ref("Sub", nd=True)
+SCATTER_ND_MIN = _define_ref("Min", nd=True)
+SCATTER_ND_MAX = _define_ref("Max", nd=True)
+RESOURCE_SCATTER_UPDATE = _define_resource("Update", "dtype: type")
+RESOURCE_SCATTER_ADD = _define_resource("Add")
+RESOURCE_SCATTER_SUB = _define_resource("Sub")
+RESOURCE_SCATTER_MUL = _define_resource("Mul")
+RESOURCE_SCATTER_DIV = _define_resource("Div")
+RESOURCE_SCATTER_MIN = _define_resource("Min")
+RESOURCE_SCATTER_MAX = _define_resource("Max")
+RESOURCE_SCATTER_ND_UPDATE = _define_resource_nd("Update")
+RESOURCE_SCATTER_ND_ADD = _define_resource_nd("Add")
+RESOURCE_SCATTER_ND_SUB = _define_resource_nd("Sub")
+RESOURCE_SCATTER_ND_MIN = _define_resource_nd("Min")
+RESOURCE_SCATTER_ND_MAX = _define_resource_nd("Max")
+
+# --- functions ------------------------------------------------------------------------------------------
+
+
+def _scatter(
+    ops: tuple[OpDef, OpDef], ref: Any, indices: Any, updates: Any, use_locking: bool, name: str | None
+) -> Any:
+    """The new contents of the variable: a reference for a reference variable."""
+    if is_reference(ref):
+        return ops[0](ref, indices, updates, use_locking=use_locking, name=name)
+    attr = "T" if "T" in ops[1].attrs else "dtype"
+    return ref._lazy_read(ops[1](ref.handle, indices, updates, name=name, **{attr: ref.dtype}))
+
+
+def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+    """`ref[indices] = updates`: rows of the variable `ref` [n, ...] are set.
+
+    `updates` has the shape `indices.shape + ref.shape[1:]`, or is a scalar. InvalidArgumentError when run
+    with an index outside [0, n). TF: tf.scatter_update.
+    """
+    return _scatter((SCATTER_UPDATE, RESOURCE_SCATTER_UPDATE), ref, indices, updates, use_locking, name)
+
+
+def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """`ref[indices] += updates`; see `scatter_update`. A row named twice gets both. TF: tf.scatter_add."""
+    return _scatter((SCATTER_ADD, RESOURCE_SCATTER_ADD), ref, indices, updates, use_locking, name)
+
+
+def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """`ref[indices] -= updates`; see `scatter_update`. TF: tf.scatter_sub."""
+    return _scatter((SCATTER_SUB, RESOURCE_SCATTER_SUB), ref, indices, updates, use_locking, name)
+
+
+def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """`ref[indices] *= updates`; see `scatter_update`. TF: tf.scatter_mul."""
+    return _scatter((SCATTER_MUL, RESOURCE_SCATTER_MUL), ref, indices, updates, use_locking, name)
+
+
+def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """`ref[indices] /= updates`; see `scatter_update`. Integers round towards zero. TF: tf.scatter_div."""
+    return _scatter((SCATTER_DIV, RESOURCE_SCATTER_DIV), ref, indices, updates, use_locking, name)
+
+
+def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """`ref[indices] = min(ref[indices], updates)`; see `scatter_update`. TF: tf.scatter_min."""
+    return _scatter((SCATTER_MIN, RESOURCE_SCATTER_MIN), ref, indices, updates, use_locking, name)
+
+
+def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """`ref[indices] = max(ref[indices], updates)`; see `scatter_update`. TF: tf.scatter_max."""
+    return _scatter((SCATTER_MAX, RESOURCE_SCATTER_MAX), ref, indices, updates, use_locking, name)
+
+
+def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+    """Set elements or slices of the variable `ref`: `indices` [..., k] index its first k dimensions.
+
+    `updates` has the shape `indices.shape[:-1] + ref.shape[k:]`. TF: tf.scatter_nd_update.
+    """
+    return _scatter((SCATTER_ND_UPDATE, RESOURCE_SCATTER_ND_UPDATE), ref, indices, updates, use_locking, name)
+
+
+def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Add to elements or slices of `ref`; see `scatter_nd_update`. TF: tf.scatter_nd_add."""
+    return _scatter((SCATTER_ND_ADD, RESOURCE_SCATTER_ND_ADD), ref, indices, updates, use_locking, name)
+
+
+def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Subtract from elements or slices of `ref`; see `scatter_nd_update`. TF: tf.scatter_nd_sub."""
+    return _scatter((SCATTER_ND_SUB, RESOURCE_SCATTER_ND_SUB), ref, indices, updates, use_locking, name)

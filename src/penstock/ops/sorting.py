@@ -1,0 +1,283 @@
+"""Ops that compare elements with each other: top_k, unique, setdiff1d."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph.opdef import TYPE_GROUPS, define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.ops.array import RESHAPE, size
+from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.gather_nd import SCATTER_ND
+from penstock.ops.kernel_tools import TORCH_LACKS
+from penstock.tensor.dtypes import int32, string
+from penstock.tensor.shapes import TensorShape, shape_of
+
+# --- TopK, TopKV2 ---------------------------------------------------------------------------------------
+
+TOP_K = define_op(
+    "TopK",
+    "input: T",
+    "values: T, indices: int32",
+    attrs=["k: int >= 0", "sorted: bool = true", "T: realnumbertype"],
+)
+TOP_K_V2 = define_op(
+    "TopKV2",
+    "input: T, k: Tk",
+    "values: T, indices: index_type",
+    attrs=[
+        "sorted: bool = true",
+        "T: realnumbertype",
+        "Tk: {int16, int32, int64} = int32",
+        "index_type: {int16, int32, int64} = int32",
+    ],
+)
+
+
+def _top_k_shapes(x: TensorShape, k: int | None) -> list[TensorShape]:
+    if x.with_rank_at_least(1).ndims is None:
+        return [UNKNOWN] * 2
+    if k is not None and x.tuple[-1] is not None and x.tuple[-1] < k:
+        raise ValueError(f"input must have last dimension >= k = {k} but is {x.tuple[-1]}")
+    return [shape_of((*x.tuple[:-1], k))] * 2
+
+
+@TOP_K.shape
+def top_k_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
+    return _top_k_shapes(x, c.attrs["k"])
+
+
+@TOP_K_V2.shape
+def top_k_v2_shape(c: ShapeContext, x: TensorShape, k: TensorShape) -> list[TensorShape]:
+    k.assert_has_rank(0)
+    known = c.constant("k")
+    if known is not None and known < 0:
+        raise ValueError(f"Need k >= 0, got {known}")
+    return _top_k_shapes(x, None if known is None else int(known))
+
+
+def largest(x: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The `k` largest of each row and their indices, in order; of equal ones the first comes first.
+
+    torch.topk is fast, but takes any of equal elements; a stable sort settles it where there are some.
+    """
+    count = x.shape[-1] if x.ndim else 0
+    if not 0 <= k <= count:
+        raise errors.InvalidArgumentError(None, None, f"input must have at least {k} columns. Had {count}")
+    if 0 < 8 * k < count and x.dtype not in (torch.uint16, torch.uint32, torch.uint64):
+        values, indices = x.topk(k + 1)
+        if not (values[..., 1:] == values[..., :-1]).any() and not (x.is_floating_point() and values.isnan().any()):
+            return values[..., :k].contiguous(), indices[..., :k]
+    values, indices = x.sort(dim=-1, descending=True, stable=True)
+    return values[..., :k].contiguous(), indices[..., :k]
+
+
+@TOP_K.kernel()
+def top_k_kernel(n: Any) -> Any:
+    k = n["k"]
+
+    def top(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        values, indices = largest(x, k)
+        return values, indices.int()
+
+    return top
+
+
+@TOP_K_V2.kernel(host=("k",))
+def top_k_v2_kernel(n: Any) -> Any:
+    dtype = n.torch_dtype("index_type")
+
+    def top(x: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        values, indices = largest(x, int(k.item()))
+        return values, indices.to(dtype)
+
+    return top
+
+
+def _scattered(op: Operation, grad: Any) -> Tensor:
+    """`grad` at the places the values were taken from, zero elsewhere."""
+    x, indices = op._inputs[0], op._outputs[1]
+    if indices.dtype != int32:
+        indices = get_op("Cast")(indices, DstT=int32)
+    dims = shape_of_tensor(x)
+    columns, picked = dims[-1], shape_of_tensor(indices)[-1]
+    rows = RESHAPE(indices, [size(indices) // get_op("Maximum")(picked, 1), picked])
+    starts = get_op("Range")(0, shape_of_tensor(rows)[0], 1) * columns
+    flat = RESHAPE(rows + RESHAPE(starts, [-1, 1]), [-1, 1])
+    return RESHAPE(SCATTER_ND(flat, RESHAPE(grad, [-1]), RESHAPE(size(x), [1])), dims)
+
+
+@TOP_K.gradient
+def top_k_gradient(op: Operation, grad: Any, _: Any) -> Tensor:
+    return _scattered(op, grad)
+
+
+@TOP_K_V2.gradient
+def top_k_v2_gradient(op: Operation, grad: Any, _: Any) -> list[Any]:
+    return [_scattered(op, grad), None]
+
+
+class TopKV2(NamedTuple):
+    """What `top_k` gives."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None, index_type: Any = int32) -> TopKV2:
+    """The `k` largest elements along the last axis, [..., k], and their indices; of equal ones the first.
+
+    TF: tf.nn.top_k.
+    """
+    return TopKV2(*TOP_K_V2(input, k, sorted=sorted, index_type=index_type, name=name))
+
+
+# --- Unique, UniqueWithCounts ---------------------------------------------------------------------------
+
+_COMPARABLE = f"{TYPE_GROUPS['realnumbertype']} bool"
+_OUT_IDX = ["T: type", "out_idx: indextype = int32"]
+UNIQUE = define_op("Unique", "x: T", "y: T, idx: out_idx", attrs=_OUT_IDX)
+UNIQUE_WITH_COUNTS = define_op("UniqueWithCounts", "x: T", "y: T, idx: out_idx, count: out_idx", attrs=_OUT_IDX)
+UNIQUE.not_differentiable()
+UNIQUE_WITH_COUNTS.not_differentiable()
+
+
+@UNIQUE.shape
+def unique_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
+    return [TensorShape([None]), x.with_rank(1)]
+
+
+@UNIQUE_WITH_COUNTS.shape
+def unique_with_counts_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
+    return [TensorShape([None]), x.with_rank(1), TensorShape([None])]
+
+
+def _distinct(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The distinct elements in the order of their first appearance, and for each element which it is."""
+    if x.ndim != 1:
+        raise errors.InvalidArgumentError(None, None, f"unique expects a 1D vector, got shape {list(x.shape)}")
+    distinct, which = torch.unique(x, return_inverse=True)
+    first = torch.full((len(distinct),), len(x), device=x.device)
+    first.scatter_reduce_(0, which, torch.arange(len(x), device=x.device), "amin")
+    order = first.argsort()
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order), device=x.device)
+    return x[first[order]], place[which]
+
+
+def _distinct_strings(x: np.ndarray) -> tuple[np.ndarray, torch.Tensor]:
+    places: dict[bytes, int] = {}
+    which = [places.setdefault(item, len(places)) for item in x.tolist()]
+    found = np.empty(len(places), object)
+    found[:] = list(places)
+    return found, torch.tensor(which, dtype=torch.int64)
+
+
+@UNIQUE.kernel("CPU", T="string")
+@UNIQUE.kernel(T=_COMPARABLE)
+def unique_kernel(n: Any) -> Any:
+    dtype, distinct = n.torch_dtype("out_idx"), _distinct_strings if n["T"] == string else _distinct
+
+    def unique(x: Any) -> tuple[Any, torch.Tensor]:
+        y, which = distinct(x)
+        return y, which.to(dtype)
+
+    return unique
+
+
+@UNIQUE_WITH_COUNTS.kernel("CPU", T="string")
+@UNIQUE_WITH_COUNTS.kernel(T=_COMPARABLE)
+def unique_with_counts_kernel(n: Any) -> Any:
+    dtype, distinct = n.torch_dtype("out_idx"), _distinct_strings if n["T"] == string else _distinct
+
+    def unique(x: Any) -> tuple[Any, torch.Tensor, torch.Tensor]:
+        y, which = distinct(x)
+        return y, which.to(dtype), torch.bincount(which, minlength=len(y)).to(dtype)
+
+    return unique
+
+
+def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
+    """`(y, idx)`: the distinct elements of `x` [n] as they first appear, and x = y[idx] (TF: tf.unique)."""
+    return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
+
+
+def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
+    """As `unique`, and how often each of `y` appears (TF: tf.unique_with_counts)."""
+    return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
+
+
+class Unique(NamedTuple):
+    """What `unique` gives."""
+
+    y: Tensor
+    idx: Tensor
+
+
+class UniqueWithCounts(NamedTuple):
+    """What `unique_with_counts` gives."""
+
+    y: Tensor
+    idx: Tensor
+    count: Tensor  # type: ignore[assignment]  # TensorFlow's name for it, which hides tuple.count
+
+
+# --- ListDiff -------------------------------------------------------------------------------------------
+
+LIST_DIFF = define_op("ListDiff", "x: T, y: T", "out: T, idx: out_idx", attrs=_OUT_IDX)
+LIST_DIFF.not_differentiable()
+
+
+@LIST_DIFF.shape
+def list_diff_shape(c: ShapeContext, x: TensorShape, y: TensorShape) -> list[TensorShape]:
+    x.assert_has_rank(1)
+    y.assert_has_rank(1)
+    return [TensorShape([None])] * 2
+
+
+@LIST_DIFF.kernel("CPU", T="string")
+def list_diff_of_strings(n: Any) -> Any:
+    dtype = n.torch_dtype("out_idx")
+
+    def difference(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, torch.Tensor]:
+        without = set(y.tolist())
+        index = torch.tensor([i for i, item in enumerate(x.tolist()) if item not in without], dtype=torch.int64)
+        return x[index.numpy()], index.to(dtype)
+
+    return difference
+
+
+@LIST_DIFF.kernel(T=_COMPARABLE)
+def list_diff_kernel(n: Any) -> Any:
+    dtype, lacking = n.torch_dtype("out_idx"), n["T"].name in TORCH_LACKS.split()
+
+    def difference(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        if lacking:  # torch.isin has no kernel; the numbers of the distinct elements serve as well
+            _, codes = _distinct(torch.cat([x, y]))
+            missing = torch.isin(codes[: len(x)], codes[len(x) :], invert=True)
+        else:
+            missing = torch.isin(x, y, invert=True)
+        index = missing.nonzero().reshape(-1)
+        return x[index], index.to(dtype)
+
+    return difference
+
+
+class ListDiff(NamedTuple):
+    """What `setdiff1d` gives."""
+
+    out: Tensor
+    idx: Tensor
+
+
+def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None) -> ListDiff:
+    """The elements of the vector `x` that are not in `y`, in order, and their indices (TF: tf.setdiff1d)."""
+    return ListDiff(*LIST_DIFF(x, y, out_idx=index_dtype, name=name))
+
+
+listdiff = setdiff1d

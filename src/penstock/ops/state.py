@@ -1,0 +1,304 @@
+"""Reference variables: nodes that own a persistent tensor, and ops that change it (white paper section 2).
+
+At run time an edge of a reference type carries the `VariableState` itself; an op that wants a value gets its
+buffer. Updates happen in place: the plan copies what was read before and is still needed (see
+`runtime/hazards.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph import shape_rules
+from penstock.graph.opdef import Bound, Kernel, define_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.ops.kernel_tools import TORCH_LACKS, as_signed
+from penstock.runtime.resources import VariableState
+from penstock.tensor.dtypes import as_dtype
+from penstock.tensor.shapes import TensorShape
+
+# --- buffers --------------------------------------------------------------------------------------------
+
+
+def store(state: VariableState, value: Any) -> None:
+    """Make a copy of `value` the contents of `state`, in the buffer that is there when it fits.
+
+    A copy, since `value` may be the caller's own array (a feed), a constant, or a view of another variable.
+    """
+    buffer = state.value
+    if isinstance(value, np.ndarray):
+        state.value = value.copy()
+    elif buffer is not None and buffer.shape == value.shape and buffer.device == value.device:
+        buffer.copy_(value)
+    else:
+        state.value = value.clone(memory_format=torch.contiguous_format)
+
+
+def locked(update: Kernel) -> Kernel:
+    """`update`, holding the lock of the variable that is its first argument."""
+
+    def run(state: VariableState, *values: Any) -> Any:
+        with state.lock:
+            return update(state, *values)
+
+    return run
+
+
+def accumulator(op: str, method: Callable[[Any, Any], Any]) -> Kernel:
+    """A kernel that changes the buffer in place by `method(buffer, value)` and gives the variable."""
+
+    def update(state: VariableState, value: torch.Tensor) -> VariableState:
+        buffer = state.read()
+        if buffer.shape != value.shape:
+            raise mismatch(op, state, value)
+        method(buffer, value)
+        return state
+
+    return update
+
+
+def signed_accumulator(op: str, method: Callable[[Any, Any], Any]) -> Kernel:
+    """As `accumulator`, for types that torch cannot add: sums are the same bits in the signed type."""
+    return accumulator(op, lambda buffer, value: method(as_signed(buffer), as_signed(value)))
+
+
+def mismatch(op: str, state: VariableState, value: Any) -> errors.InvalidArgumentError:
+    held = state.shape if state.value is None else list(state.value.shape)
+    return errors.InvalidArgumentError(
+        None,
+        None,
+        f"{op} requires shapes of both tensors to match. lhs shape= {held} rhs shape= {list(value.shape)}"
+        f" (variable {state.name})",
+    )
+
+
+NUMBERS = "float double half bfloat16 uint8 int8 int16 int32 int64 complex64 complex128"
+
+# --- the variables themselves ---------------------------------------------------------------------------
+
+_VARIABLE_ATTRS = ["shape: shape", "dtype: type", "container: string = ''", "shared_name: string = ''"]
+
+VARIABLE_V2 = define_op("VariableV2", "", "ref: Ref(dtype)", attrs=_VARIABLE_ATTRS, stateful=True)
+VARIABLE_V2.shape(shape_rules.from_attr)
+VARIABLE_V2.kernel()(lambda n: Bound(n.variable()))
+VARIABLE_V2.not_differentiable()
+
+VARIABLE = define_op("Variable", "", "ref: Ref(dtype)", attrs=_VARIABLE_ATTRS, stateful=True)
+VARIABLE.not_differentiable()
+
+
+@VARIABLE.shape
+def variable_shape(c: ShapeContext) -> TensorShape:
+    """In this older op a scalar shape means that the shape is not known."""
+    return c.attrs["shape"] if c.attrs["shape"].ndims else UNKNOWN
+
+
+@VARIABLE.kernel()
+def variable_kernel(n: Any) -> Bound:
+    shape = n["shape"] if n["shape"].ndims else UNKNOWN
+    return Bound(n.resources.variable(n.text("container"), n.text("shared_name") or n.name, n["dtype"], shape))
+
+
+TEMPORARY_VARIABLE = define_op(
+    "TemporaryVariable",
+    "",
+    "ref: Ref(dtype)",
+    attrs=["shape: shape", "dtype: type", "var_name: string = ''"],
+    stateful=True,
+)
+TEMPORARY_VARIABLE.shape(shape_rules.from_attr)
+TEMPORARY_VARIABLE.not_differentiable()
+
+
+@TEMPORARY_VARIABLE.kernel()
+def temporary_variable_kernel(n: Any) -> Kernel:
+    """A variable of this step alone."""
+    name, dtype, shape = n.name, n["dtype"], n["shape"]
+    return lambda: VariableState(name, dtype, shape)
+
+
+DESTROY_TEMPORARY_VARIABLE = define_op(
+    "DestroyTemporaryVariable",
+    "ref: Ref(T)",
+    "value: T",
+    attrs=["T: type", "var_name: string"],
+    aliases=True,
+    reads="ref",
+)
+DESTROY_TEMPORARY_VARIABLE.shape(shape_rules.unchanged)
+DESTROY_TEMPORARY_VARIABLE.kernel()(lambda n: VariableState.read)
+DESTROY_TEMPORARY_VARIABLE.not_differentiable()
+
+IS_VARIABLE_INITIALIZED = define_op(
+    "IsVariableInitialized",
+    "ref: Ref(dtype)",
+    "is_initialized: bool",
+    attrs=["dtype: type"],
+    allows_uninitialized_input=True,
+    reads="ref",
+)
+IS_VARIABLE_INITIALIZED.shape(shape_rules.scalar)
+IS_VARIABLE_INITIALIZED.kernel(host=("is_initialized",))(lambda n: is_initialized)
+IS_VARIABLE_INITIALIZED.not_differentiable()
+
+
+def is_initialized(state: VariableState) -> torch.Tensor:
+    """Kernel: whether the variable has a value, a bool scalar."""
+    return torch.tensor(state.value is not None)
+
+
+# --- assignments ----------------------------------------------------------------------------------------
+
+ASSIGN = define_op(
+    "Assign",
+    "ref: Ref(T), value: T",
+    "output_ref: Ref(T)",
+    attrs=["T: type", "validate_shape: bool = true", "use_locking: bool = true"],
+    allows_uninitialized_input=True,
+    aliases=True,
+)
+ASSIGN.not_differentiable()
+
+
+@ASSIGN.shape
+def assign_shape(c: ShapeContext, ref: TensorShape, value: TensorShape) -> TensorShape:
+    return ref.merge_with(value) if c.attrs["validate_shape"] else value
+
+
+@ASSIGN.kernel()
+def assign_kernel(n: Any) -> Kernel:
+    validate = n["validate_shape"]
+
+    def update(ref: VariableState, value: Any) -> VariableState:
+        if validate:
+            buffer = ref.value
+            if not ref.shape.is_compatible_with(value.shape) if buffer is None else buffer.shape != value.shape:
+                raise mismatch("Assign", ref, value)
+        store(ref, value)
+        return ref
+
+    return locked(update) if n["use_locking"] else update
+
+
+def _define_accumulation(name: str, method: Callable[[Any, Any], Any]) -> Any:
+    op = define_op(
+        name,
+        "ref: Ref(T), value: T",
+        "output_ref: Ref(T)",
+        attrs=["T: numbertype", "use_locking: bool = false"],
+        aliases=True,
+    )
+    op.not_differentiable()
+
+    @op.shape
+    def shape(c: ShapeContext, ref: TensorShape, value: TensorShape) -> TensorShape:
+        return ref.merge_with(value)
+
+    @op.kernel(T=NUMBERS)
+    def kernel(n: Any) -> Kernel:
+        update = accumulator(name, method)
+        return locked(update) if n["use_locking"] else update
+
+    @op.kernel(T=TORCH_LACKS)
+    def unsigned_kernel(n: Any) -> Kernel:
+        update = signed_accumulator(name, method)
+        return locked(update) if n["use_locking"] else update
+
+    return op
+
+
+ASSIGN_ADD = _define_accumulation("AssignAdd", torch.Tensor.add_)
+ASSIGN_SUB = _define_accumulation("AssignSub", torch.Tensor.sub_)
+
+COUNT_UP_TO = define_op("CountUpTo", "ref: Ref(T)", "output: T", attrs=["limit: int", "T: indextype"])
+COUNT_UP_TO.not_differentiable()
+
+
+@COUNT_UP_TO.shape
+def count_up_to_shape(c: ShapeContext, ref: TensorShape) -> TensorShape:
+    return ref.with_rank(0)
+
+
+def counter(n: Any) -> Kernel:
+    """Kernel factory: give the value and add one, or raise OutOfRangeError at the limit."""
+    limit = n["limit"]
+
+    def count(state: VariableState) -> torch.Tensor:
+        buffer = state.read()
+        if buffer.ndim:
+            raise errors.InvalidArgumentError(None, None, f"{state.name} is not a scalar: {list(buffer.shape)}")
+        if buffer.item() >= limit:
+            raise errors.OutOfRangeError(None, None, f"Reached limit of {limit}")
+        before = buffer.clone()
+        buffer.add_(1)
+        return before
+
+    return locked(count)
+
+
+COUNT_UP_TO.kernel()(counter)
+
+# --- functions ------------------------------------------------------------------------------------------
+
+
+def is_reference(ref: Any) -> bool:
+    """Whether `ref` is a reference variable or edge; a resource variable is not."""
+    return hasattr(ref, "_ref") or bool(as_dtype(ref.dtype)._is_ref_dtype)
+
+
+def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
+    """Whether the variable `ref` has a value, a bool scalar (TF: tf.is_variable_initialized)."""
+    if is_reference(ref):
+        return IS_VARIABLE_INITIALIZED(ref, name=name)
+    return ref.is_initialized(name=name)
+
+
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Set the variable `ref` to `value`, which must have its shape unless `validate_shape` is False.
+
+    Gives the variable's new contents: a reference for a reference variable. InvalidArgumentError when run
+    with another shape. TF: tf.assign.
+    """
+    if is_reference(ref):
+        return ASSIGN(ref, value, validate_shape=validate_shape, use_locking=use_locking, name=name)
+    return ref.assign(value, name=name)
+
+
+def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Add `value`, of the same shape, to the variable `ref` (TF: tf.assign_add)."""
+    if is_reference(ref):
+        return ASSIGN_ADD(ref, value, use_locking=use_locking, name=name)
+    return ref.assign_add(value, name=name)
+
+
+def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Subtract `value`, of the same shape, from the variable `ref` (TF: tf.assign_sub)."""
+    if is_reference(ref):
+        return ASSIGN_SUB(ref, value, use_locking=use_locking, name=name)
+    return ref.assign_sub(value, name=name)
+
+
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
+    """The value of the int scalar `ref`, which then grows by one; OutOfRangeError once it is `limit`."""
+    if is_reference(ref):
+        return COUNT_UP_TO(ref, limit=limit, name=name)
+    from penstock.ops.resource_variables import RESOURCE_COUNT_UP_TO  # which needs this module
+
+    return RESOURCE_COUNT_UP_TO(ref.handle, limit=limit, T=ref.dtype, name=name)
+
+
+def temporary_variable(shape: Any, dtype: Any, var_name: str = "", name: str | None = None) -> Operation | Tensor:
+    """A variable that lives in one step, between this node and `destroy_temporary_variable`."""
+    return TEMPORARY_VARIABLE(shape=shape, dtype=dtype, var_name=var_name, name=name)

@@ -1,0 +1,272 @@
+"""Element-wise functions of one input: signs, roots, exponentials and sigmoids.
+
+Others are in `trigonometry.py`, `special.py` and `rounding.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock.graph import shape_rules
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import OpDef, define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.arithmetic import MUL, SUB
+from penstock.ops.complex_numbers import COMPLEX_ABS
+from penstock.ops.elementwise import (
+    COMPLEX,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    SIGNED,
+    conjugate,
+    like,
+    unary_op,
+)
+
+_FLOAT_OR_COMPLEX = "{bfloat16, half, float, double, complex64, complex128}"
+_COMPUTED = f"{FLOATS} {COMPLEX}"
+
+
+def _grad_op(name: str) -> OpDef:
+    """Define `y: T, dy: T -> z: T`: the gradient of a function, from the function's value and dy."""
+    return define_op(name, "y: T, dy: T", "z: T", attrs=[f"T: {_FLOAT_OR_COMPLEX}"], shape=shape_rules.same)
+
+
+# --- signs and powers -----------------------------------------------------------------------------------
+
+NEG = unary_op("Neg", SIGNED, torch.neg)
+ABS = unary_op("Abs", "{bfloat16, half, float, double, int8, int16, int32, int64}", torch.abs)
+SQUARE = unary_op(
+    "Square",
+    NUMBERS,
+    torch.square,
+    np.square,
+)
+SIGN = define_op("Sign", "x: T", "y: T", attrs=[f"T: {SIGNED}"], shape=shape_rules.unchanged)
+SIGN.kernel(T=f"{INTEGERS} {COMPLEX}")(lambda n: torch.sgn)
+SIGN.kernel(T=FLOATS)(lambda n: lambda x: torch.where(x == x, torch.sign(x), x))  # NaN stays NaN
+
+
+@NEG.gradient
+def neg_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return -grad
+
+
+@ABS.gradient
+def abs_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return MUL(grad, SIGN(op._inputs[0]))
+
+
+@SIGN.gradient
+def sign_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return get_op("ZerosLike")(op._inputs[0])
+
+
+@SQUARE.gradient
+def square_gradient(op: Operation, grad: Tensor) -> Tensor:
+    x = op._inputs[0]
+    return MUL(grad, MUL(like(2, x), conjugate(x)))
+
+
+def negative(x: Any, name: str | None = None) -> Tensor:
+    """`-x` (TF: tf.negative; tf.neg)."""
+    return NEG(x, name=name)
+
+
+def abs(x: Any, name: str | None = None) -> Tensor:
+    """|x|; of a complex tensor the magnitude, which is real (TF: tf.abs)."""
+    with name_scope(name, "Abs", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        if x.dtype.is_complex:
+            return COMPLEX_ABS(x, Tout=x.dtype.base_dtype.real_dtype, name=scope)
+        return ABS(x, name=scope)
+
+
+def sign(x: Any, name: str | None = None) -> Tensor:
+    """-1, 0 or 1; of a complex number x / |x| (TF: tf.sign)."""
+    return SIGN(x, name=name)
+
+
+def square(x: Any, name: str | None = None) -> Tensor:
+    """`x * x` (TF: tf.square)."""
+    return SQUARE(x, name=name)
+
+
+SQRT = unary_op("Sqrt", _FLOAT_OR_COMPLEX, torch.sqrt)
+RSQRT = unary_op("Rsqrt", _FLOAT_OR_COMPLEX, torch.rsqrt)
+RECIPROCAL = unary_op("Reciprocal", SIGNED, torch.reciprocal, types=_COMPUTED)
+INV = unary_op("Inv", SIGNED, torch.reciprocal, types=_COMPUTED)  # of integers TensorFlow has none either
+SQRT_GRAD = _grad_op("SqrtGrad")
+RSQRT_GRAD = _grad_op("RsqrtGrad")
+RECIPROCAL_GRAD = _grad_op("ReciprocalGrad")
+INV_GRAD = _grad_op("InvGrad")
+SQRT_GRAD.kernel()(lambda n: lambda y, dy: torch.div(dy, y).mul_(0.5))
+RSQRT_GRAD.kernel()(lambda n: lambda y, dy: torch.pow(y, 3).mul_(dy).mul_(-0.5))
+RECIPROCAL_GRAD.kernel()(lambda n: lambda y, dy: torch.square(y).mul_(dy).neg_())
+INV_GRAD.kernel()(lambda n: lambda y, dy: torch.square(y).mul_(dy).neg_())
+
+
+@SQRT.gradient
+def sqrt_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return SQRT_GRAD(conjugate(op._outputs[0]), grad)
+
+
+@RSQRT.gradient
+def rsqrt_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return RSQRT_GRAD(conjugate(op._outputs[0]), grad)
+
+
+@RECIPROCAL.gradient
+@INV.gradient
+def reciprocal_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return RECIPROCAL_GRAD(conjugate(op._outputs[0]), grad)
+
+
+@SQRT_GRAD.gradient
+def sqrt_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    y, z = conjugate(op._inputs[0]), conjugate(op._outputs[0])
+    scaled = get_op("RealDiv")(grad, y)
+    return [-MUL(scaled, z), MUL(like(0.5, y), scaled)]
+
+
+@RSQRT_GRAD.gradient
+def rsqrt_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    y, dy = conjugate(op._inputs[0]), conjugate(op._inputs[1])
+    return [MUL(MUL(like(-1.5, y), MUL(grad, dy)), SQUARE(y)), RSQRT_GRAD(y, grad)]
+
+
+@RECIPROCAL_GRAD.gradient
+@INV_GRAD.gradient
+def reciprocal_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    y, dy = conjugate(op._inputs[0]), conjugate(op._inputs[1])
+    return [MUL(MUL(like(-2, y), MUL(grad, dy)), y), RECIPROCAL_GRAD(y, grad)]
+
+
+def sqrt(x: Any, name: str | None = None) -> Tensor:
+    """The square root; NaN of negative reals (TF: tf.sqrt)."""
+    return SQRT(x, name=name)
+
+
+def rsqrt(x: Any, name: str | None = None) -> Tensor:
+    """`1 / sqrt(x)` (TF: tf.rsqrt)."""
+    return RSQRT(x, name=name)
+
+
+def reciprocal(x: Any, name: str | None = None) -> Tensor:
+    """`1 / x` of floats or complex numbers (TF: tf.reciprocal; tf.inv)."""
+    return RECIPROCAL(x, name=name)
+
+
+# --- exponentials and sigmoids --------------------------------------------------------------------------
+
+EXP = unary_op("Exp", _FLOAT_OR_COMPLEX, torch.exp)
+EXPM1 = unary_op("Expm1", _FLOAT_OR_COMPLEX, torch.expm1)
+LOG = unary_op("Log", _FLOAT_OR_COMPLEX, torch.log)
+LOG1P = unary_op("Log1p", _FLOAT_OR_COMPLEX, torch.log1p)
+TANH = unary_op("Tanh", _FLOAT_OR_COMPLEX, torch.tanh)
+SIGMOID = unary_op("Sigmoid", _FLOAT_OR_COMPLEX, torch.sigmoid)
+TANH_GRAD = _grad_op("TanhGrad")
+SIGMOID_GRAD = _grad_op("SigmoidGrad")
+
+
+@TANH_GRAD.kernel(T=FLOATS)
+def tanh_grad_kernel(n: Any) -> Any:
+    backward = torch.ops.aten.tanh_backward.default
+    return lambda y, dy: backward(dy, y)
+
+
+@SIGMOID_GRAD.kernel(T=FLOATS)
+def sigmoid_grad_kernel(n: Any) -> Any:
+    backward = torch.ops.aten.sigmoid_backward.default
+    return lambda y, dy: backward(dy, y)
+
+
+# torch's own conjugate y; TensorFlow leaves that to the caller.
+TANH_GRAD.kernel(T=COMPLEX)(lambda n: lambda y, dy: dy * (1 - y * y))
+SIGMOID_GRAD.kernel(T=COMPLEX)(lambda n: lambda y, dy: dy * y * (1 - y))
+
+
+@EXP.gradient
+def exp_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return MUL(grad, conjugate(op._outputs[0]))
+
+
+@EXPM1.gradient
+def expm1_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return MUL(grad, conjugate(EXP(op._inputs[0])))
+
+
+@LOG.gradient
+def log_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return MUL(grad, RECIPROCAL(conjugate(op._inputs[0])))
+
+
+@LOG1P.gradient
+def log1p_gradient(op: Operation, grad: Tensor) -> Tensor:
+    x = conjugate(op._inputs[0])
+    return MUL(grad, RECIPROCAL(get_op("AddV2")(like(1, x), x)))
+
+
+@TANH.gradient
+def tanh_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return TANH_GRAD(conjugate(op._outputs[0]), grad)
+
+
+@SIGMOID.gradient
+def sigmoid_gradient(op: Operation, grad: Tensor) -> Tensor:
+    return SIGMOID_GRAD(conjugate(op._outputs[0]), grad)
+
+
+@TANH_GRAD.gradient
+def tanh_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    y, dy = conjugate(op._inputs[0]), conjugate(op._inputs[1])
+    return [MUL(MUL(MUL(grad, like(-2, y)), dy), y), TANH_GRAD(y, grad)]
+
+
+@SIGMOID_GRAD.gradient
+def sigmoid_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    y, dy = conjugate(op._inputs[0]), conjugate(op._inputs[1])
+    both = MUL(grad, dy)
+    return [SUB(both, MUL(MUL(like(2, y), both), y)), SIGMOID_GRAD(y, grad)]
+
+
+def exp(x: Any, name: str | None = None) -> Tensor:
+    """e to the x (TF: tf.exp)."""
+    return EXP(x, name=name)
+
+
+def expm1(x: Any, name: str | None = None) -> Tensor:
+    """`exp(x) - 1`, exact for small x (TF: tf.expm1)."""
+    return EXPM1(x, name=name)
+
+
+def log(x: Any, name: str | None = None) -> Tensor:
+    """The natural logarithm; -inf of 0, NaN of negative reals (TF: tf.log)."""
+    return LOG(x, name=name)
+
+
+def log1p(x: Any, name: str | None = None) -> Tensor:
+    """`log(1 + x)`, exact for small x (TF: tf.log1p)."""
+    return LOG1P(x, name=name)
+
+
+def tanh(x: Any, name: str | None = None) -> Tensor:
+    """The hyperbolic tangent (TF: tf.tanh; tf.nn.tanh)."""
+    return TANH(x, name=name)
+
+
+def sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """`1 / (1 + exp(-x))` (TF: tf.sigmoid; tf.nn.sigmoid)."""
+    with name_scope(name, "Sigmoid", [x]) as scope:
+        return SIGMOID(convert_to_tensor(x, name="x"), name=scope)
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """`log(sigmoid(x))`, without overflow (TF: tf.log_sigmoid)."""
+    with name_scope(name, "LogSigmoid", [x]) as scope:
+        return NEG(get_op("Softplus")(NEG(convert_to_tensor(x, name="x"))), name=scope)

@@ -1,0 +1,54 @@
+"""Nothing is registered in name only: each op has its rules, and a gradient that is checked.
+
+That every op also runs in some test is checked at the end of a whole run, in tests/conftest.py.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import pkgutil
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import penstock.ops
+from penstock.graph.opdef import OpDef, get_gradient, registered_ops
+from tests.ops.test_ops import CASES
+
+TESTS = Path(__file__).parent.parent
+OPS = list(registered_ops().values())
+GRADIENT_CHECKED = {case.op for case in CASES if case.raises is None and case.grad}
+# A gradient that a row of samples cannot check (of a reference, of several nodes) is checked by a test that names it.
+PROGRAMS = "\n".join(path.read_text() for path in TESTS.rglob("test_*.py"))
+
+with gzip.open(TESTS / "data" / "tf_opdefs.json.gz", "rt") as file:
+    REFERENCE = json.load(file)
+
+DIFFERENT_FROM_TENSORFLOW: set[str] = set()
+"""Ops that have a gradient where TensorFlow has none, or the other way round."""
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_an_op_has_a_shape_rule_and_a_kernel(op: OpDef) -> None:
+    assert op.shape_fn is not None
+    assert op.kernels
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_an_op_has_a_gradient_where_tensorflow_has_one_and_it_is_checked(op: OpDef) -> None:
+    gradient = get_gradient(op.name)  # LookupError: neither a gradient nor not_differentiable()
+    if op.name not in DIFFERENT_FROM_TENSORFLOW:
+        assert gradient is None or REFERENCE[op.name]["gradient"]
+    assert gradient is None or op.name in GRADIENT_CHECKED or re.search(rf"\b{op.name}\b", PROGRAMS)
+
+
+def test_importing_penstock_registers_every_op() -> None:
+    before = set(registered_ops())
+    for module in pkgutil.walk_packages(penstock.ops.__path__, "penstock.ops."):
+        assert module.name in sys.modules, f"{module.name} is not imported by penstock"
+        importlib.import_module(module.name)
+    assert set(registered_ops()) == before
