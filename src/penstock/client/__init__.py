@@ -1,0 +1,1 @@
+"""What client programs use on top of ops: variables, scopes, initialisers."""

@@ -1,0 +1,186 @@
+"""The variables that `get_variable` has made in a graph, by their full names."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from penstock import errors
+from penstock.client.initializers import glorot_uniform_initializer, zeros_initializer
+from penstock.client.variable import Variable, VariableAggregation, VariableSynchronization
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.graph import Graph
+from penstock.graph.scopes import GraphKeys, colocate_with, get_default_graph, name_scope
+from penstock.tensor.dtypes import DType, as_dtype, string
+from penstock.tensor.shapes import TensorShape
+
+
+class _Reuse(enum.Enum):
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = _Reuse.AUTO_REUSE
+"""As `reuse`: share the variables that exist, and make the others."""
+
+MSG_EXISTS = (
+    "Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+)
+MSG_MISSING = (
+    "Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+    "reuse=tf.AUTO_REUSE in VarScope?"
+)
+MSG_SHAPE = "Shape of a new variable ({name}) must be fully defined, but instead was {shape}."
+MSG_PARTITIONED = (
+    "Variable {name}: partitioned variables are not there yet (the partitioner asks for {parts} parts); pass "
+    "partitioner=None, or one that gives ones."
+)
+
+
+class VariableStore:
+    """What exists, and the making of more. One thread at a time decides whether a variable is there."""
+
+    def __init__(self) -> None:
+        self._vars: dict[str, Any] = {}
+        self._lock = threading.RLock()
+
+    def get_variable(self, name: str, *, custom_getter: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
+        """The variable with this full name; the arguments are those of `tf.get_variable`, and `reuse`."""
+        if custom_getter is not None and not callable(custom_getter):
+            raise ValueError(f"Passed a custom_getter which is not callable: {custom_getter}")
+        kwargs["dtype"] = as_dtype(dtype).base_dtype
+        with self._lock:
+            if custom_getter is None:
+                return self._true_getter(name, **kwargs)
+            return custom_getter(self._true_getter, name=name, **_accepted(custom_getter, kwargs))
+
+    def _true_getter(
+        self,
+        name: str,
+        shape: Any = None,
+        dtype: Any = "float",
+        initializer: Any = None,
+        regularizer: Any = None,
+        reuse: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+    ) -> Any:
+        dtype = as_dtype(dtype).base_dtype
+        is_value = initializer is not None and not callable(initializer)
+        if is_value and shape is not None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        shape = TensorShape(shape)
+        if name in self._vars:
+            return self._shared(name, shape, None if is_value else dtype, reuse)
+        if reuse is True:
+            raise ValueError(MSG_MISSING.format(name=name))
+        _check_not_partitioned(name, partitioner, shape, dtype)
+        variable = Variable(
+            initializer if is_value else _initial_value(name, initializer, shape, dtype),
+            trainable,
+            collections,
+            validate_shape,
+            caching_device,
+            name,
+            dtype=None if is_value else dtype,
+            constraint=constraint,
+            use_resource=use_resource,
+            synchronization=synchronization,
+            aggregation=aggregation,
+        )
+        self._vars[name] = variable
+        if regularizer is not None:
+            _regularize(name, variable, regularizer)
+        return variable
+
+    def _shared(self, name: str, shape: TensorShape, dtype: DType | None, reuse: Any) -> Any:
+        found = self._vars[name]
+        if reuse is False:
+            line = found.op.user_line
+            raise ValueError(MSG_EXISTS.format(name=name) + (f" Originally defined at:\n\n{line}" if line else ""))
+        if not shape.is_compatible_with(found.shape):
+            raise ValueError(
+                f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}."
+            )
+        if dtype is not None and dtype != found.dtype.base_dtype:
+            raise ValueError(
+                f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+                f"{found.dtype.base_dtype.name}."
+            )
+        return found
+
+
+def _accepted(getter: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Getters written before `constraint` and its like were there do not get them."""
+    parameters = inspect.signature(getter).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return kwargs
+    late = ("constraint", "synchronization", "aggregation")
+    return {k: v for k, v in kwargs.items() if k not in late or k in parameters}
+
+
+def _check_not_partitioned(name: str, partitioner: Any, shape: TensorShape, dtype: DType) -> None:
+    if partitioner is not None:
+        parts = [int(p) for p in partitioner(shape=shape, dtype=dtype)]
+        if any(p != 1 for p in parts):
+            raise errors.UnimplementedError(None, None, MSG_PARTITIONED.format(name=name, parts=parts))
+
+
+def _initial_value(name: str, initializer: Any, shape: TensorShape, dtype: DType) -> Callable[[], Any]:
+    """A function that builds the initial value."""
+    if initializer is None:
+        initializer = _default_initializer(name, dtype)
+    elif inspect.isclass(initializer):
+        initializer = initializer()
+    parameters = _parameters(initializer)
+    required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if not shape.is_fully_defined() or not parameters:
+        if required:
+            raise ValueError(MSG_SHAPE.format(name=name, shape=shape))
+        return initializer
+    kwargs: dict[str, Any] = {"dtype": dtype}
+    if any(p.name == "partition_info" for p in required):
+        kwargs["partition_info"] = None
+    return lambda: initializer(shape.as_list(), **kwargs)
+
+
+def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(fn).parameters.values())
+
+
+def _default_initializer(name: str, dtype: DType) -> Any:
+    if dtype.is_floating:
+        return glorot_uniform_initializer()
+    if dtype.is_integer or dtype.is_bool or dtype == string:
+        return zeros_initializer()
+    raise ValueError(f"An initializer for variable {name} of {dtype.name} is required")
+
+
+def _regularize(name: str, variable: Any, regularizer: Callable[[Any], Any]) -> None:
+    with colocate_with(variable.op), name_scope(name + "/Regularizer/"):
+        loss = regularizer(variable)
+        if loss is not None:
+            loss = convert_to_tensor(loss)
+            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+
+_STORE_KEY = ("__variable_store",)
+
+
+def get_variable_store(graph: Graph | None = None) -> VariableStore:
+    """The store of `graph`, or of the default one."""
+    graph = graph or get_default_graph()
+    with graph._lock:
+        held = graph.get_collection_ref(_STORE_KEY)
+        if not held:
+            held.append(VariableStore())
+        return held[0]
