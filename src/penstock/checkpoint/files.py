@@ -1,0 +1,58 @@
+"""Checkpoints as things on disk: is it there, what is in it, how old is it, away with it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from penstock.checkpoint.index import data_names
+from penstock.checkpoint.reader import CheckpointReader
+from penstock.checkpoint.replace import remove_leftovers
+from penstock.checkpoint.storage import Path, locate, typed
+
+
+def checkpoint_exists(prefix: Path) -> bool:
+    """Whether `prefix` is a checkpoint. The index is written last, so the rest is there as well."""
+    storage, path = locate(prefix)
+    with typed(f"cannot look for checkpoint {os.fspath(prefix)}"):
+        return storage.exists(path + ".index")
+
+
+def delete_checkpoint(prefix: Path) -> None:
+    """Remove all files of the checkpoint, TensorFlow's data files included; nothing there is fine.
+
+    The index goes first: a deletion cut short leaves no checkpoint rather than half of one.
+    """
+    storage, path = locate(prefix)
+    directory, base = storage.split(path)
+    with typed(f"cannot delete checkpoint {os.fspath(prefix)}"):
+        storage.remove(path + ".index")
+        try:
+            names = storage.names(directory)
+        except FileNotFoundError:
+            return
+        tensorflow_data = re.compile(re.escape(base) + r"\.data-[0-9]{5}-of-[0-9]{5}")
+        for name in names:
+            if tensorflow_data.fullmatch(name):
+                storage.remove(storage.join(directory, name))
+        remove_leftovers(storage, storage.join(directory, base + ".index"), data_names(base))
+
+
+def list_variables(prefix: Path) -> list[tuple[str, list[int]]]:
+    """Name and shape of each tensor, by name."""
+    with CheckpointReader(prefix) as reader:
+        return sorted(reader.get_variable_to_shape_map().items())
+
+
+def get_checkpoint_mtimes(prefixes: Iterable[Path]) -> list[float]:
+    """When each checkpoint was written, in seconds since the epoch; those that do not exist are left out."""
+    times: list[float] = []
+    for prefix in prefixes:
+        storage, path = locate(prefix)
+        with typed(f"cannot look for checkpoint {os.fspath(prefix)}"):
+            try:
+                times.append(storage.modified(path + ".index"))
+            except FileNotFoundError:
+                continue
+    return times

@@ -1,0 +1,129 @@
+"""The `checkpoint` file of a directory: which checkpoint is the latest, and which ones exist."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+
+from penstock.checkpoint.files import checkpoint_exists
+from penstock.checkpoint.replace import Replacement
+from penstock.checkpoint.state_text import CheckpointState, format_state, parse_state
+from penstock.checkpoint.storage import Path, locate, typed
+
+_LOG = logging.getLogger(__name__)
+_DEFAULT_NAME = "checkpoint"
+_MOST_BYTES = 64 << 20
+
+
+def update_checkpoint_state(
+    save_dir: Path,
+    model_checkpoint_path: Path,
+    all_model_checkpoint_paths: Sequence[Path] | None = None,
+    latest_filename: str | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+    *,
+    save_relative_paths: bool = False,
+) -> None:
+    """Write the state file of `save_dir`, whole or not at all.
+
+    Paths go in as `generate_checkpoint_state_proto` says; with `save_relative_paths` absolute ones become
+    relative to `save_dir` as well, so that the directory can be moved. Raises RuntimeError when the state
+    file is the checkpoint path itself, NotFoundError without a directory.
+    """
+    directory = os.fspath(save_dir)
+    latest = os.fspath(model_checkpoint_path)
+    paths = [os.fspath(path) for path in all_model_checkpoint_paths or ()]
+    target = _join(directory, latest_filename or _DEFAULT_NAME)
+    if _join(directory, _relative(latest, directory)) == target or latest == target:
+        message = f"checkpoint path {latest!r} is the name of the state file: use another"
+        raise RuntimeError(message)
+    if save_relative_paths:
+        latest = _relative(latest, directory)
+        paths = [_relative(path, directory) for path in paths]
+    state = generate_checkpoint_state_proto(
+        directory, latest, paths, all_model_checkpoint_timestamps, last_preserved_timestamp
+    )
+    storage, path = locate(target)
+    with typed(f"cannot write checkpoint state {target}"), Replacement(storage, path) as replacement:
+        replacement.publish(format_state(state).encode(errors="surrogateescape"))
+
+
+def generate_checkpoint_state_proto(
+    save_dir: Path,
+    model_checkpoint_path: Path,
+    all_model_checkpoint_paths: Sequence[Path] | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> CheckpointState:
+    """What the state file of `save_dir` should say.
+
+    Relative paths (to the working directory) become relative to a relative `save_dir`; with an absolute
+    `save_dir` they are taken to be relative to it already. Absolute paths stay. `model_checkpoint_path` is
+    appended to the others where it is not the last of them.
+    """
+    directory = os.fspath(save_dir)
+    latest = os.fspath(model_checkpoint_path)
+    paths = [os.fspath(path) for path in all_model_checkpoint_paths or ()]
+    times = list(all_model_checkpoint_timestamps or ())
+    if not paths or paths[-1] != latest:
+        paths.append(latest)
+    if times and len(times) != len(paths):
+        raise ValueError(f"{len(times)} checkpoint timestamps for {len(paths)} checkpoint paths: {times}, {paths}")
+    if not _is_absolute(directory):
+        latest, *paths = [path if _is_absolute(path) else _relative(path, directory) for path in (latest, *paths)]
+    elif "://" in directory:
+        latest, *paths = [_relative(path, directory) for path in (latest, *paths)]
+    return CheckpointState(latest, paths, times, last_preserved_timestamp or 0.0)
+
+
+def get_checkpoint_state(checkpoint_dir: Path, latest_filename: str | None = None) -> CheckpointState | None:
+    """What the state file says, relative paths joined to `checkpoint_dir`; None without a readable one.
+
+    ValueError when it names no checkpoint.
+    """
+    directory = os.fspath(checkpoint_dir)
+    target = _join(directory, latest_filename or _DEFAULT_NAME)
+    storage, path = locate(target)
+    try:
+        data = storage.read(path, _MOST_BYTES)
+        state = parse_state(data.decode(errors="surrogateescape"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        _LOG.warning("checkpoint state %s ignored: %s", target, error)
+        return None
+    if not state.model_checkpoint_path:
+        raise ValueError(f"checkpoint state {target} names no checkpoint")
+    state.model_checkpoint_path = _join(directory, state.model_checkpoint_path)
+    state.all_model_checkpoint_paths = [_join(directory, path) for path in state.all_model_checkpoint_paths]
+    return state
+
+
+def latest_checkpoint(checkpoint_dir: Path, latest_filename: str | None = None) -> str | None:
+    """The prefix of the latest checkpoint of the directory, if the state file names one that exists."""
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is None:
+        return None
+    if checkpoint_exists(state.model_checkpoint_path):
+        return state.model_checkpoint_path
+    _LOG.error("no checkpoint at %s, the latest one of %s", state.model_checkpoint_path, os.fspath(checkpoint_dir))
+    return None
+
+
+def _is_absolute(path: str) -> bool:
+    return "://" in path or os.path.isabs(path)
+
+
+def _join(directory: str, path: str) -> str:
+    return path if _is_absolute(path) else os.path.join(directory, path)
+
+
+def _relative(path: str, directory: str) -> str:
+    """A relative `path` starts at the working directory if `directory` does, else at `directory`."""
+    if "://" in path or "://" in directory:
+        return path.removeprefix(directory if directory.endswith("/") else directory + "/")
+    if os.path.isabs(directory) and not os.path.isabs(path):
+        return path
+    return os.path.relpath(path, directory or ".")

@@ -1,0 +1,161 @@
+"""Tensor values as bytes: which types a checkpoint can hold, and how each is laid out.
+
+Elements lie in C order, little-endian. A string tensor of n elements is n + 1 offsets (uint64), then the
+bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+Value = np.ndarray[Any, Any] | np.generic | torch.Tensor
+Array = np.ndarray[Any, Any]
+
+STRING = "string"
+
+
+@dataclass(frozen=True)
+class StoredType:
+    """`code` is the type's name in a safetensors header.
+
+    `parts`: complex numbers go as pairs of floats (one more dimension of 2): many safetensors readers know no
+    complex type, none knows complex128, and each refuses a whole file for one type it does not know.
+    """
+
+    numpy: np.dtype[Any]
+    code: str
+    parts: int = 1
+
+
+# Keyed by TensorFlow's name of the type, which NumPy and torch share.
+FIXED_TYPES: dict[str, StoredType] = {
+    "bool": StoredType(np.dtype(np.bool_), "BOOL"),
+    "int8": StoredType(np.dtype(np.int8), "I8"),
+    "int16": StoredType(np.dtype(np.int16), "I16"),
+    "int32": StoredType(np.dtype(np.int32), "I32"),
+    "int64": StoredType(np.dtype(np.int64), "I64"),
+    "uint8": StoredType(np.dtype(np.uint8), "U8"),
+    "uint16": StoredType(np.dtype(np.uint16), "U16"),
+    "uint32": StoredType(np.dtype(np.uint32), "U32"),
+    "uint64": StoredType(np.dtype(np.uint64), "U64"),
+    "float16": StoredType(np.dtype(np.float16), "F16"),
+    "float32": StoredType(np.dtype(np.float32), "F32"),
+    "float64": StoredType(np.dtype(np.float64), "F64"),
+    "bfloat16": StoredType(np.dtype(ml_dtypes.bfloat16), "BF16"),
+    "float8_e4m3fn": StoredType(np.dtype(ml_dtypes.float8_e4m3fn), "F8_E4M3"),
+    "float8_e5m2": StoredType(np.dtype(ml_dtypes.float8_e5m2), "F8_E5M2"),
+    "complex64": StoredType(np.dtype(np.complex64), "F32", parts=2),
+    "complex128": StoredType(np.dtype(np.complex128), "F64", parts=2),
+}
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    return np.dtype(np.object_) if name == STRING else FIXED_TYPES[name].numpy
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A value whose bytes are taken at its turn: a GPU's tensors pass through the host one by one."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    take: Callable[[], memoryview]
+
+    @property
+    def stored_as(self) -> tuple[str, tuple[int, ...]]:
+        """Type code and shape for a safetensors header."""
+        if self.dtype == STRING:
+            return "U8", (self.nbytes,)
+        kind = FIXED_TYPES[self.dtype]
+        return kind.code, (*self.shape, 2) if kind.parts == 2 else self.shape
+
+
+def encode(value: Value) -> Encoded:
+    """TypeError when a checkpoint cannot hold `value`."""
+    if isinstance(value, torch.Tensor):
+        return _encode_torch(value)
+    if not isinstance(value, (np.ndarray, np.generic)):
+        raise TypeError(f"a checkpoint holds NumPy arrays and torch tensors, not {type(value).__name__}")
+    array = np.asarray(value)
+    if array.dtype.kind in "OSU":
+        return _encode_strings(array)
+    name = array.dtype.name
+    if name not in FIXED_TYPES:
+        raise TypeError(f"a checkpoint cannot hold elements of type {array.dtype}")
+    return Encoded(name, array.shape, array.nbytes, lambda: _array_bytes(array))
+
+
+def _array_bytes(array: Array) -> memoryview:
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def _encode_torch(value: torch.Tensor) -> Encoded:
+    name = str(value.dtype).removeprefix("torch.")
+    if name not in FIXED_TYPES or value.layout is not torch.strided or value.device.type == "meta":
+        raise TypeError(f"a checkpoint cannot hold a torch tensor of {value.dtype}, {value.layout}, {value.device}")
+    return Encoded(name, tuple(value.shape), value.numel() * value.element_size(), lambda: _torch_bytes(value))
+
+
+def _torch_bytes(value: torch.Tensor) -> memoryview:
+    # A conjugated or negated view stores the original elements and a flag.
+    host = value.detach().resolve_conj().resolve_neg().cpu().contiguous()
+    data: memoryview = host.reshape(-1).view(torch.uint8).numpy().data
+    return data
+
+
+def _encode_strings(array: Array) -> Encoded:
+    items = [_item_bytes(item) for item in array.reshape(-1).tolist()]
+    offsets = np.zeros(len(items) + 1, np.uint64)
+    np.cumsum([len(item) for item in items], out=offsets[1:])
+    data = memoryview(b"".join([offsets.tobytes(), *items]))
+    return Encoded(STRING, array.shape, len(data), lambda: data)
+
+
+def _item_bytes(item: object) -> bytes:
+    if isinstance(item, str):
+        return item.encode()
+    if isinstance(item, bytes):
+        return item
+    raise TypeError(f"a checkpoint holds arrays of bytes or str objects, not of {type(item).__name__}")
+
+
+def size_problem(dtype: str, shape: Sequence[int], nbytes: int) -> str | None:
+    """Why a tensor of this type and shape cannot take `nbytes` in a file, if so."""
+    count = math.prod(shape)
+    if dtype == STRING:
+        least = 8 * (count + 1)
+        return None if nbytes >= least else f"{nbytes} bytes, at least {least} needed"
+    expected = count * FIXED_TYPES[dtype].numpy.itemsize
+    return None if nbytes == expected else f"{nbytes} bytes instead of {expected}"
+
+
+def decode(dtype: str, shape: Sequence[int], data: np.ndarray[Any, np.dtype[np.uint8]]) -> Array:
+    """The value of `data`, in the same memory; `size_problem` found none. ValueError if no value has it."""
+    if dtype == STRING:
+        return _decode_strings(shape, data)
+    if dtype == "bool" and data.size and data.max() > 1:
+        raise ValueError("a bool that is neither 0 nor 1")
+    return data.view(FIXED_TYPES[dtype].numpy).reshape(shape)
+
+
+def _decode_strings(shape: Sequence[int], data: np.ndarray[Any, np.dtype[np.uint8]]) -> Array:
+    count = math.prod(shape)
+    offsets = data[: 8 * (count + 1)].view(np.uint64)
+    text = data[8 * (count + 1) :].tobytes()
+    if offsets[0] != 0 or offsets[-1] != len(text) or np.any(offsets[1:] < offsets[:-1]):
+        raise ValueError("string offsets that do not fit the data")
+    out = np.empty(count, np.object_)
+    bounds = offsets.tolist()
+    for i in range(count):
+        out[i] = text[bounds[i] : bounds[i + 1]]
+    return out.reshape(shape)

@@ -1,0 +1,206 @@
+"""The `checkpoint` file: TensorFlow reads ours, we read TensorFlow's, and a moved directory still works."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock import errors
+from penstock.checkpoint import (
+    CheckpointState,
+    generate_checkpoint_state_proto,
+    get_checkpoint_state,
+    latest_checkpoint,
+    update_checkpoint_state,
+    write_checkpoint,
+)
+from penstock.checkpoint.state_text import format_state, parse_state
+
+# What TensorFlow 2.21 wrote for one absolute and one relative path, and its state with everything set.
+FROM_TENSORFLOW = r"""model_checkpoint_path: "/runs/m\303\251\"\'\\\n\001l-2"
+all_model_checkpoint_paths: "m-1"
+all_model_checkpoint_paths: "/runs/mé\"\'\\\n\001l-2"
+all_model_checkpoint_timestamps: 1700000000.25
+all_model_checkpoint_timestamps: 1e+300
+last_preserved_timestamp: 0.1
+"""
+
+
+def test_a_state_written_by_tensorflow_is_understood() -> None:
+    name = "/runs/mé\"'\\\n\x01l-2"
+    assert parse_state(FROM_TENSORFLOW) == CheckpointState(name, ["m-1", name], [1700000000.25, 1e300], 0.1)
+
+
+def test_a_state_is_written_as_tensorflow_writes_it() -> None:
+    assert format_state(parse_state(FROM_TENSORFLOW)) == FROM_TENSORFLOW.replace(r"\303\251", "é")
+    assert format_state(CheckpointState("m", ["m"])) == 'model_checkpoint_path: "m"\nall_model_checkpoint_paths: "m"\n'
+
+
+paths = st.text(st.characters(exclude_categories=["Cs"])) | st.binary().map(os.fsdecode)
+times = st.floats(allow_nan=False)
+
+
+@settings(max_examples=100)
+@given(st.builds(CheckpointState, paths, st.lists(paths), st.lists(times), times))
+def test_any_state_survives_its_text(state: CheckpointState) -> None:
+    assert parse_state(format_state(state)) == state
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("", CheckpointState()),
+        ("  # nothing\n", CheckpointState()),
+        ("model_checkpoint_path:'a' # one\n \"b\"", CheckpointState("ab")),
+        (r"model_checkpoint_path: '\x41\102\u00e9\U0001F600\?\t'", CheckpointState("ABé😀?\t")),
+        ('model_checkpoint_path: "a", model_checkpoint_path: "b";', CheckpointState("b")),
+        ('all_model_checkpoint_paths: ["a", "b" "c"]', CheckpointState("", ["a", "bc"])),
+        ("all_model_checkpoint_paths: []", CheckpointState()),
+        ("all_model_checkpoint_timestamps: [1, -2.5e1, .5f]", CheckpointState("", [], [1.0, -25.0, 0.5])),
+        ("last_preserved_timestamp: -inf", CheckpointState("", [], [], float("-inf"))),
+    ],
+)
+def test_the_text_format_may_be_used_freely(text: str, state: CheckpointState) -> None:
+    assert parse_state(text) == state
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'model_checkpoint_path: "a',
+        'model_checkpoint_path "a"',
+        "model_checkpoint_path: a",
+        "model_checkpoint_path: 3",
+        "model_checkpoint_path: ['a']",
+        r'model_checkpoint_path: "\q"',
+        r'model_checkpoint_path: "\777"',
+        "all_model_checkpoint_paths: ['a',]",
+        "all_model_checkpoint_paths: ['a'",
+        "last_preserved_timestamp: '1'",
+        'latest: "a"',
+        'model_checkpoint_path: "a" }',
+        "\0",
+    ],
+)
+def test_other_text_is_refused_with_its_line(text: str) -> None:
+    with pytest.raises(ValueError, match="line 2"):
+        parse_state("\n" + text)
+
+
+def test_the_directory_can_be_moved_when_paths_were_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run").mkdir()
+    write_checkpoint("run/m-2", {"w": np.zeros(1)})
+    update_checkpoint_state("run", "run/m-2", ["run/m-1", "run/m-2"])
+    assert Path("run/checkpoint").read_text() == (
+        'model_checkpoint_path: "m-2"\nall_model_checkpoint_paths: "m-1"\nall_model_checkpoint_paths: "m-2"\n'
+    )
+    assert latest_checkpoint("run") == "run/m-2"
+    Path("run").rename("moved")
+    assert latest_checkpoint("moved") == "moved/m-2"
+    monkeypatch.chdir(tmp_path / "moved")
+    assert latest_checkpoint("") == "m-2"
+
+
+def test_absolute_paths_stay_absolute_unless_relative_ones_are_asked_for(tmp_path: Path) -> None:
+    update_checkpoint_state(tmp_path, tmp_path / "m-2", [tmp_path / "m-1", "m-x", tmp_path / "m-2"])
+    state = get_checkpoint_state(tmp_path)
+    assert state is not None
+    assert (tmp_path / "checkpoint").read_text().count(str(tmp_path)) == 3
+    assert state.all_model_checkpoint_paths == [str(tmp_path / name) for name in ("m-1", "m-x", "m-2")]
+    update_checkpoint_state(tmp_path, tmp_path / "m-2", [tmp_path / "m-1", tmp_path / "m-2"], save_relative_paths=True)
+    assert str(tmp_path) not in (tmp_path / "checkpoint").read_text()
+    assert get_checkpoint_state(tmp_path) == CheckpointState(
+        str(tmp_path / "m-2"), [str(tmp_path / "m-1"), str(tmp_path / "m-2")]
+    )
+
+
+def test_the_latest_path_is_added_to_the_others_without_touching_the_callers_list() -> None:
+    mine = ["/d/m-1"]
+    state = generate_checkpoint_state_proto("/d", "/d/m-2", mine, [1.0, 2.0], 3.0)
+    assert state == CheckpointState("/d/m-2", ["/d/m-1", "/d/m-2"], [1.0, 2.0], 3.0)
+    assert mine == ["/d/m-1"]
+    with pytest.raises(ValueError, match="1 checkpoint timestamps for 2"):
+        generate_checkpoint_state_proto("/d", "/d/m-2", mine, [1.0])
+
+
+def test_another_file_name_is_another_state(tmp_path: Path) -> None:
+    update_checkpoint_state(tmp_path, "a")
+    update_checkpoint_state(tmp_path, "b", latest_filename="best")
+    first, second = get_checkpoint_state(tmp_path), get_checkpoint_state(tmp_path, "best")
+    assert first is not None
+    assert second is not None
+    assert (first.model_checkpoint_path, second.model_checkpoint_path) == (f"{tmp_path}/a", f"{tmp_path}/b")
+
+
+def test_no_state_file_is_no_state(tmp_path: Path) -> None:
+    assert get_checkpoint_state(tmp_path) is None
+    assert get_checkpoint_state(tmp_path / "nowhere") is None
+    assert latest_checkpoint(tmp_path) is None
+
+
+@pytest.mark.parametrize("content", [b"nonsense", b"\xff\xfe", b'model_checkpoint_path: "a'])
+def test_a_damaged_state_file_is_ignored_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    (tmp_path / "checkpoint").write_bytes(content)
+    assert get_checkpoint_state(tmp_path) is None
+    assert latest_checkpoint(tmp_path) is None
+    assert "checkpoint ignored: line 1" in caplog.text
+
+
+def test_a_state_file_that_names_no_checkpoint_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_text('all_model_checkpoint_paths: "a"')
+    with pytest.raises(ValueError, match="names no checkpoint"):
+        get_checkpoint_state(tmp_path)
+
+
+def test_a_latest_checkpoint_that_is_gone_is_none_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    update_checkpoint_state(tmp_path, "m-1")
+    with caplog.at_level(logging.ERROR):
+        assert latest_checkpoint(tmp_path) is None
+    assert f"{tmp_path}/m-1" in caplog.text
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_checkpoint_cannot_have_the_name_of_the_state_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relative: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    directory = "." if relative else str(tmp_path)
+    with pytest.raises(RuntimeError, match="name of the state file"):
+        update_checkpoint_state(directory, f"{directory}/checkpoint")
+
+
+def test_a_failed_update_leaves_the_old_state_and_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update_checkpoint_state(tmp_path, "m-1")
+
+    def fail(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(errors.ResourceExhaustedError, match="cannot write checkpoint state"):
+        update_checkpoint_state(tmp_path, "m-2")
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+    state = get_checkpoint_state(tmp_path)
+    assert state is not None
+    assert state.model_checkpoint_path == f"{tmp_path}/m-1"
+
+
+def test_leftovers_of_a_killed_update_are_removed_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint.0123456789abcdef.tmp").touch()
+    update_checkpoint_state(tmp_path, "m-1")
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_a_state_for_a_missing_directory_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(errors.NotFoundError, match="nowhere/checkpoint"):
+        update_checkpoint_state(tmp_path / "nowhere", "m")
