@@ -1,0 +1,128 @@
+"""Event files: records of Event messages, written by a thread so that training does not wait for the disk.
+
+The records are TensorBoard's `RecordWriter`'s. Its own `EventFileWriter` is not used, since making one
+imports TensorFlow where that is installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import queue
+import socket
+import struct
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from tensorboard.compat.proto import event_pb2
+from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c
+from tensorboard.summary.writer.record_writer import RecordWriter
+
+from penstock import errors
+
+_count = itertools.count()
+
+
+class _Worker(threading.Thread):
+    """Writes what it is given, and flushes when asked to or when `flush_secs` have passed."""
+
+    def __init__(self, path: str, max_queue: int, flush_secs: float) -> None:
+        super().__init__(name="penstock-events", daemon=True)
+        self.path = path
+        self.error: Exception | None = None
+        self._queue: queue.Queue[bytes | threading.Event | None] = queue.Queue(max(1, max_queue))
+        self._flush_secs = flush_secs
+        self._file = open(path, "wb")  # noqa: SIM115  (closed at the end of `run`)
+        self._records = RecordWriter(self._file)
+        self.start()
+
+    def write(self, record: bytes) -> None:
+        self._check()
+        self._queue.put(record)
+
+    def flush(self) -> None:
+        """Returns when all that was written before is in the file."""
+        done = threading.Event()
+        self._queue.put(done)
+        done.wait()
+        self._check()
+
+    def close(self) -> None:
+        if self.is_alive():
+            self._queue.put(None)
+            self.join()
+
+    def _check(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def run(self) -> None:
+        flush_at = time.monotonic() + self._flush_secs
+        with contextlib.closing(self._file):
+            while True:
+                item: Any = b""
+                with contextlib.suppress(queue.Empty):
+                    item = self._queue.get(timeout=max(0.0, flush_at - time.monotonic()))
+                try:
+                    if isinstance(item, bytes) and item and self.error is None:
+                        self._records.write(item)
+                    if not isinstance(item, bytes) or time.monotonic() >= flush_at:
+                        self._records.flush()
+                        flush_at = time.monotonic() + self._flush_secs
+                except OSError as error:
+                    self.error = error  # for the next call; the thread goes on, so that nobody waits for it
+                if item is None:
+                    return
+                if isinstance(item, threading.Event):
+                    item.set()
+
+
+class EventFile:
+    """One event file of a directory, which is made where needed.
+
+    What is added is in the file after `flush` or `close`, after `flush_secs`, and when the program ends.
+    """
+
+    def __init__(self, logdir: str, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:
+        os.makedirs(logdir, exist_ok=True)
+        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_count)}"
+        self.path = os.path.join(logdir, name + filename_suffix)
+        self._worker = _Worker(self.path, max_queue, flush_secs)
+        self._close = weakref.finalize(self, _Worker.close, self._worker)
+        self.add(event_pb2.Event(wall_time=time.time(), file_version="brain.Event:2"))
+        self.flush()
+
+    def add(self, event: Any) -> None:
+        """Waits only while `max_queue` events wait to be written. OSError for what went wrong before."""
+        self._worker.write(event.SerializeToString())
+
+    def flush(self) -> None:
+        self._worker.flush()
+
+    def close(self) -> None:
+        self._close()
+        self._worker._check()
+
+
+def read_records(path: str) -> Iterator[bytes]:
+    """The records of a file, verified. DataLossError for one that is cut short or changed."""
+    with open(path, "rb") as file:
+        while header := file.read(12):
+            begin = file.tell() - len(header)
+            if len(header) < 12 or _crc(header[8:]) != masked_crc32c(header[:8]):
+                raise errors.DataLossError(None, None, f"corrupted record at {begin} of {path}")
+            (length,) = struct.unpack("<Q", header[:8])
+            data, footer = file.read(length), file.read(4)
+            if len(footer) < 4:
+                raise errors.DataLossError(None, None, f"truncated record at {begin} of {path}")
+            if _crc(footer) != masked_crc32c(data):
+                raise errors.DataLossError(None, None, f"corrupted record at {begin} of {path}")
+            yield data
+
+
+def _crc(data: bytes) -> int:
+    return int.from_bytes(data, "little")

@@ -1,0 +1,108 @@
+"""Adam: steps scaled by decayed means of gradients and of their squares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import control_dependencies, get_default_graph
+from penstock.ops.basic import group
+from penstock.train.optimizer import like
+from penstock.train.update_op import UpdateOpOptimizer
+
+
+class AdamOptimizer(UpdateOpOptimizer):
+    """var -= rate * m / (sqrt(v) + epsilon), with m and v the decayed means of gradient and gradient².
+
+    rate = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t): epsilon is the one that Kingma and Ba (2014)
+    call "epsilon hat". A sparse gradient decays all of m and v, and moves all of the variable, as a dense one
+    would. TF: tf.train.AdamOptimizer.
+    """
+
+    _op = "Adam"
+    _slot_inputs: Mapping[str, str] = {"m": "m", "v": "v"}
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta1: Any = 0.9,
+        beta2: Any = 0.999,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adam",
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._lr = learning_rate
+        self._beta1 = beta1
+        self._beta2 = beta2
+        self._epsilon = epsilon
+
+    def _get_beta_accumulators(self) -> tuple[Any, Any]:
+        graph = get_default_graph()
+        return (
+            self._get_non_slot_variable("beta1_power", graph),
+            self._get_non_slot_variable("beta2_power", graph),
+        )
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        first = min(var_list, key=lambda v: v.name)
+        self._create_non_slot_variable(self._call_if_callable(self._beta1), "beta1_power", first)
+        self._create_non_slot_variable(self._call_if_callable(self._beta2), "beta2_power", first)
+        for var in var_list:
+            self._zeros_slot(var, "m", self._name)
+            self._zeros_slot(var, "v", self._name)
+
+    def _prepare(self) -> None:
+        self._lr_t = self._hyper_tensor(self._lr, "learning_rate")
+        self._beta1_t = self._hyper_tensor(self._beta1, "beta1")
+        self._beta2_t = self._hyper_tensor(self._beta2, "beta2")
+        self._epsilon_t = self._hyper_tensor(self._epsilon, "epsilon")
+
+    def _hypers(self, var: Any) -> dict[str, Tensor]:
+        beta1_power, beta2_power = self._get_beta_accumulators()
+        return {
+            "beta1_power": beta1_power.value(),
+            "beta2_power": beta2_power.value(),
+            "lr": self._lr_t,
+            "beta1": self._beta1_t,
+            "beta2": self._beta2_t,
+            "epsilon": self._epsilon_t,
+        }
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
+        return self._apply_rows(grad.values, var, grad.indices)
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Operation:
+        return self._apply_rows(grad, handle, indices)
+
+    def _apply_rows(self, grad: Tensor, var: Any, indices: Tensor) -> Operation:
+        hyper = {key: like(value, var) for key, value in self._hypers(var).items()}
+        beta1, beta2, sqrt = hyper["beta1"], hyper["beta2"], get_op("Sqrt")
+        rate = hyper["lr"] * sqrt(1 - hyper["beta2_power"]) / (1 - hyper["beta1_power"])
+        m = self._decay_and_add(self.get_slot(var, "m"), beta1, grad * (1 - beta1), indices)
+        v = self._decay_and_add(self.get_slot(var, "v"), beta2, grad * grad * (1 - beta2), indices)
+        step = rate * m / (sqrt(v) + hyper["epsilon"])
+        update = var.assign_sub(step, use_locking=self._use_locking, read_value=False)
+        return group(update, m, v)
+
+    def _decay_and_add(self, slot: Any, beta: Tensor, rows: Tensor, indices: Tensor) -> Any:
+        """slot = beta * slot, plus `rows`; gives what the slot then is."""
+        decayed = slot.assign(slot.value() * beta, use_locking=self._use_locking, read_value=False)
+        with control_dependencies([decayed]):
+            added = slot.scatter_add(IndexedSlices(rows, indices), use_locking=self._use_locking)
+        with control_dependencies([added]):
+            return slot.read_value()
+
+    def _finish(self, update_ops: list[Any], name_scope: str) -> Operation:
+        """The powers of beta go one step on once all variables have had theirs."""
+        with control_dependencies(update_ops):
+            beta1_power, beta2_power = self._get_beta_accumulators()
+            with get_default_graph().colocate_with(beta1_power.op):
+                powers = [
+                    power.assign(power * beta, use_locking=self._use_locking, read_value=False)
+                    for power, beta in ((beta1_power, self._beta1_t), (beta2_power, self._beta2_t))
+                ]
+        return group(*update_ops, *powers, name=name_scope)

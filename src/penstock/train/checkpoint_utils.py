@@ -1,0 +1,152 @@
+"""Looking into checkpoints, and beginning from one (TF: tf.train.load_variable, init_from_checkpoint, …)."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from penstock import errors
+from penstock.checkpoint import CheckpointReader, checkpoint_exists, latest_checkpoint
+from penstock.client.variable import Variable
+from penstock.client.variable_store import get_variable_store
+from penstock.graph.convert import constant
+from penstock.graph.scopes import get_default_graph
+from penstock.ops.checkpoint import RESTORE_V2
+from penstock.tensor.dtypes import as_dtype
+
+
+def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
+    """A reader of the checkpoint with this prefix (TF: tf.train.NewCheckpointReader)."""
+    return CheckpointReader(filepattern)
+
+
+def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+    """A reader of a checkpoint, given by its prefix or by a directory whose latest one is meant.
+
+    ValueError for a directory without any.
+    """
+    return CheckpointReader(_prefix(ckpt_dir_or_file))
+
+
+def load_variable(ckpt_dir_or_file: Any, name: str) -> np.ndarray:
+    """The tensor `name` (or "name:0") of a checkpoint."""
+    with load_checkpoint(ckpt_dir_or_file) as reader:
+        return reader.get_tensor(name.removesuffix(":0"))
+
+
+def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
+    """Name and shape of each tensor of a checkpoint, by name."""
+    with load_checkpoint(ckpt_dir_or_file) as reader:
+        return sorted(reader.get_variable_to_shape_map().items())
+
+
+def _prefix(ckpt_dir_or_file: Any) -> str:
+    path = os.fspath(ckpt_dir_or_file)
+    if checkpoint_exists(path):
+        return path
+    latest = latest_checkpoint(path)
+    if latest is None:
+        raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}")
+    return latest
+
+
+def checkpoints_iterator(
+    checkpoint_dir: Any,
+    min_interval_secs: float = 0,
+    timeout: float | None = None,
+    timeout_fn: Callable[[], bool] | None = None,
+) -> Iterator[str]:
+    """Each new checkpoint of a directory as it comes; ends when none comes within `timeout` seconds.
+
+    `timeout_fn` may then say False to go on waiting. TF: tf.train.checkpoints_iterator.
+    """
+    seen: str | None = None
+    while True:
+        began = time.monotonic()
+        while (found := latest_checkpoint(checkpoint_dir)) is None or found == seen:
+            if timeout is not None and time.monotonic() - began >= timeout:
+                found = None
+                break
+            time.sleep(min(1.0, timeout if timeout else 1.0))
+        if found is None:
+            if timeout_fn is None or timeout_fn():
+                return
+            continue
+        seen, shown = found, time.monotonic()
+        yield found
+        time.sleep(max(0.0, min_interval_secs - (time.monotonic() - shown)))
+
+
+# --- beginning from a checkpoint ------------------------------------------------------------------------
+
+
+def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
+    """Let variables begin with values of a checkpoint: their initializers will read it.
+
+    assignment_map: from names in the checkpoint to variables or names of variables, or from scopes ("a/", or
+    "/" for all) to scopes; a dict or a list of pairs. Raises ValueError for a name that neither side has, or
+    shapes that differ. TF: tf.train.init_from_checkpoint.
+    """
+    prefix = _prefix(ckpt_dir_or_file)
+    with CheckpointReader(prefix) as reader:
+        shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    pairs = assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map
+    known = get_variable_store()._vars
+    for source, target in pairs:
+        if isinstance(target, str) and target not in known:
+            for tensor_name, variable in _scope_pairs(source, target, prefix, shapes, known):
+                _begin_from(variable, prefix, tensor_name, dtypes[tensor_name])
+            continue
+        variable = known[target] if isinstance(target, str) else target
+        if not isinstance(variable, Variable):
+            raise ValueError(f"init_from_checkpoint can set variables, not {variable!r}")
+        if source not in shapes:
+            raise ValueError(f"Tensor {source} is not found in {prefix} checkpoint {shapes}")
+        _check_shape(variable, source, shapes[source])
+        _begin_from(variable, prefix, source, dtypes[source])
+
+
+def _scope_pairs(
+    source: str, target: str, prefix: str, shapes: dict[str, list[int]], known: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    """`(tensor, variable)` for each variable in the scope `target`; tensors are in the scope `source`."""
+    if not source.endswith("/"):
+        raise ValueError(f"Assignment map with scope only name {source} should map to scope only {target}. "
+                         "Should be 'scope/': 'other_scope/'.")  # fmt: skip
+    scope = "" if target == "/" else target if target.endswith("/") else f"{target}/"
+    pairs = []
+    for name, variable in known.items():
+        if name.startswith(scope):
+            tensor = ("" if source == "/" else source) + name[len(scope) :]
+            if tensor not in shapes:
+                raise ValueError(f"Tensor {tensor} ({name} in {target}) is not found in {prefix} checkpoint")
+            _check_shape(variable, tensor, shapes[tensor])
+            pairs.append((tensor, variable))
+    if not pairs:
+        raise ValueError(f"Assignment map has no variables in scope {target}")
+    return pairs
+
+
+def _check_shape(variable: Any, tensor: str, shape: list[int]) -> None:
+    if not variable.shape.is_compatible_with(shape):
+        raise ValueError(
+            f"Shape of variable {variable.op.name} ({variable.shape}) doesn't match with shape of tensor "
+            f"{tensor} ({shape}) from checkpoint reader."
+        )
+
+
+def _begin_from(variable: Any, prefix: str, tensor_name: str, dtype: Any) -> None:
+    if as_dtype(dtype) != variable.dtype.base_dtype:
+        message = f"{tensor_name} is {as_dtype(dtype).name} in {prefix}, {variable.name} is {variable.dtype.name}"
+        raise errors.InvalidArgumentError(None, None, message)
+    graph = variable.graph
+    with graph.as_default(), graph.control_dependencies(None), graph.name_scope("checkpoint_initializer"):
+        with get_default_graph().device("/device:CPU:0"):
+            (value,) = RESTORE_V2(constant(prefix), constant([tensor_name]), constant([""]), dtypes=[as_dtype(dtype)])
+        value.set_shape(variable.shape)
+        variable._initializer_op = variable.assign(value, read_value=False)
+        variable._initial_value = value

@@ -1,0 +1,68 @@
+"""Which checkpoints a saver has written, and the deletion of those that are not to be kept."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+
+from penstock.checkpoint import checkpoint_exists, delete_checkpoint, get_checkpoint_mtimes
+from penstock.checkpoint.storage import locate, typed
+
+_LOG = logging.getLogger(__name__)
+
+
+class KeptCheckpoints:
+    """The latest `most` checkpoints (0: all); besides, of every `hours` one that would be deleted."""
+
+    def __init__(self, most: int, hours: float) -> None:
+        self._most = most
+        self._seconds = hours * 3600
+        self._next_to_keep = time.time() + self._seconds
+        self.written: list[tuple[str, float]] = []
+        """Prefix, and when it was written; oldest first."""
+
+    @property
+    def prefixes(self) -> list[str]:
+        return [prefix for prefix, _ in self.written]
+
+    def recover(self, prefixes: Iterable[str]) -> None:
+        """Take those that exist for what was written."""
+        existing = [prefix for prefix in prefixes if checkpoint_exists(prefix)]
+        self.written = list(zip(existing, get_checkpoint_mtimes(existing), strict=True))
+
+    def record(self, prefix: str) -> list[str]:
+        """Note a new checkpoint (one saved again counts as the newest); gives those to delete."""
+        self.written = [item for item in self.written if item[0] != prefix]
+        self.written.append((prefix, time.time()))
+        superfluous = []
+        while self._most and len(self.written) > self._most:
+            old, written = self.written.pop(0)
+            if written > self._next_to_keep:
+                self._next_to_keep += self._seconds
+            else:
+                superfluous.append(old)
+        return superfluous
+
+
+def meta_graph_name(prefix: str, suffix: str) -> str:
+    return f"{prefix}.{suffix}"
+
+
+def remove_checkpoint(
+    checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
+) -> None:
+    """Delete a checkpoint and its meta graph (TF: tf.train.remove_checkpoint)."""
+    path = meta_graph_name(checkpoint_prefix, meta_graph_suffix)
+    storage, name = locate(path)
+    with typed(f"cannot delete {path}"):
+        storage.remove(name)
+    delete_checkpoint(checkpoint_prefix)
+
+
+def remove_old(prefix: str, meta_graph_suffix: str) -> None:
+    """As `remove_checkpoint`; a checkpoint too many is no reason to stop training."""
+    try:
+        remove_checkpoint(prefix, meta_graph_suffix=meta_graph_suffix)
+    except Exception as error:
+        _LOG.warning("cannot delete the old checkpoint %s: %s", prefix, error)

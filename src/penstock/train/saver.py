@@ -1,0 +1,283 @@
+"""`Saver`: writes checkpoints of variables, reads them back, keeps the latest few (TF: tf.train.Saver)."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from tensorboard.compat.proto import saver_pb2
+
+from penstock.checkpoint import checkpoint_exists, update_checkpoint_state
+from penstock.client.variable import Variable, in_scope
+from penstock.client.variables import global_variables
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import GraphKeys, get_collection
+from penstock.train.global_step import global_step as read_global_step
+from penstock.train.kept_checkpoints import KeptCheckpoints, meta_graph_name, remove_old
+from penstock.train.meta_graph import export_meta_graph, import_scoped_meta_graph
+from penstock.train.saveables import SaveableObject, SaveSpec, saveables_of
+from penstock.train.saver_nodes import build_saver_nodes, check_restorable
+
+_LOG = logging.getLogger(__name__)
+
+
+class BaseSaverBuilder:
+    """Where users' code finds the classes that its own saveable objects derive from."""
+
+    SaveSpec = SaveSpec
+    SaveableObject = SaveableObject
+
+
+class Saver:
+    """Saves and restores variables.
+
+    var_list: variables, or a dict from names in the checkpoint to variables; all global ones when None.
+    reshape: restore tensors of another shape with as many elements. max_to_keep: how many checkpoints to
+    keep, older ones are deleted (None or 0: all). keep_checkpoint_every_n_hours: besides, keep one of every
+    so many hours. saver_def: take the nodes that it names instead of building any. defer_build: build the
+    nodes at `build`. allow_empty: no variables are fine, and saving does nothing. pad_step_number:
+    `model-00000007`. save_relative_paths: the state file names checkpoints relative to itself. filename: the
+    default of the filename node. `sharded`, `restore_sequentially` and `write_version` change nothing in what
+    is written.
+
+    Raises ValueError without variables, or for two of one name; TypeError for what is no variable.
+    """
+
+    def __init__(
+        self,
+        var_list: Any = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: int = saver_pb2.SaverDef.V2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+    ) -> None:
+        if defer_build and var_list is not None:
+            raise ValueError(
+                "If `var_list` is provided then build cannot be deferred. Either set defer_build=False or "
+                "var_list=None."
+            )
+        self._var_list = var_list
+        self._reshape = reshape
+        self._sharded = sharded
+        self._max_to_keep = max_to_keep
+        self._keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
+        self._name = name
+        self._restore_sequentially = restore_sequentially
+        self.saver_def = saver_def
+        self._allow_empty = allow_empty
+        self._is_built = False
+        self._is_empty = False
+        self._pad_step_number = pad_step_number
+        self._save_relative_paths = save_relative_paths
+        self._filename = filename
+        self._kept = KeptCheckpoints(max_to_keep or 0, keep_checkpoint_every_n_hours)
+        if saver_def is not None:
+            self._settle()
+        elif not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Add the Save and Restore nodes to the default graph, if they are not there yet."""
+        if self._is_built:
+            return
+        if self.saver_def is None:
+            if self._var_list is None:
+                self._var_list = global_variables() + get_collection(GraphKeys.SAVEABLE_OBJECTS)
+            if not self._var_list:
+                if not self._allow_empty:
+                    raise ValueError("No variables to save")
+                self._is_built = self._is_empty = True
+                return
+            self.saver_def = build_saver_nodes(
+                saveables_of(self._var_list),
+                self._name,
+                self._reshape,
+                self._filename,
+                self._restore_sequentially,
+            )
+            self.saver_def.max_to_keep = self._max_to_keep or 0
+            self.saver_def.keep_checkpoint_every_n_hours = self._keep_checkpoint_every_n_hours
+        self._settle()
+
+    def _settle(self) -> None:
+        """Take over what a SaverDef says."""
+        if not isinstance(self.saver_def, saver_pb2.SaverDef):
+            if not hasattr(self.saver_def, "SerializeToString"):
+                raise ValueError(f"saver_def must be a SaverDef, not {type(self.saver_def).__name__}")
+            self.saver_def = saver_pb2.SaverDef.FromString(self.saver_def.SerializeToString())
+        for field in ("save_tensor_name", "restore_op_name"):
+            if not getattr(self.saver_def, field):
+                raise ValueError(f"saver_def must specify the {field}: {self.saver_def}")
+        self._is_built = True
+        self._kept = KeptCheckpoints(self.saver_def.max_to_keep, self.saver_def.keep_checkpoint_every_n_hours)
+
+    def _check_built(self) -> None:
+        if not self._is_built:
+            raise RuntimeError(
+                "`build()` should be called before save if defer_build==True; the saver has no nodes yet."
+            )
+
+    # --- save and restore -------------------------------------------------------------------------------
+
+    def save(
+        self,
+        sess: Any,
+        save_path: Any,
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str | None:
+        """Save the variables as they are in `sess`; gives the prefix for `restore` (None for an empty saver).
+
+        save_path: the prefix; global_step (a number, a tensor or a variable) is appended to it. The
+        checkpoint is there whole or not at all. latest_filename: the name of the state file ("checkpoint").
+        Raises TypeError, ValueError for arguments that do not fit and a directory that is not there,
+        FailedPreconditionError for a variable without a value, ResourceExhaustedError on a full disk.
+        """
+        self._check_built()
+        latest_filename = latest_filename or "checkpoint"
+        if os.path.split(latest_filename)[0]:
+            raise ValueError("'latest_filename' must not contain path components")
+        if not hasattr(sess, "run"):
+            raise TypeError(f"'sess' must be a Session; {sess}")
+        prefix = self._prefix(sess, os.fspath(save_path), global_step)
+        if self._is_empty:
+            return None
+        parent = os.path.dirname(prefix)
+        if "://" not in prefix and not os.path.isdir(os.path.dirname(parent) or "."):
+            raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save.")
+        saved = sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix})
+        written = os.fsdecode(saved) if isinstance(saved, bytes) else str(saved)
+        if write_state:
+            superfluous = self._kept.record(written)
+            update_checkpoint_state(
+                parent,
+                written,
+                self.last_checkpoints,
+                latest_filename,
+                save_relative_paths=self._save_relative_paths,
+            )
+            for old in superfluous:
+                remove_old(old, meta_graph_suffix)
+        if write_meta_graph:
+            with sess.graph.as_default():
+                self.export_meta_graph(meta_graph_name(prefix, meta_graph_suffix))
+        return written
+
+    def _prefix(self, sess: Any, save_path: str, global_step: Any) -> str:
+        if global_step is None:
+            if os.path.basename(save_path) == "checkpoint":
+                raise ValueError("'save_path' must not be named as the state file: 'checkpoint'")
+            return save_path
+        if not isinstance(global_step, int | np.integer):
+            global_step = read_global_step(sess, global_step)
+        return f"{save_path}-{int(global_step):08d}" if self._pad_step_number else f"{save_path}-{int(global_step)}"
+
+    def restore(self, sess: Any, save_path: Any) -> None:
+        """Set the variables to what the checkpoint `save_path` holds: all of them, or on failure none.
+
+        They need not have been initialised. Raises ValueError when there is no such checkpoint, NotFoundError
+        for a variable that it lacks, InvalidArgumentError for one of another dtype or shape, DataLossError
+        when it is damaged; each names tensor and file.
+        """
+        self._check_built()
+        if self._is_empty:
+            return
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        prefix = os.fspath(save_path)
+        if not checkpoint_exists(prefix):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
+        _LOG.info("Restoring parameters from %s", prefix)
+        graph = getattr(sess, "graph", None)
+        if graph is not None:
+            check_restorable(graph, self.saver_def.restore_op_name, prefix)
+        sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix})
+
+    # --- which checkpoints there are --------------------------------------------------------------------
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The checkpoints that this saver wrote and has not deleted, oldest first."""
+        return self._kept.prefixes
+
+    def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
+        """Say which checkpoints there are, oldest first; TF's deprecated form, without their ages."""
+        self._kept.written = [(path, float("inf")) for path in last_checkpoints]
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: list[tuple[str, float]]) -> None:
+        """Say which checkpoints there are, oldest first, and when each was written."""
+        self._kept.written = list(last_checkpoints_with_time)
+
+    def recover_last_checkpoints(self, checkpoint_paths: Iterable[str]) -> None:
+        """After a restart: those of the paths that exist, oldest first, count for `max_to_keep`."""
+        self._kept.recover(checkpoint_paths)
+
+    # --- messages ---------------------------------------------------------------------------------------
+
+    def as_saver_def(self) -> Any:
+        return self.saver_def
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        return self.saver_def
+
+    @staticmethod
+    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
+        """A saver that uses nodes which are in the graph already."""
+        return Saver(saver_def=saver_def, name=import_scope)
+
+    def export_meta_graph(
+        self,
+        filename: str | None = None,
+        collection_list: list[str] | None = None,
+        as_text: bool = False,
+        export_scope: str | None = None,
+        clear_devices: bool = False,
+        clear_extraneous_savers: bool = False,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> Any:
+        """The default graph with this saver's names as a MetaGraphDef, written to `filename` when given."""
+        return export_meta_graph(
+            filename,
+            saver_def=self.saver_def,
+            collection_list=collection_list,
+            as_text=as_text,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
+        )
+
+
+def import_meta_graph(
+    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
+) -> Saver | None:
+    """Add the graph of a MetaGraphDef (or of a file) to the default graph; gives a saver for its variables.
+
+    It is the saver that exported the graph, or a new one, or None where the graph has no variables. TF:
+    tf.train.import_meta_graph.
+    """
+    meta_graph = import_scoped_meta_graph(meta_graph_or_file, clear_devices, import_scope, kwargs.get("input_map"))
+    if meta_graph.HasField("saver_def"):
+        saver_def = saver_pb2.SaverDef()
+        saver_def.CopyFrom(meta_graph.saver_def)
+        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+            setattr(saver_def, field, in_scope(getattr(saver_def, field), import_scope))
+        return Saver(saver_def=saver_def, name=import_scope)
+    return Saver() if any(isinstance(v, Variable | Tensor) for v in global_variables()) else None

@@ -1,0 +1,59 @@
+"""`UpdateOpOptimizer`: an optimizer whose step is one op of `ops/training.py` for each variable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.graph.composite import IndexedSlices
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.ops import training_sparse as training_sparse  # registers the ops, and the dense ones
+from penstock.train.optimizer import Optimizer, like
+
+
+class UpdateOpOptimizer(Optimizer):
+    """A subclass names the op and says what its inputs are; the op has four forms, one for each hook.
+
+    `_op` is the name without "Apply", "SparseApply", "ResourceApply" or "ResourceSparseApply".
+    """
+
+    _op: str
+    _gradient_input = "grad"
+    _slot_inputs: Mapping[str, str] = {}
+    """From the op's inputs to the slots that they take."""
+
+    def _hypers(self, var: Any) -> dict[str, Tensor]:
+        """The hyperparameters by the names of the op's inputs; those of another dtype than `var` are cast."""
+        raise NotImplementedError
+
+    def _own_variables(self, var: Any) -> dict[str, Any]:
+        """Inputs that are read from variables of the optimizer."""
+        return {}
+
+    def _attrs(self) -> dict[str, Any]:
+        return {"use_locking": self._use_locking}
+
+    def _apply_dense(self, grad: Tensor, var: Any) -> Operation:
+        return self._update_op("Apply", var, grad)
+
+    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Operation:
+        return self._update_op("ResourceApply", handle, grad)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
+        return self._update_op("SparseApply", var, grad.values, grad.indices)
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Operation:
+        return self._update_op("ResourceSparseApply", handle, grad, indices)
+
+    def _update_op(self, form: str, var: Any, grad: Tensor, indices: Tensor | None = None) -> Operation:
+        states = {"var": var}
+        states |= {key: self.get_slot(var, slot) for key, slot in self._slot_inputs.items()}
+        inputs: dict[str, Any] = {key: getattr(v, "handle", v) for key, v in states.items()}
+        inputs |= {key: like(value, var) for key, value in self._hypers(var).items()} | self._own_variables(var)
+        if indices is None:
+            inputs[self._gradient_input] = grad
+        else:
+            inputs |= {"grad": grad, "indices": indices}
+        updated = get_op(f"{form}{self._op}")(**inputs, **self._attrs())
+        return updated.op if isinstance(updated, Tensor) else updated
