@@ -1,0 +1,181 @@
+"""Train a small LeNet on scanned handwritten digits: a TF 1.x program, run by Penstock.
+
+The data are scikit-learn's 1,797 scans of 8x8 pixels, bundled with it. Takes under two minutes on two cores.
+Stop it at any moment and start it again: it goes on from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+from sklearn.datasets import load_digits
+from tqdm import tqdm
+
+import penstock as tf
+
+BATCH = 64
+TEST_SHARE = 5  # every fifth scan is kept for testing
+
+
+def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Training images [n, 8, 8, 1] float32 in 0..1 and labels [n] int64, then the same for testing."""
+    digits = load_digits()
+    images = (digits.images / 16.0).astype(np.float32)[..., None]
+    labels = digits.target.astype(np.int64)
+    order = np.random.RandomState(0).permutation(len(images))
+    test, train = order[::TEST_SHARE], np.delete(order, np.s_[::TEST_SHARE])
+    return images[train], labels[train], images[test], labels[test]
+
+
+def shifted(images: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+    """Each image moved by up to one pixel each way: scans are not centred alike."""
+    padded = np.pad(images, [(0, 0), (1, 1), (1, 1), (0, 0)])
+    rows, columns = random.randint(0, 3, (2, len(images)))
+    return np.stack([p[r : r + 8, c : c + 8] for p, r, c in zip(padded, rows, columns, strict=True)])
+
+
+def conv_layer(x: tf.Tensor, filters: int, name: str) -> tf.Tensor:
+    """3x3 convolution with bias and ReLU: [n, h, w, c] -> [n, h, w, filters]."""
+    with tf.variable_scope(name):
+        kernel = tf.get_variable("kernel", [3, 3, x.shape[3], filters])
+        bias = tf.get_variable("bias", [filters], initializer=tf.zeros_initializer())
+        return tf.nn.relu(tf.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME") + bias)
+
+
+def dense_layer(x: tf.Tensor, units: int, name: str) -> tf.Tensor:
+    """Fully connected: [n, k] -> [n, units]."""
+    with tf.variable_scope(name):
+        kernel = tf.get_variable("kernel", [x.shape[1], units])
+        bias = tf.get_variable("bias", [units], initializer=tf.zeros_initializer())
+        return tf.matmul(x, kernel) + bias
+
+
+class Model:
+    """The graph: LeNet's convolution, pooling and dense layers, its loss, its training step, its summaries."""
+
+    def __init__(self) -> None:
+        self.images = tf.placeholder(tf.float32, [None, 8, 8, 1], name="images")
+        self.labels = tf.placeholder(tf.int64, [None], name="labels")
+        self.keep = tf.placeholder_with_default(1.0, [], name="keep_prob")
+        with tf.name_scope("lenet"):
+            x = conv_layer(self.images, 32, "conv1")
+            x = conv_layer(x, 64, "conv2")
+            x = tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+            x = tf.reshape(x, [-1, 4 * 4 * 64])
+            x = tf.nn.relu(dense_layer(x, 128, "dense1"))
+            logits = dense_layer(tf.nn.dropout(x, self.keep), 10, "dense2")
+        self.predictions = tf.argmax(logits, 1, name="predictions")
+        self.probabilities = tf.nn.softmax(logits, name="probabilities")
+        self.accuracy = tf.reduce_mean(tf.cast(tf.equal(self.predictions, self.labels), tf.float32), name="accuracy")
+        self.loss = tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=logits), name="loss"
+        )
+        self.step = tf.train.get_or_create_global_step()
+        rate = tf.train.exponential_decay(2e-3, self.step, 400, 0.7)
+        self.train = tf.train.AdamOptimizer(rate).minimize(self.loss, global_step=self.step)
+        tf.summary.scalar("loss", self.loss)
+        tf.summary.scalar("learning_rate", rate)
+        tf.summary.image("scans", self.images, max_outputs=4)
+        for variable in tf.trainable_variables():
+            tf.summary.histogram(variable.op.name, variable)
+        self.summaries = tf.summary.merge_all()
+
+
+def train(model: Model, session: tf.Session, saver: tf.train.Saver, folder: Path, epochs: int) -> None:
+    """Train up to `epochs` passes over the data, with a checkpoint and a line in TensorBoard after each."""
+    images, labels, test_images, test_labels = load()
+    per_epoch = len(images) // BATCH
+    done = int(session.run(model.step))
+    prefix = str(folder / "model.ckpt")
+    writer = tf.summary.FileWriter(str(folder), session.graph)
+    with tqdm(total=epochs * per_epoch, initial=done, unit="step", mininterval=0.5) as bar:
+        for epoch in range(done // per_epoch, epochs):
+            random = np.random.RandomState(epoch)  # so that a run that was interrupted sees the same batches
+            order = random.permutation(len(images))
+            for batch in order[: per_epoch * BATCH].reshape(per_epoch, BATCH)[done % per_epoch :]:
+                feed = {
+                    model.images: shifted(images[batch], random),
+                    model.labels: labels[batch],
+                    model.keep: 0.5,
+                }
+                loss, _ = session.run([model.loss, model.train], feed)
+                bar.update()
+            done = 0
+            accuracy = session.run(model.accuracy, {model.images: test_images, model.labels: test_labels})
+            summary, step = session.run([model.summaries, model.step], feed)
+            writer.add_summary(summary, step)
+            writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="test_accuracy", simple_value=accuracy)]), step)
+            saver.save(session, prefix, global_step=step)
+            bar.set_postfix(loss=f"{loss:.3f}", test_accuracy=f"{accuracy:.4f}")
+    writer.close()
+
+
+def picture(model: Model, session: tf.Session, path: Path) -> None:
+    """A sheet of test scans with what the network takes them for: first those that it gets wrong, in red."""
+    _, _, images, labels = load()
+    found, sure = session.run([model.predictions, model.probabilities], {model.images: images})
+    order = np.argsort(np.where(found != labels, -1.0, sure.max(axis=1)), kind="stable")[:40]
+    size, text = 72, 16
+    sheet = Image.new("RGB", (8 * (size + 8) + 8, 5 * (size + text + 8) + 8), "white")
+    draw = ImageDraw.Draw(sheet)
+    for place, i in enumerate(order):
+        left, top = 8 + place % 8 * (size + 8), 8 + place // 8 * (size + text + 8)
+        scan = Image.fromarray((255 - images[i, :, :, 0] * 255).astype(np.uint8))
+        sheet.paste(scan.resize((size, size), Image.Resampling.NEAREST), (left, top))
+        right = found[i] == labels[i]
+        label = f"{found[i]}  {sure[i].max():.0%}" if right else f"{found[i]}, is {labels[i]}"
+        draw.text((left, top + size), label, fill="black" if right else "red")
+    sheet.save(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dir", type=Path, default=Path("digits-run"), help="where everything is written")
+    parser.add_argument("--epochs", type=int, default=60)
+    args = parser.parse_args()
+    args.dir.mkdir(parents=True, exist_ok=True)
+    tf.set_random_seed(1)
+    model = Model()
+    saver = tf.train.Saver(max_to_keep=3)
+    started = time.time()
+    # The network is too small to gain from more threads, which wait for each other whenever the machine is busy.
+    config = tf.ConfigProto(intra_op_parallelism_threads=1)
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        checkpoint = tf.train.latest_checkpoint(str(args.dir))
+        if checkpoint:
+            saver.restore(session, checkpoint)
+            print(f"Going on from {checkpoint} (delete {args.dir}/ to start over)")
+        try:
+            train(model, session, saver, args.dir, args.epochs)
+        except KeyboardInterrupt:
+            sys.exit(f"\nInterrupted. Start it again to go on from the last checkpoint in {args.dir}/.")
+        report(model, session, args.dir, time.time() - started)
+
+
+def report(model: Model, session: tf.Session, folder: Path, seconds: float) -> None:
+    """Say how good it is, what was written where, and what to try next."""
+    _, _, images, labels = load()
+    feed: dict[Any, Any] = {model.images: images, model.labels: labels}
+    accuracy = session.run(model.accuracy, feed)
+    picture(model, session, folder / "predictions.png")
+    print(f"\nTest accuracy {accuracy:.2%} on {len(labels)} scans that training did not see, after {seconds:.0f} s.")
+    print(f"""
+  {folder}/predictions.png    test scans and what the network takes them for, the doubtful ones first
+  {folder}/model.ckpt-*       checkpoints (safetensors); the newest is used when you start again
+  {folder}/events.out.*       for TensorBoard: loss, accuracy, weights, and the graph
+
+Try next:
+  tensorboard --logdir {folder}          look at the training, and at the graph
+  python examples/digits.py --epochs 100    train further from here
+  read examples/digits.py: it is an ordinary TF 1.x program, with `import penstock as tf`""")
+
+
+if __name__ == "__main__":
+    main()
