@@ -1,0 +1,58 @@
+"""What a worker reports, as it crosses the process boundary: one JSON line with a `Result` or a `Failure`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+Stage = Literal["import", "build", "run", "process"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One process's measurement of one workload under one framework. Times are in seconds."""
+
+    framework: str
+    workload: str
+    version: str
+    python: str
+    import_s: float
+    build_s: float
+    first_run_s: float
+    median_s: float  # of a step; of the build where that is what the workload measures
+    q1_s: float
+    q3_s: float
+    steps: int  # timed steps behind the median
+    peak_rss_mb: float
+    other_cores: float | None  # that other programs used meanwhile; None where unknown
+    check: tuple[float, ...]  # what the first steps returned
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a process measured nothing."""
+
+    framework: str
+    workload: str
+    stage: Stage
+    message: str  # one line
+    details: str = ""  # the traceback
+
+
+def to_json(outcome: Result | Failure) -> str:
+    return json.dumps({type(outcome).__name__: dataclasses.asdict(outcome)})
+
+
+def from_json(line: str) -> Result | Failure:
+    """The inverse of `to_json`. Raises ValueError for any other line, such as a framework's chatter."""
+    try:
+        [(kind, fields)] = json.loads(line).items()
+        if kind == "Result":
+            return Result(**{**fields, "check": tuple(fields["check"])})
+        if kind == "Failure":
+            return Failure(**fields)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"not a worker's report: {line[:80]!r}") from error
+    raise ValueError(f"not a worker's report: {line[:80]!r}")

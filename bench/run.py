@@ -1,0 +1,183 @@
+"""Compare the frameworks: `python -m bench.run`. Fresh processes take turns, and one table comes out.
+
+In each round every workload runs once under each framework, one process after another, so that a ratio
+compares neighbours in time; who goes first rotates. GPUs are hidden unless CUDA_VISIBLE_DEVICES is set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.frameworks import FRAMEWORKS
+from bench.machine import describe_machine
+from bench.progress import Progress
+from bench.report import Report
+from bench.results import Failure, Result, from_json
+from bench.workloads import NAMES, load
+
+ROOT = Path(__file__).resolve().parent.parent  # `python -m bench.worker` is found from here
+
+
+def main() -> int:
+    args = parse_args()
+    machine = describe_machine()
+    report = Report([load(name) for name in args.workloads], args.frameworks)
+    try:
+        run_rounds(report, args)
+        interrupted = False
+    except KeyboardInterrupt:
+        interrupted = True
+
+    description = [
+        f"- Machine: {machine}",
+        f"- Versions: {report.versions() or 'nothing was measured'}",
+        f"- Rounds of fresh processes: {len(report.rounds)}. In each, the median of {args.seconds:g} s"
+        f" of steps after {args.warmup:g} s of warm-up; here, the median of the rounds [worst..best].",
+    ]
+    if interrupted:
+        description.append("- Interrupted: the last round is incomplete.")
+    text = "\n".join([*description, "", report.text()])
+    print(text)
+    if args.out:
+        args.out.write_text(f"# Benchmarks, {datetime.date.today()}\n\n{text}\n")
+    if args.json:
+        args.json.write_text(json.dumps(raw(report, machine), indent=1) + "\n")
+    return 130 if interrupted else 0
+
+
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Run the benchmarks and print a table of times and ratios.")
+    parser.add_argument("--workloads", nargs="+", default=list(NAMES), help=", ".join(NAMES))
+    parser.add_argument("--frameworks", nargs="+", default=list(FRAMEWORKS), help=", ".join(FRAMEWORKS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of timed steps in each process")
+    parser.add_argument("--warmup", type=float, default=1.0, help="seconds of steps before those")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds that one process may take")
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="FRAMEWORK=PATH",
+        help="an interpreter that has the framework; or set BENCH_PYTHON_TENSORFLOW and the like",
+    )
+    parser.add_argument("--out", type=Path, help="also write the table to this Markdown file")
+    parser.add_argument("--json", type=Path, help="also write every measurement to this file")
+    args = parser.parse_args(argv)
+    try:
+        args.workloads = split_names(args.workloads, NAMES)
+        args.frameworks = split_names(args.frameworks, FRAMEWORKS)
+        args.interpreters = interpreters(args.python, os.environ)
+    except ValueError as error:
+        parser.error(str(error))
+    return args
+
+
+def split_names(words: Sequence[str], known: Collection[str]) -> list[str]:
+    """The names in `words`, parted by spaces or commas. Raises ValueError for one that is not `known`."""
+    names = [name for word in words for name in word.split(",") if name]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{name!r} is not one of {', '.join(known)}")
+    return list(dict.fromkeys(names))
+
+
+def interpreters(choices: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Each framework's Python: from FRAMEWORK=PATH choices, else from the environment, else this one."""
+    paths = {name: environ.get(f"BENCH_PYTHON_{name.upper()}") or sys.executable for name in FRAMEWORKS}
+    for choice in choices:
+        name, _, path = choice.partition("=")
+        if name not in FRAMEWORKS or not path:
+            raise ValueError(f"--python {choice}: not FRAMEWORK=PATH with one of {', '.join(FRAMEWORKS)}")
+        paths[name] = path
+    return paths
+
+
+def run_rounds(report: Report, args: argparse.Namespace) -> None:
+    """Fill `report`, in place so that an interrupted run still has its finished part."""
+    jobs = [
+        (number, workload.name, framework)
+        for number in range(args.rounds)
+        for workload in report.workloads
+        for framework in rotated(report.frameworks, number)
+        if FRAMEWORKS[framework].program in workload.programs
+    ]
+    progress = Progress([(workload, framework) for _, workload, framework in jobs])
+    for number, workload, framework in jobs:
+        if number == len(report.rounds):
+            report.rounds.append({})
+        if hopeless(report.failures, workload, framework):
+            progress.skip((workload, framework))
+            continue
+        progress.begin(f"round {number + 1}/{args.rounds}: {workload}, {framework}")
+        outcome = run_worker(framework, workload, args)
+        if isinstance(outcome, Result):
+            report.rounds[-1][workload, framework] = outcome
+        else:
+            report.failures.append(outcome)
+        progress.end((workload, framework))
+    progress.close()
+
+
+def rotated(frameworks: Sequence[str], by: int) -> list[str]:
+    by %= len(frameworks)
+    return [*frameworks[by:], *frameworks[:by]]
+
+
+def hopeless(failures: Sequence[Failure], workload: str, framework: str) -> bool:
+    """Whether the same job has failed before, or its framework cannot even be imported."""
+    return any(
+        failure.framework == framework and (failure.stage == "import" or failure.workload == workload)
+        for failure in failures
+    )
+
+
+def run_worker(framework: str, workload: str, args: argparse.Namespace) -> Result | Failure:
+    command = [args.interpreters[framework], "-m", "bench.worker", framework, workload]
+    command += ["--seconds", str(args.seconds), "--warmup", str(args.warmup)]
+    environment = {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3", **os.environ}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=args.timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Failure(framework, workload, "process", f"no result within {args.timeout:g} s")
+    except OSError as error:
+        return Failure(framework, workload, "import", f"cannot start {command[0]}: {error.strerror}")
+    for line in reversed(done.stdout.splitlines()):
+        try:
+            return from_json(line)
+        except ValueError:
+            continue
+    last_words = (done.stderr.strip().splitlines() or ["no message"])[-1]
+    return Failure(framework, workload, "process", f"exit {done.returncode}: {last_words}", done.stderr)
+
+
+def raw(report: Report, machine: str) -> dict[str, Any]:
+    """Everything measured, for another program to read."""
+    return {
+        "machine": machine,
+        "versions": report.versions(),
+        "rounds": [[dataclasses.asdict(result) for result in each.values()] for each in report.rounds],
+        "failures": [dataclasses.asdict(failure) for failure in report.failures],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""One measured process: `python -m bench.worker FRAMEWORK WORKLOAD`, which prints one JSON line.
+
+The order is what a user sees: import the framework, build the program, first run, warm up, time. The
+framework is imported before the workload, so that its import time includes NumPy's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import platform
+import resource
+import statistics
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from types import ModuleType
+
+from bench.frameworks import FRAMEWORKS, Framework, import_framework
+from bench.machine import OtherWork
+from bench.results import Failure, Result, Stage, to_json
+from bench.workloads import load
+
+CHECK_STEPS = 5
+MIN_SAMPLES = 5
+MIN_SAMPLE_S = 50e-6  # shorter steps are timed several at a time: reading the clock costs some 0.05 µs
+
+Step = Callable[[], float]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measure one workload under one framework in this process.")
+    parser.add_argument("framework", choices=FRAMEWORKS)
+    parser.add_argument("workload")
+    parser.add_argument("--seconds", type=float, default=2.0, help="time spent on timed steps")
+    parser.add_argument("--warmup", type=float, default=1.0, help="time spent on steps before that")
+    args = parser.parse_args()
+
+    outcome = attempt(FRAMEWORKS[args.framework], args.workload, args.seconds, args.warmup)
+    print(to_json(outcome), flush=True)
+    if isinstance(outcome, Failure):
+        print(outcome.details, file=sys.stderr)
+        return 1
+    return 0
+
+
+def attempt(framework: Framework, workload_name: str, seconds: float, warmup: float) -> Result | Failure:
+    """The measurement, or where and why it failed: a framework may be absent, or lack an op."""
+    stage: Stage = "import"
+    try:
+        start = time.perf_counter()
+        module = import_framework(framework)
+        import_s = time.perf_counter() - start
+
+        stage = "build"
+        workload = load(workload_name)  # after the framework: programs import NumPy
+        program = workload.program_for(framework)
+        others = OtherWork()
+        start = time.perf_counter()
+        step = program(module)
+        build_s = time.perf_counter() - start
+        other_cores = others.cores()
+
+        stage = "run"
+        start = time.perf_counter()
+        first = float(step())
+        first_run_s = time.perf_counter() - start
+
+        check = [first] + [float(step()) for _ in range(CHECK_STEPS - 1)]
+        samples, steps = [build_s], 1
+        if workload.measures == "step":
+            others = OtherWork()
+            samples, steps = time_steps(step, seconds, warmup)
+            other_cores = others.cores()
+    except Exception as error:  # whatever a framework raises becomes a note under the table
+        return Failure(framework.name, workload_name, stage, one_line(error), traceback.format_exc())
+
+    q1_s, median_s, q3_s = quartiles(samples)
+    return Result(
+        framework=framework.name,
+        workload=workload_name,
+        version=version_of(module),
+        python=platform.python_version(),
+        import_s=import_s,
+        build_s=build_s,
+        first_run_s=first_run_s,
+        median_s=median_s,
+        q1_s=q1_s,
+        q3_s=q3_s,
+        steps=steps,
+        peak_rss_mb=peak_rss_mb(),
+        other_cores=other_cores,
+        check=tuple(check),
+    )
+
+
+def time_steps(step: Step, seconds: float, warmup: float) -> tuple[list[float], int]:
+    """Seconds per step, sampled for `seconds` after warming up for `warmup`; and how many were timed."""
+    clock = time.perf_counter
+    start, warm_steps = clock(), 0
+    while warm_steps < MIN_SAMPLES or clock() - start < warmup:
+        step()
+        warm_steps += 1
+    repeat = math.ceil(MIN_SAMPLE_S * warm_steps / (clock() - start))
+
+    samples: list[float] = []
+    deadline = clock() + seconds
+    while len(samples) < MIN_SAMPLES or clock() < deadline:
+        if repeat == 1:
+            start = clock()
+            step()
+            samples.append(clock() - start)
+        else:
+            start = clock()
+            for _ in range(repeat):
+                step()
+            samples.append((clock() - start) / repeat)
+    return samples, len(samples) * repeat
+
+
+def quartiles(samples: list[float]) -> tuple[float, float, float]:
+    if len(samples) == 1:
+        return samples[0], samples[0], samples[0]
+    q1, median, q3 = statistics.quantiles(samples, n=4, method="inclusive")
+    return q1, median, q3
+
+
+def peak_rss_mb() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)  # bytes there, KiB on Linux
+
+
+def version_of(module: ModuleType) -> str:
+    return str(getattr(module, "__version__", "unknown"))
+
+
+def one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:200]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

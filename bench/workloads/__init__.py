@@ -1,0 +1,58 @@
+"""The programs measured, one module each.
+
+A workload module defines one function per program it has:
+
+- `build(tf)` for a module with the TF 1.x API: one text for Penstock and TensorFlow;
+- `torch_eager(torch)` and `jax_jit(jax)` for the peers, written as their users would write them.
+
+Each builds the model from NumPy constants (no random ops, so that every framework computes the same numbers)
+and returns a `step` that feeds NumPy arrays, runs once, and returns a number to compare: usually the loss.
+The module's docstring opens with the line printed under the table. Optional constants:
+
+- `MEASURES = "build"`: the time of `build` is the result, not that of `step`;
+- `MIN_RATIO`: how many times faster than TensorFlow Penstock promises to be.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Literal
+
+from bench.frameworks import FRAMEWORKS, Framework
+
+NAMES = ("empty_step", "small_mlp", "large_mlp", "conv_net", "lstm_unrolled", "graph_build")
+
+Program = Callable[[ModuleType], Callable[[], float]]
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    about: str
+    measures: Literal["step", "build"]
+    min_ratio: float | None
+    programs: Mapping[str, Program]  # by function name: "build", "torch_eager", ...
+
+    def program_for(self, framework: Framework) -> Program:
+        """Raises LookupError if the workload was not written for this framework."""
+        if framework.program not in self.programs:
+            raise LookupError(f"{self.name} defines no {framework.program} for {framework.name} to run")
+        return self.programs[framework.program]
+
+
+def load(name: str) -> Workload:
+    """Raises KeyError for a name that is not in `NAMES`."""
+    if name not in NAMES:
+        raise KeyError(f"no workload {name!r}; there are {', '.join(NAMES)}")
+    module = importlib.import_module(f"bench.workloads.{name}")
+    wanted = {framework.program for framework in FRAMEWORKS.values()}
+    return Workload(
+        name=name,
+        about=(module.__doc__ or name).splitlines()[0].rstrip("."),
+        measures=getattr(module, "MEASURES", "step"),
+        min_ratio=getattr(module, "MIN_RATIO", None),
+        programs={program: getattr(module, program) for program in wanted if hasattr(module, program)},
+    )
