@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import collections
-import gc
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -435,20 +436,25 @@ def test_new_fetches_in_a_loop_do_not_keep_plans_forever(session: tf.Session) ->
     assert len(session._runners) <= 512
 
 
-def test_a_million_empty_steps_do_not_grow_memory(session: tf.Session) -> None:
-    import resource
+MILLION = """
+import resource
+import numpy as np
+import penstock as tf
 
-    x = tf.placeholder(tf.float32, [])
-    y = x + 1.0
-    call = session.run
-    value = np.float32(1.0)
-    feed = {x: np.array(value)}
+x = tf.placeholder(tf.float32, [])
+y = x + 1.0
+feed = {x: np.array(1.0, np.float32)}
+with tf.Session() as session:
     for _ in range(10_000):
-        call(y, feed)
-    gc.collect()
+        session.run(y, feed)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(1_000_000):
-        call(y, feed)
-    gc.collect()
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert grown < 4 * 1024, f"{grown} KiB"
+        session.run(y, feed)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_a_million_empty_steps_do_not_grow_memory() -> None:
+    """In a process of its own, whose peak no other test has raised."""
+    found = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True, timeout=300)
+    assert int(found.stdout) < 1024, f"grew by {found.stdout} KiB"

@@ -67,7 +67,8 @@ class PartialRun:
 
     def _check(self, wanted: FetchPlan, feeds: list[Tensor]) -> None:
         known: set[Tensor | Operation] = {*self._fetches, *self._targets}
-        for element in (*wanted.tensors, *wanted.targets):
+        asked: list[Tensor | Operation] = [*wanted.tensors, *wanted.targets]
+        for element in asked:
             if element not in known:
                 raise errors.InvalidArgumentError(None, None, f"{element.name} was not specified in partial_run_setup.")
             if element not in self._pending:
