@@ -34,4 +34,6 @@ def import_framework(framework: Framework) -> ModuleType:
     module = importlib.import_module(framework.module)
     if framework.name == "tensorflow":
         module.disable_v2_behavior()  # graphs and sessions, as in TF 1.x
+        if hasattr(module, "disable_control_flow_v2"):
+            module.disable_control_flow_v2()  # loops of Switch, Merge and the like, which Penstock has too
     return module

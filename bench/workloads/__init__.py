@@ -23,7 +23,18 @@ from typing import Literal
 
 from bench.frameworks import FRAMEWORKS, Framework
 
-NAMES = ("empty_step", "small_mlp", "large_mlp", "conv_net", "lstm_unrolled", "graph_build")
+NAMES = (
+    "empty_step",
+    "small_mlp",
+    "large_mlp",
+    "conv_net",
+    "lstm_unrolled",
+    "lstm_while",
+    "while_light",
+    "while_gradient",
+    "beam_search",
+    "graph_build",
+)
 
 Program = Callable[[ModuleType], Callable[[], float]]
 

@@ -151,6 +151,15 @@ from penstock.client.variables import (
 from penstock.client.variables import (
     variables_initializer as variables_initializer,
 )
+from penstock.control_flow.cond import case as case
+from penstock.control_flow.cond import cond as cond
+from penstock.control_flow.cond import switch_case as switch_case
+from penstock.control_flow.functional import foldl as foldl
+from penstock.control_flow.functional import foldr as foldr
+from penstock.control_flow.functional import map_fn as map_fn
+from penstock.control_flow.functional import scan as scan
+from penstock.control_flow.tensor_array import TensorArray as TensorArray
+from penstock.control_flow.while_loop import while_loop as while_loop
 from penstock.gradients.aggregate import AggregationMethod as AggregationMethod
 from penstock.gradients.checker import hessians as hessians
 from penstock.gradients.gradients import NotDifferentiable as NotDifferentiable

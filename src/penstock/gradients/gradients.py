@@ -9,9 +9,16 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
+from penstock.control_flow.cond import CondContext
+from penstock.control_flow.contexts import ControlFlowContext
+from penstock.control_flow.while_loop import WhileContext
 from penstock.gradients.aggregate import AggregationMethod, aggregate
+from penstock.gradients.grad_contexts import GradientLoop
+from penstock.gradients.loop_gradient import in_context, loop_gradient, zeros_of
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
@@ -78,12 +85,9 @@ def gradients(
     with name_scope(name, "gradients", [*ys, *xs, *stops, *grad_ys]):
         y_tensors = [_tensor(y) for y in ys]
         x_tensors = [_differentiated(x) for x in xs]
-        walk = _BackwardWalk(y_tensors, x_tensors, [_differentiated(s) for s in stops])
-        walk.options(colocate_gradients_with_ops, gate_gradients, aggregation_method)
-        for y, grad in zip(y_tensors, grad_ys, strict=True):
-            walk.add(y, _initial(y, grad))
-        walk.run()
-        found = [walk.result(x) for x in x_tensors]
+        options = _Options(colocate_gradients_with_ops, gate_gradients, aggregation_method)
+        walk = _BackwardWalk(y_tensors, x_tensors, [_differentiated(s) for s in stops], options)
+        found = walk.run([_initial(y, grad) for y, grad in zip(y_tensors, grad_ys, strict=True)])
         if str(getattr(unconnected_gradients, "value", unconnected_gradients)) == "zero":
             zeros = get_op("ZerosLike")
             found = [zeros(x) if g is None else g for g, x in zip(found, xs, strict=True)]
@@ -138,102 +142,216 @@ def _ones(y: Tensor) -> Tensor:
     return get_op("Fill")(shape, one)
 
 
-class _BackwardWalk:
-    """The walk from ys to xs: contributions to each tensor's gradient, and which operations wait for which."""
+@dataclass(frozen=True, slots=True)
+class _Options:
+    colocate: bool
+    gate: bool
+    method: int | None
 
-    def __init__(self, ys: list[Tensor], xs: list[Tensor], stops: list[Tensor]) -> None:
-        self._graph: Graph = ys[0].graph if ys else (xs[0].graph if xs else None)  # type: ignore[assignment]
+
+Unit = Operation | WhileContext
+"""What the walk goes through in one go: an operation, or a whole loop."""
+
+
+class _BackwardWalk:
+    """The walk from ys to xs: contributions to each tensor's gradient, and which units wait for which.
+
+    `inside` is the context whose nodes are walked: none, or the body of a loop for that loop's gradient. Loops in it
+    are units with their exits for outputs. `home` leads from the context of a node to that in which its gradient
+    is built.
+    """
+
+    def __init__(
+        self,
+        ys: list[Tensor],
+        xs: list[Tensor],
+        stops: list[Tensor],
+        options: _Options,
+        inside: WhileContext | None = None,
+        home: Callable[[ControlFlowContext | None], ControlFlowContext | None] | None = None,
+    ) -> None:
         self._ys, self._xs = ys, xs
+        self._graph: Graph = (ys or xs)[0].graph
         self._stops = set(stops)
+        self._options = options
+        self._inside = inside
+        self._home = home or self._same_context
+        self._here = self._graph._scopes.context
         self._parts: dict[Tensor, list[Gradient]] = {}
         self._sums: dict[Tensor, Gradient | None] = {}
-        self._between = self._ops_between()
+        self._reached: set[Tensor] = set()
+        self._between = self._units_between()
         self._waiting = self._consumer_counts()
 
-    def options(self, colocate: bool, gate: bool, method: int | None) -> None:
-        self._colocate, self._gate, self._method = colocate, gate, method
+    def _same_context(self, context: ControlFlowContext | None) -> ControlFlowContext | None:
+        """Gradients of a branch are built in it; those of what lies around the present place, in the present place."""
+        return self._here if context is None or context.encloses(self._here) else context
 
-    # --- which operations take part ---------------------------------------------------------------------
+    # --- units ------------------------------------------------------------------------------------------
 
-    def _ops_between(self) -> set[Operation]:
-        """The operations on a path of differentiable edges from an x to a y."""
-        reached: set[Operation] = set()
+    def _unit(self, op: Operation) -> Unit:
+        """The outermost loop, inside the one that is walked, that `op` belongs to; or `op`."""
+        context = op._control_flow_context
+        if op.type in ("Exit", "RefExit") and op._inputs:
+            context = op._inputs[0].op._control_flow_context
+        unit: Unit = op
+        while context is not None and context is not self._inside:
+            if isinstance(context, WhileContext) and not context.encloses(self._place()):
+                unit = context
+            context = context.outer
+        return unit
+
+    def _place(self) -> ControlFlowContext | None:
+        """Where the walk is: a loop around it is not one to be walked through as a whole."""
+        return self._inside if self._inside is not None else self._here
+
+    def _inputs(self, unit: Unit) -> list[Tensor]:
+        if isinstance(unit, Operation):
+            return unit._inputs
+        return [e.op._inputs[0] for e in unit.enters] + list(unit.invariants.values())
+
+    def _outputs(self, unit: Unit) -> list[Tensor]:
+        return unit._outputs if isinstance(unit, Operation) else unit.exits
+
+    # --- which units take part ---------------------------------------------------------------------------
+
+    def _units_between(self) -> set[Unit]:
+        """The units on a path of differentiable edges from an x to a y."""
+        seen: set[Unit] = set()
         pending: deque[Tensor] = deque(self._xs)
         while pending:
-            for op in pending.popleft()._consumers:
-                if op not in reached:
-                    reached.add(op)
-                    pending += [t for t in op._outputs if _trainable(t.dtype) and t not in self._stops]
-        between: set[Operation] = set()
-        ops = deque(t.op for t in self._ys if t not in self._stops)
-        while ops:
-            op = ops.popleft()
-            if op in reached and op not in between:
-                between.add(op)
-                ops += [t.op for t in op._inputs if t not in self._stops]
+            tensor = pending.popleft()
+            self._reached.add(tensor)
+            for op in tensor._consumers:
+                unit = self._unit(op)
+                if unit not in seen:
+                    seen.add(unit)
+                    pending += [t for t in self._outputs(unit) if _trainable(t.dtype) and t not in self._stops]
+        between: set[Unit] = set()
+        units = deque(self._unit(t.op) for t in self._ys if t not in self._stops)
+        while units:
+            unit = units.popleft()
+            if unit in seen and unit not in between:
+                between.add(unit)
+                units += [self._unit(t.op) for t in self._inputs(unit) if t not in self._stops]
         return between
 
-    def _consumer_counts(self) -> dict[Operation, int]:
-        """For each operation, how many edges from operations in between its gradient waits for."""
-        counts: dict[Operation, int] = {}
-        for op in self._between:
-            for tensor in op._inputs:
-                counts[tensor.op] = counts.get(tensor.op, 0) + 1
+    def _consumer_counts(self) -> dict[Unit, int]:
+        """For each unit, how many edges from units in between its gradient waits for."""
+        counts: dict[Unit, int] = {}
+        for unit in self._between:
+            for tensor in self._inputs(unit):
+                maker = self._unit(tensor.op)
+                counts[maker] = counts.get(maker, 0) + 1
         return counts
 
     # --- the walk ---------------------------------------------------------------------------------------
 
-    def add(self, tensor: Tensor, grad: Gradient | None) -> None:
+    def run(self, initial: list[Gradient | None]) -> list[Gradient | None]:
+        """The gradients for the xs, from those for the ys."""
+        for y, grad in zip(self._ys, initial, strict=True):
+            self._add(y, grad)
+        ready = deque(dict.fromkeys(u for u in map(self._unit, (y.op for y in self._ys)) if not self._waiting.get(u)))
+        done: set[Unit] = set()
+        while ready:
+            unit = ready.popleft()
+            if unit in done:
+                continue
+            done.add(unit)
+            if unit in self._between:
+                inputs = list(self._inputs(unit))  # the gradient of a loop gives that loop more of them
+                self._through(unit)
+                for tensor in inputs:
+                    maker = self._unit(tensor.op)
+                    self._waiting[maker] -= 1
+                    if not self._waiting[maker]:
+                        ready.append(maker)
+        return [self._sum(x) for x in self._xs]
+
+    def _add(self, tensor: Tensor, grad: Gradient | None) -> None:
         if grad is not None:
             self._parts.setdefault(tensor, []).append(grad)
-
-    def run(self) -> None:
-        ready = deque(dict.fromkeys(y.op for y in self._ys if not self._waiting.get(y.op)))
-        done: set[Operation] = set()
-        while ready:
-            op = ready.popleft()
-            if op in done:
-                continue
-            done.add(op)
-            if op in self._between:
-                self._through(op)
-                for tensor in op._inputs:
-                    self._waiting[tensor.op] -= 1
-                    if not self._waiting[tensor.op]:
-                        ready.append(tensor.op)
-
-    def _through(self, op: Operation) -> None:
-        """Add the gradients of the inputs of `op`, from those of its outputs."""
-        out_grads: list[Any] = [self._sum(t) if t not in self._stops else None for t in op._outputs]
-        if all(grad is None for grad in out_grads):
-            return
-        fn = _gradient_function(op)
-        if fn is None:
-            return
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(name_scope(f"{op.name}_grad"))
-            stack.enter_context(self._graph._gradient_of(op))
-            if self._colocate:
-                stack.enter_context(self._graph.colocate_with(op))
-            # A y may depend on one output only: the derivative by the others is zero (paper 4.1).
-            for i, tensor in enumerate(op._outputs):
-                if out_grads[i] is None and _trainable(tensor.dtype) and tensor.dtype.base_dtype != resource:
-                    out_grads[i] = get_op("ZerosLike")(tensor)
-            in_grads = _checked(op, fn(op, *out_grads))
-            if self._gate and sum(g is not None for g in in_grads) > 1:
-                in_grads = gate_tuple(in_grads)
-        for tensor, grad in zip(op._inputs, in_grads, strict=True):
-            self.add(tensor, grad)
 
     def _sum(self, tensor: Tensor) -> Gradient | None:
         if tensor not in self._sums:
             parts = self._parts.get(tensor, [])
-            self._sums[tensor] = aggregate(parts, self._method) if parts else None
+            with self._building(self._home(self._value_context(tensor))):
+                self._sums[tensor] = aggregate(parts, self._options.method) if parts else None
         return self._sums[tensor]
 
-    def result(self, x: Tensor) -> Gradient | None:
-        """The gradient for x, once the walk is done."""
-        return self._sum(x)
+    def _value_context(self, tensor: Tensor) -> ControlFlowContext | None:
+        return tensor.op._control_flow_context
+
+    def _building(self, context: ControlFlowContext | None) -> AbstractContextManager[None]:
+        return contextlib.nullcontext() if context is self._graph._scopes.context else in_context(context)
+
+    def _through(self, unit: Unit) -> None:
+        """Add the gradients of the inputs of `unit`, from those of its outputs."""
+        outputs = self._outputs(unit)
+        out_grads: list[Any] = [self._sum(t) if t not in self._stops else None for t in outputs]
+        if all(grad is None for grad in out_grads):
+            return
+        if isinstance(unit, WhileContext):
+            self._through_loop(unit, out_grads)
+        else:
+            self._through_op(unit, out_grads)
+
+    def _through_loop(self, loop: WhileContext, exit_grads: list[Any]) -> None:
+        def body_gradient(ys: list[Tensor], xs: list[Tensor], grads: list[Any]) -> list[Gradient | None]:
+            backward = self._graph._scopes.context
+            assert isinstance(backward, GradientLoop)
+            walk = _BackwardWalk(ys, xs, xs, self._options, loop, lambda c: backward.home(c, loop))
+            return walk.run(grads)
+
+        with self._building(self._home(loop.outer)):
+            found = loop_gradient(loop, exit_grads, self._reached.__contains__, body_gradient)
+        for inside, grad in found.items():
+            self._add(inside.op._inputs[0], grad)
+
+    def _through_op(self, op: Operation, out_grads: list[Any]) -> None:
+        fn = _gradient_function(op)
+        if fn is None:
+            return
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._building(self._home(op._control_flow_context)))
+            stack.enter_context(name_scope(f"{op.name}_grad"))
+            stack.enter_context(self._graph._gradient_of(op))
+            if self._options.colocate:
+                stack.enter_context(self._graph.colocate_with(op))
+            if op.type in ("Switch", "RefSwitch"):
+                in_grads: list[Any] = [self._switch_gradient(op, out_grads), None]
+            elif op.type in ("Merge", "RefMerge"):
+                in_grads = [self._merge_gradient(op, tensor, out_grads[0]) for tensor in op._inputs]
+            else:
+                # A y may depend on one output only: the derivative by the others is zero (paper 4.1).
+                for i, tensor in enumerate(op._outputs):
+                    if out_grads[i] is None and _trainable(tensor.dtype) and tensor.dtype.base_dtype != resource:
+                        out_grads[i] = get_op("ZerosLike")(tensor)
+                in_grads = _checked(op, fn(op, *out_grads))
+            if self._options.gate and sum(g is not None for g in in_grads) > 1:
+                in_grads = gate_tuple(in_grads)
+        for tensor, grad in zip(op._inputs, in_grads, strict=True):
+            self._add(tensor, grad)
+
+    def _merge_gradient(self, op: Operation, tensor: Tensor, grad: Any) -> Any:
+        """What a Merge passes back to one of its inputs, when that was the one that came."""
+        if tensor.op._control_flow_context is not op._control_flow_context:
+            return grad  # the branch that the input is of takes it in through a Switch of its own
+        if tensor.op.type not in ("Switch", "RefSwitch"):
+            raise LookupError(f"{op.name} (Merge) is of no conditional that was built in this program")
+        outer = self._home(op._control_flow_context)
+        pred = tensor.op._inputs[1] if outer is None else outer.capture(tensor.op._inputs[1])
+        return get_op("Switch")(convert_to_tensor(grad), pred)[tensor.value_index]
+
+    def _switch_gradient(self, op: Operation, out_grads: list[Any]) -> Tensor:
+        """What came back from the branch that was taken, and zeros where it was the other one."""
+        context = op._control_flow_context
+        outer = self._home(context.outer if isinstance(context, CondContext) else context)
+        with self._building(outer):
+            value, pred = op._inputs
+            pred = pred if outer is None else outer.capture(pred)
+            zeros = get_op("Switch")(zeros_of(value), pred)
+            return get_op("Merge")([z if g is None else convert_to_tensor(g) for g, z in zip(out_grads, zeros, strict=True)])[0]
 
 
 def _gradient_function(op: Operation) -> Callable[..., Any] | None:
@@ -250,8 +368,7 @@ def _checked(op: Operation, found: Any) -> list[Gradient | None]:
     grads: list[Any] = [found] if not isinstance(found, list | tuple) else list(found)
     if len(grads) != len(op._inputs):
         raise ValueError(
-            f"Num gradients {len(grads)} generated for op {op.name} ({op.type}) do not match "
-            f"num inputs {len(op._inputs)}"
+            f"Num gradients {len(grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}"
         )
     for i, (tensor, grad) in enumerate(zip(op._inputs, grads, strict=True)):
         if isinstance(grad, Tensor) and tensor.dtype != resource:

@@ -6,13 +6,16 @@ import contextlib
 import re
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import infer_shapes
 from penstock.graph.stack import capture_stack
+
+if TYPE_CHECKING:
+    from penstock.control_flow.contexts import ControlFlowContext
 
 _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
@@ -44,6 +47,7 @@ class _Scopes(threading.local):
         self.gradient_overrides: dict[str, str] = {}
         self.attrs: dict[str, Any] = {}
         self.original: Operation | None = None
+        self.context: ControlFlowContext | None = None
 
 
 class Graph:
@@ -84,9 +88,11 @@ class Graph:
                         f"{tensor.name!r} (built at {tensor.op.user_line}) is of another graph than the "
                         f"{op_def.name} node being built; build both under the same `graph.as_default()`."
                     )
-            name = self._node_name(name or op_def.name)
             scopes = self._scopes
-            op = Operation(self, op_def, name, inputs, self._controls(inputs), attrs, "", capture_stack())
+            inputs, controls = self._brought_in(inputs)
+            name = self._node_name(name or op_def.name)
+            op = Operation(self, op_def, name, inputs, controls, attrs, "", capture_stack())
+            op._control_flow_context = scopes.context
             if scopes.gradient_overrides and op.type in scopes.gradient_overrides:
                 attrs["_gradient_op_type"] = scopes.gradient_overrides[op.type].encode()
             if scopes.attrs:
@@ -98,8 +104,22 @@ class Graph:
                 attrs["_class"] = sorted({*attrs.get("_class", []), *scopes.colocations})
             infer_shapes(op)
             op._original_op = scopes.original
+            if scopes.context is not None and scopes.context.in_loop:
+                self._unfetchable.add(op)  # it has a value in each iteration, and none of its own
+                self._unfeedable.update(op._outputs)
             self._take_in(op)
             return op
+
+    def _brought_in(self, inputs: list[Tensor]) -> tuple[list[Tensor], list[Operation]]:
+        """The inputs and control inputs of a new node as the branch or loop that it is built in sees them."""
+        context = self._scopes.context
+        if context is None:
+            return inputs, self._controls(inputs)
+        inputs = [context.capture(tensor) for tensor in inputs]
+        controls = list(dict.fromkeys(context.capture_control(op) for op in self._controls(inputs)))
+        if not controls and context.needs_anchor(inputs):
+            controls = [context.pivot]
+        return inputs, controls
 
     def _take_in(self, op: Operation) -> None:
         op._id = len(self._nodes)

@@ -113,7 +113,8 @@ class OpDef:
     """An operation.
 
     `aliases`: an output may share memory with an input (a view, or the input itself). `reads`: the reference
-    and resource inputs whose state the op only reads; it may write to that of all others.
+    and resource inputs whose state the op only reads; it may write to that of all others. `keeps`: the inputs
+    whose values the op holds on to after it has run (a stack's elements, say).
     """
 
     name: str
@@ -126,6 +127,7 @@ class OpDef:
     allows_uninitialized_input: bool = False
     aliases: bool = False
     reads: frozenset[str] = frozenset()
+    keeps: frozenset[str] = frozenset()
     doc: str = ""
     shape_fn: ShapeFn | None = None
     value_fn: Callable[..., Any] | None = None
@@ -213,6 +215,7 @@ def define_op(
     allows_uninitialized_input: bool = False,
     aliases: bool = False,
     reads: str = "",
+    keeps: str = "",
     shape: ShapeFn | None = None,
     doc: str = "",
 ) -> OpDef:
@@ -234,6 +237,7 @@ def define_op(
         allows_uninitialized_input,
         aliases,
         frozenset(reads.split()),
+        frozenset(keeps.split()),
         doc,
         shape,
     )

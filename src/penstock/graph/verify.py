@@ -9,6 +9,9 @@ import os
 
 from penstock.graph.step_graph import FEED, Node, StepGraph
 
+BACK = frozenset({"NextIteration", "RefNextIteration"})
+"""Ops whose outputs close loops: their consumers come before them."""
+
 CHECK = os.environ.get("PENSTOCK_CHECK", "") not in ("", "0")
 _WINDOW = 5
 
@@ -45,7 +48,7 @@ def _problem(node: Node, seen: set[Node], names: set[str]) -> str:
     if len(node.dtypes) != len(node.shapes):
         return f"{len(node.dtypes)} output dtypes and {len(node.shapes)} shapes"
     for edge in node.inputs:
-        if edge.node not in seen:
+        if edge.node not in seen and edge.node.op.name not in BACK:
             return f"its input {edge.name} does not come before it"
         if not 0 <= edge.port < len(edge.node.dtypes):
             return f"its input {edge.name} is no output of {edge.node.name}"

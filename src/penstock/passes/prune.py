@@ -6,7 +6,7 @@ import heapq
 
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-
+from penstock.graph.verify import BACK
 
 def prune(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> StepGraph:
     """The transitive closure of `fetches` and `targets`, cut at `feeds`, with a feed node for each fed edge.
@@ -21,18 +21,22 @@ def prune(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) 
         feed = fed.get(tensor)
         return Edge(feed, 0) if feed is not None else Edge(nodes[tensor.op], tensor.value_index)
 
-    for op in in_order(needed, fed):
+    order = in_order(needed, fed)
+    for op in order:
         nodes[op] = Node(
             op.name,
             op.op_def,
             op.attrs,
-            tuple(edge(t) for t in op._inputs),
+            tuple(edge(t) for t in op._inputs if t in fed or t.op in nodes),
             tuple(nodes[c] for c in op._control_inputs if c in needed),
             op._device,
             tuple(t._dtype for t in op._outputs),
             tuple(t._shape for t in op._outputs),
             op,
         )
+    for op in order:
+        if len(nodes[op].inputs) < len(op._inputs):  # the back edge of a loop, from a node that comes later
+            nodes[op].inputs = tuple(edge(t) for t in op._inputs)
     return StepGraph(
         [*fed.values(), *nodes.values()],
         list(fed.values()),
@@ -63,7 +67,7 @@ def _closure(fed: dict[Tensor, Node], fetches: list[Tensor], targets: list[Opera
             continue
         needed.add(op)
         pending += [t.op for t in op._inputs if t not in fed]
-        pending += op._control_inputs
+        pending += [c for c in op._control_inputs if not _replaced(c, fed)]
     return needed
 
 
@@ -74,7 +78,7 @@ def in_order(ops: set[Operation], fed: dict[Tensor, Node]) -> list[Operation]:
     consumers: dict[Operation, list[Operation]] = {}
     sorted_already = True
     for op in order:
-        needs = {t.op for t in op._inputs if t not in fed} | set(op._control_inputs)
+        needs = {t.op for t in op._inputs if t not in fed and t.op.type not in BACK} | ops.intersection(op._control_inputs)
         sorted_already = sorted_already and all(need._id < op._id for need in needs)
         waiting[op] = len(needs)
         for need in needs:

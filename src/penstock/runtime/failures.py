@@ -25,7 +25,7 @@ _KINDS: list[tuple[type[BaseException], type[errors.OpError]]] = [
 ]
 
 
-def node_error(error: BaseException, node: Node, inputs: list[Any]) -> errors.OpError:
+def node_error(error: BaseException, node: Node, inputs: list[Any], where: str = "") -> errors.OpError:
     """`error`, raised by the kernel of `node` on `inputs`, as an `OpError` of the fitting kind."""
     message = str(error).split("\nException raised from")[0]
     if isinstance(error, errors.OpError):
@@ -43,6 +43,8 @@ def node_error(error: BaseException, node: Node, inputs: list[Any]) -> errors.Op
     ]
     if node.device:
         lines[-1] += f" on {node.device}"
+    if where:
+        lines[-1] += f", in {where}"
     if source is not None and source.user_line:
         lines.append(f"  built at {source.user_line}")
     if source is not None and source._original_op is not None:

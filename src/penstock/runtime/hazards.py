@@ -8,10 +8,11 @@ between them, nodes run in the order in which they were built.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.verify import BACK
 from penstock.tensor.dtypes import resource
 
 
@@ -29,76 +30,111 @@ class Hazards:
     fetches: list[bool]
 
 
-def find_hazards(graph: StepGraph) -> Hazards:
-    """Analyse a step whose nodes run in the order of `graph.nodes`."""
-    return _Analysis(graph).run()
+def find_hazards(graph: StepGraph, order: Iterable[tuple[Node, bool]] | None) -> Hazards:
+    """Analyse a step whose nodes run in `order`, given with whether each is in a loop; None: in no fixed order."""
+    return _Analysis(graph, order).run()
 
 
 class _Analysis:
-    def __init__(self, graph: StepGraph) -> None:
+    def __init__(self, graph: StepGraph, order: Iterable[tuple[Node, bool]] | None) -> None:
         self.graph = graph
-        self.position = {node: i for i, node in enumerate(graph.nodes)}
+        self.ordered = order is not None
+        self.position: dict[Node, int] = {}
+        self.looped: set[Node] = set()
+        for i, (node, in_loop) in enumerate(order or ()):
+            self.position[node] = i
+            if in_loop:
+                self.looped.add(node)
         self.consumers: dict[Edge, list[Node]] = {}
         for node in graph.nodes:
             for edge in node.inputs:
                 self.consumers.setdefault(edge, []).append(node)
         self.fetched = set(graph.fetches)
+        self.writes: dict[Node, list[Node]] = {}
         self.roots: dict[Edge, frozenset[Node]] = {}
-        for node in graph.nodes:
-            self._find_roots(node)
+        changed = True
+        while changed:  # once, and again where loops lead back
+            changed = any([self._find_roots(node) for node in graph.nodes])
 
-    def _find_roots(self, node: Node) -> None:
+    def _find_roots(self, node: Node) -> bool:
         """The nodes whose memory the outputs of `node` may show: its own, or those of the inputs it aliases."""
         roots = frozenset((node,))
         if node.op.aliases:
             roots = frozenset().union(*(self.roots.get(edge, frozenset()) for edge in node.inputs)) or roots
+        changed = bool(node.dtypes) and self.roots.get(Edge(node, 0)) != roots
         for port in range(len(node.dtypes)):
             self.roots[Edge(node, port)] = roots
+        return changed and node.op.name in BACK
 
     def run(self) -> Hazards:
-        writes = self._writes()
+        self.writes = self._writes()
         copied: set[tuple[Node, int]] = set()
-        if writes:
+        if self.writes:
             for node in self.graph.nodes:
                 for index in state_reads(node):
-                    if self._overwritten(node, index, writes):
+                    if self._overwritten(node, index):
                         copied.add((node, index))
         return Hazards(copied, self._fetch_copies(copied))
 
-    def _writes(self) -> dict[Node, list[int]]:
-        """For each root of state, the positions of the nodes that may write to it."""
-        writes: dict[Node, list[int]] = {}
+    def _writes(self) -> dict[Node, list[Node]]:
+        """For each root of state, the nodes that may write to it."""
+        writes: dict[Node, list[Node]] = {}
         for node in self.graph.nodes:
             names = [name for name, _, edges in node.grouped_inputs() for _ in edges]
             for name, edge in zip(names, node.inputs, strict=True):
                 if is_state(edge) and name not in node.op.reads and not _takes_value(node, name):
                     for root in self.roots[edge]:
-                        writes.setdefault(root, []).append(self.position[node])
+                        writes.setdefault(root, []).append(node)
         return writes
 
-    def _overwritten(self, node: Node, index: int, writes: dict[Node, list[int]]) -> bool:
-        """Whether a write comes between the read of `node.inputs[index]` and the last use of what was read."""
+    def _overwritten(self, node: Node, index: int) -> bool:
+        """Whether a write may come between the read of `node.inputs[index]` and the last use of what was read."""
+        writers = [writer for root in self.roots[node.inputs[index]] for writer in self.writes.get(root, ())]
+        if not writers or not self.ordered:
+            return bool(writers)
+        if any(writer in self.looped for writer in writers):
+            return True  # the next iteration may write while this one's value still goes round
         start = self.position[node]
-        end = max([start, *(self._last_use(Edge(node, port)) for port in range(len(node.dtypes)))])
-        for root in self.roots[node.inputs[index]]:
-            positions = writes.get(root, [])
-            at = bisect_left(positions, start)
-            if at < len(positions) and positions[at] <= end:
-                return True
-        return False
+        end = self._last_use(node, index)
+        return any(start <= self.position[writer] <= end for writer in writers)
 
-    def _last_use(self, edge: Edge) -> int:
-        """The position of the last node that may see the memory of `edge`, if `edge` may show an input's memory."""
-        if not edge.node.op.aliases or is_state(edge):
-            return -1
-        if edge in self.fetched:
-            return len(self.graph.nodes)
-        last = -1
-        for consumer in self.consumers.get(edge, ()):
-            last = max(last, self.position[consumer])
-            for port in range(len(consumer.dtypes)):
-                last = max(last, self._last_use(Edge(consumer, port)))
+    def _last_use(self, node: Node, index: int) -> int:
+        """The position of the last node that may see memory that `node` reads through its input.
+
+        Through itself, what aliases it, and the stacks and tensor arrays that it is put on.
+        """
+        last, seen, pending = self.position[node], {node}, [node]
+        holders = self._holders(node, node.inputs[index])
+        while pending or holders:
+            users: list[Node] = []
+            for holder in holders:
+                if any(map(is_state, holder.inputs)):
+                    return len(self.position)  # an array of gradients: other nodes lead to the same one
+                users += self.writes.get(holder, ())
+            holders = set()
+            for edge in self._aliases(pending.pop()) if pending else ():
+                if edge in self.fetched:
+                    return len(self.position)
+                for consumer in self.consumers.get(edge, ()):
+                    users.append(consumer)
+                    holders |= self._holders(consumer, edge)
+            for user in users:
+                last = max(last, self.position[user])
+                if user not in seen:
+                    seen.add(user)
+                    pending.append(user)
         return last
+
+    def _aliases(self, node: Node) -> list[Edge]:
+        """The values of `node` that may show memory of its inputs."""
+        outputs = [Edge(node, port) for port in range(len(node.dtypes))] if node.op.aliases else []
+        return [edge for edge in outputs if not is_state(edge)]
+
+    def _holders(self, node: Node, edge: Edge) -> set[Node]:
+        """The state that holds on to the value of `edge` after `node` has run."""
+        if not any(edge in edges for name, _, edges in node.grouped_inputs() if name in node.op.keeps):
+            return set()
+        return {root for handle in node.inputs if is_state(handle) for root in self.roots[handle]}
 
     def _fetch_copies(self, copied: set[tuple[Node, int]]) -> list[bool]:
         """Copy what shows memory of a feed, a constant, a variable, or of another fetch."""
@@ -106,9 +142,7 @@ class _Analysis:
         copies = []
         for edge in self.graph.fetches:
             roots = self.roots[edge]
-            shared = any(
-                r.op is FEED or r.op.name == "Const" or is_state(Edge(r, 0)) or r in seen for r in roots if r.dtypes
-            )
+            shared = any(r.op is FEED or r.op.name == "Const" or is_state(Edge(r, 0)) or r in seen for r in roots if r.dtypes)
             copies.append(shared)
             seen |= roots
         return copies

@@ -7,6 +7,7 @@ clusters enter is in docs/architecture.md.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,70 +17,178 @@ import torch
 
 from penstock import errors
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.ops.control_flow import PRIMITIVES
+from penstock.runtime.dataflow import build_program, is_asynchronous
+from penstock.runtime.executor import Execution, Program
 from penstock.runtime.failures import node_error
 from penstock.runtime.hazards import find_hazards
+from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.kernels import SessionState, make_kernel
-from penstock.runtime.segment import Hook, Param, Result, Segment, build_segment
+from penstock.runtime.segment import Param, Result, Segment, build_segment
+from penstock.runtime.structure import (
+    NO_GUARD,
+    Guards,
+    Statement,
+    Unstructured,
+    execution_order,
+    has_control_flow,
+    structured,
+)
 from penstock.runtime.values import feed_converter, fetch_converter
 from penstock.tensor.dtypes import resource
+
+
+def executor_choice() -> str:
+    """How steps with control flow run: PENSTOCK_EXECUTOR is "auto", "structured" or "dataflow" (for tests)."""
+    return os.environ.get("PENSTOCK_EXECUTOR", "auto")
+
+
+def make_plan(graph: StepGraph, state: SessionState, device: torch.device) -> Plan:
+    """The plan of a step: one generated function where its control flow has a structured form, else a dataflow.
+
+    Raises the typed error, naming the node, of a kernel that cannot be made or control flow that is malformed.
+    """
+    kernels = make_kernels(graph.nodes, device, state)
+    waits = any(map(is_asynchronous, kernels.values()))
+    if not waits and not has_control_flow(graph):
+        return StructuredPlan(graph, kernels, device, list(graph.nodes), None)
+    choice = executor_choice()
+    if not waits and choice != "dataflow":
+        try:
+            statements, guards = structured(graph)
+            return StructuredPlan(graph, kernels, device, statements, guards)
+        except Unstructured:
+            if choice == "structured":
+                raise
+    return DataflowPlan(graph, kernels, device)
 
 
 class Plan:
     """A step ready to run. Any number of threads may run it at once: all that a step changes is local or state."""
 
-    def __init__(self, graph: StepGraph, state: SessionState, device: torch.device, whole: bool = True) -> None:
-        """Raises the typed error, naming the node, of a kernel that cannot be made.
-
-        With `whole`, feeds are converted from the client's values and fetches to them; without, both are as
-        kernels have them (for partial runs).
-        """
+    def __init__(self, graph: StepGraph, kernels: dict[Node, Any]) -> None:
         self.graph = graph
-        self._device = device
-        self._hazards = find_hazards(graph)
-        self._kernels = make_kernels(graph.nodes, device, state)
-        self._params = [
-            Param(Edge(n, 0), feed_converter(n.attrs["tensor"], device) if whole else None) for n in graph.feeds
-        ]
+        self._kernels = kernels
+
+    @property
+    def source(self) -> str:
+        """What runs, to read."""
+        raise NotImplementedError
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """One step: the fetched values for the fed ones, in the order of the plan's graph."""
+        raise NotImplementedError
+
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        """One step with `observer(node)` called before each node: for tracing, deadlines and cancellation."""
+        raise NotImplementedError
+
+
+class StructuredPlan(Plan):
+    """The whole step as one segment."""
+
+    def __init__(
+        self,
+        graph: StepGraph,
+        kernels: dict[Node, Any],
+        device: torch.device,
+        statements: list[Statement],
+        guards: Guards | None,
+    ) -> None:
+        super().__init__(graph, kernels)
+        self._statements = statements
+        self._hazards = find_hazards(graph, execution_order(statements))
+        self._params = [Param(Edge(n, 0), feed_converter(n.attrs["tensor"], device)) for n in graph.feeds]
         self._results = [
-            Result(edge, _fetcher(edge, device, copy) if whole else None)
+            Result(edge, _fetcher(edge, device, copy), guards.edge(edge) if guards is not None else NO_GUARD)
             for edge, copy in zip(graph.fetches, self._hazards.fetches, strict=True)
         ]
+        self._host = find_host_nodes(graph, guards.frames) if guards is not None else set()
         self.segment = self._build()
         self._step = self.segment.fn
         self._observed: Segment | None = None
 
     def _build(self, observed: bool = False) -> Segment:
         return build_segment(
-            self.graph.nodes, self._kernels, self._params, self._results, self._hazards.reads, observed
+            self._statements,
+            self._kernels,
+            self._params,
+            self._results,
+            self._hazards.reads,
+            observed,
+            self._host,
         )
 
     @property
     def source(self) -> str:
-        """The generated function, to read."""
         return self.segment.source
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """One step: the fetched values for the fed ones, in the order of the plan's graph."""
         try:
             return self._step(*values)
         except Exception as error:
             raise explain(error, self.segment) from error.__cause__
 
-    def run_observed(self, values: Sequence[Any], hook: Hook) -> tuple[Any, ...]:
-        """One step with `hook(node)` called before each node: for tracing, deadlines and cancellation."""
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
         segment = self._observed = self._observed or self._build(observed=True)
         try:
-            return segment.fn(hook, *values)
+            return segment.fn(observer, *values)
         except Exception as error:
             raise explain(error, segment) from error.__cause__
 
 
-def explain(error: Exception, segment: Segment) -> Exception:
-    """What to raise for an exception that came out of `segment`: the typed error of the node that failed."""
-    node, values = segment.failed_node(error.__traceback__)
+class DataflowPlan(Plan):
+    """The step as segments and primitives, which the dataflow executor schedules."""
+
+    def __init__(self, graph: StepGraph, kernels: dict[Node, Any], device: torch.device) -> None:
+        super().__init__(graph, kernels)
+        self._hazards = find_hazards(graph, None)
+        self._feeds = [feed_converter(node.attrs["tensor"], device) for node in graph.feeds]
+        self._fetches = [
+            _fetcher(edge, device, copy) for edge, copy in zip(graph.fetches, self._hazards.fetches, strict=True)
+        ]
+        self._program = self._build()
+        self._observed: Program | None = None
+
+    def _build(self, observed: bool = False) -> Program:
+        return build_program(self.graph, self._kernels, self._hazards.reads, _explain_unit, observed)
+
+    @property
+    def source(self) -> str:
+        return self._program.text()
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        return self._finish(Execution(self._program), values)
+
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        self._observed = self._observed or self._build(observed=True)
+        return self._finish(Execution(self._observed, observer), values)
+
+    def _finish(self, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+        fed = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]
+        with torch.inference_mode():
+            found = execution.run(fed)
+            return tuple(
+                fetch(value.read() if edge.dtype._is_ref_dtype else value)
+                for fetch, edge, value in zip(self._fetches, self.graph.fetches, found, strict=True)
+            )
+
+
+def _explain_unit(error: Exception, where_from: Segment | Node, where: str) -> Exception:
+    if isinstance(where_from, Node):
+        return node_error(error, where_from, [], where)
+    return explain(error, where_from, where)
+
+
+def explain(error: Exception, segment: Segment, around: str = "") -> Exception:
+    """What to raise for an exception that came out of `segment`: the typed error of the node that failed.
+
+    `around` names the iterations of loops that are not the segment's own.
+    """
+    node, values, where = segment.failed_node(error.__traceback__)
     if node is None:
         return error  # a feed or fetch that does not fit says so itself
-    return node_error(error, node, segment.input_values(node, values))
+    return node_error(error, node, segment.input_values(node, values), where or around)
 
 
 def make_kernels(nodes: list[Node], device: torch.device, state: SessionState) -> dict[Node, Any]:
@@ -87,7 +196,7 @@ def make_kernels(nodes: list[Node], device: torch.device, state: SessionState) -
     device_type = "GPU" if device.type == "cuda" else "CPU"
     kernels: dict[Node, Any] = {}
     for node in nodes:
-        if node.op is not FEED:
+        if node.op is not FEED and node.op.name not in PRIMITIVES:
             try:
                 kernels[node] = make_kernel(node, device_type, device, state)
             except Exception as error:
@@ -111,13 +220,19 @@ class Observer:
         self.starts: list[tuple[Node, int]] = []
         """`(node, nanoseconds since the epoch)` in the order of execution."""
 
-    def __call__(self, node: Node) -> None:
+    def check(self, node: Node | None = None) -> None:
+        """Raise DeadlineExceededError or CancelledError if the step must stop."""
+        source = node.source if node is not None else None
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise errors.DeadlineExceededError(
-                node.source.node_def if node.source else None,
-                node.source,
-                f"The step did not end within timeout_in_ms={self._timeout}; it had come to node {node.name}.",
+                source.node_def if source is not None else None,
+                source,
+                f"The step did not end within timeout_in_ms={self._timeout}"
+                + (f"; it had come to node {node.name}." if node is not None else ", while it waited."),
             )
         if self._cancelled is not None and self._cancelled.is_set():
             raise errors.CancelledError(None, None, "The session was closed during the step.")
+
+    def __call__(self, node: Node) -> None:
+        self.check(node)
         self.starts.append((node, time.time_ns()))

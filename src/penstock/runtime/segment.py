@@ -1,13 +1,13 @@
-"""Segments: straight-line blocks of nodes as one generated Python function.
+"""Segments: blocks of nodes as one generated Python function.
 
-A step of a graph without control flow is one call of such a function: kernels are its globals, values its locals,
-freed after their last use. `segment.source` is meant to be read::
+A step that needs no concurrency is one call of such a function: kernels are its globals, values its locals, freed
+after their last use, loops are `while` and conditionals `if`. `segment.source` is meant to be read::
 
     def step(a0, a1):
-        with inference():
+        with inference(True):
             v0 = feed0(a0)
             v1 = feed1(a1)
-            v2 = matmul_3(v0, W_2.read())
+            v2 = matmul(v0, w.read())
             del v0
             ...
 
@@ -16,28 +16,29 @@ An exception in it is traced back to its node by line number, so that a step spe
 
 from __future__ import annotations
 
+import functools
 import itertools
-import keyword
 import linecache
-import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from types import CodeType, TracebackType
 from typing import Any
 
 import torch
 
+from penstock import errors
 from penstock.graph.opdef import Bound, Kernel, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node
+from penstock.runtime.codegen import ELSE, Block, Code
 from penstock.runtime.hazards import is_state
+from penstock.runtime.host_scalars import expression, tensor_of
+from penstock.runtime.structure import NO_GUARD, Branch, Condition, Guard, Loop, MergeSide, Statement, execution_order
 
 Converter = Callable[[Any], Any]
 Hook = Callable[[Node], None]
 
 _INFERENCE_AT = 4
-_RESERVED = {"step", "before", "inference", "copy", "node"}
-_LOCAL = re.compile(r"^[av]\d+$")
 _counter = itertools.count()
 
 
@@ -51,10 +52,11 @@ class Param:
 
 @dataclass(slots=True)
 class Result:
-    """A value taken from the segment, and what converts it for the client."""
+    """A value taken from the segment, what converts it for the client, and when it is there at all."""
 
     edge: Edge
     convert: Converter | None = None
+    guard: Guard = NO_GUARD
 
 
 @dataclass(slots=True)
@@ -67,14 +69,22 @@ class Segment:
     code: CodeType
     names: dict[Edge, str]
     namespace: dict[str, Any]
+    loops: list[tuple[Block, ...]]
+    counters: dict[Block, tuple[str, str]]
 
-    def failed_node(self, traceback: TracebackType | None) -> tuple[Node | None, dict[str, Any]]:
-        """The node whose line raised, and the values alive there; (None, {}) for a feed or a fetch."""
+    def failed_node(self, traceback: TracebackType | None) -> tuple[Node | None, dict[str, Any], str]:
+        """The node whose line raised, the values alive there, and the iterations of the loops around it.
+
+        (None, {}, "") for a feed or a fetch.
+        """
         while traceback is not None:
             if traceback.tb_frame.f_code is self.code:
-                return self.lines[traceback.tb_lineno - 1], traceback.tb_frame.f_locals
+                line, alive = traceback.tb_lineno - 1, traceback.tb_frame.f_locals
+                around = [self.counters[b] for b in self.loops[line] if b in self.counters]
+                where = ", ".join(f"iteration {alive.get(counter, 0)} of {name}" for counter, name in around)
+                return self.lines[line], alive, where
             traceback = traceback.tb_next
-        return None, {}
+        return None, {}, ""
 
     def input_values(self, node: Node, alive: dict[str, Any]) -> list[Any]:
         """The values that `node` was given, out of those that `failed_node` found alive."""
@@ -83,15 +93,19 @@ class Segment:
 
 
 def build_segment(
-    nodes: list[Node],
+    statements: list[Statement],
     kernels: dict[Node, Any],
     params: list[Param],
     results: list[Result],
     copied_reads: set[tuple[Node, int]],
     observed: bool = False,
+    host: Set[Node] = frozenset(),
 ) -> Segment:
-    """Compile `nodes`, in their order. An `observed` one takes a hook first, called before each node runs."""
-    return _Writer(kernels, copied_reads, observed).write(nodes, params, results)
+    """Compile `statements`, in their order. An `observed` one takes a hook first, called before each node runs.
+
+    The nodes in `host` (see `host_scalars.py`) compute with Python numbers.
+    """
+    return _Writer(kernels, copied_reads, observed, host).write(statements, params, results)
 
 
 def copy_value(value: Any) -> Any:
@@ -99,161 +113,288 @@ def copy_value(value: Any) -> Any:
     return value.clone() if isinstance(value, torch.Tensor) else value.copy()
 
 
+def dead_result(name: str) -> None:
+    """Raise the error of fetching what lies in a branch that was not taken."""
+    raise errors.InvalidArgumentError(
+        None, None, f"Retval {name} does not have value: it is in a branch of a conditional that was not taken."
+    )
+
+
 @dataclass(slots=True)
 class _Writer:
     kernels: dict[Node, Any]
     copied_reads: set[tuple[Node, int]]
     observed: bool
+    host: Set[Node]
     names: dict[Edge, str] = field(default_factory=dict)
-    namespace: dict[str, Any] = field(default_factory=dict)
-    body: list[tuple[str, Node | None]] = field(default_factory=list)
-    last_use: dict[str, int] = field(default_factory=dict)
-    locals: set[str] = field(default_factory=set)
-    count: int = 0
+    code: Code = field(default_factory=Code)
+    counters: dict[Block, tuple[str, str]] = field(default_factory=dict)
+    bools: dict[Edge, list[tuple[Block, str]]] = field(default_factory=dict)
+    tensors: dict[str, list[tuple[Block, str]]] = field(default_factory=dict)
+    wanted: set[Edge] = field(default_factory=set)
+    calls: int = 0
 
-    def write(self, nodes: list[Node], params: list[Param], results: list[Result]) -> Segment:
+    def write(self, statements: list[Statement], params: list[Param], results: list[Result]) -> Segment:
+        self.wanted = {e for node, _ in execution_order(statements) for e in node.inputs} | {r.edge for r in results}
         arguments = ["before"] if self.observed else []
         for i, param in enumerate(params):
-            name = self._local(param.edge)
-            arguments.append(name if param.convert is None else f"a{i}")
-            if param.convert is not None:
-                self.body.append((f"{name} = {self._bind(f'feed{i}', param.convert)}(a{i})", None))
-        for node in nodes:
-            if node.op is not FEED:
-                self._node(node)
+            if param.convert is None:
+                self.names[param.edge] = name = self.code.local()
+                arguments.append(name)
+            else:
+                arguments.append(f"a{i}")
+                convert = self.code.bind(f"feed{i}", param.convert)
+                self.names[param.edge] = name = self.code.local()
+                self.code.line(f"{name} = {convert}(a{i})")
+        self._block(statements)
         self._results(results)
-        return self._compile(arguments, uses_state=any(map(is_state, self.names)))
+        return self._compile(arguments)
 
     # --- statements -----------------------------------------------------------------------------------
 
+    def _block(self, statements: list[Statement]) -> None:
+        before: Statement | None = None
+        for statement in statements:
+            match statement:
+                case Node():
+                    self._node(statement)
+                case MergeSide():
+                    self._merge_side(statement)
+                case Branch():
+                    other_side = isinstance(before, Branch) and before.pred == statement.pred
+                    self.code.open(ELSE if other_side else f"if {self._condition((statement.pred, statement.side))}:")
+                    self._block(statement.body)
+                    self.code.close()
+                case Loop():
+                    self._loop(statement)
+            before = statement
+
+    def _condition(self, condition: Condition) -> str:
+        """A Python expression for a condition, whose predicate is looked at once in this block and those in it."""
+        edge, side = condition
+        for block, name in self.bools.get(edge, ()):
+            if self.code.block.inside(block):
+                self.code.use(name)
+                return name if side else f"not {name}"
+        value = self._use(edge)
+        if edge.node in self.host:
+            return value if side else f"not {value}"
+        name = self.code.local()
+        self.code.line(f"{name} = {value}.item()")
+        self.bools.setdefault(edge, []).append((self.code.block, name))
+        self.code.use(name)
+        return name if side else f"not {name}"
+
+    def _merge_side(self, side: MergeSide) -> None:
+        """An input of a Merge, under the name of the Merge."""
+        edge = Edge(side.node, 0)
+        text = self._value(side.node, side.index, side.node.inputs[side.index], side.node.op.inputs[0].is_ref)
+        self.code.line(f"{self._assigned(edge)} = {text}", side.node)
+        if Edge(side.node, 1) in self.wanted:
+            which = self._assigned(Edge(side.node, 1))
+            self.code.line(f"{which} = {self.code.bind(f'index{side.index}', INDICES[side.index])}")
+
+    def _assigned(self, edge: Edge) -> str:
+        """The local for `edge`, which the next line sets, perhaps not for the first time."""
+        name = self.names.get(edge)
+        if name is None:
+            name = self.names[edge] = self.code.local()
+        else:
+            self.code.set(name)
+        return name
+
+    def _loop(self, loop: Loop) -> None:
+        frame = loop.frame
+        entered = {Edge(enter, 0): enter for enter in frame.enters}
+        for enter in frame.enters:
+            self._name_or_assign(Edge(enter, 0), self._moved(enter, 0), enter)
+        for merge in frame.merges:
+            text = self._moved(merge, next(i for i, e in enumerate(merge.inputs) if e in entered))
+            self.names[Edge(merge, 0)] = name = self.code.local()
+            self.code.line(f"{name} = {text}", merge)
+        counter = f"i{len(self.counters)}"
+        self.code.open(f"for {counter} in {self.code.bind('count', itertools.count)}():")
+        self.counters[self.code.block] = (counter, frame.name)
+        self._block(loop.before)
+        assert frame.loop_cond is not None
+        self.code.line(f"if not {self._number(frame.loop_cond.inputs[0])}: break", frame.loop_cond)
+        self._block(loop.body)
+        self._go_round(loop)
+        self.code.close()
+        for exit_ in frame.exits:
+            self._exit(exit_)
+
+    def _exit(self, node: Node) -> None:
+        """What comes out of a loop goes on under its name; a Python number as a new tensor, which may be fetched."""
+        source = node.inputs[0]
+        if source.node not in self.host:
+            self.names[Edge(node, 0)] = self.names[source]
+        elif Edge(node, 0) in self.wanted:
+            value = self._use(source)
+            make = self.code.bind("tensor", functools.partial(torch.tensor, dtype=source.dtype.torch))
+            self.names[Edge(node, 0)] = name = self.code.local()
+            self.code.line(f"{name} = {make}({value})", node)
+
+    def _go_round(self, loop: Loop) -> None:
+        """All loop variables get their next values at once: one may be the other's."""
+        targets, values = [], []
+        for merge in loop.frame.merges:
+            back = next(i for i, e in enumerate(merge.inputs) if e.node.op.name in NEXT)
+            targets.append(self.names[Edge(merge, 0)])
+            values.append(self._moved(merge, back))
+        for target in targets:
+            self.code.set(target)
+        if targets:
+            self.code.line(f"{', '.join(targets)} = {', '.join(values)}", loop.frame.merges[0])
+
     def _node(self, node: Node) -> None:
+        if node.op is FEED:
+            return
+        if node.op.name in MOVES or (node in self.host and node.op.name == "Identity"):
+            self._move(node)
+            return
+        if node in self.host:
+            self._compute(node)
+            return
         kernel: Kernel | Bound | PassThrough | None = self.kernels[node]
         if isinstance(kernel, Bound):
-            self.names[Edge(node, 0)] = self._bind(_identifier(node.name), kernel.value)
+            self.names[Edge(node, 0)] = self.code.bind(node.name, kernel.value)
             return
         if self.observed and kernel is not None:
-            self.body.append((f"before({self._bind('node', node)})", None))
+            self.code.line(f"before({self.code.bind('node', node)})")
         arguments = self._arguments(node)
         if isinstance(kernel, PassThrough):
-            self._pass_through(node, arguments[0])
+            self._name_or_assign(Edge(node, 0), arguments[0], node)
             return
         if kernel is None:
             return
-        call = f"{self._bind(_identifier(node.op.name), kernel)}({', '.join(arguments)})"
-        if any(n is node for n, _ in self.copied_reads) and self._reads_through_kernel(node):
-            call = f"{self._bind('copy', copy_value)}({call})"
-        targets = [self._local(Edge(node, port)) for port in range(len(node.dtypes))]
-        single = len(node.op.outputs) == 1 and not node.op.outputs[0].is_list
-        left = (
-            ""
-            if not node.op.outputs
-            else f"{targets[0]} = "
-            if single
-            else f"({', '.join(targets)},) = "
-            if targets
-            else ""
-        )
-        self.body.append((left + call, node))
+        self.calls += 1
+        call = f"{self.code.bind(node.op.name, kernel)}({', '.join(arguments)})"
+        if self._reads_through_kernel(node):
+            call = f"{self.code.bind('copy', copy_value)}({call})"
+        targets = []
+        for port in range(len(node.dtypes)):
+            self.names[Edge(node, port)] = name = self.code.local()
+            targets.append(name)
+        left = ""
+        if targets:
+            single = len(node.op.outputs) == 1 and not node.op.outputs[0].is_list
+            left = f"{targets[0]} = " if single else f"({', '.join(targets)},) = "
+        self.code.line(left + call, node)
 
-    def _pass_through(self, node: Node, value: str) -> None:
+    def _move(self, node: Node) -> None:
+        """Switch, LoopCond, NextIteration: the value goes on under its name."""
+        if node.op.name == "LoopCond" and node not in self.host:
+            self.names[Edge(node, 0)] = self._use(node.inputs[0])
+            return
+        self._name_or_assign(Edge(node, 0), self._moved(node, 0), node)
+        if len(node.dtypes) > 1:
+            self.names[Edge(node, 1)] = self.names[Edge(node, 0)]
+
+    def _moved(self, node: Node, index: int) -> str:
+        """An input of a primitive as it goes on: a number on the host, else as it is."""
+        if node in self.host:
+            return self._number(node.inputs[index])
+        return self._value(node, index, node.inputs[index], node.op.inputs[0].is_ref)
+
+    def _compute(self, node: Node) -> None:
+        """A host node: an expression of Python numbers."""
+        if self.observed:
+            self.code.line(f"before({self.code.bind('node', node)})")
+        text = expression(node, [self._number(edge) for edge in node.inputs])
+        self.names[Edge(node, 0)] = name = self.code.local()
+        self.code.line(f"{name} = {text}", node)
+
+    def _number(self, edge: Edge) -> str:
+        """`edge` as a Python number: what a host node takes, and what decides whether a loop goes on."""
+        kernel = self.kernels.get(edge.node)
+        if isinstance(kernel, Bound) and isinstance(kernel.value, torch.Tensor):
+            return repr(kernel.value.item())
+        name = self._use(edge)
+        return name if edge.node in self.host else f"{name}.item()"
+
+    def _as_tensor(self, edge: Edge) -> str:
+        """A host node's number as a tensor, made once in this block and those in it."""
+        value = self._use(edge)
+        for block, name in self.tensors.get(value, ()):
+            if self.code.block.inside(block):
+                return self.code.use(name)
+        make = self.code.bind(f"tensor_of_{edge.dtype.name}", tensor_of(edge.dtype))
+        name = self.code.local()
+        self.code.line(f"{name} = {make}({value})")
+        self.tensors.setdefault(value, []).append((self.code.block, name))
+        return self.code.use(name)
+
+    def _name_or_assign(self, edge: Edge, value: str, node: Node) -> None:
         """Another name for the same value; a read of state is a statement of its own, at its own moment."""
-        edge = Edge(node, 0)
         if value.isidentifier():
             self.names[edge] = value
         else:
-            self.body.append((f"{self._local(edge)} = {value}", node))
+            self.names[edge] = name = self.code.local()
+            self.code.line(f"{name} = {value}", node)
 
     def _arguments(self, node: Node) -> list[str]:
         arguments: list[str] = []
         index = 0
         for arg, (_, is_list, edges) in zip(node.op.inputs, node.grouped_inputs(), strict=True):
-            wants_state = arg.is_ref
             texts = []
             for edge in edges:
-                texts.append(self._value(node, index, edge, wants_state))
+                texts.append(self._value(node, index, edge, arg.is_ref))
                 index += 1
             arguments.append(f"[{', '.join(texts)}]" if is_list else texts[0])
         return arguments
 
     def _value(self, node: Node, index: int, edge: Edge, wants_state: bool) -> str:
+        if edge.node in self.host and node not in self.host:
+            return self._as_tensor(edge)
         name = self._use(edge)
         if not edge.dtype._is_ref_dtype or wants_state:
             return name
         read = f"{name}.read()"
-        return f"{self._bind('copy', copy_value)}({read})" if (node, index) in self.copied_reads else read
+        return f"{self.code.bind('copy', copy_value)}({read})" if (node, index) in self.copied_reads else read
 
     def _reads_through_kernel(self, node: Node) -> bool:
         """A resource is read by the kernel itself, so its result is what must be copied."""
-        return any(n is node and not node.inputs[i].dtype._is_ref_dtype for n, i in self.copied_reads)
+        return any((node, i) in self.copied_reads and not e.dtype._is_ref_dtype for i, e in enumerate(node.inputs))
+
+    def _use(self, edge: Edge) -> str:
+        return self.code.use(self.names[edge])
 
     def _results(self, results: list[Result]) -> None:
+        for result in results:
+            for condition in sorted(result.guard, key=lambda c: (c[0].name, c[1])):
+                name = self.code.bind("edge_name", result.edge.name)
+                test = self._condition(condition)
+                self.code.line(f"if not ({test}): {self.code.bind('dead_result', dead_result)}({name})")
         texts = []
         for i, result in enumerate(results):
             text = self._use(result.edge)
             if result.edge.dtype._is_ref_dtype and result.convert is not None:
                 text += ".read()"  # a client gets the value, the rest of a partial run the reference
-            texts.append(text if result.convert is None else f"{self._bind(f'fetch{i}', result.convert)}({text})")
-        self.body.append((f"return ({', '.join(texts)}{',' if len(texts) == 1 else ''})", None))
-
-    # --- names ----------------------------------------------------------------------------------------
-
-    def _local(self, edge: Edge) -> str:
-        name = self.names[edge] = f"v{self.count}"
-        self.count += 1
-        self.locals.add(name)
-        self.last_use[name] = len(self.body)
-        return name
-
-    def _use(self, edge: Edge) -> str:
-        name = self.names[edge]
-        if name in self.locals:
-            self.last_use[name] = len(self.body)
-        return name
-
-    def _bind(self, name: str, value: Any) -> str:
-        """A global of the generated function; the same object keeps one name."""
-        if self.namespace.get(name, value) is not value:
-            name = f"{name}_{len(self.namespace)}"
-        self.namespace[name] = value
-        return name
+            texts.append(text if result.convert is None else f"{self.code.bind(f'fetch{i}', result.convert)}({text})")
+        self.code.line(f"return ({', '.join(texts)}{',' if len(texts) == 1 else ''})")
 
     # --- source ---------------------------------------------------------------------------------------
 
-    def _compile(self, arguments: list[str], uses_state: bool) -> Segment:
-        dead: dict[int, list[str]] = {}
-        for name, at in self.last_use.items():
-            if at < len(self.body) - 1:
-                dead.setdefault(at, []).append(name)
-        calls = sum(node is not None for _, node in self.body)
+    def _compile(self, arguments: list[str]) -> Segment:
         # State made under inference mode can only be updated under it; else it is worth entering for a few calls.
-        guarded = uses_state or calls >= _INFERENCE_AT
-        lines: list[tuple[str, Node | None]] = [(f"def step({', '.join(arguments)}):", None)]
-        indent = "    "
-        if guarded:
-            self.namespace["inference"] = _inference
-            lines.append((f"{indent}with inference(True):", None))
-            indent *= 2
-        for i, (text, node) in enumerate(self.body):
-            lines.append((indent + text, node))
-            if i in dead:
-                lines.append((f"{indent}del {', '.join(dead[i])}", node))
-        source = "\n".join(text for text, _ in lines) + "\n"
+        header = None
+        if self.calls >= _INFERENCE_AT or any(map(is_state, self.names)) or self.counters:
+            self.code.namespace["inference"] = _inference
+            header = "with inference(True):"
+        source, lines, around = self.code.text(arguments, header)
         filename = f"<penstock step {next(_counter)}>"
-        exec(compile(source, filename, "exec"), self.namespace)
-        fn = self.namespace["step"]
+        namespace = self.code.namespace
+        exec(compile(source, filename, "exec"), namespace)
+        fn = namespace["step"]
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         weakref.finalize(fn, linecache.cache.pop, filename, None)
-        return Segment(source, [node for _, node in lines], fn, fn.__code__, self.names, self.namespace)
+        return Segment(source, lines, fn, fn.__code__, self.names, namespace, around, self.counters)
 
 
 _inference = getattr(torch._C, "_InferenceMode", torch.inference_mode)
 """torch's own guard enters in 0.5 µs; the public decorator-and-context class, which wraps it, in 1.2."""
 
-
-def _identifier(name: str) -> str:
-    text = re.sub(r"\W", "_", name).lower()
-    return (
-        f"_{text}"
-        if not text or text[0].isdigit() or _LOCAL.match(text) or keyword.iskeyword(text) or text in _RESERVED
-        else text
-    )
+INDICES = [torch.tensor(i, dtype=torch.int32) for i in range(2)]
+MOVES = frozenset({"Switch", "RefSwitch", "NextIteration", "RefNextIteration", "LoopCond"})
+NEXT = frozenset({"NextIteration", "RefNextIteration"})

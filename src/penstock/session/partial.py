@@ -108,7 +108,7 @@ class PartialRun:
         kernels = make_kernels(nodes, self._device, self._state)
         # Values outlive the call, and later calls may write to variables: every read of state is a copy.
         copied = {(node, index) for node in nodes for index in state_reads(node)}
-        segment = build_segment(nodes, kernels, [Param(e) for e in known], [Result(e) for e in kept], copied)
+        segment = build_segment(list(nodes), kernels, [Param(e) for e in known], [Result(e) for e in kept], copied)
         try:
             found = segment.fn(*(self._values[edge] for edge in known))
         except Exception as error:

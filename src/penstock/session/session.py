@@ -16,7 +16,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
 from penstock.passes.pipeline import prepare
 from penstock.runtime.kernels import SessionState
-from penstock.runtime.plan import Observer, Plan
+from penstock.runtime.plan import Observer, Plan, make_plan
 from penstock.runtime.resources import resources_of
 from penstock.session.fetches import FetchPlan, Unpack
 from penstock.session.metadata import record_step
@@ -138,7 +138,7 @@ class BaseSession:
 
     def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> Plan:
         graph = prepare(feeds, fetches, targets, self._soft)
-        return Plan(graph, self._state, self._device)
+        return make_plan(graph, self._state, self._device)
 
     def _forget_plans(self) -> None:
         with self._lock:

@@ -1,0 +1,239 @@
+"""Conditionals (white paper section 4.4; TF: tf.cond, tf.case)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.control_flow.contexts import ControlFlowContext, outside
+from penstock.control_flow.nest import flatten, pack_like, same_structure
+from penstock.graph.composite import IndexedSlices, SparseTensor
+from penstock.graph.constants import constant_value
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope
+from penstock.ops.basic import group, identity, no_op
+from penstock.tensor.dtypes import bool as bool_dtype
+
+
+class CondContext(ControlFlowContext):
+    """One branch of a conditional: `branch` 1 is the one for a true `pred`."""
+
+    def __init__(self, name: str, pred: Tensor, pivot: Tensor, branch: int) -> None:
+        super().__init__(name)
+        self.pred, self.branch = pred, branch
+        self._pivot = pivot
+        pivot.op._control_flow_context = self
+
+    @property
+    def pivot(self) -> Operation:
+        return self._pivot.op
+
+    def _bring_in(self, tensor: Tensor) -> Tensor:
+        with outside(self.outer):
+            op = get_op("RefSwitch" if tensor.dtype._is_ref_dtype else "Switch")
+            switched = op(tensor, self.pred, name=f"{self.name}/{tensor.op.name.split('/')[-1]}/Switch")[self.branch]
+        switched.op._control_flow_context = self
+        return switched
+
+
+def make_branches(pred: Tensor, name: str) -> tuple[CondContext, CondContext]:
+    """The contexts of the true and the false branch of `pred`."""
+    graph = get_default_graph()
+    p_false, p_true = get_op("Switch")(pred, pred, name="Switch")
+    pivot_true, pivot_false = identity(p_true, name="switch_t"), identity(p_false, name="switch_f")
+    pred = identity(pred, name="pred_id")
+    scope = graph.get_name_scope()
+    return CondContext(scope or name, pred, pivot_true, 1), CondContext(scope or name, pred, pivot_false, 0)
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
+) -> Any:
+    """What `true_fn()` builds if `pred` is true in the step, else what `false_fn()` builds (TF: tf.cond).
+
+    pred: a scalar bool tensor. Both functions give the same structure, with the same dtypes; only the nodes of
+    one run, but what they take from outside is computed in any case. Without `strict`, a list of one tensor
+    comes back as that tensor. TypeError or ValueError where the branches do not match.
+    """
+    true_fn, false_fn = true_fn or fn1, false_fn or fn2
+    if not callable(true_fn):
+        raise TypeError("true_fn must be callable.")
+    if not callable(false_fn):
+        raise TypeError("false_fn must be callable.")
+    if isinstance(pred, bool):
+        raise TypeError("pred must not be a Python bool; use a Python if, or tf.constant(pred).")
+    with name_scope(name, "cond", [pred]):
+        pred = convert_to_tensor(pred, bool_dtype)
+        if pred.shape.ndims not in (None, 0):
+            raise ValueError(f"cond needs a scalar pred; {pred.name} has shape {pred.shape}")
+        when_true, when_false = make_branches(pred, "cond")
+        originals_t, flat_t = _build_branch(when_true, true_fn)
+        originals_f, flat_f = _build_branch(when_false, false_fn)
+        _check_same(originals_t, originals_f, flat_t, flat_f)
+        merged = [_merge(f, t) for f, t in zip(flat_f, flat_t, strict=True)]
+        _collect_conditions((when_true, when_false))
+    result = pack_like(originals_t, merged)
+    if isinstance(originals_t, _Nothing):
+        return merged[0].op if not isinstance(merged[0], IndexedSlices) else merged[0]
+    return result[0] if not strict and isinstance(result, list | tuple) and len(result) == 1 else result
+
+
+class _Nothing:
+    """A branch that gave None or an operation."""
+
+
+def _build_branch(context: CondContext, fn: Callable[[], Any]) -> tuple[Any, list[Any]]:
+    """What `fn` gives, and its leaves as tensors of the branch."""
+    with context.entered():
+        original = fn()
+        if original is None:
+            return _Nothing(), [_token(no_op())]
+        if isinstance(original, Operation):
+            return _Nothing(), [_token(original)]
+        return original, [_leaf(context, leaf) for leaf in flatten(original)]
+
+
+def _token(op: Operation) -> Tensor:
+    with control_dependencies([op]):
+        return identity(convert_to_tensor(0, name="token"))
+
+
+def _leaf(context: CondContext, leaf: Any) -> Any:
+    if leaf is None:
+        raise ValueError("a branch of cond gave None among its values")
+    if isinstance(leaf, Operation):
+        return _token(leaf)
+    if isinstance(leaf, IndexedSlices):
+        shape = leaf.dense_shape
+        return IndexedSlices(_inside(context, leaf.values), _inside(context, leaf.indices),
+                             None if shape is None else _inside(context, shape))  # fmt: skip
+    if isinstance(leaf, SparseTensor):
+        parts = (leaf.indices, leaf.values, leaf.dense_shape)
+        return SparseTensor(*(_inside(context, part) for part in parts))
+    if hasattr(leaf, "_loop_flow"):  # a TensorArray: its flow says which branch wrote
+        return leaf._with_flow(_inside(context, leaf._loop_flow))
+    return _inside(context, convert_to_tensor(leaf))
+
+
+def _inside(context: CondContext, tensor: Tensor) -> Tensor:
+    """A value from outside the branch is given back by a node of the branch."""
+    return identity(tensor) if not context.contains(tensor.op) or tensor.dtype._is_ref_dtype else tensor
+
+
+def _check_same(original_t: Any, original_f: Any, flat_t: list[Any], flat_f: list[Any]) -> None:
+    if isinstance(original_t, _Nothing) != isinstance(original_f, _Nothing) or len(flat_t) != len(flat_f):
+        raise ValueError("true_fn and false_fn must return the same number of outputs")
+    if not isinstance(original_t, _Nothing):
+        same_structure(original_t, original_f)
+    for t, f in zip(flat_t, flat_f, strict=True):
+        if type(t) is not type(f) and isinstance(t, Tensor) != isinstance(f, Tensor):
+            raise TypeError(f"Incompatible return types of true_fn and false_fn: {type(t).__name__}, {type(f).__name__}")
+        if t.dtype.base_dtype != f.dtype.base_dtype:
+            raise ValueError(
+                "Outputs of true_fn and false_fn must have the same type: "
+                f"{t.dtype.base_dtype.name}, {f.dtype.base_dtype.name}"
+            )
+
+
+def _merge(when_false: Any, when_true: Any) -> Any:
+    if isinstance(when_false, IndexedSlices):
+        shape = None
+        if when_false.dense_shape is not None and when_true.dense_shape is not None:
+            shape = _merge(when_false.dense_shape, when_true.dense_shape)
+        return IndexedSlices(
+            _merge(when_false.values, when_true.values), _merge(when_false.indices, when_true.indices), shape
+        )
+    if isinstance(when_false, SparseTensor):
+        return SparseTensor(
+            _merge(when_false.indices, when_true.indices),
+            _merge(when_false.values, when_true.values),
+            _merge(when_false.dense_shape, when_true.dense_shape),
+        )
+    if hasattr(when_false, "_loop_flow"):
+        return when_true._with_flow(_merge(when_false._loop_flow, when_true._loop_flow))
+    return get_op("Merge")([when_false, when_true], name="Merge")[0]
+
+
+def _collect_conditions(contexts: tuple[CondContext, CondContext]) -> None:
+    for context in contexts:
+        get_default_graph().add_to_collection(GraphKeys.COND_CONTEXT, context)
+
+
+def case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """What the function of the first true predicate builds, or `default` (TF: tf.case).
+
+    pred_fn_pairs: `(pred, fn)` pairs, or a dict of them. With `exclusive`, more than one true predicate is an
+    InvalidArgumentError in the step. Without `default`, so is none.
+    """
+    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
+            raise TypeError("pred_fn_pairs must be (pred, callable) pairs")
+    if default is not None and not callable(default):
+        raise TypeError("default must be callable.")
+    if not pairs:
+        if default is None:
+            raise ValueError("case needs at least one pair, or a default")
+        return default()
+    from penstock.ops.logging import Assert
+
+    with name_scope(name, "case", [p for p, _ in pairs]):
+        preds = [convert_to_tensor(p, bool_dtype) for p, _ in pairs]
+        checks = []
+        stacked = get_op("Pack")(preds)
+        if exclusive:
+            count = get_op("Sum")(get_op("Cast")(stacked, DstT="int32"), convert_to_tensor([0]))
+            checks.append(Assert(get_op("LessEqual")(count, 1), ["case: more than one condition is true:", stacked]))
+        if default is None:
+            some = get_op("Any")(stacked, convert_to_tensor([0]))
+            checks.append(Assert(some, ["case: none of the conditions is true, and there is no default:", stacked]))
+            default = pairs[-1][1]
+            preds, pairs = preds[:-1], pairs[:-1]
+        fn: Callable[[], Any] = default
+        for pred, (_, branch) in reversed(list(zip(preds, pairs, strict=True))):
+            fn = _nested(pred, branch, fn, strict)
+        if not checks:
+            return fn()
+        with control_dependencies(checks):
+            return fn()
+
+
+def _nested(pred: Tensor, branch: Callable[[], Any], otherwise: Callable[[], Any], strict: bool) -> Callable[[], Any]:
+    return lambda: cond(pred, branch, otherwise, strict=strict)
+
+
+def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case") -> Any:
+    """What `branch_fns[branch_index]` builds; out of range, `default` or the last one (TF: tf.switch_case)."""
+    fns = dict(branch_fns.items() if isinstance(branch_fns, dict) else enumerate(branch_fns))
+    with name_scope(name, "switch_case", [branch_index]):
+        index = convert_to_tensor(branch_index, "int32")
+        if constant_value(index) is not None and int(constant_value(index)) in fns:
+            return fns[int(constant_value(index))]()
+        last = default or fns[max(fns)]
+        rest = [(get_op("Equal")(index, k), fn) for k, fn in sorted(fns.items()) if fn is not last]
+        return case(rest, last, strict=True) if rest else last()
+
+
+def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
+    """`cond`, or just the branch when `pred` is known while building."""
+    known = pred if isinstance(pred, bool) else constant_value(convert_to_tensor(pred))
+    if known is None:
+        return cond(pred, true_fn, false_fn, name=name)
+    return true_fn() if known else false_fn()
+
+
+__all__ = ["CondContext", "case", "cond", "group", "smart_cond", "switch_case"]

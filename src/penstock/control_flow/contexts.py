@@ -1,0 +1,104 @@
+"""Where in the control flow a node is built: in a branch of a conditional, or in the body of a loop.
+
+Nodes built while a context is open belong to it. What they take from outside goes through it (`capture`): into a
+branch through a Switch, so that the branch not taken gets nothing; into a loop through an Enter, which every
+iteration sees. Contexts nest, and a value from far outside is captured by each on its way in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from penstock.graph.convert import constant
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import control_dependencies, get_default_graph
+
+if TYPE_CHECKING:
+    from penstock.graph.graph import Graph
+
+
+class ControlFlowContext:
+    """A branch or a loop that is, or was, being built. `outer` is the context that it is in."""
+
+    def __init__(self, name: str) -> None:
+        self.graph: Graph = get_default_graph()
+        self.outer: ControlFlowContext | None = self.graph._scopes.context
+        self.name = name
+        self._captured: dict[Any, Any] = {}
+
+    @property
+    def pivot(self) -> Operation:
+        """An operation that is alive exactly when this context runs: nodes without inputs wait for it."""
+        raise NotImplementedError
+
+    @property
+    def in_loop(self) -> bool:
+        """Whether what is built here runs in the iterations of a loop."""
+        return self.outer is not None and self.outer.in_loop
+
+    def needs_anchor(self, inputs: list[Tensor]) -> bool:
+        """Whether a node with these inputs must wait for the pivot, since nothing else ties it to this context."""
+        return not inputs
+
+    def _bring_in(self, tensor: Tensor) -> Tensor:
+        """`tensor`, which belongs to the outer context, made available in this one."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """Build in this context (also again, once it is finished: gradients do)."""
+        scopes = self.graph._scopes
+        old, old_controls = scopes.context, scopes.controllers
+        scopes.context, scopes.controllers = self, []
+        try:
+            yield
+        finally:
+            scopes.context, scopes.controllers = old, old_controls
+
+    def contains(self, op: Operation) -> bool:
+        """Whether `op` was built in this context or in one inside it."""
+        return self.encloses(op._control_flow_context)
+
+    def encloses(self, context: ControlFlowContext | None) -> bool:
+        while context is not None and context is not self:
+            context = context.outer
+        return context is self
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """`tensor` as nodes of this context may use it."""
+        if self.contains(tensor.op):
+            return tensor
+        found = self._captured.get(tensor)
+        if found is None:
+            before = self.outer.capture(tensor) if self.outer is not None else tensor
+            found = before if self.contains(before.op) else self._bring_in(before)
+            self._captured[tensor] = found
+        return found
+
+    def capture_control(self, op: Operation) -> Operation:
+        """An operation of this context that waits for `op`, one from outside.
+
+        Control edges do not cross into a context: a value that waits for `op` is brought in instead.
+        """
+        if self.contains(op):
+            return op
+        found = self._captured.get(op)
+        if found is None:
+            with outside(self.outer), control_dependencies([op]):
+                token = constant(0, name=f"{op.name.split('/')[-1]}_done")
+            found = self._captured[op] = self.capture(token).op
+        return found
+
+
+@contextlib.contextmanager
+def outside(context: ControlFlowContext | None) -> Iterator[None]:
+    """Build in `context`, or in none, with no control dependencies of the present place."""
+    scopes = get_default_graph()._scopes
+    old, old_controls = scopes.context, scopes.controllers
+    scopes.context, scopes.controllers = context, []
+    try:
+        yield
+    finally:
+        scopes.context, scopes.controllers = old, old_controls

@@ -1,0 +1,301 @@
+"""Loops (white paper section 4.4; TF: tf.while_loop)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.control_flow.contexts import ControlFlowContext, outside
+from penstock.control_flow.nest import flatten, pack_like, same_structure
+from penstock.graph.composite import IndexedSlices, SparseTensor
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import get_default_graph, name_scope
+from penstock.ops.basic import identity
+from penstock.tensor.shapes import TensorShape
+
+
+class WhileContext(ControlFlowContext):
+    """A loop: its frame, its variables as they go round, and what it takes from outside.
+
+    For loop variable i, `enters[i]` brings it in, `merges[i]` is its value at the start of an iteration (also the
+    last, whose condition is false), `body_inputs[i]` the one that the body gets, `next_iterations[i]` what the
+    body makes of it, and `exits[i]` what comes out.
+    """
+
+    def __init__(
+        self, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, name: str = "while_context"
+    ) -> None:
+        super().__init__(name)
+        self.frame_name = f"{self.graph.unique_name(name)}"
+        self.parallel_iterations = parallel_iterations
+        self.back_prop, self.swap_memory = back_prop, swap_memory
+        self.enters: list[Tensor] = []
+        self.merges: list[Tensor] = []
+        self.body_inputs: list[Tensor] = []
+        self.next_iterations: list[Tensor] = []
+        self.exits: list[Tensor] = []
+        self.invariants: dict[Tensor, Tensor] = {}
+        self.loop_cond: Tensor | None = None
+        self._pivot: Operation | None = None
+
+    @property
+    def pivot(self) -> Operation:
+        assert self._pivot is not None
+        return self._pivot
+
+    @property
+    def in_loop(self) -> bool:
+        return True
+
+    def needs_anchor(self, inputs: list[Tensor]) -> bool:
+        """What depends on constants of the loop only must not run when the loop has ended."""
+        return all(tensor in self.invariants for tensor in inputs)
+
+    def _bring_in(self, tensor: Tensor) -> Tensor:
+        inside = self._enter(tensor, is_constant=True)
+        self.invariants[inside] = tensor
+        return inside
+
+    def _enter(self, tensor: Tensor, is_constant: bool) -> Tensor:
+        """An Enter of this loop's frame: built outside, it belongs to the loop."""
+        with outside(self.outer):
+            op = get_op("RefEnter" if tensor.dtype._is_ref_dtype else "Enter")
+            name = f"{tensor.op.name.split('/')[-1]}/Enter" if is_constant else "Enter"
+            entered = op(
+                tensor,
+                frame_name=self.frame_name,
+                is_constant=is_constant,
+                parallel_iterations=self.parallel_iterations,
+                name=name,
+            )
+        entered.op._control_flow_context = self
+        return entered
+
+    # --- building ---------------------------------------------------------------------------------------
+
+    def build(self, condition: Callable[..., Any], body: Callable[..., Any], values: list[Tensor], shapes: list[TensorShape]) -> None:
+        """Build the loop: `condition` and `body` take and give flat lists of tensors."""
+        self.enters = [self._enter(value, is_constant=False) for value in values]
+        for entered, shape in zip(self.enters, shapes, strict=True):
+            entered._shape = shape
+        self.merges = [self._merge(entered) for entered in self.enters]
+        self._pivot = self.merges[0].op
+        with self.entered():
+            pred = convert_to_tensor(condition(*self.merges))
+            if pred.dtype.base_dtype.name != "bool":
+                raise TypeError(f"the loop condition must be a bool, not {pred.dtype.name}")
+            if pred.shape.ndims not in (None, 0):
+                raise ValueError(f"the loop condition must be a scalar; {pred.name} has shape {pred.shape}")
+            self.loop_cond = get_op("LoopCond")(pred, name="LoopCond")
+            switched = [get_op("Switch")(m, self.loop_cond, name="Switch") for m in self.merges]
+            self.body_inputs = [identity(true) for _, true in switched]
+            self._pivot = self.body_inputs[0].op
+            results = [convert_to_tensor(r) for r in body(*self.body_inputs)]
+            results = [self.capture(r) for r in results]
+        if len(results) != len(values):
+            raise ValueError(
+                f"The number of inputs and outputs of the loop body must match: {len(values)} and {len(results)}"
+            )
+        for i, result in enumerate(results):
+            self._go_round(i, result)
+        with outside(self.outer):
+            self.exits = [get_op("Exit")(false, name="Exit") for false, _ in switched]
+
+    def _merge(self, entered: Tensor) -> Tensor:
+        with self.entered():
+            return get_op("Merge")([entered, entered], name="Merge")[0]
+
+    def _go_round(self, i: int, result: Tensor) -> None:
+        merge = self.merges[i]
+        if result.dtype.base_dtype != merge.dtype.base_dtype:
+            raise TypeError(
+                f"The loop variable {i} enters the loop as {merge.dtype.name}, but is {result.dtype.name} after one iteration."
+            )
+        if not _shape_holds(merge.shape, result.shape):
+            raise ValueError(
+                f"The shape for {merge.name} is not an invariant for the loop. It enters the loop with shape "
+                f"{merge.shape}, but has shape {result.shape} after one iteration. Provide shape invariants using "
+                "either the `shape_invariants` argument of tf.while_loop or set_shape() on the loop variables."
+            )
+        with self.entered():
+            following = get_op("NextIteration")(result, name="NextIteration")
+        self.next_iterations.append(following)
+        merge.op._update_input(1, following)
+
+    def add_variable(self, value: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
+        """Give a finished loop another variable: `value` at first, `step(it)` after each iteration; gives its Exit."""
+        entered = self._enter(value, is_constant=False)
+        merge = self._merge(entered)
+        self.enters.append(entered)
+        self.merges.append(merge)
+        with self.entered():
+            false, true = get_op("Switch")(merge, self.loop_cond, name="Switch")
+            inside = identity(true)
+            self.body_inputs.append(inside)
+            result = step(inside)
+        self._go_round(len(self.merges) - 1, result)
+        with outside(self.outer):
+            exit_ = get_op("Exit")(false, name="Exit")
+        self.exits.append(exit_)
+        return exit_
+
+
+def _shape_holds(invariant: TensorShape, shape: TensorShape) -> bool:
+    """Whether a value of `shape` is one of `invariant`: every dim the invariant knows is known and equal."""
+    if invariant.tuple is None:
+        return True
+    if shape.tuple is None or len(shape.tuple) != len(invariant.tuple):
+        return False
+    return all(i is None or i == s for i, s in zip(invariant.tuple, shape.tuple, strict=True))
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Repeat `body` while `cond` (TF: tf.while_loop).
+
+    cond(*loop_vars) gives a scalar bool tensor, body(*loop_vars) the next values, in the structure of `loop_vars` (any
+    nest of tensors, variables, TensorArrays, IndexedSlices and SparseTensors). Shapes must not change from one
+    iteration to the next, except as `shape_invariants` (the same structure, of TensorShapes) allows. At most
+    `parallel_iterations` iterations are under way at once, where the executor overlaps them. With `back_prop`
+    gradients can be taken; what they need is kept, in host memory with `swap_memory`. `maximum_iterations` bounds
+    the count. The result has the structure of `loop_vars`; a single tensor comes as such, unless
+    `return_same_structure`. TypeError and ValueError for what does not fit.
+    """
+    if not callable(cond):
+        raise TypeError("cond must be callable.")
+    if not callable(body):
+        raise TypeError("body must be callable.")
+    if parallel_iterations < 1:
+        raise TypeError("parallel_iterations must be a positive integer.")
+    single = not isinstance(loop_vars, list | tuple)
+    structure = [loop_vars] if single else list(loop_vars)
+    if not structure:
+        raise ValueError("No loop variables provided")
+    with name_scope(name, "while", flatten(structure)):
+        limited = maximum_iterations is not None
+        if limited:
+            counter, limit = convert_to_tensor(0, name="iteration_counter"), convert_to_tensor(maximum_iterations, "int32")
+            structure = [counter, structure]
+            if shape_invariants is not None:
+                shape_invariants = [TensorShape([]), shape_invariants]
+        pack = _Packer(structure)
+        values = pack.tensors(structure)
+        shapes = [v.shape for v in values] if shape_invariants is None else pack.shapes(structure, shape_invariants)
+        context = WhileContext(parallel_iterations, back_prop, swap_memory)
+
+        def flat_condition(*tensors: Tensor) -> Any:
+            packed = pack.packed(list(tensors))
+            if not limited:
+                return cond(*packed)
+            return get_op("LogicalAnd")(get_op("Less")(packed[0], limit), cond(*packed[1]))
+
+        def flat_body(*tensors: Tensor) -> list[Tensor]:
+            packed = pack.packed(list(tensors))
+            count, rest = (packed[0], packed[1]) if limited else (None, packed)
+            found = body(*rest)
+            if not isinstance(found, list | tuple) or (len(rest) == 1 and not _is_whole(found, rest)):
+                found = [found]
+            found = list(found)
+            if limited:
+                found = [count + 1, found]
+            same_structure(structure, found)
+            return pack.tensors(found)
+
+        context.build(flat_condition, flat_body, values, shapes)
+        get_default_graph().add_to_collection("while_context", context)
+        result = pack.packed(context.exits)
+    result = result[1] if limited else result
+    return result[0] if single or (len(result) == 1 and not return_same_structure) else _like(loop_vars, result)
+
+
+def _is_whole(found: Any, rest: list[Any]) -> bool:
+    """Whether `found` is a list of the one loop variable, not that variable (a list itself)."""
+    return len(found) == 1 and not (isinstance(rest[0], list | tuple) and not isinstance(found[0], list | tuple))
+
+
+def _like(loop_vars: Any, result: list[Any]) -> Any:
+    if isinstance(loop_vars, tuple) and hasattr(loop_vars, "_fields"):
+        return type(loop_vars)(*result)
+    return tuple(result) if isinstance(loop_vars, tuple) else result
+
+
+class _Packer:
+    """Between a structure of loop variables and the flat tensors that go round for it."""
+
+    def __init__(self, structure: Any) -> None:
+        self._structure = structure
+        self._leaves = flatten(structure)
+
+    def tensors(self, structure: Any) -> list[Tensor]:
+        flat: list[Tensor] = []
+        for leaf in flatten(structure):
+            flat += [t if isinstance(t, Tensor) and not t.dtype._is_ref_dtype else identity(convert_to_tensor(t)) for t in _parts(leaf)]
+        return flat
+
+    def shapes(self, structure: Any, invariants: Any) -> list[TensorShape]:
+        leaves, given = flatten(structure), flatten(invariants)
+        if len(leaves) != len(given):
+            raise ValueError(f"shape_invariants has {len(given)} shapes for {len(leaves)} loop variables")
+        found: list[TensorShape] = []
+        for leaf, invariant in zip(leaves, given, strict=True):
+            shape = invariant.shape if hasattr(invariant, "op") else TensorShape(invariant)
+            tensors = [convert_to_tensor(t) for t in _parts(leaf)]
+            if len(tensors) > 1 or not hasattr(leaf, "dtype"):
+                found += _composite_shapes(leaf, tensors, shape)
+                continue
+            if not _shape_holds(shape, tensors[0].shape):
+                raise ValueError(
+                    f"The shape invariant specified for {tensors[0].name} is not compatible with the initial shape of the "
+                    f"loop variable. It enters the loop with shape {tensors[0].shape}, but the specified shape invariant is {shape}."
+                )
+            found.append(shape)
+        return found
+
+    def packed(self, tensors: list[Tensor]) -> Any:
+        leaves, position = [], 0
+        for leaf in self._leaves:
+            count = len(_parts(leaf))
+            leaves.append(_whole(leaf, tensors[position : position + count]))
+            position += count
+        return pack_like(self._structure, leaves)
+
+
+def _parts(leaf: Any) -> list[Any]:
+    """The tensors that a loop variable consists of."""
+    if isinstance(leaf, IndexedSlices):
+        return [leaf.values, leaf.indices] + ([] if leaf.dense_shape is None else [leaf.dense_shape])
+    if isinstance(leaf, SparseTensor):
+        return [leaf.indices, leaf.values, leaf.dense_shape]
+    if hasattr(leaf, "_loop_flow"):  # a TensorArray goes round as its flow
+        return [leaf._loop_flow]
+    return [leaf]
+
+
+def _whole(leaf: Any, parts: list[Tensor]) -> Any:
+    if isinstance(leaf, IndexedSlices):
+        return IndexedSlices(*parts)
+    if isinstance(leaf, SparseTensor):
+        return SparseTensor(*parts)
+    if hasattr(leaf, "_loop_flow"):
+        return leaf._with_flow(parts[0])
+    return parts[0]
+
+
+def _composite_shapes(leaf: Any, tensors: list[Tensor], shape: TensorShape) -> list[TensorShape]:
+    if isinstance(leaf, SparseTensor):
+        return [TensorShape([None, shape.ndims]), TensorShape([None]), TensorShape([shape.ndims])]
+    if isinstance(leaf, IndexedSlices):
+        return [shape, TensorShape([None if shape.ndims is None else shape.as_list()[0]]), *[t.shape for t in tensors[2:]]]
+    return [t.shape for t in tensors]

@@ -1,0 +1,108 @@
+"""The gradient of a loop, as one thing with the exits for outputs: a loop that runs backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.control_flow.contexts import ControlFlowContext
+from penstock.control_flow.while_loop import WhileContext
+from penstock.gradients.grad_contexts import GradientLoop, forward_loop
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.ops.basic import identity
+from penstock.tensor.dtypes import resource
+from penstock.tensor.shapes import TensorShape
+
+BodyGradient = Callable[[list[Tensor], list[Tensor], list[Any]], list[Any]]
+"""`(ys, xs, grad_ys)` within the body -> gradients of the xs, or None."""
+
+
+def trainable(tensor: Tensor) -> bool:
+    base = tensor.dtype.base_dtype
+    return base.is_floating or base.is_complex or base == resource
+
+
+def loop_gradient(
+    loop: WhileContext, exit_grads: list[Any], reached: Callable[[Tensor], bool], body_gradient: BodyGradient
+) -> dict[Tensor, Any]:
+    """Gradients of the tensors that `loop` takes from outside, given those of its exits (None where there is none).
+
+    `reached(tensor)` says whether a tensor from outside matters to what is differentiated by.
+    """
+    if not loop.back_prop:
+        raise ValueError(
+            f"The loop {loop.frame_name!r} was built with back_prop=False, so no gradient flows through it; build it "
+            "with back_prop=True, or stop the gradient before it."
+        )
+    variables = [
+        i for i, e in enumerate(loop.enters) if e.dtype.base_dtype.is_floating or e.dtype.base_dtype.is_complex
+    ]
+    invariants = [(i, o) for i, o in loop.invariants.items() if trainable(o) and reached(o)]
+    count = forward_loop(loop).count
+    with name_scope("while_grad"):
+        start = [_start(loop, i, exit_grads[i]) for i in variables]
+        zeros = [zeros_of(o) for _, o in invariants]
+        backward = GradientLoop(loop)
+        shapes = [TensorShape([])] + [loop.merges[i].shape for i in variables] + [z.shape for z in zeros]
+
+        def body(n: Tensor, *grads: Tensor) -> list[Tensor]:
+            backward.popped = get_op("ControlTrigger")(name="popped")
+            with control_dependencies([backward.popped]):
+                remaining = get_op("Sub")(n, 1, name="b_count_next")
+            ys = [loop.next_iterations[i].op._inputs[0] for i in variables]
+            xs = [loop.body_inputs[i] for i in variables] + [i for i, _ in invariants]
+            found = body_gradient(ys, xs, list(grads[: len(variables)]))
+            through, sums = found[: len(variables)], found[len(variables) :]
+            following = [
+                zeros_like(g) if new is None else convert_to_tensor(new) for new, g in zip(through, grads, strict=False)
+            ]
+            added = [
+                total if new is None else get_op("AddV2")(total, convert_to_tensor(new))
+                for new, total in zip(sums, grads[len(variables) :], strict=True)
+            ]
+            return [remaining, *following, *added]
+
+        backward.build(lambda n, *_: get_op("Greater")(n, 0), body, [identity(count), *start, *zeros], shapes)
+    outs = backward.exits[1:]
+    found: dict[Tensor, Any] = {}
+    for i, grad in zip(variables, outs, strict=False):
+        grad._shape = grad._shape.merge_with(loop.enters[i].op._inputs[0].shape)
+        found[loop.enters[i]] = grad
+    for (inside, _), grad in zip(invariants, outs[len(variables) :], strict=True):
+        found[inside] = grad
+    return found
+
+
+def _start(loop: WhileContext, i: int, grad: Any) -> Tensor:
+    return zeros_like(loop.exits[i]) if grad is None else convert_to_tensor(grad)
+
+
+def zeros_like(tensor: Tensor) -> Tensor:
+    return get_op("ZerosLike")(tensor)
+
+
+def zeros_of(tensor: Tensor) -> Tensor:
+    """Zeros for a tensor, or for the value of a variable that a reference or handle stands for."""
+    if tensor.dtype == resource:
+        dtype = handle_dtype(tensor)
+        return zeros_like(get_op("ReadVariableOp")(tensor, dtype=dtype))
+    return zeros_like(tensor)
+
+
+def handle_dtype(tensor: Tensor) -> Any:
+    """The dtype of the variable behind a resource handle."""
+    op = tensor.op
+    while op.type != "VarHandleOp":
+        if not op._inputs:
+            raise ValueError(f"{tensor.name} is no handle of a variable, so it has no gradient")
+        op = op._inputs[0].op
+    return op.attrs["dtype"]
+
+
+def in_context(context: ControlFlowContext | None) -> Any:
+    from penstock.control_flow.contexts import outside
+
+    return outside(context) if context is None else context.entered()

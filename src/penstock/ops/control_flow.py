@@ -1,0 +1,119 @@
+"""The primitives of control flow (white paper section 4.4): signature, shape, gradient.
+
+They have no kernels: the executor is what they mean. Switch sends its data to one of its outputs and a dead token
+to the other; Merge passes on the one live input it gets; Enter, Exit and NextIteration move values between the
+frames and iterations of a loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.graph.opdef import define_op
+from penstock.graph.operation import Operation
+from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
+from penstock.tensor.shapes import TensorShape
+
+
+def _two(c: ShapeContext, data: TensorShape, pred: TensorShape) -> list[TensorShape]:
+    pred.assert_has_rank(0)
+    return [data, data]
+
+
+def _merged(c: ShapeContext, inputs: list[TensorShape]) -> list[TensorShape]:
+    """What all inputs agree on: any of them may be the one that comes."""
+    shape = inputs[0]
+    for other in inputs[1:]:
+        shape = shape.most_specific_compatible_shape(other)
+    return [shape, SCALAR]
+
+
+def _invariant(c: ShapeContext, data: TensorShape, *_: Any) -> TensorShape:
+    """A constant of the loop keeps its shape; a loop variable's is settled by its Merge."""
+    return data
+
+
+def _unknown(c: ShapeContext, *_: Any) -> TensorShape:
+    return UNKNOWN
+
+
+SWITCH = define_op(
+    "Switch", "data: T, pred: bool", "output_false: T, output_true: T", attrs=["T: type"], aliases=True, shape=_two
+)
+REF_SWITCH = define_op(
+    "RefSwitch",
+    "data: Ref(T), pred: bool",
+    "output_false: Ref(T), output_true: Ref(T)",
+    attrs=["T: type"],
+    allows_uninitialized_input=True,
+    aliases=True,
+    reads="data",
+    shape=_two,
+)
+MERGE = define_op(
+    "Merge",
+    "inputs: N * T",
+    "output: T, value_index: int32",
+    attrs=["T: type", "N: int >= 1"],
+    aliases=True,
+    shape=_merged,
+)
+REF_MERGE = define_op(
+    "RefMerge",
+    "inputs: Ref(N * T)",
+    "output: Ref(T), value_index: int32",
+    attrs=["T: type", "N: int >= 1"],
+    aliases=True,
+    reads="inputs",
+    shape=_merged,
+)
+_ENTER_ATTRS = ["T: type", "frame_name: string", "is_constant: bool = false", "parallel_iterations: int = 10"]
+ENTER = define_op("Enter", "data: T", "output: T", attrs=_ENTER_ATTRS, aliases=True, shape=_invariant)
+REF_ENTER = define_op(
+    "RefEnter", "data: Ref(T)", "output: Ref(T)", attrs=_ENTER_ATTRS, aliases=True, reads="data", shape=_invariant
+)
+EXIT = define_op("Exit", "data: T", "output: T", attrs=["T: type"], aliases=True, shape=_invariant)
+REF_EXIT = define_op(
+    "RefExit", "data: Ref(T)", "output: Ref(T)", attrs=["T: type"], aliases=True, reads="data", shape=_invariant
+)
+NEXT_ITERATION = define_op("NextIteration", "data: T", "output: T", attrs=["T: type"], aliases=True, shape=_invariant)
+REF_NEXT_ITERATION = define_op(
+    "RefNextIteration",
+    "data: Ref(T)",
+    "output: Ref(T)",
+    attrs=["T: type"],
+    aliases=True,
+    reads="data",
+    shape=_invariant,
+)
+LOOP_COND = define_op("LoopCond", "input: bool", "output: bool", aliases=True, shape=_invariant)
+CONTROL_TRIGGER = define_op("ControlTrigger", shape=lambda c: [])
+CONTROL_TRIGGER.kernel()(lambda n: None)
+CONTROL_TRIGGER.not_differentiable()
+
+SWITCHES = frozenset({"Switch", "RefSwitch"})
+MERGES = frozenset({"Merge", "RefMerge"})
+ENTERS = frozenset({"Enter", "RefEnter"})
+EXITS = frozenset({"Exit", "RefExit"})
+NEXT_ITERATIONS = frozenset({"NextIteration", "RefNextIteration"})
+PRIMITIVES = SWITCHES | MERGES | ENTERS | EXITS | NEXT_ITERATIONS | {"LoopCond"}
+"""The op types that the executor itself carries out."""
+
+
+@SWITCH.gradient
+@REF_SWITCH.gradient
+@MERGE.gradient
+@REF_MERGE.gradient
+@ENTER.gradient
+@REF_ENTER.gradient
+@EXIT.gradient
+@REF_EXIT.gradient
+@NEXT_ITERATION.gradient
+@REF_NEXT_ITERATION.gradient
+@LOOP_COND.gradient
+def primitive_gradient(op: Operation, *grads: Any) -> Any:
+    """The backward walk takes conditionals and loops as wholes; only those that it knows how they were built."""
+    raise LookupError(
+        f"{op.name} ({op.type}) has a gradient only as part of a tf.cond or tf.while_loop built in this program; "
+        "a graph that was imported has lost what its gradient needs."
+    )

@@ -1,0 +1,188 @@
+"""From a step's graph to a `Program` for the dataflow executor: segments of nodes, and the primitives between them.
+
+Nodes form one segment when they run in the same frame, under the same guard, after the same number of primitives:
+then they become ready together and are dead together, and no path leads out of a segment and back into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.graph.opdef import Bound
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
+from penstock.runtime import executor
+from penstock.runtime.executor import Program, Unit
+from penstock.runtime.segment import Param, Result, build_segment
+from penstock.runtime.structure import Guards, find_frames, is_back_edge, is_loop_merge
+
+_KINDS = {
+    **dict.fromkeys(SWITCHES, executor.SWITCH),
+    **dict.fromkeys(MERGES, executor.MERGE),
+    **dict.fromkeys(ENTERS, executor.ENTER),
+    **dict.fromkeys(EXITS, executor.EXIT),
+    **dict.fromkeys(NEXT_ITERATIONS, executor.NEXT),
+    "LoopCond": executor.PASS,
+    "ControlTrigger": executor.TRIGGER,
+}
+
+Explain = Callable[..., Exception]
+
+
+def build_program(
+    graph: StepGraph,
+    kernels: dict[Node, Any],
+    copied_reads: set[tuple[Node, int]],
+    explain: Explain,
+    observed: bool = False,
+) -> Program:
+    """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure."""
+    return _Builder(graph, kernels, copied_reads, explain, observed).build()
+
+
+class _Builder:
+    def __init__(
+        self,
+        graph: StepGraph,
+        kernels: dict[Node, Any],
+        copied_reads: set[tuple[Node, int]],
+        explain: Explain,
+        observed: bool,
+    ) -> None:
+        self._graph, self._kernels, self._copied_reads = graph, kernels, copied_reads
+        self._explain, self._observed = explain, observed
+        _, self._frames = find_frames(graph)
+        self._guards = Guards(graph, self._frames, strict=False)
+        self._unit_of: dict[Node, Unit] = {}
+        self._members: dict[Unit, list[Node]] = {}
+
+    def build(self) -> Program:
+        for node, unit in self._grouped():
+            self._unit_of[node] = unit
+            self._members.setdefault(unit, []).append(node)
+        used = self._used_edges()
+        controls: dict[Unit, dict[Unit, None]] = {}
+        for unit, nodes in self._members.items():
+            self._finish(unit, nodes, used)
+            controls[unit] = self._controls(unit, nodes)
+        takers = [Unit(executor.TAKE, edge.name, [edge], []) for edge in self._graph.fetches]
+        units = [*self._members, *takers]
+        self._connect(units)
+        for unit, sources in controls.items():
+            unit.controls = len(sources)
+            for source in sources:
+                source.control_consumers.append(unit)
+        self._describe_frames()
+        consumers = self._consumers(units)
+        return Program(
+            [u for u in units if not u.inputs and not u.controls],
+            [consumers.get(Edge(feed, 0), []) for feed in self._graph.feeds],
+            takers,
+            units,
+        )
+
+    # --- grouping -------------------------------------------------------------------------------------
+
+    def _grouped(self) -> list[tuple[Node, Unit]]:
+        """Each node that runs, with its unit."""
+        depth: dict[Node, int] = {}
+        segments: dict[tuple[Any, ...], Unit] = {}
+        found: list[tuple[Node, Unit]] = []
+        for node in self._graph.nodes:
+            alone = self._is_alone(node)
+            sources = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
+            depth[node] = max((depth[s] + (alone or self._is_alone(s)) for s in sources), default=0)
+            if node.op is FEED:
+                continue
+            if alone:
+                found.append((node, self._alone(node)))
+                continue
+            key = (self._frames[node], self._guards.of[node], depth[node])
+            if key not in segments:
+                segments[key] = Unit(executor.SEGMENT, node.name, [], [])
+            found.append((node, segments[key]))
+        return found
+
+    def _is_alone(self, node: Node) -> bool:
+        return node.op.name in _KINDS or is_asynchronous(self._kernels.get(node))
+
+    def _alone(self, node: Node) -> Unit:
+        unit = Unit(_KINDS.get(node.op.name, executor.ASYNC), node.name, list(node.inputs), [])
+        unit.node = node
+        unit.outputs = [Edge(node, port) for port in range(len(node.dtypes))]
+        unit.loop_merge = is_loop_merge(node)
+        if node.op.name in ENTERS:
+            unit.frame_name = node.attrs["frame_name"].decode()
+            unit.is_constant = node.attrs["is_constant"]
+            unit.parallel_iterations = node.attrs["parallel_iterations"]
+        return unit
+
+    def _used_edges(self) -> set[Edge]:
+        """The edges that lead from one unit to another, or out."""
+        used = set(self._graph.fetches)
+        for node, unit in self._unit_of.items():
+            used |= {e for e in node.inputs if self._unit_of.get(e.node) is not unit}
+        return used
+
+    # --- units ----------------------------------------------------------------------------------------
+
+    def _finish(self, unit: Unit, nodes: list[Node], used: set[Edge]) -> None:
+        if unit.kind == executor.ASYNC:
+            unit.run = self._kernels[nodes[0]].start
+            unit.explain = lambda error, where: self._explain(error, nodes[0], where)
+        if unit.kind != executor.SEGMENT:
+            return
+        inside = set(nodes)
+        taken = dict.fromkeys(e for node in nodes for e in node.inputs if e.node not in inside)
+        bound = [e.node for e in taken if isinstance(self._kernels.get(e.node), Bound)]
+        unit.inputs = [e for e in taken if e.node not in set(bound)]
+        unit.outputs = [Edge(n, p) for n in nodes for p in range(len(n.dtypes)) if Edge(n, p) in used]
+        segment = build_segment(
+            [*dict.fromkeys(bound), *nodes],
+            self._kernels,
+            [Param(edge) for edge in unit.inputs],
+            [Result(edge) for edge in unit.outputs],
+            self._copied_reads,
+            self._observed,
+        )
+        unit.run = segment.fn
+        unit.explain = lambda error, where: self._explain(error, segment, where)
+
+    def _controls(self, unit: Unit, nodes: list[Node]) -> dict[Unit, None]:
+        """The units that `unit` waits for without a value: also those that constants it uses wait for."""
+        found: dict[Unit, None] = {}
+        pending = list(nodes)
+        if unit.kind == executor.SEGMENT:
+            pending += [e.node for n in nodes for e in n.inputs if isinstance(self._kernels.get(e.node), Bound)]
+        for node in pending:
+            for control in node.controls:
+                source = self._unit_of.get(control)
+                if source is not None and source is not unit:
+                    found[source] = None
+        return found
+
+    def _consumers(self, units: list[Unit]) -> dict[Edge, list[tuple[Unit, int]]]:
+        consumers: dict[Edge, list[tuple[Unit, int]]] = {}
+        for unit in units:
+            for index, edge in enumerate(unit.inputs):
+                consumers.setdefault(edge, []).append((unit, index))
+        return consumers
+
+    def _connect(self, units: list[Unit]) -> None:
+        consumers = self._consumers(units)
+        for unit in units:
+            unit.consumers = [consumers.get(edge, []) for edge in unit.outputs]
+
+    def _describe_frames(self) -> None:
+        """Tell each Enter how many its frame has, and which Exits lead out of it."""
+        for frame in dict.fromkeys(self._frames.values()):
+            exits = [self._unit_of[node] for node in frame.exits]
+            for enter in frame.enters:
+                unit = self._unit_of[enter]
+                unit.enters, unit.exits = len(frame.enters), exits
+
+
+def is_asynchronous(kernel: Any) -> bool:
+    return hasattr(kernel, "start")
+

@@ -1,0 +1,366 @@
+"""The dataflow executor: tagged tokens over segments (white paper section 4.4; the MIT Tagged-Token machine).
+
+It runs what has no structured form, and what waits. A *unit* is a segment (a straight-line block of nodes, compiled)
+or one control-flow primitive. A token is a value, or dead, for one input of a unit; its tag says which frame (which
+run of which loop) and which iteration it belongs to. A unit runs when all its inputs have come (a Merge: when one
+live one has), and a dead input makes everything that it gives dead. The state is:
+
+    frame       iterations: {number: Iteration}, constants: [(unit, value)], deferred: [(unit, value)]
+    iteration   tokens: {unit: Tokens}, outstanding: units ready or running, children: frames begun and not ended
+
+A frame has at most `parallel_iterations` iterations under way; what would begin another waits in `deferred`. An
+iteration ends when nothing in it is outstanding and the one before has ended; a frame when its iterations have.
+"""
+
+from __future__ import annotations
+
+import collections
+import queue
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from penstock import errors
+from penstock.graph.step_graph import Edge, Node
+from penstock.runtime.segment import INDICES
+
+if TYPE_CHECKING:
+    from penstock.runtime.plan import Observer
+
+SEGMENT, SWITCH, MERGE, ENTER, EXIT, NEXT, PASS, ASYNC, TAKE, TRIGGER = range(10)
+_POLL = 0.02
+_DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
+
+
+@dataclass(eq=False, slots=True)
+class Unit:
+    """Something to run. `run` is a segment's function; primitives are carried out by the executor itself."""
+
+    kind: int
+    name: str
+    inputs: list[Edge]
+    outputs: list[Edge]
+    run: Callable[..., Any] | None = None
+    node: Node | None = None
+    explain: Callable[[Exception, str], Exception] | None = None
+    controls: int = 0
+    loop_merge: bool = False
+    frame_name: str = ""
+    is_constant: bool = False
+    parallel_iterations: int = 10
+    consumers: list[list[tuple[Unit, int]]] = field(default_factory=list)
+    control_consumers: list[Unit] = field(default_factory=list)
+    enters: int = 0  # of the frame that an Enter begins: how many it has
+    exits: list[Unit] = field(default_factory=list)  # of that frame
+
+
+@dataclass(eq=False, slots=True)
+class Tokens:
+    """What a unit has got so far in one iteration. A Merge notes which input was the first live one."""
+
+    values: list[Any]
+    pending: int
+    controls: int
+    dead: int = 0
+    live: int = -1
+    fired: bool = False
+    dead_control: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """One run of a loop."""
+
+    parent: Iteration | None
+    name: str
+    parallel: int
+    enters_pending: int
+    exits: list[Unit]
+    iterations: dict[int, Iteration] = field(default_factory=dict)
+    constants: list[tuple[Unit, Any]] = field(default_factory=list)
+    deferred: list[tuple[Unit, Any, int]] = field(default_factory=list)
+    left: set[Unit] = field(default_factory=set)
+    oldest: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Iteration:
+    """One iteration of a frame: its number, and everything under way in it."""
+
+    frame: Frame
+    number: int
+    tokens: dict[Unit, Tokens] = field(default_factory=dict)
+    outstanding: int = 0
+    children: dict[str, Frame] = field(default_factory=dict)
+
+    def where(self) -> str:
+        """`iteration 3 of while, iteration 0 of outer`, innermost first; "" outside any loop."""
+        found, iteration = [], self
+        while iteration.frame.parent is not None:
+            found.append(f"iteration {iteration.number} of {iteration.frame.name}")
+            iteration = iteration.frame.parent
+        return ", ".join(found)
+
+
+@dataclass(slots=True)
+class Program:
+    """The units of a step: `sources` run at once, `params` bring in the feeds, `results` are taken out."""
+
+    sources: list[Unit]
+    params: list[list[tuple[Unit, int]]]
+    results: list[Unit]
+    """For each result, the unit (of kind TAKE) that receives it."""
+    units: list[Unit]
+
+    def text(self) -> str:
+        """One line a unit."""
+        names = {kind: name for name, kind in globals().items() if name.isupper() and isinstance(kind, int)}
+        return "\n".join(
+            f"{names[u.kind].lower()} {u.name}: {', '.join(e.name for e in u.inputs)} -> "
+            f"{', '.join(e.name for e in u.outputs)}"
+            for u in self.units
+        )
+
+
+class Execution:
+    """One step of a `Program`."""
+
+    def __init__(
+        self,
+        program: Program,
+        observer: Observer | None = None,
+    ) -> None:
+        """With an `observer`, the program is one whose segments call it; it is also asked while the step waits."""
+        self._program = program
+        self._observer = observer
+        self._ready: collections.deque[tuple[Unit, Iteration, Tokens]] = collections.deque()
+        self._done: queue.SimpleQueue[tuple[Unit, Iteration, Any]] = queue.SimpleQueue()
+        self._waiting = 0
+        self._taken: dict[Unit, Any] = {}
+        self._root = Frame(None, "", 1, 0, [])
+        self._root.iterations[0] = Iteration(self._root, 0)
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        """The results for the fed values. Raises what a unit raises, named; InvalidArgumentError for a dead result."""
+        start = self._root.iterations[0]
+        for unit in self._program.sources:
+            self._schedule(unit, start, Tokens([], 0, 0))
+        for consumers, value in zip(self._program.params, values, strict=True):
+            for unit, index in consumers:
+                self._give(start, unit, index, value)
+        while self._ready or self._waiting:
+            if not self._ready:
+                self._wait()
+                continue
+            unit, iteration, tokens = self._ready.popleft()
+            self._execute(unit, iteration, tokens)
+        return [self._result(unit) for unit in self._program.results]
+
+    def _result(self, unit: Unit) -> Any:
+        value = self._taken.get(unit, _DEAD)
+        if value is _DEAD:
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Retval {unit.name} does not have value: it is in a branch of a conditional that was not taken.",
+            )
+        return value
+
+    # --- tokens ---------------------------------------------------------------------------------------
+
+    def _tokens(self, iteration: Iteration, unit: Unit) -> Tokens:
+        tokens = iteration.tokens.get(unit)
+        if tokens is None:
+            count = len(unit.inputs)
+            tokens = iteration.tokens[unit] = Tokens([_DEAD] * count, count, unit.controls)
+        return tokens
+
+    def _give(self, iteration: Iteration, unit: Unit, index: int, value: Any) -> None:
+        """A token for input `index` of `unit`."""
+        tokens = self._tokens(iteration, unit)
+        tokens.pending -= 1
+        if value is _DEAD:
+            tokens.dead += 1
+        else:
+            tokens.values[index] = value
+            if tokens.live < 0:
+                tokens.live = index
+        self._consider(unit, iteration, tokens)
+
+    def _give_control(self, iteration: Iteration, unit: Unit, dead: bool) -> None:
+        tokens = self._tokens(iteration, unit)
+        tokens.controls -= 1
+        tokens.dead_control = tokens.dead_control or dead
+        self._consider(unit, iteration, tokens)
+
+    def _consider(self, unit: Unit, iteration: Iteration, tokens: Tokens) -> None:
+        """Make `unit` ready if it has what it needs."""
+        if tokens.fired or tokens.controls:
+            return
+        if unit.kind == MERGE:
+            # A loop's Merge gets one input an iteration: the Enter's at first, then the NextIteration's.
+            expected = 1 if unit.loop_merge else len(unit.inputs)
+            if tokens.live < 0 and tokens.dead < expected:
+                return
+        elif tokens.pending:
+            return
+        self._schedule(unit, iteration, tokens)
+
+    def _schedule(self, unit: Unit, iteration: Iteration, tokens: Tokens) -> None:
+        tokens.fired = True
+        iteration.outstanding += 1
+        self._ready.append((unit, iteration, tokens))
+
+    def _send(self, unit: Unit, iteration: Iteration, values: Sequence[Any], dead: bool) -> None:
+        """The outputs of `unit`, to whoever consumes them in `iteration`."""
+        for value, consumers in zip(values, unit.consumers, strict=True):
+            for consumer, index in consumers:
+                self._give(iteration, consumer, index, value)
+        for consumer in unit.control_consumers:
+            self._give_control(iteration, consumer, dead)
+
+    # --- units ----------------------------------------------------------------------------------------
+
+    def _execute(self, unit: Unit, iteration: Iteration, tokens: Tokens) -> None:
+        iteration.tokens.pop(unit, None)
+        dead = tokens.live < 0 if unit.kind == MERGE else bool(tokens.dead) or tokens.dead_control
+        values = tokens.values
+        kind = unit.kind
+        if kind == ENTER:
+            self._enter(unit, iteration, _DEAD if dead else values[0])
+        elif kind == EXIT:
+            self._exit(unit, iteration, _DEAD if dead else values[0])
+        elif kind == NEXT:
+            if not dead:
+                self._next(unit, iteration, values[0])
+        elif kind == TAKE:
+            self._taken[unit] = _DEAD if dead else values[0]
+        elif kind == TRIGGER:
+            self._send(unit, iteration, [], dead=False)
+        elif dead:
+            self._send(unit, iteration, [_DEAD] * len(unit.outputs), dead=True)
+        elif kind == SWITCH:
+            taken = bool(values[1])
+            self._send(unit, iteration, [_DEAD if taken else values[0], values[0] if taken else _DEAD], dead=False)
+        elif kind == MERGE:
+            self._send(unit, iteration, [values[tokens.live], INDICES[tokens.live]], dead=False)
+        elif kind == PASS:
+            self._send(unit, iteration, values, dead=False)
+        elif kind == ASYNC:
+            self._start(unit, iteration, values)
+            return
+        else:
+            self._send(unit, iteration, self._call(unit, iteration, values), dead=False)
+        self._end(iteration)
+
+    def _call(self, unit: Unit, iteration: Iteration, values: list[Any]) -> Sequence[Any]:
+        assert unit.run is not None
+        try:
+            return unit.run(*values) if self._observer is None else unit.run(self._observer, *values)
+        except Exception as error:
+            raise self._explained(unit, iteration, error) from error.__cause__
+
+    def _explained(self, unit: Unit, iteration: Iteration, error: Exception) -> Exception:
+        assert unit.explain is not None
+        return unit.explain(error, iteration.where())
+
+    def _start(self, unit: Unit, iteration: Iteration, values: list[Any]) -> None:
+        """An asynchronous kernel: it is given `done` and returns at once, so that no thread waits for it."""
+        if self._observer is not None and unit.node is not None:
+            self._observer(unit.node)
+        self._waiting += 1
+
+        def done(result: Any) -> None:
+            self._done.put((unit, iteration, result))
+
+        assert unit.run is not None
+        try:
+            unit.run(done, *values)
+        except Exception as error:
+            done(error)
+
+    def _wait(self) -> None:
+        """For the next asynchronous kernel to be done."""
+        try:
+            unit, iteration, result = self._done.get(timeout=_POLL if self._observer is not None else None)
+        except queue.Empty:
+            self._observer.check()  # type: ignore[union-attr]
+            return
+        self._waiting -= 1
+        if isinstance(result, Exception):
+            raise self._explained(unit, iteration, result)
+        outputs = len(unit.outputs)
+        self._send(unit, iteration, result if isinstance(result, tuple) else (result,) * min(outputs, 1), dead=False)
+        self._end(iteration)
+
+    # --- frames and iterations --------------------------------------------------------------------------
+
+    def _enter(self, unit: Unit, iteration: Iteration, value: Any) -> None:
+        frame = iteration.children.get(unit.frame_name)
+        if frame is None:
+            frame = Frame(iteration, unit.frame_name, unit.parallel_iterations, unit.enters, unit.exits)
+            frame.iterations[0] = Iteration(frame, 0)
+            iteration.children[unit.frame_name] = frame
+        frame.enters_pending -= 1
+        if unit.is_constant:
+            frame.constants.append((unit, value))
+            for each in list(frame.iterations.values()):
+                self._send(unit, each, [value], dead=value is _DEAD)
+        else:
+            self._send(unit, frame.iterations[0], [value], dead=value is _DEAD)
+        self._advance(frame)
+
+    def _exit(self, unit: Unit, iteration: Iteration, value: Any) -> None:
+        """A live value leaves its frame; a dead one only says that this iteration is not the last."""
+        frame = iteration.frame
+        if value is not _DEAD:
+            assert frame.parent is not None
+            frame.left.add(unit)
+            self._send(unit, frame.parent, [value], dead=False)
+
+    def _next(self, unit: Unit, iteration: Iteration, value: Any) -> None:
+        frame, number = iteration.frame, iteration.number + 1
+        if number not in frame.iterations and number - frame.oldest >= frame.parallel:
+            frame.deferred.append((unit, value, number))
+        else:
+            self._send(unit, self._iteration(frame, number), [value], dead=False)
+
+    def _iteration(self, frame: Frame, number: int) -> Iteration:
+        found = frame.iterations.get(number)
+        if found is None:
+            found = frame.iterations[number] = Iteration(frame, number)
+            for unit, value in frame.constants:
+                self._send(unit, found, [value], dead=value is _DEAD)
+        return found
+
+    def _end(self, iteration: Iteration) -> None:
+        """Something in `iteration` is done; perhaps that was the last."""
+        iteration.outstanding -= 1
+        if not iteration.outstanding and iteration.frame.parent is not None:
+            self._advance(iteration.frame)
+
+    def _advance(self, frame: Frame) -> None:
+        """End the iterations of `frame` that are over, in order; begin deferred ones; end the frame after the last."""
+        if frame.enters_pending:
+            return
+        while frame.iterations:
+            oldest = frame.iterations.get(frame.oldest)
+            if oldest is None or oldest.outstanding or oldest.children:
+                return
+            del frame.iterations[frame.oldest]
+            frame.oldest += 1
+            waiting, frame.deferred = frame.deferred, []
+            for unit, value, number in waiting:
+                self._send(unit, self._iteration(frame, number), [value], dead=False)
+        self._end_frame(frame)
+
+    def _end_frame(self, frame: Frame) -> None:
+        parent = frame.parent
+        assert parent is not None
+        del parent.children[frame.name]
+        # A loop that never ran gives dead values: its Enters were dead.
+        parent.outstanding += 1
+        for unit in frame.exits:
+            if unit not in frame.left:
+                self._send(unit, parent, [_DEAD], dead=True)
+        self._end(parent)
