@@ -135,7 +135,9 @@ def _check_same(original_t: Any, original_f: Any, flat_t: list[Any], flat_f: lis
         same_structure(original_t, original_f)
     for t, f in zip(flat_t, flat_f, strict=True):
         if type(t) is not type(f) and isinstance(t, Tensor) != isinstance(f, Tensor):
-            raise TypeError(f"Incompatible return types of true_fn and false_fn: {type(t).__name__}, {type(f).__name__}")
+            raise TypeError(
+                f"Incompatible return types of true_fn and false_fn: {type(t).__name__}, {type(f).__name__}"
+            )
         if t.dtype.base_dtype != f.dtype.base_dtype:
             raise ValueError(
                 "Outputs of true_fn and false_fn must have the same type: "
@@ -216,13 +218,16 @@ def _nested(pred: Tensor, branch: Callable[[], Any], otherwise: Callable[[], Any
     return lambda: cond(pred, branch, otherwise, strict=strict)
 
 
-def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case") -> Any:
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case"
+) -> Any:
     """What `branch_fns[branch_index]` builds; out of range, `default` or the last one (TF: tf.switch_case)."""
     fns = dict(branch_fns.items() if isinstance(branch_fns, dict) else enumerate(branch_fns))
     with name_scope(name, "switch_case", [branch_index]):
         index = convert_to_tensor(branch_index, "int32")
-        if constant_value(index) is not None and int(constant_value(index)) in fns:
-            return fns[int(constant_value(index))]()
+        known = constant_value(index)
+        if known is not None and int(known) in fns:
+            return fns[int(known)]()
         last = default or fns[max(fns)]
         rest = [(get_op("Equal")(index, k), fn) for k, fn in sorted(fns.items()) if fn is not last]
         return case(rest, last, strict=True) if rest else last()

@@ -49,9 +49,7 @@ def map_fn(
         def body(i: Tensor, arrays: list[TensorArray]) -> Any:
             values = fn(map_structure(lambda array: array.read(i), inputs))
             same_structure(dtypes, values)
-            return i + 1, [
-                array.write(i, value) for array, value in zip(arrays, flatten(values), strict=True)
-            ]
+            return i + 1, [array.write(i, value) for array, value in zip(arrays, flatten(values), strict=True)]
 
         options = (parallel_iterations or 10, back_prop, swap_memory)
         _, results = _loop(lambda i, _: i < count, body, (convert_to_tensor(0), results), options)

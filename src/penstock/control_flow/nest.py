@@ -32,7 +32,8 @@ def _take(structure: Any, rest: list[Any]) -> Any:
     if isinstance(structure, Mapping):
         found = {key: _take(structure[key], rest) for key in sorted(structure)}
         ordered = {key: found[key] for key in structure}
-        return type(structure)(ordered) if type(structure) is not dict else ordered
+        kind: Any = type(structure)
+        return ordered if kind is dict else kind(ordered)
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
         return type(structure)(*(_take(item, rest) for item in structure))
     if isinstance(structure, list | tuple):
@@ -53,7 +54,9 @@ def same_structure(a: Any, b: Any) -> None:
         raise ValueError(f"The two structures don't have the same number of elements: {a!r} and {b!r}")
     if isinstance(a, Mapping) and set(a) != set(b):
         raise ValueError(f"The two structures don't have the same keys: {list(a)} and {list(b)}")
-    for x, y in zip(a.values() if isinstance(a, Mapping) else a, b.values() if isinstance(b, Mapping) else b, strict=True):
+    for x, y in zip(
+        a.values() if isinstance(a, Mapping) else a, b.values() if isinstance(b, Mapping) else b, strict=True
+    ):
         same_structure(x, y)
 
 

@@ -25,7 +25,11 @@ class WhileContext(ControlFlowContext):
     """
 
     def __init__(
-        self, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, name: str = "while_context"
+        self,
+        parallel_iterations: int = 10,
+        back_prop: bool = True,
+        swap_memory: bool = False,
+        name: str = "while_context",
     ) -> None:
         super().__init__(name)
         self.frame_name = f"{self.graph.unique_name(name)}"
@@ -75,7 +79,9 @@ class WhileContext(ControlFlowContext):
 
     # --- building ---------------------------------------------------------------------------------------
 
-    def build(self, condition: Callable[..., Any], body: Callable[..., Any], values: list[Tensor], shapes: list[TensorShape]) -> None:
+    def build(
+        self, condition: Callable[..., Any], body: Callable[..., Any], values: list[Tensor], shapes: list[TensorShape]
+    ) -> None:
         """Build the loop: `condition` and `body` take and give flat lists of tensors."""
         self.enters = [self._enter(value, is_constant=False) for value in values]
         for entered, shape in zip(self.enters, shapes, strict=True):
@@ -111,7 +117,8 @@ class WhileContext(ControlFlowContext):
         merge = self.merges[i]
         if result.dtype.base_dtype != merge.dtype.base_dtype:
             raise TypeError(
-                f"The loop variable {i} enters the loop as {merge.dtype.name}, but is {result.dtype.name} after one iteration."
+                f"The loop variable {i} enters the loop as {merge.dtype.name}, but is {result.dtype.name} "
+                "after one iteration."
             )
         if not _shape_holds(merge.shape, result.shape):
             raise ValueError(
@@ -186,7 +193,10 @@ def while_loop(
     with name_scope(name, "while", flatten(structure)):
         limited = maximum_iterations is not None
         if limited:
-            counter, limit = convert_to_tensor(0, name="iteration_counter"), convert_to_tensor(maximum_iterations, "int32")
+            counter, limit = (
+                convert_to_tensor(0, name="iteration_counter"),
+                convert_to_tensor(maximum_iterations, "int32"),
+            )
             structure = [counter, structure]
             if shape_invariants is not None:
                 shape_invariants = [TensorShape([]), shape_invariants]
@@ -203,13 +213,13 @@ def while_loop(
 
         def flat_body(*tensors: Tensor) -> list[Tensor]:
             packed = pack.packed(list(tensors))
-            count, rest = (packed[0], packed[1]) if limited else (None, packed)
+            rest = packed[1] if limited else packed
             found = body(*rest)
             if not isinstance(found, list | tuple) or (len(rest) == 1 and not _is_whole(found, rest)):
                 found = [found]
             found = list(found)
             if limited:
-                found = [count + 1, found]
+                found = [packed[0] + 1, found]
             same_structure(structure, found)
             return pack.tensors(found)
 
@@ -241,7 +251,10 @@ class _Packer:
     def tensors(self, structure: Any) -> list[Tensor]:
         flat: list[Tensor] = []
         for leaf in flatten(structure):
-            flat += [t if isinstance(t, Tensor) and not t.dtype._is_ref_dtype else identity(convert_to_tensor(t)) for t in _parts(leaf)]
+            flat += [
+                t if isinstance(t, Tensor) and not t.dtype._is_ref_dtype else identity(convert_to_tensor(t))
+                for t in _parts(leaf)
+            ]
         return flat
 
     def shapes(self, structure: Any, invariants: Any) -> list[TensorShape]:
@@ -257,8 +270,9 @@ class _Packer:
                 continue
             if not _shape_holds(shape, tensors[0].shape):
                 raise ValueError(
-                    f"The shape invariant specified for {tensors[0].name} is not compatible with the initial shape of the "
-                    f"loop variable. It enters the loop with shape {tensors[0].shape}, but the specified shape invariant is {shape}."
+                    f"The shape invariant specified for {tensors[0].name} is not compatible with the initial shape of "
+                    f"the loop variable. It enters the loop with shape {tensors[0].shape}, but the specified shape "
+                    f"invariant is {shape}."
                 )
             found.append(shape)
         return found
@@ -297,5 +311,9 @@ def _composite_shapes(leaf: Any, tensors: list[Tensor], shape: TensorShape) -> l
     if isinstance(leaf, SparseTensor):
         return [TensorShape([None, shape.ndims]), TensorShape([None]), TensorShape([shape.ndims])]
     if isinstance(leaf, IndexedSlices):
-        return [shape, TensorShape([None if shape.ndims is None else shape.as_list()[0]]), *[t.shape for t in tensors[2:]]]
+        return [
+            shape,
+            TensorShape([None if shape.ndims is None else shape.as_list()[0]]),
+            *[t.shape for t in tensors[2:]],
+        ]
     return [t.shape for t in tensors]

@@ -12,7 +12,7 @@ from typing import Any
 from penstock.control_flow.cond import CondContext, make_branches
 from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.while_loop import WhileContext
-from penstock.graph.convert import convert_to_tensor
+from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
@@ -24,7 +24,7 @@ class ForwardLoop:
 
     def __init__(self, loop: WhileContext) -> None:
         self.loop = loop
-        self.stacks: dict[Tensor, Tensor] = {}
+        self.readers: list[GradientLoop] = []
 
         def increment(count: Tensor) -> Tensor:
             # Fires whether or not the pushes ran: one in a branch not taken is dead.
@@ -38,22 +38,19 @@ class ForwardLoop:
             self.count = loop.add_variable(zero, increment)
         self._counter = loop.body_inputs[-1]
 
-    def stack_of(self, tensor: Tensor) -> Tensor:
-        """The handle of the stack on which `tensor`, of the loop's body, is pushed in every iteration."""
-        handle = self.stacks.get(tensor)
-        if handle is None:
-            loop = self.loop
-            with name_scope(None), name_scope(f"{_scope(loop)}/"):
-                with outside(loop.outer):
-                    handle = STACK_V2(
-                        convert_to_tensor(-1), elem_type=tensor.dtype.base_dtype, stack_name=tensor.op.name, name="f_acc"
-                    )
-                context: ControlFlowContext = tensor.op._control_flow_context
-                # After the pushes of the iteration before, which the counter waits for.
-                with context.entered(), control_dependencies([self._counter.op]):
-                    push = STACK_PUSH_V2(handle, tensor, swap_memory=loop.swap_memory)
-            self._pushed._add_control_input(push.op)
-            self.stacks[tensor] = handle
+    def push(self, tensor: Tensor) -> Tensor:
+        """Push `tensor`, of the loop's body, on a new stack in every iteration; gives the handle of the stack."""
+        loop = self.loop
+        with name_scope(None), name_scope(f"{_scope(loop)}/"):
+            with outside(loop.outer):
+                handle = STACK_V2(
+                    convert_to_tensor(-1), elem_type=tensor.dtype.base_dtype, stack_name=tensor.op.name, name="f_acc"
+                )
+            context: ControlFlowContext = tensor.op._control_flow_context
+            # After the pushes of the iteration before, which the counter waits for.
+            with context.entered(), control_dependencies([self._counter.op]):
+                push = STACK_PUSH_V2(handle, tensor, swap_memory=loop.swap_memory)
+        self._pushed._add_control_input(push.op)
         return handle
 
 
@@ -75,7 +72,9 @@ class GradientLoop(WhileContext):
     def __init__(self, forward: WhileContext, name: str = "while_context") -> None:
         super().__init__(forward.parallel_iterations, forward.back_prop, forward.swap_memory, name)
         self.forward = forward
-        self._recalled: dict[Tensor, Tensor] = {}
+        self.pops: dict[Tensor, Tensor] = {}
+        """For each tensor of the forward loop that this one needs, what it pops from the stack."""
+        self._constants: dict[Tensor, Tensor] = {}
         self._branches: dict[Any, CondContext] = {}
         self.popped: Operation | None = None
 
@@ -86,26 +85,37 @@ class GradientLoop(WhileContext):
 
     def _recall(self, tensor: Tensor) -> Tensor:
         """The value that `tensor`, of the forward loop, had in the iteration that this one is the backward of."""
-        found = self._recalled.get(tensor)
-        if found is not None:
-            return found
         if tensor in self.forward.invariants:
             return self.capture(self.forward.invariants[tensor])
         if tensor.op.type in ("Identity", "Switch") and tensor.op._inputs[0] in self.forward.invariants:
             return self.capture(self.forward.invariants[tensor.op._inputs[0]])
-        context = self.context_of(tensor.op._control_flow_context)
-        if tensor.op.type == "Const":
-            with context.entered():
-                found = get_op("Const")(value=tensor.op.attrs["value"], dtype=tensor.dtype, name=tensor.op.name.split("/")[-1])
-        else:
-            handle = forward_loop(self.forward).stack_of(tensor)
-            with context.entered():
-                found = STACK_POP_V2(handle, elem_type=tensor.dtype.base_dtype)
-            found._shape = tensor.shape
-            assert self.popped is not None
-            self.popped._add_control_input(found.op)
-        self._recalled[tensor] = found
+        recalled = self._constants if tensor.op.type == "Const" else self.pops
+        if tensor not in recalled:
+            recalled[tensor] = self._copied(tensor) if tensor.op.type == "Const" else self._popped(tensor)
+        return recalled[tensor]
+
+    def _copied(self, tensor: Tensor) -> Tensor:
+        with self.context_of(tensor.op._control_flow_context).entered():
+            return constant(tensor.op.attrs["value"], tensor.dtype, name=tensor.op.name.split("/")[-1])
+
+    def _popped(self, tensor: Tensor) -> Tensor:
+        forward = forward_loop(self.forward)
+        if self not in forward.readers:
+            forward.readers.append(self)
+        return self.pop(forward.push(tensor), tensor)
+
+    def pop(self, handle: Tensor, like: Tensor) -> Tensor:
+        """What is on top of a stack of values of `like`, where it is needed; once an iteration."""
+        with self.context_of(like.op._control_flow_context).entered():
+            found = STACK_POP_V2(handle, elem_type=like.dtype.base_dtype)
+        found._shape = like.shape
+        self.before_next(found.op)
         return found
+
+    def before_next(self, op: Operation) -> None:
+        """Have the next iteration wait for `op`."""
+        assert self.popped is not None
+        self.popped._add_control_input(op)
 
     def context_of(self, context: ControlFlowContext) -> ControlFlowContext:
         """The context of the backward loop that is the counterpart of one in the forward loop."""

@@ -17,7 +17,7 @@ from penstock.control_flow.cond import CondContext
 from penstock.control_flow.contexts import ControlFlowContext
 from penstock.control_flow.while_loop import WhileContext
 from penstock.gradients.aggregate import AggregationMethod, aggregate
-from penstock.gradients.grad_contexts import GradientLoop
+from penstock.gradients.grad_contexts import ForwardLoop, GradientLoop
 from penstock.gradients.loop_gradient import in_context, loop_gradient, zeros_of
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
@@ -180,6 +180,7 @@ class _BackwardWalk:
         self._parts: dict[Tensor, list[Gradient]] = {}
         self._sums: dict[Tensor, Gradient | None] = {}
         self._reached: set[Tensor] = set()
+        self._stacked: dict[Unit, dict[Tensor, list[Tensor]]] = {}
         self._between = self._units_between()
         self._waiting = self._consumer_counts()
 
@@ -208,10 +209,16 @@ class _BackwardWalk:
     def _inputs(self, unit: Unit) -> list[Tensor]:
         if isinstance(unit, Operation):
             return unit._inputs
-        return [e.op._inputs[0] for e in unit.enters] + list(unit.invariants.values())
+        tensors = [e.op._inputs[0] for e in unit.enters] + list(unit.invariants.values())
+        return tensors + list(unit.pops) if isinstance(unit, GradientLoop) else tensors
 
     def _outputs(self, unit: Unit) -> list[Tensor]:
         return unit._outputs if isinstance(unit, Operation) else unit.exits
+
+    def _readers(self, unit: Unit) -> list[GradientLoop]:
+        """The gradients of a loop that take values from its iterations."""
+        forward: ForwardLoop | None = getattr(unit, "forward_loop", None)
+        return [] if forward is None else forward.readers
 
     # --- which units take part ---------------------------------------------------------------------------
 
@@ -224,9 +231,10 @@ class _BackwardWalk:
             self._reached.add(tensor)
             for op in tensor._consumers:
                 unit = self._unit(op)
-                if unit not in seen:
-                    seen.add(unit)
-                    pending += [t for t in self._outputs(unit) if _trainable(t.dtype) and t not in self._stops]
+                for each in [unit, *self._readers(unit)]:
+                    if each not in seen:
+                        seen.add(each)
+                        pending += [t for t in self._outputs(each) if _trainable(t.dtype) and t not in self._stops]
         between: set[Unit] = set()
         units = deque(self._unit(t.op) for t in self._ys if t not in self._stops)
         while units:
@@ -289,7 +297,7 @@ class _BackwardWalk:
         """Add the gradients of the inputs of `unit`, from those of its outputs."""
         outputs = self._outputs(unit)
         out_grads: list[Any] = [self._sum(t) if t not in self._stops else None for t in outputs]
-        if all(grad is None for grad in out_grads):
+        if all(grad is None for grad in out_grads) and unit not in self._stacked:
             return
         if isinstance(unit, WhileContext):
             self._through_loop(unit, out_grads)
@@ -304,9 +312,19 @@ class _BackwardWalk:
             return walk.run(grads)
 
         with self._building(self._home(loop.outer)):
-            found = loop_gradient(loop, exit_grads, self._reached.__contains__, body_gradient)
+            found, stacks = loop_gradient(loop, exit_grads, self._stacked.get(loop, {}), self._matters, body_gradient)
         for inside, grad in found.items():
             self._add(inside.op._inputs[0], grad)
+        for tensor, handle in stacks.items():
+            self._stacked.setdefault(self._unit(tensor.op), {}).setdefault(tensor, []).append(handle)
+
+    def _matters(self, tensor: Tensor) -> bool:
+        """Whether a tensor that a loop takes in depends on an x; one of another loop's body if that loop does."""
+        return tensor in self._reached or (
+            _trainable(tensor.dtype)
+            and isinstance(self._unit(tensor.op), WhileContext)
+            and tensor.op.type not in ("Exit", "RefExit")
+        )
 
     def _through_op(self, op: Operation, out_grads: list[Any]) -> None:
         fn = _gradient_function(op)
@@ -351,7 +369,9 @@ class _BackwardWalk:
             value, pred = op._inputs
             pred = pred if outer is None else outer.capture(pred)
             zeros = get_op("Switch")(zeros_of(value), pred)
-            return get_op("Merge")([z if g is None else convert_to_tensor(g) for g, z in zip(out_grads, zeros, strict=True)])[0]
+            return get_op("Merge")(
+                [z if g is None else convert_to_tensor(g) for g, z in zip(out_grads, zeros, strict=True)]
+            )[0]
 
 
 def _gradient_function(op: Operation) -> Callable[..., Any] | None:
@@ -368,7 +388,8 @@ def _checked(op: Operation, found: Any) -> list[Gradient | None]:
     grads: list[Any] = [found] if not isinstance(found, list | tuple) else list(found)
     if len(grads) != len(op._inputs):
         raise ValueError(
-            f"Num gradients {len(grads)} generated for op {op.name} ({op.type}) do not match num inputs {len(op._inputs)}"
+            f"Num gradients {len(grads)} generated for op {op.name} ({op.type}) do not match "
+            f"num inputs {len(op._inputs)}"
         )
     for i, (tensor, grad) in enumerate(zip(op._inputs, grads, strict=True)):
         if isinstance(grad, Tensor) and tensor.dtype != resource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.contexts import ControlFlowContext
+from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.while_loop import WhileContext
 from penstock.gradients.grad_contexts import GradientLoop, forward_loop
 from penstock.graph.convert import convert_to_tensor
@@ -13,8 +13,12 @@ from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.ops.basic import identity
+from penstock.ops.stacks import STACK_PUSH_V2, STACK_V2
 from penstock.tensor.dtypes import resource
 from penstock.tensor.shapes import TensorShape
+
+Stacked = dict[Tensor, list[Tensor]]
+"""For tensors of a loop's body, stacks with a gradient for each iteration, that of the last on the bottom."""
 
 BodyGradient = Callable[[list[Tensor], list[Tensor], list[Any]], list[Any]]
 """`(ys, xs, grad_ys)` within the body -> gradients of the xs, or None."""
@@ -26,11 +30,17 @@ def trainable(tensor: Tensor) -> bool:
 
 
 def loop_gradient(
-    loop: WhileContext, exit_grads: list[Any], reached: Callable[[Tensor], bool], body_gradient: BodyGradient
-) -> dict[Tensor, Any]:
+    loop: WhileContext,
+    exit_grads: list[Any],
+    stacked: Stacked,
+    reached: Callable[[Tensor], bool],
+    body_gradient: BodyGradient,
+) -> tuple[dict[Tensor, Any], dict[Tensor, Tensor]]:
     """Gradients of the tensors that `loop` takes from outside, given those of its exits (None where there is none).
 
-    `reached(tensor)` says whether a tensor from outside matters to what is differentiated by.
+    `stacked` has gradients that come to tensors of the body in each iteration; `reached(tensor)` says whether a
+    tensor from outside matters to what is differentiated by. If `loop` is itself the gradient of a loop, it took
+    tensors of that one from stacks; gradients for those are the second result, on stacks.
     """
     if not loop.back_prop:
         raise ValueError(
@@ -41,6 +51,13 @@ def loop_gradient(
         i for i, e in enumerate(loop.enters) if e.dtype.base_dtype.is_floating or e.dtype.base_dtype.is_complex
     ]
     invariants = [(i, o) for i, o in loop.invariants.items() if trainable(o) and reached(o)]
+    if isinstance(loop, GradientLoop) and any(tensor.op.type == "StackV2" for tensor in loop.pops):
+        raise LookupError(
+            f"The second derivative through nested loops is not supported: {loop.forward.frame_name!r} has a loop in "
+            "its body, whose gradient keeps a stack for each iteration."
+        )
+    pops = {t: p for t, p in loop.pops.items() if reached(t)} if isinstance(loop, GradientLoop) else {}
+    handles: dict[Tensor, Tensor] = {}
     count = forward_loop(loop).count
     with name_scope("while_grad"):
         start = [_start(loop, i, exit_grads[i]) for i in variables]
@@ -54,8 +71,15 @@ def loop_gradient(
                 remaining = get_op("Sub")(n, 1, name="b_count_next")
             ys = [loop.next_iterations[i].op._inputs[0] for i in variables]
             xs = [loop.body_inputs[i] for i in variables] + [i for i, _ in invariants]
-            found = body_gradient(ys, xs, list(grads[: len(variables)]))
-            through, sums = found[: len(variables)], found[len(variables) :]
+            coming: list[Any] = list(grads[: len(variables)])
+            for tensor, stacks in stacked.items():
+                ys += [tensor] * len(stacks)
+                coming += [backward.pop(handle, tensor) for handle in stacks]
+            found = body_gradient(ys, [*xs, *pops.values()], coming)
+            through, sums = found[: len(variables)], found[len(variables) : len(xs)]
+            for tensor, grad in zip(pops, found[len(xs) :], strict=True):
+                if grad is not None:
+                    handles[tensor] = _push(backward, n, convert_to_tensor(grad))
             following = [
                 zeros_like(g) if new is None else convert_to_tensor(new) for new, g in zip(through, grads, strict=False)
             ]
@@ -73,7 +97,19 @@ def loop_gradient(
         found[loop.enters[i]] = grad
     for (inside, _), grad in zip(invariants, outs[len(variables) :], strict=True):
         found[inside] = grad
-    return found
+    with control_dependencies([backward.exits[0].op]):
+        return found, {tensor: identity(handle) for tensor, handle in handles.items()}
+
+
+def _push(backward: GradientLoop, n: Tensor, grad: Tensor) -> Tensor:
+    """Push `grad` in each iteration, after those before; gives the handle of the stack."""
+    grad = backward.capture(grad)
+    with outside(backward.outer):
+        handle = STACK_V2(convert_to_tensor(-1), elem_type=grad.dtype.base_dtype, name="b_acc")
+    context: ControlFlowContext = grad.op._control_flow_context
+    with context.entered(), control_dependencies([n.op]):
+        backward.before_next(STACK_PUSH_V2(handle, grad).op)
+    return handle
 
 
 def _start(loop: WhileContext, i: int, grad: Any) -> Tensor:
@@ -103,6 +139,4 @@ def handle_dtype(tensor: Tensor) -> Any:
 
 
 def in_context(context: ControlFlowContext | None) -> Any:
-    from penstock.control_flow.contexts import outside
-
     return outside(context) if context is None else context.entered()

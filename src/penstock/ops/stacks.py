@@ -53,9 +53,7 @@ STACK_PUSH = define_op(
     "output: T",
     attrs=["T: type", "swap_memory: bool = false"],
 )
-STACK_POP = define_op(
-    "StackPop", "handle: Ref(string)", "elem: elem_type", attrs=["elem_type: type"], aliases=True
-)
+STACK_POP = define_op("StackPop", "handle: Ref(string)", "elem: elem_type", attrs=["elem_type: type"], aliases=True)
 STACK_CLOSE = define_op("StackClose", "handle: Ref(string)", "")
 
 

@@ -20,9 +20,7 @@ from penstock.runtime.step_resources import TensorArrayState, invalid
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 HANDLE = TensorShape([2])
-_PASSES_HANDLES = frozenset(
-    {"Identity", "Enter", "Switch", "Merge", "Exit", "NextIteration", "TensorArrayGradV3"}
-)
+_PASSES_HANDLES = frozenset({"Identity", "Enter", "Switch", "Merge", "Exit", "NextIteration", "TensorArrayGradV3"})
 
 
 def element_shape_of(handle: Tensor) -> TensorShape:
@@ -77,9 +75,7 @@ def tensor_array_kernel(n: Any) -> Kernel:
     return create
 
 
-TENSOR_ARRAY_SIZE_V3 = define_op(
-    "TensorArraySizeV3", "handle: resource, flow_in: float", "size: int32", stateful=True
-)
+TENSOR_ARRAY_SIZE_V3 = define_op("TensorArraySizeV3", "handle: resource, flow_in: float", "size: int32", stateful=True)
 TENSOR_ARRAY_SIZE_V3.shape(shape_rules.scalar)
 TENSOR_ARRAY_SIZE_V3.not_differentiable()
 
@@ -166,9 +162,7 @@ TENSOR_ARRAY_READ_V3 = define_op(
 
 
 @TENSOR_ARRAY_WRITE_V3.shape
-def write_shape(
-    c: ShapeContext, handle: TensorShape, index: TensorShape, *others: TensorShape
-) -> TensorShape:
+def write_shape(c: ShapeContext, handle: TensorShape, index: TensorShape, *others: TensorShape) -> TensorShape:
     index.with_rank(0)
     return SCALAR
 
@@ -240,9 +234,7 @@ TENSOR_ARRAY_SCATTER_V3 = define_op(
 
 
 @TENSOR_ARRAY_GATHER_V3.shape
-def gather_shape(
-    c: ShapeContext, handle: TensorShape, indices: TensorShape, flow: TensorShape
-) -> TensorShape:
+def gather_shape(c: ShapeContext, handle: TensorShape, indices: TensorShape, flow: TensorShape) -> TensorShape:
     count = TensorShape(indices.with_rank(1).as_list())
     return count.concatenate(c.attrs["element_shape"].merge_with(element_shape_of(c.op._inputs[0])))
 
@@ -274,9 +266,7 @@ def gather_kernel(n: Any) -> Kernel:
 def scatter_kernel(n: Any) -> Kernel:
     dtype = n["T"]
 
-    def scatter(
-        array: TensorArrayState, indices: torch.Tensor, value: Any, flow: torch.Tensor
-    ) -> torch.Tensor:
+    def scatter(array: TensorArrayState, indices: torch.Tensor, value: Any, flow: torch.Tensor) -> torch.Tensor:
         if array.dtype is not dtype:
             raise array.wrong_dtype("is trying to write", dtype)
         array.scatter(indices.tolist(), value)

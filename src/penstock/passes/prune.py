@@ -8,6 +8,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
 
+
 def prune(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> StepGraph:
     """The transitive closure of `fetches` and `targets`, cut at `feeds`, with a feed node for each fed edge.
 
@@ -78,7 +79,9 @@ def in_order(ops: set[Operation], fed: dict[Tensor, Node]) -> list[Operation]:
     consumers: dict[Operation, list[Operation]] = {}
     sorted_already = True
     for op in order:
-        needs = {t.op for t in op._inputs if t not in fed and t.op.type not in BACK} | ops.intersection(op._control_inputs)
+        needs = {t.op for t in op._inputs if t not in fed and t.op.type not in BACK} | ops.intersection(
+            op._control_inputs
+        )
         sorted_already = sorted_already and all(need._id < op._id for need in needs)
         waiting[op] = len(needs)
         for need in needs:

@@ -117,7 +117,9 @@ class Code:
         rows += self._rows(self.top, depth, ())
         return "\n".join(r[0] for r in rows) + "\n", [r[1] for r in rows], [r[2] for r in rows]
 
-    def _rows(self, block: Block, depth: int, around: tuple[Block, ...]) -> Iterator[tuple[str, Node | None, tuple[Block, ...]]]:
+    def _rows(
+        self, block: Block, depth: int, around: tuple[Block, ...]
+    ) -> Iterator[tuple[str, Node | None, tuple[Block, ...]]]:
         freed: list[str] = []
         for i, item in enumerate(block.items):
             if not (isinstance(item, Block) and item.header == ELSE):  # nothing may stand between an if and its else
@@ -153,7 +155,11 @@ class Code:
 
 def identifier(name: str) -> str:
     text = re.sub(r"\W", "_", name).lower()
-    return f"_{text}" if not text or text[0].isdigit() or _LOCAL.match(text) or keyword.iskeyword(text) or text in _RESERVED else text
+    return (
+        f"_{text}"
+        if not text or text[0].isdigit() or _LOCAL.match(text) or keyword.iskeyword(text) or text in _RESERVED
+        else text
+    )
 
 
 Converter = Callable[[Any], Any]

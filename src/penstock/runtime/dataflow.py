@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.graph.opdef import Bound
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.runtime import executor
 from penstock.runtime.executor import Program, Unit
 from penstock.runtime.segment import Param, Result, build_segment
@@ -86,16 +86,13 @@ class _Builder:
 
     def _grouped(self) -> list[tuple[Node, Unit]]:
         """Each node that runs, with its unit."""
-        depth: dict[Node, int] = {}
+        depth = self._depths()
         segments: dict[tuple[Any, ...], Unit] = {}
         found: list[tuple[Node, Unit]] = []
         for node in self._graph.nodes:
-            alone = self._is_alone(node)
-            sources = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
-            depth[node] = max((depth[s] + (alone or self._is_alone(s)) for s in sources), default=0)
             if node.op is FEED:
                 continue
-            if alone:
+            if self._is_alone(node):
                 found.append((node, self._alone(node)))
                 continue
             key = (self._frames[node], self._guards.of[node], depth[node])
@@ -103,6 +100,28 @@ class _Builder:
                 segments[key] = Unit(executor.SEGMENT, node.name, [], [])
             found.append((node, segments[key]))
         return found
+
+    def _depths(self) -> dict[Node, int]:
+        """How many primitives lead to each node, on the longest way that does not go round a loop.
+
+        What leaves a loop comes after all that happens in it, hence the edges to Exits from NextIterations.
+        """
+        alone = {node for node in self._graph.nodes if self._is_alone(node)}
+        sources: dict[Node, list[Node]] = {}
+        for node in self._graph.nodes:
+            sources[node] = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)]
+            sources[node] += node.controls
+            if node.op.name in EXITS:
+                sources[node] += [n for n in self._frames[node].nodes if n.op.name in NEXT_ITERATIONS]
+        depth = dict.fromkeys(self._graph.nodes, 0)
+        changed = True
+        while changed:
+            changed = False
+            for node, before in sources.items():
+                found = max((depth[s] + (node in alone or s in alone) for s in before), default=0)
+                changed = changed or found != depth[node]
+                depth[node] = found
+        return depth
 
     def _is_alone(self, node: Node) -> bool:
         return node.op.name in _KINDS or is_asynchronous(self._kernels.get(node))
@@ -185,4 +204,3 @@ class _Builder:
 
 def is_asynchronous(kernel: Any) -> bool:
     return hasattr(kernel, "start")
-

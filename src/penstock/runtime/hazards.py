@@ -54,7 +54,7 @@ class _Analysis:
         self.roots: dict[Edge, frozenset[Node]] = {}
         changed = True
         while changed:  # once, and again where loops lead back
-            changed = any([self._find_roots(node) for node in graph.nodes])
+            changed = sum(self._find_roots(node) for node in graph.nodes) > 0
 
     def _find_roots(self, node: Node) -> bool:
         """The nodes whose memory the outputs of `node` may show: its own, or those of the inputs it aliases."""
@@ -142,7 +142,9 @@ class _Analysis:
         copies = []
         for edge in self.graph.fetches:
             roots = self.roots[edge]
-            shared = any(r.op is FEED or r.op.name == "Const" or is_state(Edge(r, 0)) or r in seen for r in roots if r.dtypes)
+            shared = any(
+                r.op is FEED or r.op.name == "Const" or is_state(Edge(r, 0)) or r in seen for r in roots if r.dtypes
+            )
             copies.append(shared)
             seen |= roots
         return copies

@@ -61,7 +61,7 @@ def _values(node: Node) -> tuple[Edge, ...]:
 
 def _on_host(node: Node, frames: dict[Node, Frame]) -> bool:
     name = node.op.name
-    if name not in EXPRESSIONS and name not in _PASSES or frames[node].parent is None or node.op.stateful:
+    if (name not in EXPRESSIONS and name not in _PASSES) or frames[node].parent is None or node.op.stateful:
         return False
     if name in MERGES and not is_loop_merge(node):
         return False

@@ -70,9 +70,7 @@ class Stack:
     def pop(self) -> Any:
         """The value pushed last, no longer kept. InvalidArgumentError when there is none."""
         if not self.values:
-            raise (
-                self._closed() if self.closed else invalid(f"Stack[{self.name}] is empty when calling Pop().")
-            )
+            raise (self._closed() if self.closed else invalid(f"Stack[{self.name}] is empty when calling Pop()."))
         value = self.values.pop()
         return value.back() if type(value) is Swapped else value
 
@@ -252,9 +250,7 @@ class TensorArrayState:
             raise invalid(f"Expected len(indices) == values.shape[0], but saw: {saw}")
         if indices and not self.dynamic and max(indices) >= len(self.values):
             raise invalid(f"Max scatter index must be < array size ({max(indices)} vs. {len(self.values)})")
-        rows = (
-            value.unbind(0) if isinstance(value, torch.Tensor) else [np.asarray(row, object) for row in value]
-        )
+        rows = value.unbind(0) if isinstance(value, torch.Tensor) else [np.asarray(row, object) for row in value]
         for index, row in zip(indices, rows, strict=True):
             self.write(index, row)
 
@@ -289,7 +285,7 @@ class TensorArrayState:
             shape = self.element_shape.merge_with(element_shape)
             if not shape.is_fully_defined():
                 raise _nothing("element shape", shape, "packing")
-            return self._empty((0, *shape.tuple))  # type: ignore[misc]
+            return self._empty((0, *shape.tuple))
         values = [self.read(index) for index in indices]
         if not element_shape.is_compatible_with(values[0].shape):
             raise invalid(
@@ -311,7 +307,7 @@ class TensorArrayState:
             shape = self.element_shape.with_rank_at_least(1)[1:].merge_with(except0)
             if not shape.is_fully_defined():
                 raise _nothing("element_shape_except0", shape, "concatenating")
-            return self._empty((0, *shape.tuple)), []  # type: ignore[misc]
+            return self._empty((0, *shape.tuple)), []
         values = [self.read(index) for index in range(len(self.values))]
         for i, value in enumerate(values):
             if not value.ndim:
@@ -350,9 +346,7 @@ class TensorArrayState:
         return invalid(f"TensorArray dtype is {self.dtype.name} but Op {doing} dtype {dtype.name}.")
 
     def _cannot_write(self, index: int, reason: str) -> errors.InvalidArgumentError:
-        return invalid(
-            f"TensorArray {self.name}: Could not write to TensorArray index {index} because {reason}"
-        )
+        return invalid(f"TensorArray {self.name}: Could not write to TensorArray index {index} because {reason}")
 
 
 def shape_text(shape: TensorShape) -> str:

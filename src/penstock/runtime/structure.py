@@ -135,7 +135,8 @@ def _frame_of(node: Node, frames: dict[Node, Frame], root: Frame) -> Frame:
             continue  # a constant that lost its control input is the same everywhere
         if found is not None and frame is not found:
             raise malformed(
-                f"inputs of different frames ({found.name or 'none'!r} and {frame.name or 'none'!r}) without an Enter or Exit",
+                f"inputs of different frames ({found.name or 'none'!r} and {frame.name or 'none'!r}) "
+                "without an Enter or Exit",
                 node, *(s for s in (first, source) if s is not None),
             )  # fmt: skip
         found, first = frame, first or source
@@ -286,7 +287,10 @@ class _Region:
         self._frame, self._guards, self._position = frame, guards, position
 
     def statements(self, nodes: list[Node], loops: list[Frame], assumed: Guard = NO_GUARD) -> list[Statement]:
-        """`nodes` of the frame and `loops` in it, in order, as nested blocks. Conditions in `assumed` are known to hold."""
+        """`nodes` of the frame and `loops` in it, in order, as nested blocks.
+
+        Conditions in `assumed` are known to hold.
+        """
         items = self._items(nodes) + loops
         paths = {item: self._path(self._item_guard(item) - assumed) for item in items}
         block: list[Statement] = []
@@ -385,7 +389,8 @@ class _Region:
         if cond is None or self._guards.of[cond]:
             raise Unstructured(f"the condition of loop {frame.name!r} is not computed in every iteration")
         alive: Condition = (Edge(cond, 0), True)
-        before, body = [], []
+        before: list[Node] = []
+        body: list[Node] = []
         for node in frame.nodes:
             guard = self._guards.of[node]
             if (Edge(cond, 0), False) in guard and node.op.name not in EXITS:
