@@ -1,9 +1,10 @@
-"""Random programs of nested conditionals and loops, with two meanings: `build` (a graph) and `evaluate` (NumPy).
+"""Random programs of nested conditionals and loops, with two meanings: a graph, and NumPy.
 
-A program is a tree of statements that define names, each used after its definition in the same block or in one
-inside it. Names begin with the type of their value: `v` a float vector, `s` a float scalar, `n` an int, `b` a bool.
-Floats go through operations that neither grow their values nor break their derivatives, so that gradients can be
-compared with finite differences; ints stay within 0..4, so that every loop whose limit is one of them ends.
+A program is a tree of statements that define names, each used after its definition in the same block or in
+one inside it. Names begin with the type of their value: `v` a float vector, `s` a float scalar, `n` an int,
+`b` a bool. Floats go through operations that neither grow their values nor break their derivatives, so that
+gradients can be compared with finite differences; ints stay within 0..4, so that every loop whose limit is
+one of them ends.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from penstock.control_flow.while_loop import while_loop
 LENGTH = 3
 DEPTH = 3
 INPUTS = ("v0", "v1", "s0", "n0", "n1", "b0")
+STATE = ("s0", "b0")
+"""The inputs that may be variables."""
 
 
 @dataclass(frozen=True)
 class Apply:
-    """`out = op(*args)`, after the values `after` are there. `number` is the constant of ops that have one."""
+    """`out = op(*args)`, once the values `after` are there. `number` is the constant of ops that have one."""
 
     out: str
     op: str
@@ -56,8 +59,8 @@ class Cond:
 class While:
     """`names = inits; while test: names = body; outs = names`.
 
-    The loop counts in `counter`, from 0 in steps of `step`; the test is `counter < limit`, and, if there is a `test`,
-    its result too. `limit` is a name or a number. `maximum` is while_loop's maximum_iterations.
+    The loop counts in `counter`, from 0 in steps of `step`; the test is `counter < limit`, and, if there is a
+    `test`, its result too. `limit` is a name or a number. `maximum` is while_loop's maximum_iterations.
     """
 
     outs: tuple[str, ...]
@@ -74,7 +77,7 @@ class While:
 
 @dataclass(frozen=True)
 class Program:
-    """`known_shapes`: whether the graph is told the length of vectors. `variable`: what kind of one "s0" is."""
+    """`known_shapes`: whether the graph knows the length of vectors. `variable`: the kind of STATE."""
 
     block: Block
     known_shapes: bool = True
@@ -148,7 +151,9 @@ def _run(block: Block, env: dict[str, Any]) -> list[Any]:
             case Apply():
                 env[s.out] = _NUMPY[s.op](s.number, *(env[a] for a in s.args))
             case Cond():
-                env.update(zip(s.outs, _run(s.if_true if env[s.pred] else s.if_false, dict(env)), strict=True))
+                env.update(
+                    zip(s.outs, _run(s.if_true if env[s.pred] else s.if_false, dict(env)), strict=True)
+                )
             case While():
                 env.update(zip(s.outs, _loop(s, env), strict=True))
     return [env[name] for name in block.results]
@@ -178,11 +183,11 @@ class Built:
     inputs: dict[str, Any]
     results: list[Any]
     setup: list[Any] = field(default_factory=list)
-    variable: Any = None
+    variables: dict[str, Any] = field(default_factory=dict)
 
     def by(self, name: str) -> Any:
         """What to differentiate by for an input: the variable where it is one."""
-        return self.variable if name == "s0" and self.variable is not None else self.inputs[name]
+        return self.variables.get(name, self.inputs[name])
 
     def feeds(self, values: dict[str, Any]) -> dict[Any, Any]:
         return {tensor: values[name] for name, tensor in self.inputs.items()}
@@ -195,8 +200,14 @@ def build(program: Program, tf: Any) -> Built:
     built = Built({name: tf.placeholder(dtypes[name[0]], shapes[name[0]], name) for name in INPUTS}, [])
     env = dict(built.inputs)
     if program.variable:
-        env["s0"] = built.variable = variable = tf.Variable(np.float64(0), use_resource=program.variable == "resource", name="state")
-        built.setup = [tf.assign(variable, built.inputs["s0"])]
+        for name in STATE:
+            variable = tf.Variable(
+                np.zeros([], dtypes[name[0]].np),
+                use_resource=program.variable == "resource",
+                name=f"state_{name}",
+            )
+            built.setup.append(tf.assign(variable, built.inputs[name]))
+            env[name] = built.variables[name] = variable
     built.results = _Builder(tf, program.known_shapes).block(program.block, env)
     return built
 
@@ -314,7 +325,9 @@ class _Generator:
         if op in ("scale", "shift"):
             number = self.choice([0.75, 0.5, -0.625])
         elif op == "float_less":
-            number = self.choice([0.03137, -0.47731, 0.61253])  # not where finite differences would step over it
+            number = self.choice(
+                [0.03137, -0.47731, 0.61253]
+            )  # not where finite differences would step over it
         elif op == "int_shift":
             number = self.integer(1, 4)
         after = tuple(self.choice(list(reversed(scope))) for _ in range(self.choice([0, 0, 0, 1, 2])))
@@ -336,12 +349,16 @@ class _Generator:
         around = [*scope, *names]
         limit = self.choice([2, 1, 3, 0, *(n for n in reversed(around) if n[0] == "n")])
         inside = [*around, counter]
-        test = self.block(inside, "b", self.choice([0, 0, min(1, depth - 1)]), 2) if self.choice([False, False, True]) else None
+        test = (
+            self.block(inside, "b", self.choice([0, 0, min(1, depth - 1)]), 2)
+            if self.choice([False, False, True])
+            else None
+        )
         body = self.block(inside, kinds, depth - 1, 3)
-        return While(
-            (self.name("n"), *(self.name(kind) for kind in kinds)), counter, self.choice([1, 1, 2]), limit, names, inits,
-            body, test, self.choice([None, None, None, 0, 1, 2]), self.choice([10, 1, 2]),
-        )  # fmt: skip
+        outs = (self.name("n"), *map(self.name, kinds))
+        step, maximum = self.choice([1, 1, 2]), self.choice([None, None, None, 0, 1, 2])
+        parallel = self.choice([10, 1, 2])
+        return While(outs, counter, step, limit, names, inits, body, test, maximum, parallel)
 
 
 setattr(_Generator, "while", _Generator.while_)

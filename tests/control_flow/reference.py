@@ -1,17 +1,17 @@
 """A reference interpreter of the control-flow primitives: slow, and obvious (white paper section 4.4).
 
-It runs a step by the definition of the tagged-token machine. A token is a value, or DEAD, on its way to one input of
-a node; its tag says where in the loops it is: `((frame name, iteration), ...)`, outermost loop first, `()` outside
-any. Tokens of one tag meet at a node. A node fires once for each tag, when all its inputs and control inputs have
-come; if one of them is dead, so is all that it gives. The exceptions are the primitives:
+It runs a step by the definition of the tagged-token machine. A token is a value, or DEAD, on its way to one
+input of a node; its tag says where in the loops it is: `((frame name, iteration), ...)`, the outermost loop
+first, `()` outside any. Tokens of one tag meet at a node. A node fires once for each tag, when all its inputs
+and control inputs have come; if one of them is dead, so is all that it gives. Exceptions are the primitives:
 
 - Switch gives its value on the port of its predicate, DEAD on the other.
-- Merge fires on the first live input, and is dead when all are. A loop's Merge gets one input for each tag: the
-  Enter's in iteration 0, a NextIteration's in any later one. Dead control inputs do not make it dead.
+- Merge fires on the first live input, and is dead when all are. A loop's Merge gets one input for each tag:
+  the Enter's in iteration 0, a NextIteration's in any later one. Dead control inputs do not make it dead.
 - Enter gives its value in iteration 0 of its frame; a constant one in every iteration that there is.
 - NextIteration gives its value in the next iteration; a dead one gives nothing, which is how loops end.
-- Exit gives its value outside the frame, once it has a live one. If it never has, it gives DEAD when the frame is
-  over: when all Enters have come, no frame inside is still open, and nothing can fire any more.
+- Exit gives its value outside the frame, once it has a live one. If it never has, it gives DEAD when the
+  frame is over: when all Enters have come, no frame inside is open, and nothing can fire any more.
 - ControlTrigger is never dead.
 """
 
@@ -40,13 +40,18 @@ MOST_ITERATIONS = 1000
 Tag = tuple[tuple[str, int], ...]
 
 
-def run_reference(session: BaseSession, fetches: list[Any], feed_dict: dict[Any, Any] | None = None) -> list[Any]:
+def run_reference(
+    session: BaseSession, fetches: list[Any], feed_dict: dict[Any, Any] | None = None
+) -> list[Any]:
     """What `session.run(fetches, feed_dict)` must give. InvalidArgumentError for a fetch that is dead."""
     feed_dict = feed_dict or {}
     wanted = FetchPlan(session.graph, list(fetches))
     graph = prepare(list(feed_dict), wanted.tensors, wanted.targets)
     device = torch.device("cpu")
-    fed = [feed_converter(n.attrs["tensor"], device)(v) for n, v in zip(graph.feeds, feed_dict.values(), strict=True)]
+    fed = [
+        feed_converter(n.attrs["tensor"], device)(v)
+        for n, v in zip(graph.feeds, feed_dict.values(), strict=True)
+    ]
     with torch.inference_mode():
         found = Reference(graph, session).run(fed)
     return wanted.unpack(
@@ -84,7 +89,9 @@ class Reference:
     def run(self, fed: list[Any]) -> list[Any]:
         for node, value in zip(self.graph.feeds, fed, strict=True):
             self.send(node, (), [value], False)
-        self.to_look_at += [(n, ()) for n in self.graph.nodes if n.op is not FEED and not n.inputs and not n.controls]
+        self.to_look_at += [
+            (n, ()) for n in self.graph.nodes if n.op is not FEED and not n.inputs and not n.controls
+        ]
         while True:
             while self.to_look_at:
                 node, tag = self.to_look_at.popleft()
@@ -98,7 +105,9 @@ class Reference:
     def result(self, edge: Edge) -> Any:
         value = self.outputs[edge, ()]
         if value is DEAD:
-            raise errors.InvalidArgumentError(None, None, f"Retval {edge.name} does not have value: it is dead.")
+            raise errors.InvalidArgumentError(
+                None, None, f"Retval {edge.name} does not have value: it is dead."
+            )
         return value.read().clone() if isinstance(value, VariableState) else value
 
     # --- firing ---------------------------------------------------------------------------------------
@@ -155,14 +164,20 @@ class Reference:
         for arg in node.op.inputs:
             values = [rest.pop(0) for _ in arg.dtypes(node.attrs)]
             if not arg.is_ref:  # a value is wanted: a reference is read
-                values = [v.read().clone() if isinstance(v, VariableState) and arg.dtype != resource else v for v in values]
+                values = [
+                    v.read().clone() if isinstance(v, VariableState) and arg.dtype != resource else v
+                    for v in values
+                ]
             arguments.append(values if arg.is_list else values[0])
         if isinstance(kernel, PassThrough):
             return [arguments[0]]
         found = kernel(*arguments)
         single = len(node.op.outputs) == 1 and not node.op.outputs[0].is_list
         outputs = [found] if single else list(found) if node.dtypes else []
-        return [v.clone() if isinstance(v, torch.Tensor) else v.copy() if isinstance(v, np.ndarray) else v for v in outputs]
+        return [
+            v.clone() if isinstance(v, torch.Tensor) else v.copy() if isinstance(v, np.ndarray) else v
+            for v in outputs
+        ]
 
     def send(self, node: Node, tag: Tag, values: list[Any], dead: bool) -> None:
         """`values` to the consumers of the outputs of `node`, in `tag`; `dead` to what waits for it."""
@@ -205,7 +220,9 @@ class Reference:
     def end_a_frame(self) -> bool:
         """End one frame in which all has been done, if there is one: Exits that gave nothing give DEAD."""
         for around, name in sorted(set(self.iterations) - self.over, key=lambda f: -len(f[0])):
-            enters = [n for n in self.graph.nodes if n.op.name in ENTERS and n.attrs["frame_name"].decode() == name]
+            enters = [
+                n for n in self.graph.nodes if n.op.name in ENTERS and n.attrs["frame_name"].decode() == name
+            ]
             inside = [tag for tag, _ in set(self.iterations) - self.over if self.is_in(tag, around, name)]
             if inside or len(self.entered[around, name]) < len(enters):
                 continue
@@ -224,7 +241,7 @@ class Reference:
         return [n for n in self.graph.nodes if n.op.name in EXITS and self.frame_of(n) == name]
 
     def frame_of(self, node: Node) -> str:
-        """The name of the frame that an Exit leaves: found by going back to an Enter, past loops on the way."""
+        """The name of the frame that an Exit leaves: that of the Enter it goes back to, past loops inside."""
         inside = 1
         while True:
             node = node.inputs[0].node

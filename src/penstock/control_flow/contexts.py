@@ -38,9 +38,9 @@ class ControlFlowContext:
         """Whether what is built here runs in the iterations of a loop."""
         return self.outer is not None and self.outer.in_loop
 
-    def needs_anchor(self, inputs: list[Tensor]) -> bool:
+    def needs_anchor(self, inputs: list[Tensor], controls: list[Operation]) -> bool:
         """Whether a node with these inputs must wait for the pivot, since nothing else ties it to this context."""
-        return not inputs
+        return not inputs and not controls
 
     def _bring_in(self, tensor: Tensor) -> Tensor:
         """`tensor`, which belongs to the outer context, made available in this one."""

@@ -53,9 +53,10 @@ class WhileContext(ControlFlowContext):
     def in_loop(self) -> bool:
         return True
 
-    def needs_anchor(self, inputs: list[Tensor]) -> bool:
+    def needs_anchor(self, inputs: list[Tensor], controls: list[Operation]) -> bool:
         """What depends on constants of the loop only must not run when the loop has ended."""
-        return all(tensor in self.invariants for tensor in inputs)
+        constant = {tensor.op for tensor in self.invariants}
+        return all(op in constant for op in [*(tensor.op for tensor in inputs), *controls])
 
     def _bring_in(self, tensor: Tensor) -> Tensor:
         inside = self._enter(tensor, is_constant=True)

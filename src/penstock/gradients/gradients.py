@@ -354,7 +354,9 @@ class _BackwardWalk:
     def _merge_gradient(self, op: Operation, tensor: Tensor, grad: Any) -> Any:
         """What a Merge passes back to one of its inputs, when that was the one that came."""
         if tensor.op._control_flow_context is not op._control_flow_context:
-            return grad  # the branch that the input is of takes it in through a Switch of its own
+            branch = self._home(tensor.op._control_flow_context)
+            assert branch is not None
+            return branch.capture(convert_to_tensor(grad))
         if tensor.op.type not in ("Switch", "RefSwitch"):
             raise LookupError(f"{op.name} (Merge) is of no conditional that was built in this program")
         outer = self._home(op._control_flow_context)

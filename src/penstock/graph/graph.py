@@ -117,8 +117,8 @@ class Graph:
             return inputs, self._controls(inputs)
         inputs = [context.capture(tensor) for tensor in inputs]
         controls = list(dict.fromkeys(context.capture_control(op) for op in self._controls(inputs)))
-        if not controls and context.needs_anchor(inputs):
-            controls = [context.pivot]
+        if context.needs_anchor(inputs, controls):
+            controls.append(context.pivot)
         return inputs, controls
 
     def _take_in(self, op: Operation) -> None:

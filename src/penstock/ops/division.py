@@ -41,9 +41,16 @@ from penstock.tensor.dtypes import (
 
 
 def _add_integer_kernels(op: Any, torch_fn: Callable[..., Any], numpy_fn: Callable[..., Any]) -> None:
-    """Kernels for integers: NumPy's on the CPU, where torch's would kill the process over -2**31 / -1."""
+    """Kernels for integers: NumPy's on the CPU, where torch's would kill the process over -2**31 / -1.
+
+    By a constant number that is safe, torch divides there too: it takes a third of the time for small tensors.
+    """
 
     def factory(n: Any) -> Any:
+        by = n.const("y")
+        if by is not None and not by.ndim and by not in (0, -1) and n["T"].name not in TORCH_LACKS.split():
+            return torch_fn
+
         def divide(x: np.ndarray, y: np.ndarray) -> Any:
             if not y.all() and np.broadcast(x, y).size:
                 raise ValueError("Integer division by zero")

@@ -92,7 +92,8 @@ def out_of_range(indices: Any, limit: int) -> errors.InvalidArgumentError:
 
 def take(params: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.Tensor:
     """`params` at int32 or int64 `indices` of any rank along `axis`. On a GPU, as TF: zeros out of range."""
-    flat = indices if indices.ndim == 1 else indices.reshape(-1)
+    rank = indices.ndim
+    flat = indices if rank < 2 else indices.reshape(-1)  # torch takes a scalar for a vector of one
     if params.is_cuda:
         found = _take_or_zero(params, flat, axis)
     else:
@@ -102,8 +103,10 @@ def take(params: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.Tensor
             if ((indices < 0) | (indices >= params.shape[axis])).any():
                 raise out_of_range(indices, params.shape[axis]) from None
             raise
-    if indices.ndim == 1:
+    if rank == 1:
         return found
+    if not rank and params.ndim:
+        return found.squeeze(axis)
     at = axis % params.ndim
     return found.reshape(params.shape[:at] + indices.shape + params.shape[at + 1 :])
 
@@ -166,7 +169,18 @@ def gather_v2_kernel(n: Any) -> Any:
     if axis is None:
         return lambda params, indices, axis: pick(params, indices, axis.item())
     at = axis.item()
-    return lambda params, indices, _: pick(params, indices, at)
+    rank = n.input_shape("indices").ndims
+    if pick is not take or n.device.type != "cpu" or rank not in (0, 1) or not n.input_shape("params").ndims:
+        return lambda params, indices, _: pick(params, indices, at)
+
+    def take_few(params: torch.Tensor, indices: torch.Tensor, _: Any) -> torch.Tensor:
+        try:
+            found = params.index_select(at, indices)
+        except (IndexError, RuntimeError):
+            return take(params, indices, at)  # which says what is wrong
+        return found if rank else found.squeeze(at)
+
+    return take_few
 
 
 @GATHER.gradient

@@ -35,7 +35,10 @@ def _reduce(
     keep = renamed("keepdims", keepdims, "keep_dims", keep_dims, False)
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     x = convert_to_tensor(x, name="input_tensor")
-    return op(x, all_axes(x) if axis is None else axis, keep_dims=bool(keep), name=name)
+    reduced = op(x, all_axes(x) if axis is None else axis, keep_dims=bool(keep), name=name)
+    if axis is None and not keep:
+        reduced.set_shape([])  # also where the rank of x is not known
+    return reduced
 
 
 def all_axes(x: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from penstock.ops.array import RESHAPE, size
 from penstock.ops.array import shape as shape_of_tensor
 from penstock.ops.gather_nd import SCATTER_ND
 from penstock.ops.kernel_tools import TORCH_LACKS
-from penstock.tensor.dtypes import int32, string
+from penstock.tensor.dtypes import DType, int32, string
 from penstock.tensor.shapes import TensorShape, shape_of
 
 # --- TopK, TopKV2 ---------------------------------------------------------------------------------------
@@ -61,7 +61,18 @@ def top_k_v2_shape(c: ShapeContext, x: TensorShape, k: TensorShape) -> list[Tens
     return _top_k_shapes(x, None if known is None else int(known))
 
 
-def largest(x: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+_SMALL = 256
+"""Up to so many elements in all, the calls cost more than the sorting."""
+
+_TURN_AROUND: dict[torch.dtype, np.ufunc] = {
+    torch.float16: np.negative, torch.float32: np.negative, torch.float64: np.negative,
+    torch.int8: np.invert, torch.int16: np.invert, torch.int32: np.invert, torch.int64: np.invert,
+    torch.uint8: np.invert, torch.uint16: np.invert, torch.uint32: np.invert, torch.uint64: np.invert,
+}  # fmt: skip
+"""What makes the largest numbers the smallest, and keeps different ones different."""
+
+
+def largest(x: torch.Tensor, k: int, index: DType) -> tuple[torch.Tensor, torch.Tensor]:
     """The `k` largest of each row and their indices, in order; of equal ones the first comes first.
 
     torch.topk is fast, but takes any of equal elements; a stable sort settles it where there are some.
@@ -69,34 +80,50 @@ def largest(x: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     count = x.shape[-1] if x.ndim else 0
     if not 0 <= k <= count:
         raise errors.InvalidArgumentError(None, None, f"input must have at least {k} columns. Had {count}")
-    if 0 < 8 * k < count and x.dtype not in (torch.uint16, torch.uint32, torch.uint64):
+    small = x.numel() <= _SMALL
+    if small and x.numel() == count and k and not x.is_cuda:
+        found = _largest_of_row(x, k, index)
+        if found is not None:
+            return found
+    if not small and 0 < 8 * k < count and x.dtype not in (torch.uint16, torch.uint32, torch.uint64):
         values, indices = x.topk(k + 1)
         if not (values[..., 1:] == values[..., :-1]).any() and not (x.is_floating_point() and values.isnan().any()):
-            return values[..., :k].contiguous(), indices[..., :k]
+            return values[..., :k].contiguous(), indices[..., :k].to(index.torch)
     values, indices = x.sort(dim=-1, descending=True, stable=True)
-    return values[..., :k].contiguous(), indices[..., :k]
+    return values[..., :k].contiguous(), indices[..., :k].to(index.torch)
+
+
+def _largest_of_row(x: torch.Tensor, k: int, index: DType) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """`largest` of a single short row, by NumPy. None where its order is not torch's: NaNs come first there."""
+    turn_around = _TURN_AROUND.get(x.dtype)
+    if turn_around is None:
+        return None
+    row = x.numpy().reshape(-1)
+    order = turn_around(row).argsort(kind="stable")
+    last = row[order[-1]]
+    if last != last:
+        return None
+    order = order[:k]
+    values, indices = row[order], order.astype(index.np)
+    if x.ndim > 1:
+        shape = (*x.shape[:-1], k)
+        values, indices = values.reshape(shape), indices.reshape(shape)
+    return torch.from_numpy(values), torch.from_numpy(indices)
 
 
 @TOP_K.kernel()
 def top_k_kernel(n: Any) -> Any:
     k = n["k"]
-
-    def top(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        values, indices = largest(x, k)
-        return values, indices.int()
-
-    return top
+    return lambda x: largest(x, k, int32)
 
 
 @TOP_K_V2.kernel(host=("k",))
 def top_k_v2_kernel(n: Any) -> Any:
-    dtype = n.torch_dtype("index_type")
-
-    def top(x: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        values, indices = largest(x, int(k.item()))
-        return values, indices.to(dtype)
-
-    return top
+    index, known = n["index_type"], n.const("k")
+    if known is None:
+        return lambda x, k: largest(x, int(k.item()), index)
+    count = int(known.item())
+    return lambda x, _: largest(x, count, index)
 
 
 def _scattered(op: Operation, grad: Any) -> Tensor:

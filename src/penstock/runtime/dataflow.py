@@ -104,7 +104,7 @@ class _Builder:
     def _depths(self) -> dict[Node, int]:
         """How many primitives lead to each node, on the longest way that does not go round a loop.
 
-        What leaves a loop comes after all that happens in it, hence the edges to Exits from NextIterations.
+        What leaves a loop comes after all that enters it and happens in it, so Exits wait for those.
         """
         alone = {node for node in self._graph.nodes if self._is_alone(node)}
         sources: dict[Node, list[Node]] = {}
@@ -112,7 +112,8 @@ class _Builder:
             sources[node] = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)]
             sources[node] += node.controls
             if node.op.name in EXITS:
-                sources[node] += [n for n in self._frames[node].nodes if n.op.name in NEXT_ITERATIONS]
+                frame = self._frames[node]
+                sources[node] += frame.enters + [n for n in frame.nodes if n.op.name in NEXT_ITERATIONS]
         depth = dict.fromkeys(self._graph.nodes, 0)
         changed = True
         while changed:

@@ -43,15 +43,21 @@ _PASSES = ENTERS | MERGES | SWITCHES | NEXT_ITERATIONS | {"Identity", "LoopCond"
 
 
 def find_host_nodes(graph: StepGraph, frames: dict[Node, Frame]) -> set[Node]:
-    """The nodes of loops that compute on the host: scalars that a loop's condition depends on."""
+    """The nodes of loops that compute on the host: what loop conditions and counters are made of."""
     found: set[Node] = set()
-    pending = [node for node in graph.nodes if node.op.name == "LoopCond" and _on_host(node, frames)]
+    pending = [n for n in graph.nodes if (n.op.name == "LoopCond" or _is_counter(n, frames)) and _on_host(n, frames)]
     while pending:
         node = pending.pop()
         if node not in found:
             found.add(node)
             pending += [edge.node for edge in _values(node) if _on_host(edge.node, frames)]
     return found
+
+
+def _is_counter(node: Node, frames: dict[Node, Frame]) -> bool:
+    """Whether `node` is a loop variable that each iteration computes on the host."""
+    backs = [e.node for e in node.inputs if e.node.op.name in NEXT_ITERATIONS] if is_loop_merge(node) else []
+    return bool(backs) and all(_on_host(back.inputs[0].node, frames) for back in backs)
 
 
 def _values(node: Node) -> tuple[Edge, ...]:

@@ -239,6 +239,8 @@ class _Writer:
         """All loop variables get their next values at once: one may be the other's."""
         targets, values = [], []
         for merge in loop.frame.merges:
+            self._bring_tensors(merge)
+        for merge in loop.frame.merges:
             back = next(i for i, e in enumerate(merge.inputs) if e.node.op.name in NEXT)
             targets.append(self.names[Edge(merge, 0)])
             values.append(self._moved(merge, back))
@@ -313,6 +315,13 @@ class _Writer:
         name = self._use(edge)
         return name if edge.node in self.host else f"{name}.item()"
 
+    def _bring_tensors(self, node: Node) -> None:
+        """Make the tensors that `node` takes of numbers, before the line that uses them is written."""
+        if node not in self.host:
+            for edge in node.inputs:
+                if edge.node in self.host and edge in self.names:
+                    self._as_tensor(edge)
+
     def _as_tensor(self, edge: Edge) -> str:
         """A host node's number as a tensor, made once in this block and those in it."""
         value = self._use(edge)
@@ -334,6 +343,7 @@ class _Writer:
             self.code.line(f"{name} = {value}", node)
 
     def _arguments(self, node: Node) -> list[str]:
+        self._bring_tensors(node)
         arguments: list[str] = []
         index = 0
         for arg, (_, is_list, edges) in zip(node.op.inputs, node.grouped_inputs(), strict=True):

@@ -13,7 +13,7 @@ import torch
 
 from penstock import errors
 from penstock.tensor.dtypes import DType
-from penstock.tensor.shapes import TensorShape
+from penstock.tensor.shapes import TensorShape, shape_of
 
 SWAP_BYTES = 2048
 """Smaller tensors stay on the device: moving them would save nothing."""
@@ -209,7 +209,7 @@ class TensorArrayState:
                     f"TensorArray {self.name}: Could not aggregate to TensorArray index {index} because the "
                     f"existing shape is {list(known)} but the new input shape is {list(shape)}."
                 )
-        if not self.element_shape.is_compatible_with(shape):
+        if not _fits(shape, self.element_shape):
             inferred = shape_text(self.element_shape)
             raise self._cannot_write(
                 index,
@@ -217,7 +217,7 @@ class TensorArrayState:
                 f"element shape: {inferred} (consider setting infer_shape=False).",
             )
         if self.identical:
-            self.element_shape, self._exact = TensorShape(shape), shape
+            self.element_shape, self._exact = shape_of(shape), shape
 
     def _unwritten(self, index: int) -> Any:
         if self._read[index] and self.clear_after_read:
@@ -287,16 +287,17 @@ class TensorArrayState:
                 raise _nothing("element shape", shape, "packing")
             return self._empty((0, *shape.tuple))
         values = [self.read(index) for index in indices]
-        if not element_shape.is_compatible_with(values[0].shape):
+        first = values[0].shape
+        if not _fits(first, element_shape):
             raise invalid(
                 f"TensorArray was passed element_shape {shape_text(element_shape)} which does not match the "
-                f"Tensor at index 0: {list(values[0].shape)}"
+                f"Tensor at index 0: {list(first)}"
             )
-        for i, value in enumerate(values):
-            if value.shape != values[0].shape:
+        for i, value in enumerate(values if self._exact is None else ()):  # else all have that shape
+            if value.shape != first:
                 raise invalid(
                     "TensorArray has inconsistent shapes.  Index 0 has shape: "
-                    f"{list(values[0].shape)} but index {i} has shape: {list(value.shape)}"
+                    f"{list(first)} but index {i} has shape: {list(value.shape)}"
                 )
         return np.stack(values) if isinstance(values[0], np.ndarray) else torch.stack(values)
 
@@ -347,6 +348,12 @@ class TensorArrayState:
 
     def _cannot_write(self, index: int, reason: str) -> errors.InvalidArgumentError:
         return invalid(f"TensorArray {self.name}: Could not write to TensorArray index {index} because {reason}")
+
+
+def _fits(shape: tuple[int, ...], known: TensorShape) -> bool:
+    """Whether a value of this shape agrees with what is known of it."""
+    dims = known.tuple
+    return dims is None or dims == shape or known.is_compatible_with(tuple(shape))
 
 
 def shape_text(shape: TensorShape) -> str:

@@ -239,7 +239,7 @@ class Guards:
 
 def predicate(edge: Edge) -> Edge:
     """The tensor that decides: identities lead back to it, so that two names of one condition are one."""
-    while edge.node.op.name == "Identity" and not edge.node.controls:
+    while edge.node.op.name == "Identity" and not edge.node.inputs[0].dtype._is_ref_dtype:
         edge = edge.node.inputs[0]
     return edge
 
