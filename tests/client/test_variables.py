@@ -15,7 +15,6 @@ from penstock.client.ref_variable import RefVariable
 from penstock.client.resource_variable import ResourceVariable
 from penstock.client.variable import SaveSliceInfo
 from penstock.graph.convert import convert_to_tensor
-from penstock.graph.opdef import has_op
 from penstock.graph.scopes import GraphKeys
 
 both = pytest.mark.parametrize("use_resource", [False, True], ids=["ref", "resource"])
@@ -264,7 +263,6 @@ def test_a_variable_may_begin_as_another_is(session: tf.Session, use_resource: b
     assert session.run(w).tolist() == [2, 4]
 
 
-@pytest.mark.skipif(not has_op("Switch"), reason="initialized_value needs control flow")
 @both
 def test_an_initialized_value_is_the_initial_one_until_there_is_another(
     session: tf.Session, use_resource: bool

@@ -151,9 +151,7 @@ def _run(block: Block, env: dict[str, Any]) -> list[Any]:
             case Apply():
                 env[s.out] = _NUMPY[s.op](s.number, *(env[a] for a in s.args))
             case Cond():
-                env.update(
-                    zip(s.outs, _run(s.if_true if env[s.pred] else s.if_false, dict(env)), strict=True)
-                )
+                env.update(zip(s.outs, _run(s.if_true if env[s.pred] else s.if_false, dict(env)), strict=True))
             case While():
                 env.update(zip(s.outs, _loop(s, env), strict=True))
     return [env[name] for name in block.results]
@@ -325,9 +323,7 @@ class _Generator:
         if op in ("scale", "shift"):
             number = self.choice([0.75, 0.5, -0.625])
         elif op == "float_less":
-            number = self.choice(
-                [0.03137, -0.47731, 0.61253]
-            )  # not where finite differences would step over it
+            number = self.choice([0.03137, -0.47731, 0.61253])  # not where finite differences would step over it
         elif op == "int_shift":
             number = self.integer(1, 4)
         after = tuple(self.choice(list(reversed(scope))) for _ in range(self.choice([0, 0, 0, 1, 2])))

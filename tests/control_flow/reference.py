@@ -40,18 +40,13 @@ MOST_ITERATIONS = 1000
 Tag = tuple[tuple[str, int], ...]
 
 
-def run_reference(
-    session: BaseSession, fetches: list[Any], feed_dict: dict[Any, Any] | None = None
-) -> list[Any]:
+def run_reference(session: BaseSession, fetches: list[Any], feed_dict: dict[Any, Any] | None = None) -> list[Any]:
     """What `session.run(fetches, feed_dict)` must give. InvalidArgumentError for a fetch that is dead."""
     feed_dict = feed_dict or {}
     wanted = FetchPlan(session.graph, list(fetches))
     graph = prepare(list(feed_dict), wanted.tensors, wanted.targets)
     device = torch.device("cpu")
-    fed = [
-        feed_converter(n.attrs["tensor"], device)(v)
-        for n, v in zip(graph.feeds, feed_dict.values(), strict=True)
-    ]
+    fed = [feed_converter(n.attrs["tensor"], device)(v) for n, v in zip(graph.feeds, feed_dict.values(), strict=True)]
     with torch.inference_mode():
         found = Reference(graph, session).run(fed)
     return wanted.unpack(
@@ -89,9 +84,7 @@ class Reference:
     def run(self, fed: list[Any]) -> list[Any]:
         for node, value in zip(self.graph.feeds, fed, strict=True):
             self.send(node, (), [value], False)
-        self.to_look_at += [
-            (n, ()) for n in self.graph.nodes if n.op is not FEED and not n.inputs and not n.controls
-        ]
+        self.to_look_at += [(n, ()) for n in self.graph.nodes if n.op is not FEED and not n.inputs and not n.controls]
         while True:
             while self.to_look_at:
                 node, tag = self.to_look_at.popleft()
@@ -105,9 +98,7 @@ class Reference:
     def result(self, edge: Edge) -> Any:
         value = self.outputs[edge, ()]
         if value is DEAD:
-            raise errors.InvalidArgumentError(
-                None, None, f"Retval {edge.name} does not have value: it is dead."
-            )
+            raise errors.InvalidArgumentError(None, None, f"Retval {edge.name} does not have value: it is dead.")
         return value.read().clone() if isinstance(value, VariableState) else value
 
     # --- firing ---------------------------------------------------------------------------------------
@@ -165,8 +156,7 @@ class Reference:
             values = [rest.pop(0) for _ in arg.dtypes(node.attrs)]
             if not arg.is_ref:  # a value is wanted: a reference is read
                 values = [
-                    v.read().clone() if isinstance(v, VariableState) and arg.dtype != resource else v
-                    for v in values
+                    v.read().clone() if isinstance(v, VariableState) and arg.dtype != resource else v for v in values
                 ]
             arguments.append(values if arg.is_list else values[0])
         if isinstance(kernel, PassThrough):
@@ -175,8 +165,7 @@ class Reference:
         single = len(node.op.outputs) == 1 and not node.op.outputs[0].is_list
         outputs = [found] if single else list(found) if node.dtypes else []
         return [
-            v.clone() if isinstance(v, torch.Tensor) else v.copy() if isinstance(v, np.ndarray) else v
-            for v in outputs
+            v.clone() if isinstance(v, torch.Tensor) else v.copy() if isinstance(v, np.ndarray) else v for v in outputs
         ]
 
     def send(self, node: Node, tag: Tag, values: list[Any], dead: bool) -> None:
@@ -220,9 +209,7 @@ class Reference:
     def end_a_frame(self) -> bool:
         """End one frame in which all has been done, if there is one: Exits that gave nothing give DEAD."""
         for around, name in sorted(set(self.iterations) - self.over, key=lambda f: -len(f[0])):
-            enters = [
-                n for n in self.graph.nodes if n.op.name in ENTERS and n.attrs["frame_name"].decode() == name
-            ]
+            enters = [n for n in self.graph.nodes if n.op.name in ENTERS and n.attrs["frame_name"].decode() == name]
             inside = [tag for tag, _ in set(self.iterations) - self.over if self.is_in(tag, around, name)]
             if inside or len(self.entered[around, name]) < len(enters):
                 continue

@@ -92,7 +92,9 @@ def test_twenty_conditionals_deep(session: tf.Session) -> None:
     x = tf.placeholder(tf.int32, [])
 
     def build(depth: int) -> Any:
-        return tf.cond(x > depth, lambda: build(depth + 1) if depth < 20 else tf.constant(21), lambda: tf.constant(depth))
+        return tf.cond(
+            x > depth, lambda: build(depth + 1) if depth < 20 else tf.constant(21), lambda: tf.constant(depth)
+        )
 
     y = build(0)
     assert [session.run(y, {x: n}) for n in (0, 1, 9, 20, 50)] == [0, 1, 9, 20, 21]
@@ -169,7 +171,7 @@ def test_indexed_slices_are_chosen_as_such(session: tf.Session) -> None:
     def slices(scale: float, shape: Any) -> Any:
         return lambda: tf.IndexedSlices(tf.ones([2, 3]) * scale, tf.constant([0, 4]), shape)
 
-    found = tf.cond(pred, slices(1.0, [5, 3]), slices(2.0, [5, 3]))
+    found = tf.cond(pred, slices(1.0, tf.constant([5, 3])), slices(2.0, tf.constant([5, 3])))
     assert isinstance(found, tf.IndexedSlices)
     values = both(session, [found.values, found.indices, found.dense_shape], pred)
     assert [v[0].tolist() for v in values] == [np.full([2, 3], s).tolist() for s in (1, 2)]
@@ -382,7 +384,12 @@ def test_running_an_operation_of_the_branch_not_taken_does_nothing(session: tf.S
         (lambda: {"a": 1}, lambda: {"b": 1}, (TypeError, ValueError), "keys"),
         (lambda: {"a": 1}, lambda: [1], (TypeError, ValueError), "structure"),
         (lambda: [1, None], lambda: [1, 2], ValueError, "None"),
-        (lambda: tf.IndexedSlices([1.0], [0]), lambda: [1.0], (TypeError, ValueError), "IndexedSlices|structure"),
+        (
+            lambda: tf.IndexedSlices(tf.ones([1]), tf.constant([0])),
+            lambda: [1.0],
+            (TypeError, ValueError),
+            "IndexedSlices|structure",
+        ),
     ],
     ids=["dtype", "count", "none", "nesting", "keys", "kinds", "leaf", "composite"],
 )
@@ -477,7 +484,7 @@ def test_a_case_without_default_needs_a_true_predicate(session: tf.Session) -> N
 
 def test_a_case_of_one_pair_checks_it_too(session: tf.Session) -> None:
     x = tf.placeholder(tf.int32, [])
-    y = tf.case([(x > 10, lambda: 1)])
+    y = tf.case([(x > 10, lambda: tf.constant(1))])
     assert session.run(y, {x: 11}) == 1
     with pytest.raises(errors.InvalidArgumentError, match="[Nn]one of"):
         session.run(y, {x: 1})

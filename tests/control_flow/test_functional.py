@@ -69,9 +69,7 @@ def test_map_fn_over_nothing_gives_nothing(session: tf.Session) -> None:
 
 
 def test_without_infer_shape_nothing_is_assumed(session: tf.Session) -> None:
-    y = map_fn(
-        lambda n: tf.ones(tf.reshape(n, [1])), tf.constant([2, 2]), dtype=tf.float32, infer_shape=False
-    )
+    y = map_fn(lambda n: tf.ones(tf.reshape(n, [1])), tf.constant([2, 2]), dtype=tf.float32, infer_shape=False)
     assert y.shape.ndims is None or y.shape.as_list()[1:] == [None]
     assert session.run(y).tolist() == [[1, 1], [1, 1]]
     ragged = map_fn(lambda n: tf.ones(tf.reshape(n, [1])), tf.constant([2, 3]), dtype=tf.float32)
@@ -153,9 +151,7 @@ def test_scan_has_accumulators_of_another_structure_than_elements(session: tf.Se
     a, b = scan(lambda a, _: (a[1], a[0] + a[1]), tf.zeros([6]), initializer=(0, 1))
     assert session.run(a).tolist() == [1, 1, 2, 3, 5, 8]
     assert session.run(b).tolist() == [1, 2, 3, 5, 8, 13]
-    sums = scan(
-        lambda a, e: {"s": a["s"] + e[0] * e[1]}, (tf.constant([1, 2]), tf.constant([3, 4])), {"s": 0}
-    )
+    sums = scan(lambda a, e: {"s": a["s"] + e[0] * e[1]}, (tf.constant([1, 2]), tf.constant([3, 4])), {"s": 0})
     assert session.run(sums["s"]).tolist() == [3, 11]
 
 

@@ -84,9 +84,7 @@ _FOUND = [
     # The sum over all axes is a scalar, also where the rank is not known.
     _program("s14", _twice("s", _block("s15", Apply("s15", "total", ("v0",)))), known_shapes=False),
     # The predicate is a variable.
-    _program(
-        "s11", Cond(("s11",), "b0", _block("s0"), _block("s12", Apply("s12", "sin", ("s0",)))), variable="ref"
-    ),
+    _program("s11", Cond(("s11",), "b0", _block("s0"), _block("s12", Apply("s12", "sin", ("s0",)))), variable="ref"),
     # Both branches give back what they took.
     _program("s11", Cond(("s11",), "b0", _block("s0"), _block("s0"))),
     # The second loop waits for its late Enter before it counts on: the two users of a loop may not be one segment.
@@ -145,9 +143,7 @@ def _set_up(built: Built, session: tf.Session, feeds: dict[Any, Any]) -> None:
 @_found
 @_many
 @given(program=programs(), values=inputs())
-def test_a_session_computes_what_the_program_means(
-    executor: str, program: Program, values: dict[str, Any]
-) -> None:
+def test_a_session_computes_what_the_program_means(executor: str, program: Program, values: dict[str, Any]) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         built = build(program, tf)
         feeds = built.feeds(values)
@@ -183,10 +179,7 @@ def _finite_differences(program: Program, values: dict[str, Any]) -> list[np.nda
 
     return [
         np.array(
-            [
-                (total(name, i, _STEP) - total(name, i, -_STEP)) / (2 * _STEP)
-                for i in range(np.size(values[name]))
-            ]
+            [(total(name, i, _STEP) - total(name, i, -_STEP)) / (2 * _STEP) for i in range(np.size(values[name]))]
         ).reshape(np.shape(values[name]))
         for name in _FLOAT_INPUTS
     ]
@@ -196,9 +189,7 @@ def _finite_differences(program: Program, values: dict[str, Any]) -> list[np.nda
 @_found
 @_many
 @given(program=programs(), values=inputs())
-def test_gradients_are_those_of_finite_differences(
-    executor: str, program: Program, values: dict[str, Any]
-) -> None:
+def test_gradients_are_those_of_finite_differences(executor: str, program: Program, values: dict[str, Any]) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         built = build(program, tf)
         feeds = built.feeds(values)

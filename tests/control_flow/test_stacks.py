@@ -67,12 +67,8 @@ def test_each_step_has_a_stack_of_its_own(session: tf.Session) -> None:
 
 
 def test_a_pop_of_an_empty_stack_names_stack_and_node(session: tf.Session) -> None:
-    found = STACK_POP_V2(
-        STACK_V2(-1, elem_type=tf.float32, stack_name="s"), elem_type=tf.float32, name="here"
-    )
-    with pytest.raises(
-        errors.InvalidArgumentError, match=r"Stack\[s\] is empty when calling Pop(.|\n)*node here"
-    ):
+    found = STACK_POP_V2(STACK_V2(-1, elem_type=tf.float32, stack_name="s"), elem_type=tf.float32, name="here")
+    with pytest.raises(errors.InvalidArgumentError, match=r"Stack\[s\] is empty when calling Pop(.|\n)*node here"):
         session.run(found)
 
 
@@ -124,9 +120,7 @@ def test_what_is_popped_and_fetched_is_the_callers_own(session: tf.Session) -> N
 
 
 @pytest.mark.parametrize("use_resource", [False, True])
-def test_what_was_pushed_keeps_its_value_when_the_variable_changes(
-    session: tf.Session, use_resource: bool
-) -> None:
+def test_what_was_pushed_keeps_its_value_when_the_variable_changes(session: tf.Session, use_resource: bool) -> None:
     v = tf.Variable([1.0, 2.0], use_resource=use_resource)
     session.run(v.initializer)
     handle = STACK_V2(-1, elem_type=tf.float32)

@@ -48,9 +48,7 @@ def test_elements_are_read_where_they_were_written(session: tf.Session) -> None:
         assert session.run(a.stack()).tolist() == [[3, 4], [0, 0], [1, 2]]
 
 
-@pytest.mark.parametrize(
-    "dtype", ["int32", "bool", "string", "uint16", "uint64", "complex64", "bfloat16", "half"]
-)
+@pytest.mark.parametrize("dtype", ["int32", "bool", "string", "uint16", "uint64", "complex64", "bfloat16", "half"])
 def test_any_type_can_be_an_element(session: tf.Session, dtype: str) -> None:
     value = {"bool": [True, False, True], "string": [b"a", b"bc", b""]}.get(dtype, [1, 2, 3])
     a = TensorArray(dtype, 3, clear_after_read=False).unstack(tf.constant(value, dtype))
@@ -292,9 +290,7 @@ def test_an_iteration_reads_what_the_one_before_wrote(session: tf.Session) -> No
 
 def test_an_array_of_a_nested_loop_is_new_in_each_iteration(session: tf.Session) -> None:
     def body(i: Any, total: Any) -> Any:
-        _, a = while_loop(
-            lambda j, _: j < 3, lambda j, a: (j + 1, a.write(j, tf.to_float(i * j))), [0, array(3)]
-        )
+        _, a = while_loop(lambda j, _: j < 3, lambda j, a: (j + 1, a.write(j, tf.to_float(i * j))), [0, array(3)])
         return i + 1, total + tf.reduce_sum(a.stack())
 
     assert session.run(while_loop(lambda i, _: i < 4, body, [0, 0.0])[1]) == (0 + 1 + 2 + 3) * 3
@@ -341,6 +337,7 @@ X = np.array([[1.0, 2.0], [3.0, 4.0]])
     ],
 )
 def test_gradients_follow_the_elements(session: tf.Session, build: Any, expected: Any) -> None:
+    """Of TensorArrayScatterV3 and TensorArrayGatherV3, TensorArraySplitV3 and TensorArrayConcatV3, of reads and writes."""
     x = tf.constant(X, tf.float32)
     (found,) = tf.gradients(build(x), x)
     assert found.shape == [2, 2]
@@ -407,9 +404,7 @@ def test_gradients_through_branches(session: tf.Session) -> None:
 def test_gradients_through_a_loop_that_reads_and_writes(session: tf.Session) -> None:
     x = tf.placeholder(tf.float32, [3])
     inputs = array(3).unstack(x)
-    _, out = while_loop(
-        lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, inputs.read(i) ** 2)), [0, array(3)]
-    )
+    _, out = while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, inputs.read(i) ** 2)), [0, array(3)])
     (found,) = tf.gradients(out.stack() * [1.0, 10.0, 100.0], x)
     assert session.run(found, {x: [1, 2, 3]}).tolist() == [2, 40, 600]
 

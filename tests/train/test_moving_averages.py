@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.graph.opdef import has_op
 
-needs_switch = pytest.mark.xfail(
-    not has_op("Switch"), raises=NotImplementedError, strict=True, reason="initialized_value is a conditional"
-)
 KINDS = pytest.mark.parametrize("use_resource", [False, True], ids=["ref", "resource"])
 
 
-@needs_switch
 @KINDS
 def test_the_average_of_a_variable_begins_at_its_value_and_follows(use_resource: bool, session: tf.Session) -> None:
     w = tf.Variable([1.0, 2.0], name="w", use_resource=use_resource)
@@ -29,7 +24,6 @@ def test_the_average_of_a_variable_begins_at_its_value_and_follows(use_resource:
     np.testing.assert_allclose(session.run(ema.average(w)), [2.75, 3.75])
 
 
-@needs_switch
 def test_names_collections_and_what_to_restore() -> None:
     w, b = tf.Variable(1.0, name="w"), tf.Variable(1.0, name="b", trainable=False)
     ema = tf.train.ExponentialMovingAverage(0.9)
@@ -43,7 +37,6 @@ def test_names_collections_and_what_to_restore() -> None:
     assert ema.variables_to_restore() == {"w/ExponentialMovingAverage": w, "b": b}
 
 
-@needs_switch
 def test_num_updates_let_it_move_faster_at_first(session: tf.Session) -> None:
     w, count = tf.Variable(0.0), tf.Variable(0, trainable=False)
     ema = tf.train.ExponentialMovingAverage(0.99, num_updates=count)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorboard.compat.proto import variable_pb2
 
+from penstock.control_flow.contexts import outside
 from penstock.graph.convert import register_tensor_conversion_function
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op
@@ -188,7 +189,8 @@ class Variable(Operators):
         )
         wanted = None if dtype is None else as_dtype(dtype).base_dtype
         values = [] if callable(initial_value) else [initial_value]
-        with control_dependencies(None), name_scope(name, "Variable", values) as scope:
+        # A variable made in a branch or a loop is made once, outside: only its uses belong there.
+        with outside(None), control_dependencies(None), name_scope(name, "Variable", values) as scope:
             self._build(scope, initial_value, wanted, asked, validate_shape, caching_device)
             get_default_graph().add_to_collections(list(collections), self)
 

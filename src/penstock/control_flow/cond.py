@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.control_flow.contexts import ControlFlowContext, outside
-from penstock.control_flow.nest import flatten, pack_like, same_structure
+from penstock.control_flow.nest import flatten, map_structure, pack_like, same_structure
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
@@ -63,7 +63,10 @@ def cond(
     one run, but what they take from outside is computed in any case. Without `strict`, a list of one tensor
     comes back as that tensor. TypeError or ValueError where the branches do not match.
     """
-    true_fn, false_fn = true_fn or fn1, false_fn or fn2
+    for new, old, name_of_new in [(true_fn, fn1, "true_fn"), (false_fn, fn2, "false_fn")]:
+        if new is not None and old is not None:
+            raise TypeError(f"cond was given {name_of_new} twice, under its old name as well.")
+    true_fn, false_fn = true_fn if fn1 is None else fn1, false_fn if fn2 is None else fn2
     if not callable(true_fn):
         raise TypeError("true_fn must be callable.")
     if not callable(false_fn):
@@ -123,8 +126,9 @@ def _leaf(context: CondContext, leaf: Any) -> Any:
     return _inside(context, convert_to_tensor(leaf))
 
 
-def _inside(context: CondContext, tensor: Tensor) -> Tensor:
+def _inside(context: CondContext, value: Any) -> Tensor:
     """A value from outside the branch is given back by a node of the branch."""
+    tensor = convert_to_tensor(value)
     return identity(tensor) if not context.contains(tensor.op) or tensor.dtype._is_ref_dtype else tensor
 
 
@@ -208,10 +212,8 @@ def case(
         fn: Callable[[], Any] = default
         for pred, (_, branch) in reversed(list(zip(preds, pairs, strict=True))):
             fn = _nested(pred, branch, fn, strict)
-        if not checks:
-            return fn()
         with control_dependencies(checks):
-            return fn()
+            return fn() if pairs else map_structure(identity, fn())
 
 
 def _nested(pred: Tensor, branch: Callable[[], Any], otherwise: Callable[[], Any], strict: bool) -> Callable[[], Any]:

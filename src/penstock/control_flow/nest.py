@@ -54,10 +54,9 @@ def same_structure(a: Any, b: Any) -> None:
         raise ValueError(f"The two structures don't have the same number of elements: {a!r} and {b!r}")
     if isinstance(a, Mapping) and set(a) != set(b):
         raise ValueError(f"The two structures don't have the same keys: {list(a)} and {list(b)}")
-    for x, y in zip(
-        a.values() if isinstance(a, Mapping) else a, b.values() if isinstance(b, Mapping) else b, strict=True
-    ):
-        same_structure(x, y)
+    keys = list(a) if isinstance(a, Mapping) else range(len(a))
+    for key in keys:
+        same_structure(a[key], b[key])
 
 
 def map_structure(fn: Any, *structures: Any) -> Any:

@@ -336,8 +336,11 @@ class _BackwardWalk:
             stack.enter_context(self._graph._gradient_of(op))
             if self._options.colocate:
                 stack.enter_context(self._graph.colocate_with(op))
+            around = op._control_flow_context is not None and op._control_flow_context.encloses(self._here)
             if op.type in ("Switch", "RefSwitch"):
-                in_grads: list[Any] = [self._switch_gradient(op, out_grads), None]
+                in_grads: list[Any] = [self._switch_gradient(op, out_grads, around), None]
+            elif op.type in ("Enter", "RefEnter") and around:
+                in_grads = out_grads  # within one iteration: what the loop takes in is as it is outside
             elif op.type in ("Merge", "RefMerge"):
                 in_grads = [self._merge_gradient(op, tensor, out_grads[0]) for tensor in op._inputs]
             else:
@@ -363,9 +366,14 @@ class _BackwardWalk:
         pred = tensor.op._inputs[1] if outer is None else outer.capture(tensor.op._inputs[1])
         return get_op("Switch")(convert_to_tensor(grad), pred)[tensor.value_index]
 
-    def _switch_gradient(self, op: Operation, out_grads: list[Any]) -> Tensor:
-        """What came back from the branch that was taken, and zeros where it was the other one."""
+    def _switch_gradient(self, op: Operation, out_grads: list[Any], around: bool) -> Any:
+        """What came back from the branch that was taken, and zeros where it was the other one.
+
+        With `around`, the gradient is taken inside that branch, or inside an iteration of the loop.
+        """
         context = op._control_flow_context
+        if around:
+            return out_grads[context.branch] if isinstance(context, CondContext) else None
         outer = self._home(context.outer if isinstance(context, CondContext) else context)
         with self._building(outer):
             value, pred = op._inputs

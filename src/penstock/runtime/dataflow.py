@@ -148,9 +148,9 @@ class _Builder:
     # --- units ----------------------------------------------------------------------------------------
 
     def _finish(self, unit: Unit, nodes: list[Node], used: set[Edge]) -> None:
+        unit.explain = lambda error, where: self._explain(error, nodes[0], where)
         if unit.kind == executor.ASYNC:
             unit.run = self._kernels[nodes[0]].start
-            unit.explain = lambda error, where: self._explain(error, nodes[0], where)
         if unit.kind != executor.SEGMENT:
             return
         inside = set(nodes)

@@ -240,7 +240,7 @@ class Execution:
         elif dead:
             self._send(unit, iteration, [_DEAD] * len(unit.outputs), dead=True)
         elif kind == SWITCH:
-            taken = bool(values[1])
+            taken = self._decide(unit, iteration, values[1])
             self._send(unit, iteration, [_DEAD if taken else values[0], values[0] if taken else _DEAD], dead=False)
         elif kind == MERGE:
             self._send(unit, iteration, [values[tokens.live], INDICES[tokens.live]], dead=False)
@@ -252,6 +252,12 @@ class Execution:
         else:
             self._send(unit, iteration, self._call(unit, iteration, values), dead=False)
         self._end(iteration)
+
+    def _decide(self, unit: Unit, iteration: Iteration, pred: Any) -> bool:
+        try:
+            return bool(pred.item())
+        except RuntimeError as error:  # not a scalar
+            raise self._explained(unit, iteration, error) from None
 
     def _call(self, unit: Unit, iteration: Iteration, values: list[Any]) -> Sequence[Any]:
         assert unit.run is not None

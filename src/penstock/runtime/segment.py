@@ -81,7 +81,7 @@ class Segment:
             if traceback.tb_frame.f_code is self.code:
                 line, alive = traceback.tb_lineno - 1, traceback.tb_frame.f_locals
                 around = [self.counters[b] for b in self.loops[line] if b in self.counters]
-                where = ", ".join(f"iteration {alive.get(counter, 0)} of {name}" for counter, name in around)
+                where = ", ".join(f"iteration {alive.get(counter, 0)} of {name}" for counter, name in reversed(around))
                 return self.lines[line], alive, where
             traceback = traceback.tb_next
         return None, {}, ""
@@ -180,7 +180,7 @@ class _Writer:
         if edge.node in self.host:
             return value if side else f"not {value}"
         name = self.code.local()
-        self.code.line(f"{name} = {value}.item()")
+        self.code.line(f"{name} = {value}.item()", edge.node)
         self.bools.setdefault(edge, []).append((self.code.block, name))
         self.code.use(name)
         return name if side else f"not {name}"
@@ -215,8 +215,10 @@ class _Writer:
         counter = f"i{len(self.counters)}"
         self.code.open(f"for {counter} in {self.code.bind('count', itertools.count)}():")
         self.counters[self.code.block] = (counter, frame.name)
-        self._block(loop.before)
         assert frame.loop_cond is not None
+        if self.observed:  # also a loop of nothing must be stopped
+            self.code.line(f"before({self.code.bind('node', frame.loop_cond)})")
+        self._block(loop.before)
         self.code.line(f"if not {self._number(frame.loop_cond.inputs[0])}: break", frame.loop_cond)
         self._block(loop.body)
         self._go_round(loop)

@@ -119,6 +119,10 @@ def find_frames(graph: StepGraph) -> tuple[Frame, dict[Node, Frame]]:
         frames[node] = frame
         frame.nodes.append(node)
     _check_back_edges(graph, frames)
+    for node in [*(edge.node for edge in graph.fetches), *graph.targets]:
+        outside = frames[node].parent if node.op.name in EXITS else frames[node]
+        if outside is not root:
+            raise malformed(f"a value of the loop {frames[node].name!r} is used outside it without an Exit", node)
     return root, frames
 
 
