@@ -470,7 +470,7 @@ def test_an_exclusive_case_refuses_two_true_predicates(session: tf.Session) -> N
     x = tf.placeholder(tf.int32, [])
     y = tf.case({x > 10: lambda: 1, x < 20: lambda: 2}, default=lambda: 3, exclusive=True)
     assert [session.run(y, {x: n}) for n in (25, 5)] == [1, 2]
-    with pytest.raises(errors.InvalidArgumentError, match="more than one condition is true|More than one condition"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"more than one condition is true|More than one condition"):
         session.run(y, {x: 15})
 
 
@@ -478,7 +478,7 @@ def test_a_case_without_default_needs_a_true_predicate(session: tf.Session) -> N
     x = tf.placeholder(tf.int32, [])
     y = tf.case([(x > 10, lambda: 1), (x > 5, lambda: 2)])
     assert [session.run(y, {x: n}) for n in (25, 6)] == [1, 2]
-    with pytest.raises(errors.InvalidArgumentError, match="[Nn]one of"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"[Nn]one of"):
         session.run(y, {x: 1})
 
 
@@ -486,7 +486,7 @@ def test_a_case_of_one_pair_checks_it_too(session: tf.Session) -> None:
     x = tf.placeholder(tf.int32, [])
     y = tf.case([(x > 10, lambda: tf.constant(1))])
     assert session.run(y, {x: 11}) == 1
-    with pytest.raises(errors.InvalidArgumentError, match="[Nn]one of"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"[Nn]one of"):
         session.run(y, {x: 1})
 
 

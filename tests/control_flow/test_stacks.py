@@ -14,6 +14,7 @@ from penstock.control_flow.cond import cond
 from penstock.control_flow.while_loop import while_loop
 from penstock.ops.stacks import (
     STACK,
+    STACK_CLOSE,
     STACK_CLOSE_V2,
     STACK_POP,
     STACK_POP_V2,
@@ -166,7 +167,11 @@ def test_the_older_ops_work_by_reference(session: tf.Session) -> None:
     second = after(first, lambda: STACK_PUSH(handle, 2.0))
     a = after(second, lambda: STACK_POP(handle, elem_type=tf.float32))
     b = after(a, lambda: STACK_POP(handle, elem_type=tf.float32))
-    assert session.run([a, b]) == [2, 1]
+    closed = after(b, lambda: STACK_CLOSE(handle))
+    assert session.run([a, b, closed]) == [2, 1, None]
+    late = after(closed, lambda: STACK_PUSH(handle, 3.0))
+    with pytest.raises(errors.InvalidArgumentError, match="closed"):
+        session.run(late)
 
 
 def test_tensors_on_the_host_are_not_swapped() -> None:

@@ -337,7 +337,7 @@ X = np.array([[1.0, 2.0], [3.0, 4.0]])
     ],
 )
 def test_gradients_follow_the_elements(session: tf.Session, build: Any, expected: Any) -> None:
-    """Of TensorArrayScatterV3 and TensorArrayGatherV3, TensorArraySplitV3 and TensorArrayConcatV3, of reads and writes."""
+    """Of TensorArrayScatterV3 and Gather, TensorArraySplitV3 and TensorArrayConcatV3, of reads and writes."""
     x = tf.constant(X, tf.float32)
     (found,) = tf.gradients(build(x), x)
     assert found.shape == [2, 2]

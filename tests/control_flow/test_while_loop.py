@@ -180,7 +180,7 @@ def test_a_tensor_array_goes_round(session: tf.Session) -> None:
 
 
 def test_shape_invariants_let_a_tensor_grow(session: tf.Session) -> None:
-    i, x = tf.while_loop(
+    _, x = tf.while_loop(
         lambda i, x: i < 3,
         lambda i, x: (i + 1, tf.concat([x, tf.to_float([[i]]) * tf.ones([1, 2])], 0)),
         [tf.constant(0), tf.zeros([1, 2])],
@@ -230,7 +230,7 @@ def test_a_shape_that_changes_is_refused() -> None:
 def test_a_shape_invariant_must_hold_at_the_start() -> None:
     with pytest.raises(ValueError, match="is not compatible with the initial shape of the loop variable"):
         tf.while_loop(lambda x: True, lambda x: x, [tf.ones([2])], shape_invariants=[tf.TensorShape([3])])
-    with pytest.raises(ValueError, match="shape_invariants|structure"):
+    with pytest.raises(ValueError, match=r"shape_invariants|structure"):
         tf.while_loop(lambda x: True, lambda x: x, [tf.ones([2])], shape_invariants=[None, None])
 
 
@@ -243,9 +243,9 @@ def test_a_dtype_that_changes_is_refused() -> None:
 
 
 def test_the_number_of_variables_must_stay() -> None:
-    with pytest.raises(ValueError, match="number of elements|same nested structure|number of inputs and outputs"):
+    with pytest.raises(ValueError, match=r"number of elements|same nested structure|number of inputs and outputs"):
         tf.while_loop(lambda i, j: i < 3, lambda i, j: i + 1, (0, 1))
-    with pytest.raises(ValueError, match="number of elements|same nested structure|number of inputs and outputs"):
+    with pytest.raises(ValueError, match=r"number of elements|same nested structure|number of inputs and outputs"):
         tf.while_loop(lambda i: i < 3, lambda i: (i + 1, i), (0,))
     with pytest.raises(ValueError, match="structure"):
         tf.while_loop(lambda i, j: i < 3, lambda i, j: (i + 1, [j, j]), (0, 1))
@@ -315,7 +315,7 @@ def test_a_tensor_of_a_loop_cannot_be_used_outside(session: tf.Session) -> None:
         return seen[0]
 
     tf.while_loop(lambda i: i < 3, body, [0])
-    with pytest.raises((ValueError, errors.InvalidArgumentError), match="frame|loop"):
+    with pytest.raises((ValueError, errors.InvalidArgumentError), match=r"frame|loop"):
         session.run(seen[0] * 2)
 
 
@@ -709,7 +709,7 @@ def test_the_gradient_of_a_chain_of_matrix_products(session: tf.Session) -> None
 
 def test_the_gradient_of_a_value_that_went_through_unchanged(session: tf.Session) -> None:
     x = tf.constant(3.0)
-    i, kept, grown = tf.while_loop(lambda i, k, g: i < 3, lambda i, k, g: (i + 1, k, g + k), (0, x, 0.0))
+    _, kept, grown = tf.while_loop(lambda i, k, g: i < 3, lambda i, k, g: (i + 1, k, g + k), (0, x, 0.0))
     assert session.run(tf.gradients(kept * 5.0, x)) == [5]
     assert session.run(tf.gradients(grown, x)) == [3]
     assert session.run(tf.gradients([kept, grown], x)) == [4]
