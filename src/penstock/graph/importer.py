@@ -12,6 +12,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph
+from penstock.graph.verify import BACK
 
 
 def import_graph_def(
@@ -61,6 +62,8 @@ class _Imported:
         self.ops: dict[str, Operation] = {}
         self.mapping = mapping
         self.used: set[str] = set()
+        self.back_nodes: set[str] = set()
+        self.open: list[tuple[str, int, str]] = []
 
     def tensor(self, text: str, consumer: str) -> Tensor:
         node, _, port = text.partition(":")
@@ -72,6 +75,25 @@ class _Imported:
             return self.ops[node]._outputs[int(port or 0)]
         except (KeyError, IndexError, ValueError):
             raise ValueError(f"node {consumer!r}: its input {text!r} is not in the graph_def") from None
+
+    def inputs(self, proto: Any) -> list[Tensor]:
+        """The inputs of a node; for one that comes later, which closes a loop, another until `close_loops`."""
+        texts = [text for text in proto.input if not text.startswith("^")]
+        if proto.op not in ("Merge", "RefMerge"):
+            return [self.tensor(text, proto.name) for text in texts]
+        later = [t.partition(":")[0] in self.back_nodes and t.partition(":")[0] not in self.ops for t in texts]
+        here = [self.tensor(t, proto.name) for t, is_later in zip(texts, later, strict=True) if not is_later]
+        if not here:
+            raise ValueError(f"node {proto.name!r}: nothing enters its loop")
+        self.open += [
+            (proto.name, i, text) for i, (text, is_later) in enumerate(zip(texts, later, strict=True)) if is_later
+        ]
+        rest = iter(here)
+        return [here[0] if is_later else next(rest) for is_later in later]
+
+    def close_loops(self) -> None:
+        for name, index, text in self.open:
+            self.ops[name]._update_input(index, self.tensor(text, name))
 
     def control(self, text: str, consumer: str) -> Operation:
         if text in self.mapping:
@@ -97,6 +119,7 @@ class _Imported:
 
 def _import(graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str) -> _Imported:
     imported = _Imported(mapping)
+    imported.back_nodes = {proto.name for proto in graph_def.node if proto.op in BACK}
     with graph.name_scope(scope_name or None) as scope:
         prefix = scope if scope_name else ""
         for proto in _in_order(graph_def):
@@ -104,12 +127,13 @@ def _import(graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: s
                 imported.ops[proto.name] = _import_node(graph, proto, imported, prefix)
             except (TypeError, NotImplementedError, KeyError) as error:
                 raise ValueError(f"node {proto.name!r} ({proto.op}): {error}") from error
+        imported.close_loops()
     return imported
 
 
 def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> Operation:
     op_def = get_op(proto.op)
-    inputs = [imported.tensor(text, proto.name) for text in proto.input if not text.startswith("^")]
+    inputs = imported.inputs(proto)
     controls = [imported.control(text, proto.name) for text in proto.input if text.startswith("^")]
     attrs = complete_attrs(op_def, inputs, node_attrs(op_def, proto))
     if "_class" in attrs:  # colocation groups name nodes of the message
@@ -125,6 +149,11 @@ def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> 
         op = graph.add_node(op_def, inputs, attrs, name + "/")
     op._control_inputs += [c for c in controls if c not in op._control_inputs]
     return op
+
+
+def _is_back_edge(source: Any, consumer: Any) -> bool:
+    """Whether an edge closes a loop: the consumer comes first then."""
+    return consumer.op in ("Merge", "RefMerge") and source.op in BACK
 
 
 def _in_order(graph_def: Any) -> list[Any]:
@@ -144,7 +173,7 @@ def _in_order(graph_def: Any) -> list[Any]:
             proto, inputs = stack[-1]
             for text in inputs:
                 needed = text.lstrip("^").partition(":")[0]
-                if needed in by_name and needed != proto.name:
+                if needed in by_name and needed != proto.name and not _is_back_edge(by_name[needed], proto):
                     if state.get(needed) == 1:
                         raise ValueError(f"node {proto.name!r}: a cycle through {needed!r} (no NextIteration on it)")
                     if needed not in state:

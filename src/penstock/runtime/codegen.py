@@ -12,7 +12,7 @@ from penstock.graph.step_graph import Node
 
 INDENT = "    "
 ELSE = "else:"
-_RESERVED = {"step", "before", "inference", "copy", "node", "count"}
+_RESERVED = {"step", "before", "inference"}
 _LOCAL = re.compile(r"^[abiv]\d+$")
 
 

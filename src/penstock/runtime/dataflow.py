@@ -1,7 +1,7 @@
 """From a step's graph to a `Program` for the dataflow executor: segments of nodes, and the primitives between them.
 
-Nodes form one segment when they run in the same frame, under the same guard, after the same number of primitives:
-then they become ready together and are dead together, and no path leads out of a segment and back into it.
+Nodes form one segment when they run in the same frame, under the same guard, after the same number of primitives (and,
+where kernels wait, after the same ones): then they are dead together, and no path leads out of a segment and back into it.
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ class _Builder:
     def _grouped(self) -> list[tuple[Node, Unit]]:
         """Each node that runs, with its unit."""
         depth = self._depths()
+        sources = self._sources(depth) if any(map(is_asynchronous, self._kernels.values())) else {}
         segments: dict[tuple[Any, ...], Unit] = {}
         found: list[tuple[Node, Unit]] = []
         for node in self._graph.nodes:
@@ -95,10 +96,23 @@ class _Builder:
             if self._is_alone(node):
                 found.append((node, self._alone(node)))
                 continue
-            key = (self._frames[node], self._guards.of[node], depth[node])
+            key = (self._frames[node], self._guards.of[node], depth[node], sources.get(node))
             if key not in segments:
                 segments[key] = Unit(executor.SEGMENT, node.name, [], [])
             found.append((node, segments[key]))
+        return found
+
+    def _sources(self, depth: dict[Node, int]) -> dict[Node, frozenset[Node]]:
+        """For each node, what it waits for outside its segment.
+
+        Where kernels wait, nodes that wait for different things must not share a segment: a counter would go on
+        only when a slow kernel's value has come, and iterations would not overlap.
+        """
+        found: dict[Node, frozenset[Node]] = {}
+        for node in self._graph.nodes:
+            before = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
+            inside = [s for s in before if depth[s] == depth[node] and not self._is_alone(s)]
+            found[node] = frozenset(s for s in before if s not in inside).union(*(found[s] for s in inside))
         return found
 
     def _depths(self) -> dict[Node, int]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import errors
 from penstock.graph.step_graph import Edge, Node
-from penstock.runtime.segment import INDICES
+from penstock.runtime.segment import merge_index
 
 if TYPE_CHECKING:
     from penstock.runtime.plan import Observer
@@ -243,7 +243,7 @@ class Execution:
             taken = self._decide(unit, iteration, values[1])
             self._send(unit, iteration, [_DEAD if taken else values[0], values[0] if taken else _DEAD], dead=False)
         elif kind == MERGE:
-            self._send(unit, iteration, [values[tokens.live], INDICES[tokens.live]], dead=False)
+            self._send(unit, iteration, [values[tokens.live], merge_index(tokens.live)], dead=False)
         elif kind == PASS:
             self._send(unit, iteration, values, dead=False)
         elif kind == ASYNC:

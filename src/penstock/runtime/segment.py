@@ -192,7 +192,7 @@ class _Writer:
         self.code.line(f"{self._assigned(edge)} = {text}", side.node)
         if Edge(side.node, 1) in self.wanted:
             which = self._assigned(Edge(side.node, 1))
-            self.code.line(f"{which} = {self.code.bind(f'index{side.index}', INDICES[side.index])}")
+            self.code.line(f"{which} = {self.code.bind(f'index{side.index}', merge_index(side.index))}")
 
     def _assigned(self, edge: Edge) -> str:
         """The local for `edge`, which the next line sets, perhaps not for the first time."""
@@ -311,11 +311,11 @@ class _Writer:
 
     def _number(self, edge: Edge) -> str:
         """`edge` as a Python number: what a host node takes, and what decides whether a loop goes on."""
-        kernel = self.kernels.get(edge.node)
-        if isinstance(kernel, Bound) and isinstance(kernel.value, torch.Tensor):
-            return repr(kernel.value.item())
         name = self._use(edge)
-        return name if edge.node in self.host else f"{name}.item()"
+        if edge.node in self.host:
+            return name
+        constant = self.code.namespace.get(name)
+        return repr(constant.item()) if isinstance(constant, torch.Tensor) else f"{name}.item()"
 
     def _bring_tensors(self, node: Node) -> None:
         """Make the tensors that `node` takes of numbers, before the line that uses them is written."""
@@ -407,6 +407,12 @@ class _Writer:
 _inference = getattr(torch._C, "_InferenceMode", torch.inference_mode)
 """torch's own guard enters in 0.5 µs; the public decorator-and-context class, which wraps it, in 1.2."""
 
-INDICES = [torch.tensor(i, dtype=torch.int32) for i in range(2)]
+
+@functools.cache
+def merge_index(index: int) -> torch.Tensor:
+    """What a Merge gives as its second output when its `index`-th input came."""
+    return torch.tensor(index, dtype=torch.int32)
+
+
 MOVES = frozenset({"Switch", "RefSwitch", "NextIteration", "RefNextIteration", "LoopCond"})
 NEXT = frozenset({"NextIteration", "RefNextIteration"})

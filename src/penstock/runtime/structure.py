@@ -112,7 +112,11 @@ def find_frames(graph: StepGraph) -> tuple[Frame, dict[Node, Frame]]:
             if frame.parent is None:
                 raise malformed("a NextIteration outside any loop", node)
             frame.merges.append(node)
+        elif node.op.name in NEXT_ITERATIONS and frame.parent is None:
+            raise malformed("a NextIteration outside any loop", node)
         elif node.op.name == "LoopCond":
+            if frame.parent is None:
+                raise malformed("a LoopCond outside any loop", node)
             if frame.loop_cond is not None:
                 raise malformed(f"a second LoopCond in frame {frame.name!r}", node, frame.loop_cond)
             frame.loop_cond = node

@@ -11,6 +11,7 @@ from penstock import errors
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import FEED, Edge, Node
+from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes.pipeline import prepare
 from penstock.runtime.hazards import state_reads
 from penstock.runtime.kernels import SessionState
@@ -33,6 +34,11 @@ class PartialRun:
         self._graph = graph
         self._state, self._device = state, device
         self._whole = prepare(feeds, wanted.tensors, wanted.targets)
+        moves = [node.name for node in self._whole.nodes if node.op.name in PRIMITIVES]
+        if moves:
+            raise errors.UnimplementedError(
+                None, None, f"Partial runs of graphs with control flow are not supported yet; this one has {moves[0]}."
+            )
         self._feeds = dict(zip(feeds, self._whole.feeds, strict=True))
         self._fetches = dict(zip(wanted.tensors, self._whole.fetches, strict=True))
         self._targets = dict(zip(wanted.targets, self._whole.targets, strict=True))

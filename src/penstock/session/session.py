@@ -203,6 +203,10 @@ class BaseSession:
 
         return call
 
+    def explain(self, fetches: Any, feeds: Any = ()) -> str:
+        """What a step for these fetches and feeds (a list or dict of fed tensors) runs, to read."""
+        return self._runner(fetches, dict.fromkeys(feeds))[0].source
+
     # --- partial runs -----------------------------------------------------------------------------------
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
@@ -293,6 +297,10 @@ class _Rearranged:
 
     def __init__(self, plan: Plan, arrange: Callable[[Any], list[Any]]) -> None:
         self._plan, self._arrange, self.graph = plan, arrange, plan.graph
+
+    @property
+    def source(self) -> str:
+        return self._plan.source
 
     def run(self, values: Any) -> tuple[Any, ...]:
         return self._plan.run(self._arrange(values))
