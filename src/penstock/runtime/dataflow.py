@@ -1,7 +1,8 @@
 """From a step's graph to a `Program` for the dataflow executor: segments of nodes, and the primitives between them.
 
 Nodes form one segment when they run in the same frame, under the same guard, after the same number of primitives
-(and, where kernels wait, after the same ones): then they are dead together, and no path leads out of a segment and back into it.
+(and, where kernels wait, after the same ones): then they are dead together, and no path leads out of a segment and
+back into it.
 """
 
 from __future__ import annotations
