@@ -19,9 +19,11 @@ from penstock.client.initializers import (
     lecun_normal,
     lecun_uniform,
 )
-from penstock.client.variables import global_variables_initializer as global_variables
-from penstock.client.variables import local_variables_initializer as local_variables
-from penstock.client.variables import variables_initializer as variables
+from penstock.client.variables import (
+    global_variables_initializer as global_variables,
+    local_variables_initializer as local_variables,
+    variables_initializer as variables,
+)
 
 constant = Constant
 glorot_normal = GlorotNormal

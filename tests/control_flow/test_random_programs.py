@@ -101,7 +101,7 @@ def _found(test: Any) -> Any:
 
 EXECUTORS = pytest.mark.parametrize("executor", ["structured", "dataflow"])
 _STEP = 1e-4
-_SECONDS = 2
+_SECONDS = 30
 _FLOAT_INPUTS = ("v0", "v1", "s0")
 
 

@@ -14,9 +14,7 @@ import numpy as np
 from penstock.graph.convert import constant as constant_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
-from penstock.ops.filling import eye
-from penstock.ops.filling import ones as ones_tensor
-from penstock.ops.filling import zeros as zeros_tensor
+from penstock.ops.filling import eye, ones as ones_tensor, zeros as zeros_tensor
 from penstock.ops.random import random_normal, random_uniform, truncated_normal
 from penstock.tensor.dtypes import DType, as_dtype, float32
 from penstock.tensor.shapes import TensorShape

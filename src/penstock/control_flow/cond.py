@@ -12,8 +12,8 @@ from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope
-from penstock.ops.basic import group, identity, no_op
+from penstock.graph.scopes import control_dependencies, get_default_graph, name_scope
+from penstock.ops.basic import identity, no_op
 from penstock.tensor.dtypes import bool as bool_dtype
 
 
@@ -82,7 +82,6 @@ def cond(
         originals_f, flat_f = _build_branch(when_false, false_fn)
         _check_same(originals_t, originals_f, flat_t, flat_f)
         merged = [_merge(f, t) for f, t in zip(flat_f, flat_t, strict=True)]
-        _collect_conditions((when_true, when_false))
     result = pack_like(originals_t, merged)
     if isinstance(originals_t, _Nothing):
         return merged[0].op if not isinstance(merged[0], IndexedSlices) else merged[0]
@@ -168,11 +167,6 @@ def _merge(when_false: Any, when_true: Any) -> Any:
     return get_op("Merge")([when_false, when_true], name="Merge")[0]
 
 
-def _collect_conditions(contexts: tuple[CondContext, CondContext]) -> None:
-    for context in contexts:
-        get_default_graph().add_to_collection(GraphKeys.COND_CONTEXT, context)
-
-
 def case(
     pred_fn_pairs: Any,
     default: Callable[[], Any] | None = None,
@@ -241,6 +235,3 @@ def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any
     if known is None:
         return cond(pred, true_fn, false_fn, name=name)
     return true_fn() if known else false_fn()
-
-
-__all__ = ["CondContext", "case", "cond", "group", "smart_cond", "switch_case"]

@@ -11,7 +11,7 @@ from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import get_default_graph, name_scope
+from penstock.graph.scopes import name_scope
 from penstock.ops.basic import identity
 from penstock.tensor.shapes import TensorShape
 
@@ -225,7 +225,6 @@ def while_loop(
             return pack.tensors(found)
 
         context.build(flat_condition, flat_body, values, shapes)
-        get_default_graph().add_to_collection("while_context", context)
         result = pack.packed(context.exits)
     result = result[1] if limited else result
     return result[0] if single or (len(result) == 1 and not return_same_structure) else _like(loop_vars, result)

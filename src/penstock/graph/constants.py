@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.tensor.dtypes import DType, as_dtype
-from penstock.tensor.dtypes import string as string_dtype
+from penstock.tensor.dtypes import DType, as_dtype, string as string_dtype
 from penstock.tensor.shapes import TensorShape
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
-from penstock.ops.array import RESHAPE, reshape, size
-from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.array import RESHAPE, reshape, shape as shape_of_tensor, size
 from penstock.ops.kernel_tools import TORCH_TYPES
 from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape, broadcast_shape

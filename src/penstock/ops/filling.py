@@ -15,11 +15,9 @@ from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
-from penstock.ops.array import check_axis, expand_dims, rank, reshape
-from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.array import check_axis, expand_dims, rank, reshape, shape as shape_of_tensor
 from penstock.ops.kernel_tools import TORCH_TYPES
-from penstock.tensor.dtypes import DType, as_dtype, float32, int32, string
-from penstock.tensor.dtypes import bool as bool_dtype
+from penstock.tensor.dtypes import DType, as_dtype, bool as bool_dtype, float32, int32, string
 from penstock.tensor.shapes import TensorShape
 
 # --- Fill, zeros, ones ----------------------------------------------------------------------------------

@@ -16,12 +16,10 @@ from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import colocate_with, name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
-from penstock.ops.array import check_axis, reshape, size, squeeze
-from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.array import check_axis, reshape, shape as shape_of_tensor, size, squeeze
 from penstock.ops.joining import concat
 from penstock.ops.kernel_tools import TORCH_TYPES, signed_inside
-from penstock.tensor.dtypes import bool as bool_dtype
-from penstock.tensor.dtypes import int32
+from penstock.tensor.dtypes import bool as bool_dtype, int32
 from penstock.tensor.shapes import TensorShape, shape_of
 
 # --- Gather, GatherV2 -----------------------------------------------------------------------------------

@@ -15,8 +15,7 @@ from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
-from penstock.ops.array import check_axis
-from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.array import check_axis, shape as shape_of_tensor
 from penstock.ops.basic import identity
 from penstock.ops.kernel_tools import TORCH_TYPES
 from penstock.ops.stacking import PACK, known_elements

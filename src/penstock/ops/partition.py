@@ -13,8 +13,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
-from penstock.ops.array import RESHAPE, reshape, size
-from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.array import RESHAPE, reshape, shape as shape_of_tensor, size
 from penstock.ops.kernel_tools import TORCH_LACKS, TORCH_TYPES, as_signed
 from penstock.tensor.shapes import TensorShape
 

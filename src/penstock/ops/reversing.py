@@ -13,8 +13,7 @@ from penstock.graph.convert import constant
 from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
-from penstock.ops.array import RESHAPE, check_axis, one_of
-from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.array import RESHAPE, check_axis, one_of, shape as shape_of_tensor
 from penstock.ops.kernel_tools import TORCH_TYPES, signed_inside
 from penstock.ops.stacking import PACK
 from penstock.tensor.shapes import TensorShape, merge_dim, shape_of

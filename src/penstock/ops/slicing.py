@@ -19,8 +19,7 @@ from penstock.ops.array import shape as shape_of_tensor
 from penstock.ops.slice_assign import RESOURCE_STRIDED_SLICE_ASSIGN, STRIDED_SLICE_ASSIGN
 from penstock.ops.stacking import PACK
 from penstock.ops.strided_slice import MASKS, STRIDED_SLICE
-from penstock.tensor.dtypes import DType, int32, int64, resource
-from penstock.tensor.dtypes import bool as bool_dtype
+from penstock.tensor.dtypes import DType, bool as bool_dtype, int32, int64, resource
 from penstock.tensor.shapes import Dimension, TensorShape, shape_of
 
 # --- Slice ----------------------------------------------------------------------------------------------

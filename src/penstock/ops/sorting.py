@@ -11,8 +11,7 @@ from penstock import errors
 from penstock.graph.opdef import TYPE_GROUPS, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
-from penstock.ops.array import RESHAPE, size
-from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.array import RESHAPE, shape as shape_of_tensor, size
 from penstock.ops.gather_nd import SCATTER_ND
 from penstock.ops.kernel_tools import TORCH_LACKS
 from penstock.tensor.dtypes import DType, int32, string
