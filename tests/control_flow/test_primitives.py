@@ -532,6 +532,27 @@ def test_a_deadline_passes_while_a_kernel_waits(session: tf.Session, delay: Any)
 
 
 @pytest.mark.one_executor("auto")
+def test_closing_the_session_ends_a_step_that_waits(delay: Any) -> None:
+    other = tf.Session()
+    y = delay(tf.constant(1.0), seconds=30.0)
+    caught: list[BaseException] = []
+
+    def step() -> None:
+        try:
+            other.run(y)
+        except errors.CancelledError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    time.sleep(0.1)
+    other.close()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert [type(error) for error in caught] == [errors.CancelledError]
+
+
+@pytest.mark.one_executor("auto")
 def test_a_result_that_comes_after_its_step_has_ended_goes_nowhere(session: tf.Session, delay: Any) -> None:
     x = tf.placeholder(tf.float32, [])
     y = delay(x, seconds=0.2)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import collections
 import queue
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -128,10 +129,15 @@ class Execution:
     def __init__(
         self,
         program: Program,
+        closing: threading.Event,
         observer: Observer | None = None,
     ) -> None:
-        """With an `observer`, the program is one whose segments call it; it is also asked while the step waits."""
+        """With an `observer`, the program is one whose segments call it; it is also asked while the step waits.
+
+        A step that waits ends when `closing` is set.
+        """
         self._program = program
+        self._closing = closing
         self._observer = observer
         self._ready: collections.deque[tuple[Unit, Iteration, Tokens]] = collections.deque()
         self._done: queue.SimpleQueue[tuple[Unit, Iteration, Any]] = queue.SimpleQueue()
@@ -288,9 +294,12 @@ class Execution:
     def _wait(self) -> None:
         """For the next asynchronous kernel to be done."""
         try:
-            unit, iteration, result = self._done.get(timeout=_POLL if self._observer is not None else None)
+            unit, iteration, result = self._done.get(timeout=_POLL)
         except queue.Empty:
-            self._observer.check()  # type: ignore[union-attr]
+            if self._observer is not None:
+                self._observer.check()
+            if self._closing.is_set():
+                raise errors.CancelledError(None, None, "The session was closed during the step.") from None
             return
         self._waiting -= 1
         if isinstance(result, Exception):

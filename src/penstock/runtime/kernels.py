@@ -23,6 +23,7 @@ class SessionState:
 
     resources: ResourceManager
     per_node: dict[Any, Any] = field(default_factory=dict)
+    closing: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def keep(self, key: Any, create: Callable[[], Any]) -> Any:

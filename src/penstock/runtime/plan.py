@@ -60,7 +60,7 @@ def make_plan(graph: StepGraph, state: SessionState, device: torch.device) -> Pl
         except Unstructured:
             if choice == "structured":
                 raise
-    return DataflowPlan(graph, kernels, device)
+    return DataflowPlan(graph, kernels, device, state.closing)
 
 
 class Plan:
@@ -140,8 +140,11 @@ class StructuredPlan(Plan):
 class DataflowPlan(Plan):
     """The step as segments and primitives, which the dataflow executor schedules."""
 
-    def __init__(self, graph: StepGraph, kernels: dict[Node, Any], device: torch.device) -> None:
+    def __init__(
+        self, graph: StepGraph, kernels: dict[Node, Any], device: torch.device, closing: threading.Event
+    ) -> None:
         super().__init__(graph, kernels)
+        self._closing = closing
         self._hazards = find_hazards(graph, None)
         self._feeds = [feed_converter(node.attrs["tensor"], device) for node in graph.feeds]
         self._fetches = [
@@ -158,11 +161,11 @@ class DataflowPlan(Plan):
         return self._program.text()
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        return self._finish(Execution(self._program), values)
+        return self._finish(Execution(self._program, self._closing), values)
 
     def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
         self._observed = self._observed or self._build(observed=True)
-        return self._finish(Execution(self._observed, observer), values)
+        return self._finish(Execution(self._observed, self._closing, observer), values)
 
     def _finish(self, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
         fed = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]

@@ -67,7 +67,6 @@ class BaseSession:
         self._target = target
         self._config = config
         self._closed = False
-        self._closing = threading.Event()
         self._lock = threading.Lock()
         self._state = SessionState(resources_of(target))
         self._device = torch.device("cpu")
@@ -176,7 +175,7 @@ class BaseSession:
 
     def _run_observed(self, plan: Plan | _Rearranged, values: Any, options: Any, run_metadata: Any) -> tuple[Any, ...]:
         timeout = (options.timeout_in_ms if options is not None else 0) or self._timeout
-        observer = Observer(timeout, self._closing)
+        observer = Observer(timeout, self._state.closing)
         found = plan.run_observed(values, observer)
         if run_metadata is not None:
             record_step(run_metadata, plan.graph, observer, traced=options is not None and options.trace_level > 0)
@@ -250,9 +249,12 @@ class BaseSession:
         return local_devices()
 
     def close(self) -> None:
-        """Free what the session holds. Steps that watch for it (those with a timeout or a trace) are cancelled."""
+        """Free what the session holds.
+
+        Steps that wait for an asynchronous kernel, and those with a timeout or a trace, end with CancelledError.
+        """
         self._closed = True
-        self._closing.set()
+        self._state.closing.set()
         with self._lock:
             self._runners.clear()
             self._partial.clear()
