@@ -227,11 +227,3 @@ def switch_case(
         last = default or fns[max(fns)]
         rest = [(get_op("Equal")(index, k), fn) for k, fn in sorted(fns.items()) if fn is not last]
         return case(rest, last, strict=True) if rest else last()
-
-
-def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
-    """`cond`, or just the branch when `pred` is known while building."""
-    known = pred if isinstance(pred, bool) else constant_value(convert_to_tensor(pred))
-    if known is None:
-        return cond(pred, true_fn, false_fn, name=name)
-    return true_fn() if known else false_fn()

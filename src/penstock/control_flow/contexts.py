@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph.convert import constant
@@ -46,16 +47,9 @@ class ControlFlowContext:
         """`tensor`, which belongs to the outer context, made available in this one."""
         raise NotImplementedError
 
-    @contextlib.contextmanager
-    def entered(self) -> Iterator[None]:
+    def entered(self) -> AbstractContextManager[None]:
         """Build in this context (also again, once it is finished: gradients do)."""
-        scopes = self.graph._scopes
-        old, old_controls = scopes.context, scopes.controllers
-        scopes.context, scopes.controllers = self, []
-        try:
-            yield
-        finally:
-            scopes.context, scopes.controllers = old, old_controls
+        return _within(self.graph, self)
 
     def contains(self, op: Operation) -> bool:
         """Whether `op` was built in this context or in one inside it."""
@@ -92,10 +86,14 @@ class ControlFlowContext:
         return found
 
 
-@contextlib.contextmanager
-def outside(context: ControlFlowContext | None) -> Iterator[None]:
+def outside(context: ControlFlowContext | None) -> AbstractContextManager[None]:
     """Build in `context`, or in none, with no control dependencies of the present place."""
-    scopes = get_default_graph()._scopes
+    return _within(get_default_graph(), context)
+
+
+@contextlib.contextmanager
+def _within(graph: Graph, context: ControlFlowContext | None) -> Iterator[None]:
+    scopes = graph._scopes
     old, old_controls = scopes.context, scopes.controllers
     scopes.context, scopes.controllers = context, []
     try:

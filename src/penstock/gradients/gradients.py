@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.control_flow.cond import CondContext
-from penstock.control_flow.contexts import ControlFlowContext
+from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.while_loop import WhileContext
 from penstock.gradients.aggregate import AggregationMethod, aggregate
 from penstock.gradients.grad_contexts import ForwardLoop, GradientLoop
-from penstock.gradients.loop_gradient import in_context, loop_gradient, zeros_of
+from penstock.gradients.loop_gradient import loop_gradient, zeros_of
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
@@ -283,15 +283,12 @@ class _BackwardWalk:
     def _sum(self, tensor: Tensor) -> Gradient | None:
         if tensor not in self._sums:
             parts = self._parts.get(tensor, [])
-            with self._building(self._home(self._value_context(tensor))):
+            with self._building(self._home(tensor.op._control_flow_context)):
                 self._sums[tensor] = aggregate(parts, self._options.method) if parts else None
         return self._sums[tensor]
 
-    def _value_context(self, tensor: Tensor) -> ControlFlowContext | None:
-        return tensor.op._control_flow_context
-
     def _building(self, context: ControlFlowContext | None) -> AbstractContextManager[None]:
-        return contextlib.nullcontext() if context is self._graph._scopes.context else in_context(context)
+        return contextlib.nullcontext() if context is self._graph._scopes.context else outside(context)
 
     def _through(self, unit: Unit) -> None:
         """Add the gradients of the inputs of `unit`, from those of its outputs."""

@@ -136,7 +136,3 @@ def handle_dtype(tensor: Tensor) -> Any:
             raise ValueError(f"{tensor.name} is no handle of a variable, so it has no gradient")
         op = op._inputs[0].op
     return op.attrs["dtype"]
-
-
-def in_context(context: ControlFlowContext | None) -> Any:
-    return outside(context) if context is None else context.entered()

@@ -353,7 +353,7 @@ def _default(text: str, element: str, kind: str) -> Any:
         case "float":
             return float(text)
         case "tensor":
-            # Only ImageSummary has such a default: an array's literal, read by the codec's own parser.
+            # Only ImageSummary has such a default, written as a dtype and a literal: "uint8 [255, 0, 0, 255]".
             import numpy as np
 
             dtype, _, values = text.partition(" ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,3 @@ def _value(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array{list(value.shape)}" if value.size > 8 else str(value.tolist())
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def graph_text(ops: Iterable[Operation]) -> str:
-    return "\n".join(node_line(op) for op in ops)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,9 +93,6 @@ class Code:
             found.last = (self.block, len(self.block.items))
         return name
 
-    def is_local(self, name: str) -> bool:
-        return name in self._locals
-
     def bind(self, name: str, value: Any) -> str:
         """A global of the function; the same object keeps one name."""
         name = identifier(name)
@@ -160,6 +157,3 @@ def identifier(name: str) -> str:
         if not text or text[0].isdigit() or _LOCAL.match(text) or keyword.iskeyword(text) or text in _RESERVED
         else text
     )
-
-
-Converter = Callable[[Any], Any]

@@ -73,10 +73,6 @@ class ResourceManager:
                 found = held[kind, name] = create()
             return found
 
-    def lookup(self, container: str, kind: type[R], name: str) -> R | None:
-        with self._lock:
-            return self._containers.get(container or DEFAULT_CONTAINER, {}).get((kind, name))
-
     def variable(self, container: str, name: str, dtype: DType, shape: TensorShape) -> VariableState:
         """The variable of this name; InvalidArgumentError if it is there with another dtype or shape."""
         found = self.lookup_or_create(container, VariableState, name, lambda: VariableState(name, dtype, shape))

@@ -30,13 +30,13 @@ import torch
 from penstock import errors
 from penstock.graph.opdef import Bound, Kernel, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node
+from penstock.ops.control_flow import NEXT_ITERATIONS, SWITCHES
 from penstock.runtime.codegen import ELSE, Block, Code
 from penstock.runtime.hazards import is_state
 from penstock.runtime.host_scalars import expression, tensor_of
 from penstock.runtime.structure import NO_GUARD, Branch, Condition, Guard, Loop, MergeSide, Statement, execution_order
 
 Converter = Callable[[Any], Any]
-Hook = Callable[[Node], None]
 
 _INFERENCE_AT = 4
 _counter = itertools.count()
@@ -243,7 +243,7 @@ class _Writer:
         for merge in loop.frame.merges:
             self._bring_tensors(merge)
         for merge in loop.frame.merges:
-            back = next(i for i, e in enumerate(merge.inputs) if e.node.op.name in NEXT)
+            back = next(i for i, e in enumerate(merge.inputs) if e.node.op.name in NEXT_ITERATIONS)
             targets.append(self.names[Edge(merge, 0)])
             values.append(self._moved(merge, back))
         for target in targets:
@@ -414,5 +414,4 @@ def merge_index(index: int) -> torch.Tensor:
     return torch.tensor(index, dtype=torch.int32)
 
 
-MOVES = frozenset({"Switch", "RefSwitch", "NextIteration", "RefNextIteration", "LoopCond"})
-NEXT = frozenset({"NextIteration", "RefNextIteration"})
+MOVES = SWITCHES | NEXT_ITERATIONS | {"LoopCond"}

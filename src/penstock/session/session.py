@@ -65,7 +65,6 @@ class BaseSession:
             )
         self._graph = graph or get_default_graph()
         self._target = target
-        self._config = config
         self._closed = False
         self._lock = threading.Lock()
         self._state = SessionState(resources_of(target))
