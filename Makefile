@@ -5,12 +5,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench format clean help
+.PHONY: demo test check bench conformance format clean help
 
 help:
 	@echo "make demo   train a small network on handwritten digits and show the result"
 	@echo "make test   run the tests"
 	@echo "make check  lint, formatting and types"
+	@echo "make conformance  compare every op with TensorFlow (CONFORMANCE_TENSORFLOW names a Python that has it)"
 	@echo "make bench  time Penstock beside TensorFlow, PyTorch and JAX (those that are installed)"
 
 # The environment is remade whenever what it is made from changes.
@@ -33,6 +34,9 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench.run $(ARGS)
+
+conformance: $(READY)
+	$(BIN)/python -m conformance.run $(ARGS)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

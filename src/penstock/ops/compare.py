@@ -126,13 +126,13 @@ def approximate_equal_kernel(n: Any) -> Any:
     def compare(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         if x.shape != y.shape:
             raise ValueError(f"x and y must be of the same shape, got {list(x.shape)} and {list(y.shape)}")
-        return torch.sub(x, y).abs() < tolerance
+        return torch.sub(x, y).abs() <= tolerance
 
     return compare
 
 
 def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None = None) -> Tensor:
-    """`|x - y| < tolerance`, for x and y of one shape (TF: tf.approximate_equal)."""
+    """`|x - y| <= tolerance`, for x and y of one shape (TF: tf.approximate_equal)."""
     return APPROXIMATE_EQUAL(x, y, tolerance=tolerance, name=name)
 
 

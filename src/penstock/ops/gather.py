@@ -19,6 +19,7 @@ from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import check_axis, reshape, shape as shape_of_tensor, size, squeeze
 from penstock.ops.joining import concat
 from penstock.ops.kernel_tools import TORCH_TYPES, signed_inside
+from penstock.ops.stacking import stack
 from penstock.tensor.dtypes import bool as bool_dtype, int32
 from penstock.tensor.shapes import TensorShape, shape_of
 
@@ -190,11 +191,16 @@ def gather_gradient(op: Operation, grad: Any) -> list[Any]:
 def gather_v2_gradient(op: Operation, grad: Any) -> list[Any]:
     params, indices, axis = op._inputs
     at, batch = constant_value(axis), op.attrs["batch_dims"]
-    if at is None or (params.shape.ndims is None and at < 0) or (batch and indices.shape.ndims is None):
-        raise NotImplementedError(f"The gradient of {op.name} needs a constant axis, and to know the rank of params")
-    if int(at) == 0 and not batch:
+    if at is not None and int(at) == 0 and not batch:
         return [_slices(params, indices, grad), None, None]
-    return [_along_axis(params, indices, int(at), batch, convert_to_tensor(grad)), None, None]
+    grad = convert_to_tensor(grad)
+    if at is not None and params.shape.ndims is not None and indices.shape.ndims is not None:
+        return [_along_axis(params, indices, int(at), batch, grad), None, None]
+    if batch:
+        raise NotImplementedError(
+            f"The gradient of {op.name} with batch_dims={batch} needs a constant axis and known ranks"
+        )
+    return [_along_any_axis(params, indices, axis, grad), None, None]
 
 
 def _slices(params: Tensor, indices: Tensor, grad: Any) -> IndexedSlices:
@@ -216,10 +222,7 @@ def _along_axis(params: Tensor, indices: Tensor, axis: int, batch: int, grad: Te
 
     The axis (and the batch axes) go to the front, where a segment sum adds up rows.
     """
-    rank = params.shape.ndims
-    dims = shape_of_tensor(params)
-    if rank is None or indices.shape.ndims is None:
-        raise NotImplementedError("The gradient of a gather along a later axis needs to know the ranks")
+    rank, dims = params.shape.rank, shape_of_tensor(params)
     axis, batch = axis % rank, _batch_rank(batch, indices.shape.ndims)
     picked = list(range(axis, axis + indices.shape.ndims - batch))
     others = [i for i in range(batch, rank - 1 + indices.shape.ndims - batch) if i not in picked]
@@ -240,6 +243,17 @@ def _along_axis(params: Tensor, indices: Tensor, axis: int, batch: int, grad: Te
     front = reshape(sums, concat([dims[:batch], reshape(limit, [1]), kept], 0))
     back = [*range(batch), *range(batch + 1, axis + 1), batch, *range(axis + 1, rank)]
     return transpose(front, back)
+
+
+def _along_any_axis(params: Tensor, indices: Tensor, axis: Tensor, grad: Tensor) -> Tensor:
+    """`_along_axis` where the axis or a rank is known in the run only: one flat axis before, one behind it."""
+    dims, flat = shape_of_tensor(params), reshape(indices, [-1])
+    at = get_op("FloorMod")(get_op("Cast")(axis, DstT=int32), size(dims))
+    product = get_op("Prod")
+    before, behind = product(dims[:at], [0]), product(dims[at + 1 :], [0])
+    rows = get_op("Transpose")(reshape(grad, stack([before, size(flat), behind])), [1, 0, 2])
+    sums = get_op("UnsortedSegmentSum")(rows, flat, dims[at])
+    return reshape(get_op("Transpose")(sums, [1, 0, 2]), dims)
 
 
 def gather(

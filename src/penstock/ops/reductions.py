@@ -262,7 +262,10 @@ def _product_of_others(x: Tensor, axes: Tensor) -> Tensor:
     sizes = shape(front)
     start = get_op("Reshape")(count, np.array([1], np.int32))
     kept = get_op("Slice")(sizes, start, np.array([-1], np.int32))
-    flat = reshape(front, get_op("ConcatV2")([np.array([-1], np.int32), kept], np.int32(0)))
+    reduced = get_op("Prod")(
+        get_op("Slice")(sizes, np.array([0], np.int32), start), np.array([0], np.int32), keep_dims=True
+    )
+    flat = reshape(front, get_op("ConcatV2")([reduced, kept], np.int32(0)))
     return get_op("Transpose")(reshape(along(flat, 0), sizes), get_op("InvertPermutation")(order))
 
 

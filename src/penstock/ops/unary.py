@@ -105,46 +105,48 @@ SQRT_GRAD = _grad_op("SqrtGrad")
 RSQRT_GRAD = _grad_op("RsqrtGrad")
 RECIPROCAL_GRAD = _grad_op("ReciprocalGrad")
 INV_GRAD = _grad_op("InvGrad")
-SQRT_GRAD.kernel()(lambda n: lambda y, dy: torch.div(dy, y).mul_(0.5))
-RSQRT_GRAD.kernel()(lambda n: lambda y, dy: torch.pow(y, 3).mul_(dy).mul_(-0.5))
-RECIPROCAL_GRAD.kernel()(lambda n: lambda y, dy: torch.square(y).mul_(dy).neg_())
-INV_GRAD.kernel()(lambda n: lambda y, dy: torch.square(y).mul_(dy).neg_())
+# These conjugate y themselves, which torch does without a copy, and not at all for real numbers.
+SQRT_GRAD.kernel()(lambda n: lambda y, dy: torch.div(dy, y.conj()).mul_(0.5))
+RSQRT_GRAD.kernel()(lambda n: lambda y, dy: torch.pow(y.conj(), 3).mul_(dy).mul_(-0.5))
+RECIPROCAL_GRAD.kernel()(lambda n: lambda y, dy: torch.square(y.conj()).mul_(dy).neg_())
+INV_GRAD.kernel()(lambda n: lambda y, dy: torch.square(y.conj()).mul_(dy).neg_())
 
 
 @SQRT.gradient
 def sqrt_gradient(op: Operation, grad: Tensor) -> Tensor:
-    return SQRT_GRAD(conjugate(op._outputs[0]), grad)
+    return SQRT_GRAD(op._outputs[0], grad)
 
 
 @RSQRT.gradient
 def rsqrt_gradient(op: Operation, grad: Tensor) -> Tensor:
-    return RSQRT_GRAD(conjugate(op._outputs[0]), grad)
+    return RSQRT_GRAD(op._outputs[0], grad)
 
 
 @RECIPROCAL.gradient
 @INV.gradient
 def reciprocal_gradient(op: Operation, grad: Tensor) -> Tensor:
-    return RECIPROCAL_GRAD(conjugate(op._outputs[0]), grad)
+    return RECIPROCAL_GRAD(op._outputs[0], grad)
 
 
 @SQRT_GRAD.gradient
 def sqrt_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    y, z = conjugate(op._inputs[0]), conjugate(op._outputs[0])
+    """z = dy / (2 conj(y))."""
+    y, z = op._inputs[0], op._outputs[0]
     scaled = get_op("RealDiv")(grad, y)
-    return [-MUL(scaled, z), MUL(like(0.5, y), scaled)]
+    return [-MUL(conjugate(scaled), z), MUL(like(0.5, y), scaled)]
 
 
 @RSQRT_GRAD.gradient
 def rsqrt_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    y, dy = conjugate(op._inputs[0]), conjugate(op._inputs[1])
-    return [MUL(MUL(like(-1.5, y), MUL(grad, dy)), SQUARE(y)), RSQRT_GRAD(y, grad)]
+    y, dy, g = conjugate(op._inputs[0]), op._inputs[1], conjugate(grad)
+    return [MUL(MUL(like(-1.5, y), MUL(g, dy)), SQUARE(y)), RSQRT_GRAD(y, grad)]
 
 
 @RECIPROCAL_GRAD.gradient
 @INV_GRAD.gradient
 def reciprocal_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    y, dy = conjugate(op._inputs[0]), conjugate(op._inputs[1])
-    return [MUL(MUL(like(-2, y), MUL(grad, dy)), y), RECIPROCAL_GRAD(y, grad)]
+    y, dy, g = conjugate(op._inputs[0]), op._inputs[1], conjugate(grad)
+    return [MUL(MUL(like(-2, y), MUL(g, dy)), y), RECIPROCAL_GRAD(y, grad)]
 
 
 def sqrt(x: Any, name: str | None = None) -> Tensor:

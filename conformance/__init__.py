@@ -1,0 +1,1 @@
+"""Every registered op beside TensorFlow's own: `python -m conformance.run`."""
