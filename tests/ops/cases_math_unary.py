@@ -126,10 +126,10 @@ COMPLEX_VALUES = [C, np.array([2, 1j, 1 - 1j], np.complex64)]
 GRADIENT_OPS = {
     "TanhGrad": lambda y, dy: dy * (1 - y * y),
     "SigmoidGrad": lambda y, dy: dy * y * (1 - y),
-    "SqrtGrad": lambda y, dy: dy * 0.5 / y,
-    "RsqrtGrad": lambda y, dy: dy * -0.5 * y**3,
-    "ReciprocalGrad": lambda y, dy: -dy * y * y,
-    "InvGrad": lambda y, dy: -dy * y * y,
+    "SqrtGrad": lambda y, dy: dy * 0.5 / np.conj(y),
+    "RsqrtGrad": lambda y, dy: dy * -0.5 * np.conj(y) ** 3,
+    "ReciprocalGrad": lambda y, dy: -dy * np.conj(y) ** 2,
+    "InvGrad": lambda y, dy: -dy * np.conj(y) ** 2,
 }
 HELPERS = [
     case
