@@ -25,8 +25,10 @@ from tensorboard.compat.proto.summary_pb2 import HistogramProto as HistogramProt
 from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 
 from penstock import (
+    contrib as contrib,
     errors as errors,
     initializers as initializers,
+    nest as nest,
     nn as nn,
     summary as summary,
     test as test,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import rnn_cell
 from penstock.ops.nn.activations import (
     crelu,
     elu,
@@ -100,6 +101,14 @@ from penstock.ops.unary import (
 )
 
 # Names that TensorFlow gives twice.
+from penstock.rnn.bidirectional import bidirectional_dynamic_rnn
+from penstock.rnn.dynamic import dynamic_rnn
+from penstock.rnn.raw import raw_rnn
+from penstock.rnn.static import static_bidirectional_rnn, static_rnn, static_state_saving_rnn
+
+rnn = static_rnn  # the names before TensorFlow 1.0
+bidirectional_rnn = static_bidirectional_rnn
+state_saving_rnn = static_state_saving_rnn
 
 __all__ = [
     "atrous_conv2d",
@@ -109,6 +118,8 @@ __all__ = [
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
+    "bidirectional_dynamic_rnn",
+    "bidirectional_rnn",
     "conv1d",
     "conv2d",
     "conv2d_backprop_filter",
@@ -125,6 +136,7 @@ __all__ = [
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
     "dropout",
+    "dynamic_rnn",
     "elu",
     "embedding_lookup",
     "embedding_lookup_sparse",
@@ -144,9 +156,12 @@ __all__ = [
     "moments",
     "normalize_moments",
     "pool",
+    "raw_rnn",
     "relu",
     "relu6",
     "relu_layer",
+    "rnn",
+    "rnn_cell",
     "selu",
     "separable_conv2d",
     "sigmoid",
@@ -159,6 +174,10 @@ __all__ = [
     "space_to_batch",
     "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
+    "state_saving_rnn",
+    "static_bidirectional_rnn",
+    "static_rnn",
+    "static_state_saving_rnn",
     "sufficient_statistics",
     "tanh",
     "top_k",

@@ -1,0 +1,217 @@
+"""`RNNCell`: one step of a recurrent network, and the variables it makes at its first call."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+import re
+from typing import Any
+
+from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
+from penstock.client.variable_store import AUTO_REUSE
+from penstock.control_flow.nest import flatten, map_structure
+from penstock.graph.constants import constant_value
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.array import shape
+from penstock.ops.filling import zeros
+from penstock.ops.stacking import stack
+from penstock.tensor.dtypes import as_dtype
+from penstock.tensor.shapes import TensorShape
+
+
+class RNNCell:
+    """One step: (output, new state) of (inputs [batch, n], state) (TF: tf.nn.rnn_cell.RNNCell).
+
+    A subclass says its `state_size` and `output_size` (ints, TensorShapes or nests of them, without the batch)
+    and has either `call(inputs, state)`, whose variables go to a scope named after the class and are shared
+    by all calls of the cell, or its own `__call__(inputs, state, scope=None)`, which then sees to its variables.
+    """
+
+    # Subclasses need not call __init__.
+    _name: str | None = None
+    _reuse: Any = None
+    _scope: Any = None
+    _dtype: Any = None
+    built = False
+
+    def __init__(
+        self, trainable: bool = True, name: str | None = None, dtype: Any = None, _reuse: Any = None, **kwargs: Any
+    ) -> None:
+        """trainable: whether its variables are, with `add_variable`. name: that of its variable scope."""
+        self.trainable = trainable
+        self._name, self._reuse = name, kwargs.pop("reuse", _reuse)
+        self._dtype = None if dtype is None else as_dtype(dtype).name
+        if kwargs:
+            raise TypeError(f"Keyword argument not understood: {', '.join(sorted(kwargs))}")
+
+    # --- what a subclass says ---------------------------------------------------------------------------
+
+    @property
+    def state_size(self) -> Any:
+        """The size of each part of the state, in its structure."""
+        raise NotImplementedError("Abstract method")
+
+    @property
+    def output_size(self) -> Any:
+        """The size of the output."""
+        raise NotImplementedError("Abstract method")
+
+    def build(self, inputs_shape: TensorShape) -> None:
+        """Make variables by `add_variable`, before the first `call`."""
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """(output, new state)."""
+        raise NotImplementedError("Abstract method")
+
+    # --- calling ----------------------------------------------------------------------------------------
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """(output, new state). scope: for the variables, instead of the one named after the class."""
+        first = self._scope is None
+        if first:
+            self._open_scope(scope)
+        reuse = True if not first and self._reuse is not AUTO_REUSE else self._reuse
+        with variable_scope(self._scope, reuse=reuse, custom_getter=self._collect):
+            if not self.built:
+                inputs = map_structure(lambda value: convert_to_tensor(value, name="inputs"), inputs)
+                if self._dtype is None:
+                    self._dtype = _variable_dtype(inputs, state)
+                shapes = map_structure(lambda value: value.shape, inputs)
+                self.build(shapes)
+                self.built = True
+            return self.call(inputs, state, *args, **kwargs)
+
+    def _open_scope(self, scope: Any) -> None:
+        settings: dict[str, Any] = {"reuse": self._reuse, "auxiliary_name_scope": False}
+        if self._reuse:  # then the name must be the one that is there
+            opening = variable_scope(scope if scope is not None else self._base_name, **settings)
+        else:
+            opening = variable_scope(scope, self._base_name, **settings)
+        with opening as found:
+            self._scope = found
+
+    @property
+    def _base_name(self) -> str:
+        return self._name or _snake_case(type(self).__name__)
+
+    def _collect(self, getter: Any, *args: Any, **kwargs: Any) -> Any:
+        """A custom getter: takes note of the variables the cell asks for."""
+        variable = getter(*args, **kwargs)
+        if not any(variable is known for known in self.variables):
+            self.variables.append(variable)
+        return variable
+
+    def add_variable(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool = True,
+        **kwargs: Any,
+    ) -> Any:
+        """`get_variable` in the cell's scope, of the dtype of the cell's inputs."""
+        dtype = dtype or self._dtype or get_variable_scope().dtype
+        trainable = trainable and getattr(self, "trainable", True)
+        return get_variable(name, shape, dtype, initializer, regularizer, trainable, **kwargs)
+
+    add_weight = add_variable
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RNNCell:
+        """A cell like this one: inner cells are copied, what belongs to the graph is shared."""
+        copied = memo[id(self)] = object.__new__(type(self))
+        for key, value in vars(self).items():
+            if isinstance(value, RNNCell) or (isinstance(value, list) and any(isinstance(v, RNNCell) for v in value)):
+                value = copy.deepcopy(value, memo)
+            copied.__dict__[key] = list(value) if isinstance(value, list) else value
+        return copied
+
+    # --- what it has ------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self._base_name if self._scope is None else self._scope.name.rpartition("/")[2]
+
+    @property
+    def scope_name(self) -> str:
+        if self._scope is None:
+            raise ValueError(f'No name available for layer scope because the cell "{self.name}" has not been used yet.')
+        return self._scope.name
+
+    @property
+    def dtype(self) -> Any:
+        return self._dtype
+
+    @property
+    def variables(self) -> list[Any]:
+        """All variables that `call` and `build` asked for, also those of inner cells."""
+        return self.__dict__.setdefault("_variables", [])
+
+    @property
+    def weights(self) -> list[Any]:
+        return self.variables
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        return [variable for variable in self.variables if variable.trainable]
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        return self.trainable_variables
+
+    # --- states -----------------------------------------------------------------------------------------
+
+    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
+        """`zero_state` for the batch size and dtype of `inputs`, or for those given. ValueError without either."""
+        if inputs is not None:
+            inputs = convert_to_tensor(inputs, name="inputs")
+            batch_size, dtype = shape(inputs)[0], inputs.dtype
+        if batch_size is None or dtype is None:
+            raise ValueError("batch_size and dtype are required to make the initial state when inputs is None")
+        return self.zero_state(batch_size, dtype)
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros, [batch_size, size] each, in the structure of `state_size`."""
+        with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
+            return zeros_of(self.state_size, batch_size, dtype)
+
+
+def zeros_of(sizes: Any, batch_size: Any, dtype: Any) -> Any:
+    """Zeros of [batch_size, size] for each of `sizes`, in its structure."""
+
+    def make(size: Any) -> Tensor:
+        dims = TensorShape(size).as_list() if not isinstance(size, numbers.Integral) else [int(size)]
+        known = constant_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
+        if known is not None:
+            return zeros([int(known), *dims], dtype)
+        value = zeros(stack([convert_to_tensor(batch_size, "int32"), *dims]), dtype)
+        value.set_shape([None, *dims])
+        return value
+
+    return map_structure(make, sizes)
+
+
+def like_cell(cell: Any) -> None:
+    """TypeError unless `cell` can be called as a cell."""
+    kind = type(cell)
+    if not (hasattr(kind, "output_size") or hasattr(cell, "output_size")) or not callable(cell):
+        raise TypeError(f"cell must be an instance of RNNCell, not {cell!r}")
+
+
+def _variable_dtype(inputs: Any, state: Any) -> str | None:
+    """The dtype of the inputs, where they are floats (of a wrapper whose inputs are ids it is the state's)."""
+    for value in [*flatten(inputs), *flatten(state)]:
+        dtype = as_dtype(value.dtype).base_dtype if hasattr(value, "dtype") else None
+        if dtype is not None and (dtype.is_floating or dtype.is_complex):
+            return str(dtype.name)
+    return None
+
+
+def _snake_case(name: str) -> str:
+    words = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    snake = re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
+    return f"private{snake}" if snake.startswith("_") else snake

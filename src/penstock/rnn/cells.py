@@ -1,0 +1,253 @@
+"""Recurrent cells (TF: tf.nn.rnn_cell): plain, GRU, LSTM, and cells stacked upon each other."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
+from penstock.control_flow.nest import is_sequence
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.clip import clip_by_value
+from penstock.ops.joining import concat, split
+from penstock.ops.slicing import slice as slice_
+from penstock.ops.unary import sigmoid, tanh
+from penstock.rnn.base import RNNCell
+from penstock.rnn.linear import last_size, linear
+
+
+class LSTMStateTuple(namedtuple("LSTMStateTuple", ("c", "h"))):
+    """The state of an LSTM: the cells' memory `c` and their output `h`, [batch, units] each."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of both. TypeError when they differ."""
+        c, h = self
+        if c.dtype != h.dtype:
+            raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
+        return c.dtype
+
+
+def _activation(given: Any) -> Any:
+    return tanh if given is None else given
+
+
+class BasicRNNCell(RNNCell):
+    """output = new state = act(W [inputs, state] + b)."""
+
+    def __init__(
+        self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None, dtype: Any = None
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units, self._activation = num_units, _activation(activation)
+
+    @property
+    def state_size(self) -> int:
+        return self._num_units
+
+    @property
+    def output_size(self) -> int:
+        return self._num_units
+
+    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
+        output = self._activation(linear([inputs, state], self._num_units, True))
+        return output, output
+
+
+class GRUCell(RNNCell):
+    """Gated recurrent unit: r, u = sigmoid(...), new state = u state + (1 - u) act(W [inputs, r state] + b).
+
+    bias_initializer: None starts the gates' bias at 1 (nothing is reset at first) and the candidate's at 0.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        input_size: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units, self._activation = num_units, _activation(activation)
+        self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
+
+    @property
+    def state_size(self) -> int:
+        return self._num_units
+
+    @property
+    def output_size(self) -> int:
+        return self._num_units
+
+    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
+        kernel, bias = self._kernel_initializer, self._bias_initializer
+        with variable_scope("gates"):
+            start = 1.0 if bias is None else bias
+            gates = sigmoid(linear([inputs, state], 2 * self._num_units, True, start, kernel))
+            r, u = split(gates, 2, 1)
+        with variable_scope("candidate"):
+            c = self._activation(linear([inputs, r * state], self._num_units, True, bias, kernel))
+        new_state = u * state + (1 - u) * c
+        return new_state, new_state
+
+
+class BasicLSTMCell(RNNCell):
+    """LSTM without peepholes, clipping or projection; the gates in the kernel are in the order i, j, f, o.
+
+    c' = c sigmoid(f + forget_bias) + sigmoid(i) act(j); h' = act(c') sigmoid(o). The state is an
+    `LSTMStateTuple`, or with `state_is_tuple=False` the two joined, [batch, 2 num_units].
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        input_size: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units, self._forget_bias, self._state_is_tuple = num_units, forget_bias, state_is_tuple
+        self._activation = _activation(activation)
+
+    @property
+    def state_size(self) -> Any:
+        units = self._num_units
+        return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
+
+    @property
+    def output_size(self) -> int:
+        return self._num_units
+
+    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
+        c, h = state if self._state_is_tuple else split(state, 2, 1)
+        i, j, f, o = split(linear([inputs, h], 4 * self._num_units, True), 4, 1)
+        new_c = c * sigmoid(f + self._forget_bias) + sigmoid(i) * self._activation(j)
+        new_h = self._activation(new_c) * sigmoid(o)
+        return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
+
+
+class LSTMCell(RNNCell):
+    """LSTM with, if asked for, peepholes, clipping of its memory, and a projection of its output.
+
+    use_peepholes: the gates see the memory, by diagonal weights w_i_diag, w_f_diag, w_o_diag. cell_clip: the
+    bound of |c|. num_proj: the size of the output, which is then projected (and bounded by `proj_clip`).
+    num_unit_shards and num_proj_shards: accepted, without effect.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int | None = None,
+        num_proj_shards: int | None = None,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        input_size: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
+        self._initializer, self._num_proj, self._proj_clip = initializer, num_proj, proj_clip
+        self._forget_bias, self._state_is_tuple, self._activation = forget_bias, state_is_tuple, _activation(activation)
+
+    @property
+    def state_size(self) -> Any:
+        c, h = self._num_units, self.output_size
+        return LSTMStateTuple(c, h) if self._state_is_tuple else c + h
+
+    @property
+    def output_size(self) -> int:
+        return self._num_proj or self._num_units
+
+    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
+        units, act = self._num_units, self._activation
+        if self._state_is_tuple:
+            c, h = state
+        else:
+            c, h = slice_(state, [0, 0], [-1, units]), slice_(state, [0, units], [-1, self.output_size])
+        last_size(inputs)
+        with variable_scope(get_variable_scope(), initializer=self._initializer, auxiliary_name_scope=False):
+            i, j, f, o = split(linear([inputs, h], 4 * units, True), 4, 1)
+            f = f + self._forget_bias
+            if self._use_peepholes:
+                w_f, w_i, w_o = (get_variable(f"w_{gate}_diag", [units], c.dtype) for gate in "fio")
+                f, i = f + w_f * c, i + w_i * c
+            new_c = sigmoid(f) * c + sigmoid(i) * act(j)
+            if self._cell_clip is not None:
+                new_c = clip_by_value(new_c, -self._cell_clip, self._cell_clip)
+            if self._use_peepholes:
+                o = o + w_o * new_c
+            new_h = sigmoid(o) * act(new_c)
+            if self._num_proj is not None:
+                with variable_scope("projection"):
+                    new_h = linear(new_h, self._num_proj, False)
+                if self._proj_clip is not None:
+                    new_h = clip_by_value(new_h, -self._proj_clip, self._proj_clip)
+        return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
+
+
+class MultiRNNCell(RNNCell):
+    """Cells one upon the other: the output of each is the input of the next.
+
+    The state is a tuple of theirs, or with `state_is_tuple=False` all of them joined. ValueError without
+    cells, or when such a joining is asked of a cell whose own state is a tuple.
+    """
+
+    def __init__(self, cells: Any, state_is_tuple: bool = True) -> None:
+        super().__init__()
+        if not is_sequence(cells):
+            raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
+        if not cells:
+            raise ValueError("Must specify at least one cell for MultiRNNCell.")
+        self._cells, self._state_is_tuple = list(cells), state_is_tuple
+        if not state_is_tuple and any(is_sequence(cell.state_size) for cell in cells):
+            sizes = [cell.state_size for cell in cells]
+            raise ValueError(f"Some cells return tuples of states, but the flag state_is_tuple is not set: {sizes}")
+
+    @property
+    def state_size(self) -> Any:
+        sizes = tuple(cell.state_size for cell in self._cells)
+        return sizes if self._state_is_tuple else sum(sizes)
+
+    @property
+    def output_size(self) -> Any:
+        return self._cells[-1].output_size
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        if not self._state_is_tuple:
+            return super().zero_state(batch_size, dtype)
+        with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
+            return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
+
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+        if self._state_is_tuple and (not is_sequence(state) or len(state) != len(self._cells)):
+            raise ValueError(f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}")
+        new_states, start = [], 0
+        for number, cell in enumerate(self._cells):
+            with variable_scope(f"cell_{number}"):
+                if self._state_is_tuple:
+                    part = state[number]
+                else:
+                    part = slice_(state, [0, start], [-1, cell.state_size])
+                    start += cell.state_size
+                inputs, new_state = cell(inputs, part)
+                new_states.append(new_state)
+        return inputs, tuple(new_states) if self._state_is_tuple else concat(new_states, 1)

@@ -1,0 +1,102 @@
+"""Cross-entropy of sequences, weighted step by step (TF: tf.contrib.seq2seq, tf.contrib.legacy_seq2seq)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.arithmetic import add_n
+from penstock.ops.array import reshape, shape
+from penstock.ops.cast import cast
+from penstock.ops.nn.cross_entropy import sparse_softmax_cross_entropy_with_logits
+from penstock.ops.reduce import reduce_sum
+
+
+def _cross_entropy(labels: Any, logits: Any, function: Callable[..., Any] | None) -> Any:
+    return (function or sparse_softmax_cross_entropy_with_logits)(labels=labels, logits=logits)
+
+
+def sequence_loss(
+    logits: Any,
+    targets: Any,
+    weights: Any,
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Weighted cross-entropy of logits [batch, time, classes] with targets (ints [batch, time]).
+
+    weights: floats [batch, time]; an average divides by their sum. [], [batch] with the average over time only,
+    [time] with that over the batch only, else [batch, time]. softmax_loss_function: of `labels` and `logits`,
+    instead of the sparse softmax. ValueError for other ranks (TF: tf.contrib.seq2seq.sequence_loss).
+    """
+    with name_scope(name, "sequence_loss", [logits, targets, weights]):
+        logits, targets, weights = convert_to_tensor(logits), convert_to_tensor(targets), convert_to_tensor(weights)
+        for what, value, ndims in (("Logits", logits, 3), ("Targets", targets, 2), ("Weights", weights, 2)):
+            if value.shape.ndims not in (None, ndims):
+                raise ValueError(f"{what} must be a {ndims}-dimensional tensor, not of shape {value.shape}")
+        size = shape(logits)
+        flat = reshape(logits, [-1, size[2] if logits.shape.ndims is None else _last(logits, size)])
+        loss = _cross_entropy(reshape(targets, [-1]), flat, softmax_loss_function)
+        loss = loss * reshape(weights, [-1])
+        if average_across_timesteps and average_across_batch:
+            return reduce_sum(loss) / (reduce_sum(weights) + 1e-12)
+        loss = reshape(loss, size[:2])
+        loss.set_shape(logits.shape[:2])
+        if not average_across_timesteps and not average_across_batch:
+            return loss
+        axis = 1 if average_across_timesteps else 0
+        return reduce_sum(loss, axis) / (reduce_sum(weights, axis) + 1e-12)
+
+
+def _last(logits: Tensor, size: Tensor) -> Any:
+    known = logits.shape.tuple[2]
+    return size[2] if known is None else known
+
+
+def sequence_loss_by_example(
+    logits: list[Any],
+    targets: list[Any],
+    weights: list[Any],
+    average_across_timesteps: bool = True,
+    softmax_loss_function: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Weighted cross-entropy of each row, [batch], of a list over steps of logits [batch, classes].
+
+    targets, weights: lists of [batch]. ValueError for lists of different lengths
+    (TF: tf.contrib.legacy_seq2seq.sequence_loss_by_example).
+    """
+    if not len(logits) == len(targets) == len(weights):
+        raise ValueError(
+            f"Lengths of logits, weights, and targets must be the same {len(logits)}, {len(weights)}, {len(targets)}."
+        )
+    with name_scope(name, "sequence_loss_by_example", [*logits, *targets, *weights]):
+        losses = [
+            _cross_entropy(reshape(target, [-1]), logit, softmax_loss_function) * weight
+            for logit, target, weight in zip(logits, targets, weights, strict=True)
+        ]
+        total = add_n(losses)
+        return total / (add_n(weights) + 1e-12) if average_across_timesteps else total
+
+
+def legacy_sequence_loss(
+    logits: list[Any],
+    targets: list[Any],
+    weights: list[Any],
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The sum of `sequence_loss_by_example` over the batch, or with `average_across_batch` the mean, []."""
+    with name_scope(name, "sequence_loss", [*logits, *targets, *weights]):
+        losses = sequence_loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)
+        cost = reduce_sum(losses)
+        if not average_across_batch:
+            return cost
+        return cost / cast(shape(convert_to_tensor(targets[0]))[0], cost.dtype)

@@ -1,0 +1,86 @@
+"""Encoders and decoders in lists of steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock import rnn_cell
+from penstock.contrib import legacy_seq2seq
+
+
+@pytest.fixture(autouse=True)
+def fresh_graph() -> Any:
+    with tf.Graph().as_default():
+        yield
+
+
+def run(fetches: Any, feed: Any = None) -> Any:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feed)
+
+
+ENCODER = [[1, 2], [0, 3], [3, 1]]
+DECODER = [[0, 0], [4, 1], [2, 2], [3, 4]]
+
+
+def test_a_decoder_takes_its_own_outputs_by_a_loop_function() -> None:
+    class Plus(rnn_cell.RNNCell):
+        state_size = output_size = 1
+
+        def call(self, inputs: Any, state: Any) -> Any:
+            return inputs + 1, state
+
+    inputs = [tf.zeros([2, 1])] * 3
+    given, _ = legacy_seq2seq.rnn_decoder(inputs, tf.zeros([2, 1]), Plus())
+    fed, _ = legacy_seq2seq.rnn_decoder(inputs, tf.zeros([2, 1]), Plus(), loop_function=lambda previous, _: previous)
+    assert [value[0, 0] for value in run(given)] == [1, 1, 1]
+    assert [value[0, 0] for value in run(fed)] == [1, 2, 3]
+
+
+def test_encoder_and_decoder_have_variables_of_their_own() -> None:
+    steps = [tf.zeros([2, 3])] * 2
+    legacy_seq2seq.basic_rnn_seq2seq(steps, steps, rnn_cell.BasicRNNCell(4))
+    assert [v.op.name for v in tf.global_variables() if v.op.name.endswith("kernel")] == [
+        "basic_rnn_seq2seq/rnn/basic_rnn_cell/kernel",
+        "basic_rnn_seq2seq/rnn_decoder/basic_rnn_cell/kernel",
+    ]
+
+
+@pytest.mark.parametrize("attention", [False, True])
+def test_feeding_back_can_be_decided_in_the_step(attention: bool) -> None:
+    name = "embedding_attention_seq2seq" if attention else "embedding_rnn_seq2seq"
+    function: Any = getattr(legacy_seq2seq, name)
+    flag = tf.placeholder(tf.bool, [])
+    found = {}
+    for feed in (flag, True, False):
+        with tf.variable_scope("model", reuse=tf.AUTO_REUSE):
+            args = list(map(tf.constant, ENCODER)), list(map(tf.constant, DECODER)), rnn_cell.BasicLSTMCell(3), 4, 5, 6
+            found[feed], state = function(*args, feed_previous=feed)
+        assert isinstance(state, rnn_cell.LSTMStateTuple)
+    assert len(tf.global_variables()) == (16 if attention else 8)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for feed in (True, False):
+            one, other = session.run([found[flag], found[feed]], {flag: feed})
+            assert one[0].shape == (2, 5)
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize("per_example", [False, True])
+def test_buckets_share_variables_and_have_a_loss_each(per_example: bool) -> None:
+    def model(x: Any, y: Any) -> Any:
+        return legacy_seq2seq.embedding_rnn_seq2seq(x, y, rnn_cell.GRUCell(3), 4, 5, 6)
+
+    encoder, decoder = list(map(tf.constant, ENCODER)), list(map(tf.constant, DECODER))
+    weights = [tf.ones([2])] * 4
+    outputs, losses = legacy_seq2seq.model_with_buckets(
+        encoder, decoder, decoder, weights, [(1, 2), (3, 4)], model, per_example_loss=per_example
+    )
+    assert [len(found) for found in outputs] == [2, 4]
+    assert len(tf.global_variables()) == 12
+    assert [loss.shape for loss in run(losses)] == [(2,) if per_example else ()] * 2
