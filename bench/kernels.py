@@ -101,7 +101,8 @@ def measure(name: str, n: int) -> dict[str, float]:
             for what, op in target.items():
                 run = session.make_callable(op)
                 run()
-                times, end = [], time.perf_counter() + SECONDS
+                times: list[float] = []
+                end = time.perf_counter() + SECONDS
                 while time.perf_counter() < end or len(times) < 5:
                     start = time.perf_counter()
                     run()

@@ -25,11 +25,17 @@ from tensorboard.compat.proto.summary_pb2 import HistogramProto as HistogramProt
 from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 
 from penstock import (
+    app as app,
     contrib as contrib,
     errors as errors,
+    flags as flags,
     initializers as initializers,
+    layers as layers,
+    logging as logging,
+    losses as losses,
     nest as nest,
     nn as nn,
+    raw_ops as raw_ops,
     summary as summary,
     test as test,
     train as train,

@@ -1,0 +1,196 @@
+"""What all layers share: a variable scope of their own, variables made at the first call, losses and updates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.client.variable_scope import VariableScope, get_variable, variable_scope
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import GraphKeys, get_default_graph, name_scope
+from penstock.tensor.dtypes import as_dtype
+from penstock.tensor.shapes import TensorShape
+
+
+class Layer:
+    """A function of tensors that owns variables (TF: tf.layers.Layer).
+
+    Subclasses write `build(input_shape)`, which makes variables with `add_weight`, and `call(inputs)`. The scope
+    is `name`, or the class's name in lower case, made unique ("dense", "dense_1"); `_reuse` shares variables.
+    """
+
+    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+        self._reuse = kwargs.pop("_reuse", None)
+        scope = kwargs.pop("_scope", None)
+        self._given_scope = scope if scope is not None else name
+        self.activity_regularizer = kwargs.pop("activity_regularizer", None)
+        if kwargs:
+            raise TypeError(f"{type(self).__name__} does not take {', '.join(map(repr, kwargs))}")
+        self.trainable = trainable
+        self.built = False
+        self._dtype = as_dtype(dtype) if dtype is not None else None
+        self._name = name
+        self._scope: VariableScope | None = None
+        self._trainable_weights: list[Any] = []
+        self._non_trainable_weights: list[Any] = []
+        self._losses: list[Tensor] = []
+        self._updates: list[Any] = []
+        self._outer: VariableScope | None = None
+
+    # --- for subclasses ---------------------------------------------------------------------------------
+
+    def build(self, input_shape: Any) -> None:
+        """Make the variables: called once, before the first `call`."""
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The layer's function of its inputs."""
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the output for inputs of `input_shape`."""
+        raise NotImplementedError(f"{type(self).__name__} does not compute output shapes")
+
+    def add_weight(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool = True,
+        constraint: Any = None,
+        partitioner: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Make (or, in a scope that reuses, find) a variable of the layer."""
+        trainable = trainable and self.trainable
+        variable = get_variable(
+            name,
+            shape=shape,
+            dtype=as_dtype(dtype or self._dtype or "float32"),
+            initializer=initializer,
+            regularizer=regularizer,
+            trainable=trainable,
+            constraint=constraint,
+            partitioner=partitioner,
+            **kwargs,
+        )
+        (self._trainable_weights if trainable else self._non_trainable_weights).append(variable)
+        return variable
+
+    add_variable = add_weight
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Add to the layer's losses and to the collection REGULARIZATION_LOSSES."""
+        for loss in losses if isinstance(losses, list | tuple) else [losses]:
+            self._losses.append(loss)
+            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Add ops to run with each step of training: to the layer's, and to the collection UPDATE_OPS."""
+        for update in updates if isinstance(updates, list | tuple) else [updates]:
+            self._updates.append(update)
+            get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
+
+    # --- for users --------------------------------------------------------------------------------------
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Apply the layer: the first call makes the variables, later ones use them again."""
+        scope = kwargs.pop("scope", None)
+        if isinstance(inputs, list | tuple):
+            inputs = [convert_to_tensor(x) for x in inputs]
+            shapes: Any = [x.shape for x in inputs]
+        else:
+            inputs = convert_to_tensor(inputs)
+            shapes = inputs.shape
+            if self._dtype is None and inputs.dtype.is_floating:
+                self._dtype = inputs.dtype.base_dtype
+        with self._open(scope) as opened:
+            self._scope = opened
+            if not self.built:
+                self.build(shapes)
+                self.built = True
+            outputs = self.call(inputs, *args, **kwargs)
+            if self.activity_regularizer is not None:
+                with name_scope("ActivityRegularizer"):
+                    self.add_loss(self.activity_regularizer(outputs))
+        return outputs
+
+    apply = __call__
+
+    def _open(self, scope: Any) -> Any:
+        if self._scope is not None:
+            return variable_scope(self._scope, reuse=True if self.built else self._reuse)
+        given = scope if scope is not None else self._given_scope
+        return variable_scope(given, default_name=snake_case(type(self).__name__), reuse=self._reuse)
+
+    @property
+    def name(self) -> str:
+        if self._scope is not None:
+            return self._scope.name.split("/")[-1]
+        return self._name or type(self).__name__.lower()
+
+    @property
+    def scope_name(self) -> str:
+        if self._scope is None:
+            raise ValueError("The layer has no scope before its first call")
+        return self._scope.name
+
+    @property
+    def dtype(self) -> Any:
+        return self._dtype
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        return list(self._trainable_weights) if self.trainable else []
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        return self._non_trainable_weights + ([] if self.trainable else self._trainable_weights)
+
+    @property
+    def weights(self) -> list[Any]:
+        return self.trainable_weights + self.non_trainable_weights
+
+    trainable_variables = trainable_weights
+    non_trainable_variables = non_trainable_weights
+    variables = weights
+
+    @property
+    def losses(self) -> list[Tensor]:
+        return list(self._losses)
+
+    @property
+    def updates(self) -> list[Any]:
+        return list(self._updates)
+
+
+def snake_case(name: str) -> str:
+    """ "MaxPooling2D" as "max_pooling2d": a word begins at a capital that small letters follow, or that follows one."""
+    return re.sub(r"(?<=.)(?=[A-Z][a-z0-9])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def spatial(value: Any, rank: int, name: str) -> tuple[int, ...]:
+    """One number for all spatial dims, or one for each."""
+    if isinstance(value, int):
+        return (value,) * rank
+    if isinstance(value, Sequence) and len(value) == rank and all(isinstance(v, int) for v in value):
+        return tuple(value)
+    raise ValueError(f"{name} must be an int or {rank} of them, got {value!r}")
+
+
+def channel_axis(data_format: str, ndims: int) -> int:
+    """Where channels are: data_format is "channels_last" or "channels_first"."""
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"data_format must be 'channels_last' or 'channels_first', got {data_format!r}")
+    return ndims - 1 if data_format == "channels_last" else 1
+
+
+def known_channels(shape: TensorShape, axis: int, layer: Any) -> int:
+    """The size of the channel axis; ValueError where it is not known."""
+    size = None if shape.ndims is None else shape.as_list()[axis]
+    if size is None:
+        raise ValueError(f"{type(layer).__name__} needs to know the size of axis {axis} of its input, got {shape}")
+    return size

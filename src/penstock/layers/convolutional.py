@@ -1,0 +1,157 @@
+"""Convolutions (TF: tf.layers.Conv1D, Conv2D, Conv3D, Conv2DTranspose)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import nn
+from penstock.client.initializers import zeros_initializer
+from penstock.graph.operation import Tensor
+from penstock.layers.base import Layer, channel_axis, known_channels, spatial
+from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.nn.convolution import convolution
+from penstock.ops.stacking import stack
+
+FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
+
+
+class _Conv(Layer):
+    """A convolution over `rank` spatial dims: kernel [*kernel_size, in, filters], bias [filters]."""
+
+    rank = 2
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = zeros_initializer(),  # noqa: B008 (it has no state)
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
+        self.filters = int(filters)
+        self.kernel_size = spatial(kernel_size, self.rank, "kernel_size")
+        self.strides = spatial(strides, self.rank, "strides")
+        self.dilation_rate = spatial(dilation_rate, self.rank, "dilation_rate")
+        if padding.upper() not in ("SAME", "VALID"):
+            raise ValueError(f"padding must be 'same' or 'valid', got {padding!r}")
+        self.padding = padding.upper()
+        self.axis = channel_axis(data_format, self.rank + 2)
+        self.data_format = FORMATS[self.rank][data_format == "channels_first"]
+        self.activation, self.use_bias = activation, use_bias
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
+
+    def kernel_shape(self, channels: int) -> list[int]:
+        return [*self.kernel_size, channels, self.filters]
+
+    def build(self, input_shape: Any) -> None:
+        if input_shape.ndims is not None and input_shape.ndims != self.rank + 2:
+            raise ValueError(f"{type(self).__name__} takes inputs of rank {self.rank + 2}, got shape {input_shape}")
+        shape = self.kernel_shape(known_channels(input_shape, self.axis, self))
+        self.kernel = self.add_weight(
+            "kernel", shape, None, self.kernel_initializer, self.kernel_regularizer, constraint=self.kernel_constraint
+        )
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias", [self.filters], None, self.bias_initializer, self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )  # fmt: skip
+
+    def convolve(self, inputs: Tensor) -> Tensor:
+        return convolution(
+            inputs, self.kernel, self.padding, self.strides, self.dilation_rate, data_format=self.data_format
+        )
+
+    def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        outputs = self.convolve(inputs)
+        if self.bias is not None:
+            outputs = nn.bias_add(outputs, self.bias, "NCHW" if self.axis == 1 else "NHWC")
+        return outputs if self.activation is None else self.activation(outputs)
+
+
+class Conv1D(_Conv):
+    """Over inputs [n, w, c] (TF: tf.layers.Conv1D)."""
+
+    rank = 1
+
+
+class Conv2D(_Conv):
+    """Over inputs [n, h, w, c] (TF: tf.layers.Conv2D)."""
+
+
+class Conv3D(_Conv):
+    """Over inputs [n, d, h, w, c] (TF: tf.layers.Conv3D)."""
+
+    rank = 3
+
+
+class Conv2DTranspose(_Conv):
+    """The gradient of a convolution as a layer: kernel [h, w, filters, in] (TF: tf.layers.Conv2DTranspose)."""
+
+    def kernel_shape(self, channels: int) -> list[int]:
+        return [*self.kernel_size, self.filters, channels]
+
+    def convolve(self, inputs: Tensor) -> Tensor:
+        first = 2 if self.axis == 1 else 1
+        dims = shape_of_tensor(inputs)
+        known: list[Any] = inputs.shape.as_list()
+        size: list[Any] = [dims[0]]
+        static: list[Any] = [known[0]]
+        for i, (kernel, stride) in enumerate(zip(self.kernel_size, self.strides, strict=True)):
+            extra = max(kernel - stride, 0) if self.padding == "VALID" else 0
+            size.append(dims[first + i] * stride + extra)
+            static.append(None if known[first + i] is None else known[first + i] * stride + extra)
+        size.insert(self.axis, self.filters)
+        static.insert(self.axis, self.filters)
+        strides = [1, *self.strides]
+        strides.insert(self.axis, 1)
+        outputs = nn.conv2d_transpose(
+            inputs, self.kernel, stack(size), strides, self.padding, data_format=self.data_format
+        )
+        outputs.set_shape(static)
+        return outputs
+
+
+def _function(layer: type[_Conv], what: str) -> Any:
+    def apply(inputs: Any, filters: int, kernel_size: Any, *args: Any, reuse: Any = None, **kwargs: Any) -> Tensor:
+        return layer(filters, kernel_size, *args, _reuse=reuse, **kwargs)(inputs)
+
+    apply.__name__ = apply.__qualname__ = what
+    apply.__doc__ = f"""The layer {layer.__name__} applied to `inputs` (TF: tf.layers.{what}).
+
+    Further arguments are the layer's: strides, padding ("valid", "same"), data_format, activation, use_bias,
+    kernel_initializer and so on, name; `reuse` shares variables with an earlier call of that name.
+    """
+    return apply
+
+
+conv1d = _function(Conv1D, "conv1d")
+conv2d = _function(Conv2D, "conv2d")
+conv3d = _function(Conv3D, "conv3d")
+
+
+def conv2d_transpose(
+    inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
+    data_format: str = "channels_last", activation: Any = None, reuse: Any = None, **kwargs: Any,
+) -> Tensor:  # fmt: skip
+    """The layer Conv2DTranspose applied to `inputs` [n, h, w, c] (TF: tf.layers.conv2d_transpose)."""
+    layer = Conv2DTranspose(
+        filters, kernel_size, strides, padding, data_format, activation=activation, _reuse=reuse, **kwargs
+    )
+    return layer(inputs)

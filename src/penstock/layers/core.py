@@ -1,0 +1,163 @@
+"""Dense, Dropout, Flatten (TF: tf.layers)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import nn
+from penstock.client.initializers import zeros_initializer
+from penstock.control_flow.cond import cond
+from penstock.graph.constants import constant_value
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.layers.base import Layer, known_channels
+from penstock.ops.array import reshape, shape as shape_of_tensor
+from penstock.ops.basic import identity
+from penstock.ops.joining import concat
+from penstock.ops.matrix import matmul
+from penstock.tensor.dtypes import bool as bool_dtype
+from penstock.tensor.shapes import TensorShape
+
+
+def choose(condition: Any, when_true: Any, when_false: Any) -> Any:
+    """`cond`, or just the branch, where the condition is a Python value or a constant."""
+    if not isinstance(condition, Tensor) and not hasattr(condition, "_to_tensor"):
+        return when_true() if condition else when_false()
+    tensor: Any = convert_to_tensor(condition)
+    known = constant_value(tensor)
+    if known is not None:
+        return when_true() if known else when_false()
+    if tensor.dtype != bool_dtype:
+        tensor = tensor != 0
+    return cond(tensor, when_true, when_false)
+
+
+class Dense(Layer):
+    """activation(inputs @ kernel + bias) along the last axis (TF: tf.layers.Dense)."""
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = zeros_initializer(),  # noqa: B008 (it has no state)
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
+        self.units = int(units)
+        self.activation = activation
+        self.use_bias = use_bias
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
+
+    def build(self, input_shape: Any) -> None:
+        shape = [known_channels(input_shape, -1, self), self.units]
+        self.kernel = self.add_weight(
+            "kernel", shape, None, self.kernel_initializer, self.kernel_regularizer, constraint=self.kernel_constraint
+        )
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias", [self.units], None, self.bias_initializer, self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )  # fmt: skip
+
+    def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        outputs = inputs
+        rank = inputs.shape.ndims
+        if rank == 2:
+            outputs = matmul(inputs, self.kernel)
+        else:
+            outputs = matmul(reshape(inputs, [-1, inputs.shape.as_list()[-1]]), self.kernel)
+            outputs = reshape(outputs, concat([shape_of_tensor(inputs)[:-1], [self.units]], 0))
+            outputs.set_shape(self.compute_output_shape(inputs.shape))
+        if self.bias is not None:
+            outputs = nn.bias_add(outputs, self.bias)
+        return outputs if self.activation is None else self.activation(outputs)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        return TensorShape(input_shape)[:-1].concatenate(self.units)
+
+
+class Dropout(Layer):
+    """In training, a share `rate` of the inputs set to 0 and the others scaled up (TF: tf.layers.Dropout)."""
+
+    def __init__(
+        self, rate: Any = 0.5, noise_shape: Any = None, seed: Any = None, name: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(name=name, **kwargs)
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+
+    def call(self, inputs: Tensor, training: Any = False, *args: Any, **kwargs: Any) -> Tensor:
+        def dropped() -> Tensor:
+            return nn.dropout(inputs, keep_prob=1 - self.rate, noise_shape=self.noise_shape, seed=self.seed)
+
+        return choose(training, dropped, lambda: identity(inputs))
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        return TensorShape(input_shape)
+
+
+class Flatten(Layer):
+    """All axes but the first made one (TF: tf.layers.Flatten)."""
+
+    def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        outputs = reshape(inputs, [-1 if inputs.shape.ndims is None else shape_of_tensor(inputs)[0], -1])
+        if inputs.shape.ndims is not None:
+            outputs.set_shape(self.compute_output_shape(inputs.shape))
+        return outputs
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        shape = TensorShape(input_shape)
+        rest = shape[1:]
+        return TensorShape([shape.as_list()[0], rest.num_elements() if rest.is_fully_defined() else None])
+
+
+def dense(
+    inputs: Any,
+    units: int,
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = zeros_initializer(),  # noqa: B008
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+) -> Tensor:
+    """inputs [..., n] -> [..., units], with variables "kernel" [n, units] and "bias" (TF: tf.layers.dense)."""
+    layer = Dense(
+        units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
+        activity_regularizer, kernel_constraint, bias_constraint, trainable, name, _reuse=reuse,
+    )  # fmt: skip
+    return layer(inputs)
+
+
+def dropout(
+    inputs: Any,
+    rate: Any = 0.5,
+    noise_shape: Any = None,
+    seed: Any = None,
+    training: Any = False,
+    name: str | None = None,
+) -> Tensor:
+    """`inputs`, and in training a share `rate` of them dropped; `training` may be a tensor (TF: tf.layers.dropout)."""
+    return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
+
+
+def flatten(inputs: Any, name: str | None = None) -> Tensor:
+    """inputs [n, ...] -> [n, k] (TF: tf.layers.flatten)."""
+    return Flatten(name=name)(inputs)

@@ -1,0 +1,128 @@
+"""Batch normalisation (TF: tf.layers.BatchNormalization)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import nn
+from penstock.client.initializers import ones_initializer, zeros_initializer
+from penstock.graph.operation import Tensor
+from penstock.layers.base import Layer, known_channels
+from penstock.layers.core import choose
+from penstock.ops.array import reshape
+from penstock.ops.cast import cast
+from penstock.train.moving_averages import assign_moving_average
+
+
+class BatchNormalization(Layer):
+    """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta for each entry of `axis`.
+
+    In training, mean and variance are the batch's, and `moving_mean` and `moving_variance` follow them through ops
+    in the collection UPDATE_OPS, which a train op must depend on; else those are used (TF:
+    tf.layers.BatchNormalization).
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = zeros_initializer(),  # noqa: B008 (they have no state)
+        gamma_initializer: Any = ones_initializer(),  # noqa: B008
+        moving_mean_initializer: Any = zeros_initializer(),  # noqa: B008
+        moving_variance_initializer: Any = ones_initializer(),  # noqa: B008
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        renorm: bool = False,
+        renorm_clipping: Any = None,
+        renorm_momentum: float = 0.99,
+        fused: bool | None = None,
+        trainable: bool = True,
+        virtual_batch_size: int | None = None,
+        adjustment: Any = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(trainable, name, **kwargs)
+        if renorm or virtual_batch_size is not None or adjustment is not None:
+            raise NotImplementedError("batch_normalization has no renorm, virtual_batch_size or adjustment yet")
+        if isinstance(axis, list | tuple):
+            if len(axis) != 1:
+                raise NotImplementedError(f"batch_normalization works along one axis, got {axis!r}")
+            axis = axis[0]
+        self.axis, self.momentum, self.epsilon = axis, momentum, epsilon
+        self.center, self.scale = center, scale
+        self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
+        self.moving_mean_initializer = moving_mean_initializer
+        self.moving_variance_initializer = moving_variance_initializer
+        self.beta_regularizer, self.gamma_regularizer = beta_regularizer, gamma_regularizer
+        self.beta_constraint, self.gamma_constraint = beta_constraint, gamma_constraint
+
+    def build(self, input_shape: Any) -> None:
+        shape = [known_channels(input_shape, self.axis, self)]
+        # Statistics of half-precision inputs are kept in float32.
+        dtype = "float32" if self._dtype is None or self._dtype.size < 4 else self._dtype
+        self.gamma = self.beta = None
+        if self.scale:
+            self.gamma = self.add_weight(
+                "gamma", shape, dtype, self.gamma_initializer, self.gamma_regularizer, constraint=self.gamma_constraint
+            )
+        if self.center:
+            self.beta = self.add_weight(
+                "beta", shape, dtype, self.beta_initializer, self.beta_regularizer, constraint=self.beta_constraint
+            )
+        self.moving_mean = self.add_weight("moving_mean", shape, dtype, self.moving_mean_initializer, trainable=False)
+        self.moving_variance = self.add_weight(
+            "moving_variance", shape, dtype, self.moving_variance_initializer, trainable=False
+        )
+
+    def call(self, inputs: Tensor, training: Any = False, *args: Any, **kwargs: Any) -> Tensor:
+        rank = inputs.shape.rank
+        axis = self.axis % rank
+        axes = [i for i in range(rank) if i != axis]
+        wide = cast(inputs, self.moving_mean.dtype.base_dtype)
+        batch = choose(
+            training, lambda: nn.moments(wide, axes), lambda: (self.moving_mean.value(), self.moving_variance.value())
+        )
+        if not (isinstance(training, bool | int) and not training):
+            for moving, value in ((self.moving_mean, batch[0]), (self.moving_variance, batch[1])):
+                # Outside training the momentum is 1: the moving statistics stay.
+                keep = choose(training, lambda: self.momentum, lambda: 1.0)
+                self.add_update(assign_moving_average(moving, value, keep, zero_debias=False))
+
+        def spread(vector: Any) -> Any:
+            if vector is None or axis == rank - 1:
+                return vector
+            return reshape(vector, [-1 if i == axis else 1 for i in range(rank)])
+
+        outputs = nn.batch_normalization(
+            wide, spread(batch[0]), spread(batch[1]), spread(self.beta), spread(self.gamma), self.epsilon
+        )
+        outputs = cast(outputs, inputs.dtype)
+        outputs.set_shape(inputs.shape)
+        return outputs
+
+
+def batch_normalization(
+    inputs: Any, axis: int = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
+    scale: bool = True, training: Any = False, trainable: bool = True, name: str | None = None,
+    reuse: Any = None, **kwargs: Any,
+) -> Tensor:  # fmt: skip
+    """`inputs` normalised by its batch, or, outside training, by what earlier batches left behind.
+
+    TF: tf.layers.batch_normalization.
+
+    Variables "gamma", "beta", "moving_mean" and "moving_variance" [size of `axis`]; further arguments are those
+    of the layer. `training` is a Python bool or a tensor. In training run the ops of the collection UPDATE_OPS:
+
+        with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+            train_op = optimizer.minimize(loss)
+    """
+    layer = BatchNormalization(
+        axis, momentum, epsilon, center, scale, trainable=trainable, name=name, _reuse=reuse, **kwargs
+    )
+    return layer(inputs, training=training)

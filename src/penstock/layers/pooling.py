@@ -1,0 +1,96 @@
+"""Pooling (TF: tf.layers.MaxPooling2D and its kin)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.graph.operation import Tensor
+from penstock.layers.base import Layer, channel_axis, spatial
+from penstock.layers.convolutional import FORMATS
+from penstock.ops.nn.pooling_functions import pool
+
+
+class _Pooling(Layer):
+    """Windows of `pool_size` every `strides`, over `rank` spatial dims."""
+
+    rank = 2
+    kind = "MAX"
+
+    def __init__(
+        self,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, **kwargs)
+        self.pool_size = spatial(pool_size, self.rank, "pool_size")
+        self.strides = spatial(strides, self.rank, "strides")
+        if padding.upper() not in ("SAME", "VALID"):
+            raise ValueError(f"padding must be 'same' or 'valid', got {padding!r}")
+        self.padding = padding.upper()
+        channel_axis(data_format, self.rank + 2)
+        self.data_format = FORMATS[self.rank][data_format == "channels_first"]
+
+    def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return pool(inputs, self.pool_size, self.kind, self.padding, strides=self.strides, data_format=self.data_format)
+
+
+class MaxPooling1D(_Pooling):
+    """The greatest of each window of [n, w, c] (TF: tf.layers.MaxPooling1D)."""
+
+    rank = 1
+
+
+class MaxPooling2D(_Pooling):
+    """The greatest of each window of [n, h, w, c] (TF: tf.layers.MaxPooling2D)."""
+
+
+class MaxPooling3D(_Pooling):
+    """The greatest of each window of [n, d, h, w, c] (TF: tf.layers.MaxPooling3D)."""
+
+    rank = 3
+
+
+class AveragePooling1D(_Pooling):
+    """The mean of each window of [n, w, c] (TF: tf.layers.AveragePooling1D)."""
+
+    rank, kind = 1, "AVG"
+
+
+class AveragePooling2D(_Pooling):
+    """The mean of each window of [n, h, w, c] (TF: tf.layers.AveragePooling2D)."""
+
+    kind = "AVG"
+
+
+class AveragePooling3D(_Pooling):
+    """The mean of each window of [n, d, h, w, c] (TF: tf.layers.AveragePooling3D)."""
+
+    rank, kind = 3, "AVG"
+
+
+def _function(layer: type[_Pooling], what: str) -> Any:
+    def apply(
+        inputs: Any,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+    ) -> Tensor:
+        return layer(pool_size, strides, padding, data_format, name)(inputs)
+
+    apply.__name__ = apply.__qualname__ = what
+    apply.__doc__ = f"The layer {layer.__name__} applied to `inputs` (TF: tf.layers.{what})."
+    return apply
+
+
+max_pooling1d = _function(MaxPooling1D, "max_pooling1d")
+max_pooling2d = _function(MaxPooling2D, "max_pooling2d")
+max_pooling3d = _function(MaxPooling3D, "max_pooling3d")
+average_pooling1d = _function(AveragePooling1D, "average_pooling1d")
+average_pooling2d = _function(AveragePooling2D, "average_pooling2d")
+average_pooling3d = _function(AveragePooling3D, "average_pooling3d")

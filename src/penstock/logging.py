@@ -1,0 +1,103 @@
+"""tf.logging, on Python's own: the logger is called "penstock"."""
+
+from __future__ import annotations
+
+import logging as _logging
+import sys
+from collections import Counter
+from typing import Any
+
+DEBUG, INFO, WARN, ERROR, FATAL = (
+    _logging.DEBUG,
+    _logging.INFO,
+    _logging.WARNING,
+    _logging.ERROR,
+    _logging.CRITICAL,
+)
+
+_logger = _logging.getLogger("penstock")
+_logger.setLevel(WARN)
+_counts: Counter[tuple[Any, ...]] = Counter()
+
+
+def _ready() -> _logging.Logger:
+    """The logger; it writes to stderr itself only where the program has set up no handler of its own."""
+    if not _logger.handlers and not _logging.getLogger().handlers:
+        handler = _logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_logging.Formatter("%(levelname)s:penstock:%(message)s"))
+        _logger.addHandler(handler)
+        _logger.propagate = False
+    return _logger
+
+
+def set_verbosity(v: int) -> None:
+    """Messages below level `v` are dropped; the default is WARN (TF: tf.logging.set_verbosity)."""
+    _logger.setLevel(v)
+
+
+def get_verbosity() -> int:
+    """The level set (TF: tf.logging.get_verbosity)."""
+    return _logger.level
+
+
+def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log `msg % args` at `level` (TF: tf.logging.log)."""
+    _ready().log(level, msg, *args, **kwargs)
+
+
+def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log at DEBUG (TF: tf.logging.debug)."""
+    _ready().debug(msg, *args, **kwargs)
+
+
+def info(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log at INFO (TF: tf.logging.info)."""
+    _ready().info(msg, *args, **kwargs)
+
+
+def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log at WARN (TF: tf.logging.warning)."""
+    _ready().warning(msg, *args, **kwargs)
+
+
+warn = warning
+
+
+def error(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log at ERROR (TF: tf.logging.error)."""
+    _ready().error(msg, *args, **kwargs)
+
+
+def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Log at FATAL; the program goes on (TF: tf.logging.fatal)."""
+    _ready().critical(msg, *args, **kwargs)
+
+
+def log_if(level: int, msg: Any, condition: bool, *args: Any) -> None:
+    """Log if `condition` (TF: tf.logging.log_if)."""
+    if condition:
+        log(level, msg, *args)
+
+
+def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
+    """Log the first of every `n` calls from one place (TF: tf.logging.log_every_n)."""
+    log_if(level, msg, (_count() - 1) % n == 0, *args)
+
+
+def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
+    """Log the first `n` calls from one place (TF: tf.logging.log_first_n)."""
+    log_if(level, msg, _count() <= n, *args)
+
+
+def _count() -> int:
+    """How often the line two frames up has come here."""
+    frame = sys._getframe(2)
+    place = (frame.f_code.co_filename, frame.f_lineno)
+    _counts[place] += 1
+    return _counts[place]
+
+
+def flush() -> None:
+    """Write out what handlers hold (TF: tf.logging.flush)."""
+    for handler in _logger.handlers:
+        handler.flush()

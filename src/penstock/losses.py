@@ -1,0 +1,271 @@
+"""tf.losses: what a model got wrong, as one number, added to the collection LOSSES.
+
+Every function takes `weights` (a number, or a tensor that broadcasts against the losses: of their rank, each dim 1
+or equal), `scope`, `loss_collection` and `reduction`. Shapes of labels and predictions must agree: ValueError.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import nn
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import GraphKeys, get_default_graph, name_scope
+from penstock.ops.arithmetic import add_n, maximum, minimum, multiply, squared_difference
+from penstock.ops.array import size, squeeze
+from penstock.ops.cast import cast
+from penstock.ops.compare import not_equal
+from penstock.ops.division import div_no_nan
+from penstock.ops.filling import ones_like
+from penstock.ops.reduce import reduce_sum
+from penstock.ops.unary import abs, log
+from penstock.tensor.dtypes import float32
+
+
+class Reduction:
+    """How losses become one (TF: tf.losses.Reduction)."""
+
+    NONE = "none"
+    SUM = "weighted_sum"
+    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
+    MEAN = "weighted_mean"
+    SUM_BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+    SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        return (cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE, cls.MEAN, cls.SUM_BY_NONZERO_WEIGHTS)
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        if key not in cls.all():
+            raise ValueError(f"{key!r} is no loss reduction: choose one of {', '.join(cls.all())}")
+
+
+DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
+
+
+def compute_weighted_loss(
+    losses: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+) -> Tensor:
+    """`losses` times `weights`, reduced to a scalar (TF: tf.losses.compute_weighted_loss).
+
+    SUM_BY_NONZERO_WEIGHTS divides by the number of losses whose weight is not zero, MEAN by the sum of weights,
+    SUM_OVER_BATCH_SIZE by the number of losses; NONE gives all of them. A division by zero gives 0.
+    """
+    Reduction.validate(reduction)
+    with name_scope(scope, "weighted_loss", [losses, weights]):
+        losses = convert_to_tensor(losses)
+        dtype = losses.dtype
+        values = cast(losses, float32)
+        weights = cast(weights, float32)
+        _check_weights(weights, values)
+        weighted = multiply(values, weights)
+        if reduction == Reduction.NONE:
+            loss = weighted
+        else:
+            loss = reduce_sum(weighted)
+            if reduction == Reduction.MEAN:
+                loss = div_no_nan(loss, reduce_sum(multiply(ones_like(values), weights)))
+            elif reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
+                present = multiply(ones_like(values), cast(not_equal(weights, 0.0), float32))
+                loss = div_no_nan(loss, reduce_sum(present))
+            elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
+                loss = div_no_nan(loss, cast(size(values), float32))
+        loss = cast(loss, dtype)
+        add_loss(loss, loss_collection)
+        return loss
+
+
+def _check_weights(weights: Tensor, values: Tensor) -> None:
+    """Weights are a scalar, or of the rank of the losses, with each dim 1 or equal (where that is known)."""
+    have, want = weights.shape, values.shape
+    if have.ndims in (None, 0) or want.ndims is None:
+        return
+    fits = have.ndims == want.ndims and all(
+        a is None or b is None or a in (1, b) for a, b in zip(have.as_list(), want.as_list(), strict=True)
+    )
+    if not fits:
+        raise ValueError(f"weights of shape {have} do not broadcast to losses of shape {want}")
+
+
+def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
+    """Both as float32, of compatible shapes."""
+    if labels is None or predictions is None:
+        raise ValueError("labels and predictions must not be None")
+    labels, predictions = cast(labels, float32), cast(predictions, float32)
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return labels, predictions
+
+
+def absolute_difference(
+    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
+) -> Tensor:  # fmt: skip
+    """|predictions - labels| (TF: tf.losses.absolute_difference)."""
+    with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        return compute_weighted_loss(abs(predictions - labels), weights, scope, loss_collection, reduction)
+
+
+def mean_squared_error(
+    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
+) -> Tensor:  # fmt: skip
+    """(predictions - labels)² (TF: tf.losses.mean_squared_error)."""
+    with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        losses = squared_difference(predictions, labels)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def huber_loss(
+    labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
+) -> Tensor:  # fmt: skip
+    """error² / 2 up to `delta`, and linear beyond (TF: tf.losses.huber_loss)."""
+    with name_scope(scope, "huber_loss", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        error = abs(predictions - labels)
+        quadratic = minimum(error, delta)
+        losses = 0.5 * quadratic * quadratic + delta * (error - quadratic)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def log_loss(
+    labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
+) -> Tensor:  # fmt: skip
+    """-labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon) (TF: tf.losses.log_loss)."""
+    with name_scope(scope, "log_loss", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        losses = -labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def hinge_loss(
+    labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
+) -> Tensor:  # fmt: skip
+    """max(0, 1 - (2 labels - 1) logits), for labels 0 and 1 (TF: tf.losses.hinge_loss)."""
+    with name_scope(scope, "hinge_loss", [logits, labels, weights]) as scope:
+        labels, logits = _pair(labels, logits)
+        losses = maximum(0.0, 1.0 - (2.0 * labels - 1.0) * logits)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def cosine_distance(
+    labels: Any, predictions: Any, axis: int | None = None, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT, dim: int | None = None,
+) -> Tensor:  # fmt: skip
+    """1 - sum(labels * predictions, axis), for unit vectors along `axis` (TF: tf.losses.cosine_distance)."""
+    axis = dim if axis is None else axis
+    if axis is None:
+        raise ValueError("cosine_distance needs the `axis` of the vectors")
+    with name_scope(scope, "cosine_distance_loss", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        losses = 1.0 - reduce_sum(predictions * labels, axis=axis, keepdims=True)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def sigmoid_cross_entropy(
+    multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
+) -> Tensor:  # fmt: skip
+    """Of logits, labels moved towards 1/2 by the smoothing (TF: tf.losses.sigmoid_cross_entropy)."""
+    with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as scope:
+        logits = convert_to_tensor(logits)
+        labels = cast(multi_class_labels, logits.dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
+        if label_smoothing > 0:
+            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+        losses = nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def softmax_cross_entropy(
+    onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
+) -> Tensor:  # fmt: skip
+    """Cross-entropy of labels and softmax(logits), both [n, classes] (TF: tf.losses.softmax_cross_entropy).
+
+    `label_smoothing` s makes the labels (1 - s) labels + s / classes; `weights` are a number, or [n].
+    """
+    with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as scope:
+        logits = convert_to_tensor(logits)
+        labels = cast(onehot_labels, logits.dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
+        if label_smoothing > 0:
+            classes = labels.shape.as_list()[-1]
+            if classes is None:
+                raise ValueError("label_smoothing needs to know the number of classes")
+            labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
+        losses = nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits)
+        return compute_weighted_loss(losses, _flat(weights, losses), scope, loss_collection, reduction)
+
+
+def sparse_softmax_cross_entropy(
+    labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
+) -> Tensor:  # fmt: skip
+    """Cross-entropy of classes [n] or [n, 1] and softmax(logits [n, classes]).
+
+    TF: tf.losses.sparse_softmax_cross_entropy.
+    """
+    with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as scope:
+        labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
+        if logits.shape.ndims is not None and labels.shape.ndims == logits.shape.ndims:
+            labels = squeeze(labels, [-1])
+        losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        return compute_weighted_loss(losses, _flat(weights, losses), scope, loss_collection, reduction)
+
+
+def _flat(weights: Any, losses: Tensor) -> Tensor:
+    """Weights [n, 1] as [n], as the losses are."""
+    weights = cast(weights, float32)
+    rank = losses.shape.ndims
+    if rank is not None and weights.shape.ndims == rank + 1 and weights.shape.as_list()[-1] == 1:
+        return squeeze(weights, [-1])
+    return weights
+
+
+# --- the collections ------------------------------------------------------------------------------------
+
+
+def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+    """Add a loss to the collection (TF: tf.losses.add_loss)."""
+    if loss_collection:
+        get_default_graph().add_to_collection(loss_collection, loss)
+
+
+def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Tensor]:
+    """The losses added so far, of a name scope if given (TF: tf.losses.get_losses)."""
+    return get_default_graph().get_collection(loss_collection, scope)
+
+
+def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
+    """The losses that regularizers added (TF: tf.losses.get_regularization_losses)."""
+    return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
+
+
+def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
+    """The sum of those, 0 of none (TF: tf.losses.get_regularization_loss)."""
+    losses = get_regularization_losses(scope)
+    return add_n(losses, name=name) if losses else convert_to_tensor(0.0)
+
+
+def get_total_loss(
+    add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
+) -> Tensor:
+    """The sum of all losses, ValueError of none (TF: tf.losses.get_total_loss)."""
+    losses = get_losses(scope)
+    if add_regularization_losses:
+        losses = losses + get_regularization_losses(scope)
+    if not losses:
+        raise ValueError("There are no losses to add up: the collection tf.GraphKeys.LOSSES is empty")
+    return add_n(losses, name=name)

@@ -1,0 +1,167 @@
+"""tf.layers against NumPy, with TensorFlow's variable names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def names() -> list[str]:
+    return [v.op.name for v in tf.global_variables()]
+
+
+def run(fetches: Any, feeds: Any = None) -> Any:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
+X = np.random.RandomState(0).uniform(-1, 1, (2, 4, 6, 3)).astype(np.float32)
+
+
+def test_dense_multiplies_along_the_last_axis_and_keeps_the_others() -> None:
+    x = tf.placeholder(tf.float32, [None, None, 6, 3])
+    y = tf.layers.dense(x, 5, tf.nn.relu, bias_initializer=tf.constant_initializer(0.1))
+    assert y.shape.as_list() == [None, None, 6, 5]
+    got, kernel = run([y, tf.trainable_variables()[0]], {x: X})
+    np.testing.assert_allclose(got, np.maximum(X @ kernel + 0.1, 0), rtol=1e-5, atol=1e-6)
+    assert names() == ["dense/kernel", "dense/bias"]
+
+
+def test_unnamed_layers_are_numbered_and_named_ones_share_with_reuse() -> None:
+    x = tf.constant(X[0, 0])
+    tf.layers.dense(x, 2)
+    tf.layers.dense(x, 2, use_bias=False)
+    tf.layers.dense(x, 2, name="head")
+    tf.layers.dense(x, 2, name="head", reuse=True)
+    assert names() == ["dense/kernel", "dense/bias", "dense_1/kernel", "head/kernel", "head/bias"]
+    with pytest.raises(ValueError, match="head/kernel"):
+        tf.layers.dense(x, 2, name="head")
+
+
+def test_a_layer_object_called_twice_has_one_set_of_variables() -> None:
+    layer = tf.layers.Dense(2)
+    one, two = layer(tf.constant(X[0, 0])), layer(tf.constant(X[0, 1]))
+    assert one.shape == two.shape
+    assert layer.variables == tf.global_variables()
+
+
+def test_a_kernel_regularizer_adds_its_loss_to_the_collection() -> None:
+    tf.layers.dense(tf.constant(X[0, 0]), 2, kernel_regularizer=lambda w: tf.reduce_sum(w * w))
+    (loss,) = tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
+    value, kernel = run([loss, tf.trainable_variables()[0]])
+    assert value == pytest.approx((kernel**2).sum(), rel=1e-5)
+
+
+def test_dense_of_an_unknown_width_says_which_axis() -> None:
+    with pytest.raises(ValueError, match="axis -1"):
+        tf.layers.dense(tf.placeholder(tf.float32, [2, None]), 3)
+
+
+def test_conv2d_sums_over_windows() -> None:
+    y = tf.layers.conv2d(tf.constant(X), 4, (2, 3), strides=(1, 2))
+    got, kernel = run([y, tf.trainable_variables()[0]])
+    assert kernel.shape == (2, 3, 3, 4)
+    want = np.zeros((2, 3, 2, 4), np.float32)
+    for i in range(3):
+        for j in range(2):
+            want[:, i, j] = np.einsum("nhwc,hwco->no", X[:, i : i + 2, 2 * j : 2 * j + 3], kernel)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+    assert names() == ["conv2d/kernel", "conv2d/bias"]
+
+
+def test_conv1d_is_conv2d_of_height_one() -> None:
+    x = tf.constant(X[:, 0])
+    wide = tf.layers.conv2d(x[:, None], 2, (1, 3), kernel_initializer=tf.constant_initializer(0.3))
+    narrow = tf.layers.conv1d(x, 2, 3, kernel_initializer=tf.constant_initializer(0.3))
+    a, b = run([wide, narrow])
+    np.testing.assert_allclose(a[:, 0], b, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("padding", "size"), [("same", [8, 12]), ("valid", [9, 13])])
+def test_conv2d_transpose_spreads_each_input_over_a_window(padding: str, size: list[int]) -> None:
+    x = tf.placeholder(tf.float32, [None, 4, 6, 3])
+    y = tf.layers.conv2d_transpose(x, 2, 3, strides=2, padding=padding)
+    assert y.shape.as_list() == [None, *size, 2]
+    got, kernel = run([y, tf.trainable_variables()[0]], {x: X})
+    full = np.zeros((2, 9, 13, 2), np.float32)
+    for i in range(4):
+        for j in range(6):
+            full[:, 2 * i : 2 * i + 3, 2 * j : 2 * j + 3] += np.einsum("nc,hwoc->nhwo", X[:, i, j], kernel)
+    np.testing.assert_allclose(got, full[:, : size[0], : size[1]], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "reduce"), [("max", np.max), ("average", np.mean)])
+def test_pooling_reduces_windows(name: str, reduce: Any) -> None:
+    y = getattr(tf.layers, f"{name}_pooling2d")(tf.constant(X), 2, 2)
+    np.testing.assert_allclose(run(y), reduce(X.reshape(2, 2, 2, 3, 2, 3), axis=(2, 4)), rtol=1e-5)
+    flat = getattr(tf.layers, f"{name}_pooling1d")(tf.constant(X[:, 0]), 3, 3)
+    np.testing.assert_allclose(run(flat), reduce(X[:, 0].reshape(2, 2, 3, 3), axis=2), rtol=1e-5)
+    deep = getattr(tf.layers, f"{name}_pooling3d")(tf.constant(X[..., None]), (2, 3, 3), (2, 3, 3))
+    np.testing.assert_allclose(run(deep)[..., 0, 0], reduce(X.reshape(2, 2, 2, 2, 3, 3), axis=(2, 4, 5)), rtol=1e-5)
+
+
+def test_dropout_acts_in_training_only_and_takes_a_tensor() -> None:
+    training = tf.placeholder(tf.bool, [])
+    y = tf.layers.dropout(tf.ones([1000]), 0.4, training=training)
+    np.testing.assert_array_equal(run(y, {training: False}), np.ones(1000))
+    kept = run(y, {training: True})
+    assert set(np.round(np.unique(kept), 4)) == {0, np.float32(1.6667)}
+    assert 500 < np.count_nonzero(kept) < 700
+
+
+def test_flatten_keeps_the_batch_unknown() -> None:
+    x = tf.placeholder(tf.float32, [None, 4, 6, 3])
+    y = tf.layers.flatten(x)
+    assert y.shape.as_list() == [None, 72]
+    np.testing.assert_array_equal(run(y, {x: X}), X.reshape(2, -1))
+
+
+@pytest.mark.parametrize("axis", [-1, 1])
+@pytest.mark.parametrize("as_tensor", [False, True])
+def test_batch_normalization_uses_the_batch_in_training_and_moves_its_statistics(axis: int, as_tensor: bool) -> None:
+    x = tf.placeholder(tf.float32, [None, 4, 6, 3])
+    training = tf.placeholder(tf.bool, []) if as_tensor else True
+    y = tf.layers.batch_normalization(x, axis=axis, momentum=0.9, training=training)
+    feeds = {x: X, training: True} if as_tensor else {x: X}
+    others = (0, 1, 2) if axis == -1 else (0, 2, 3)
+    mean, variance = X.mean(others, keepdims=True), X.var(others, keepdims=True)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+        got, *_ = session.run([y, *updates], feeds)
+        np.testing.assert_allclose(got, (X - mean) / np.sqrt(variance + 1e-3), rtol=1e-3, atol=1e-4)
+        gamma, beta, moving_mean, moving_variance = tf.global_variables()
+        np.testing.assert_allclose(session.run(moving_mean), 0.1 * mean.ravel(), rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(session.run(moving_variance), 0.9 + 0.1 * variance.ravel(), rtol=1e-3)
+        if as_tensor:
+            before = session.run(moving_mean)
+            got, *_ = session.run([y, *updates], {x: X, training: False})
+            np.testing.assert_array_equal(session.run(moving_mean), before)
+            shape = [-1 if i == axis % 4 else 1 for i in range(4)]
+            moved = session.run([moving_mean, moving_variance])
+            want = (X - moved[0].reshape(shape)) / np.sqrt(moved[1].reshape(shape) + 1e-3)
+            np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4)
+    assert tf.trainable_variables() == [gamma, beta]
+    assert names() == [f"batch_normalization/{v}" for v in ("gamma", "beta", "moving_mean", "moving_variance")]
+
+
+def test_batch_normalization_outside_training_adds_no_updates() -> None:
+    tf.layers.batch_normalization(tf.constant(X))
+    assert tf.get_collection(tf.GraphKeys.UPDATE_OPS) == []
+
+
+def test_a_conv_layer_refuses_an_input_of_another_rank() -> None:
+    with pytest.raises(ValueError, match="rank 4"):
+        tf.layers.conv2d(tf.constant(X[0]), 2, 3)
