@@ -29,6 +29,7 @@ from penstock import (
     contrib as contrib,
     errors as errors,
     flags as flags,
+    gfile as gfile,
     initializers as initializers,
     layers as layers,
     logging as logging,

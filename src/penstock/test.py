@@ -1,7 +1,163 @@
-"""TF: tf.test, in the part that is there."""
+"""Tests of graphs: TestCase, and gradients against differences (TF: tf.test)."""
 
 from __future__ import annotations
 
-from penstock.gradients.checker import compute_gradient, compute_gradient_error
+import contextlib
+import shutil
+import tempfile
+import unittest
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock as mock
 
-__all__ = ["compute_gradient", "compute_gradient_error"]
+import numpy as np
+import torch
+
+from penstock.errors import OpError
+from penstock.gradients.checker import compute_gradient, compute_gradient_error
+from penstock.graph.graph import Graph
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import get_default_graph, reset_default_graph
+from penstock.session.session import Session, get_default_session
+
+__all__ = [
+    "TestCase", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",
+    "is_built_with_cuda", "is_gpu_available", "main", "mock",
+]  # fmt: skip
+
+
+class TestCase(unittest.TestCase):
+    """A unittest.TestCase with a fresh graph for each test, and comparisons of arrays (TF: tf.test.TestCase)."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        reset_default_graph()
+
+    @contextlib.contextmanager
+    def session(
+        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False, **_: Any
+    ) -> Iterator[Session]:
+        """A default session on `graph` (the default graph), closed at the end."""
+        graph = graph or get_default_graph()
+        with graph.as_default(), Session(graph=graph, config=config) as opened:
+            yield opened
+
+    cached_session = session
+
+    def test_session(self, *args: Any, **kwargs: Any) -> Any:
+        """`session` by its old name, which unittest takes for a test."""
+        if self._testMethodName == "test_session":
+            self.skipTest("not a test")
+        return self.session(*args, **kwargs)
+
+    def get_temp_dir(self) -> str:
+        """A directory of this test's own, deleted after it."""
+        if not hasattr(self, "_temp_dir"):
+            self._temp_dir = tempfile.mkdtemp()
+            self.addCleanup(shutil.rmtree, self._temp_dir, ignore_errors=True)
+        return self._temp_dir
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The value of `tensors` in the default session."""
+        session = get_default_session()
+        if session is None:
+            raise ValueError("evaluate() needs a default session: `with self.session():`")
+        return session.run(tensors)
+
+    def _array(self, value: Any) -> np.ndarray:
+        return np.asarray(self.evaluate(value) if isinstance(value, Tensor) else value)
+
+    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        """Same shape, and every element equal."""
+        a, b = self._array(a), self._array(b)
+        self.assertEqual(a.shape, b.shape, msg)
+        np.testing.assert_array_equal(a, b, msg or "")
+
+    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
+        """Same shape, and |a - b| <= atol + rtol |b|; dicts and lists of arrays element by element."""
+        if isinstance(a, dict):
+            self.assertEqual(set(a), set(b), msg)
+            for key in a:
+                self.assertAllClose(a[key], b[key], rtol, atol, msg)
+        elif isinstance(a, list | tuple) and any(np.ndim(x) for x in a) and len({np.shape(x) for x in a}) > 1:
+            self.assertEqual(len(a), len(b), msg)
+            for x, y in zip(a, b, strict=True):
+                self.assertAllClose(x, y, rtol, atol, msg)
+        else:
+            a, b = self._array(a), self._array(b)
+            self.assertEqual(a.shape, b.shape, msg)
+            np.testing.assert_allclose(a, b, rtol, atol, err_msg=msg or "")
+
+    def assertAllCloseAccordingToType(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3
+    ) -> None:
+        """`assertAllClose`, wider where one of the arrays is of half precision."""
+        a, b = self._array(a), self._array(b)
+        if np.float16 in (a.dtype, b.dtype):
+            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        self.assertAllClose(a, b, rtol, atol)
+
+    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
+        """|f1 - f2| <= err."""
+        self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, msg or f"{f1} is not within {err} of {f2}")
+
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: float) -> None:
+        """`assertNear` for each pair of elements."""
+        self.assertEqual(len(farray1), len(farray2))
+        for one, other in zip(farray1, farray2, strict=True):
+            self.assertNear(float(one), float(other), err)
+
+    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor) -> None:
+        """The tensor's static shape is the array's."""
+        self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list())
+
+    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any) -> None:
+        """Equal messages; the expected one may be in text format."""
+        expected = expected_message_maybe_ascii
+        if isinstance(expected, str):
+            from google.protobuf import text_format
+
+            expected = text_format.Parse(expected, type(message)())
+        self.assertEqual(expected, message)
+
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
+        """The block raises an OpError whose message matches."""
+        return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
+
+    @contextlib.contextmanager
+    def assertRaisesWithPredicateMatch(self, exception_type: Any, expected_err_re_or_predicate: Any) -> Iterator[None]:
+        """The block raises `exception_type`, and its message matches the pattern (or the function of the error)."""
+        expected = expected_err_re_or_predicate
+        with self.assertRaises(exception_type) as caught:
+            yield
+        if callable(expected):
+            self.assertTrue(expected(caught.exception), f"unexpected error: {caught.exception}")
+        else:
+            self.assertRegex(str(caught.exception), expected)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the tests of the program's main module (TF: tf.test.main)."""
+    unittest.main(argv=argv)
+
+
+def get_temp_dir() -> str:
+    """A new directory for the files of a test (TF: tf.test.get_temp_dir)."""
+    return tempfile.mkdtemp()
+
+
+def is_built_with_cuda() -> bool:
+    """Whether the installed torch was built with CUDA (TF: tf.test.is_built_with_cuda)."""
+    return torch.backends.cuda.is_built()
+
+
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
+    """Whether a CUDA device is there, of at least that capability (TF: tf.test.is_gpu_available)."""
+    if not torch.cuda.is_available():
+        return False
+    return min_cuda_compute_capability is None or torch.cuda.get_device_capability() >= min_cuda_compute_capability
+
+
+def gpu_device_name() -> str:
+    """ "/device:GPU:0", or "" without one (TF: tf.test.gpu_device_name)."""
+    return "/device:GPU:0" if is_gpu_available() else ""

@@ -1,0 +1,242 @@
+"""tf.gfile: files by path or URL, through fsspec (TF: tf.gfile)."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from penstock import errors
+
+
+def _fs(path: Any) -> tuple[Any, str]:
+    import fsspec
+
+    try:
+        return fsspec.core.url_to_fs(os.fspath(path))
+    except ValueError as error:
+        raise errors.InvalidArgumentError(None, None, f"no file system for {path!r}: {error}") from error
+
+
+_CLASSES: list[tuple[type[BaseException], Any]] = [
+    (FileNotFoundError, errors.NotFoundError),
+    (FileExistsError, errors.AlreadyExistsError),
+    (PermissionError, errors.PermissionDeniedError),
+    (IsADirectoryError, errors.FailedPreconditionError),
+    (NotADirectoryError, errors.FailedPreconditionError),
+]
+
+
+@contextmanager
+def _errors(path: Any) -> Iterator[None]:
+    """Errors of the file system as TensorFlow's, naming the path."""
+    try:
+        yield
+    except OSError as error:
+        kind = next((ours for theirs, ours in _CLASSES if isinstance(error, theirs)), errors.UnknownError)
+        raise kind(None, None, f"{os.fspath(path)}: {error.strerror or error or type(error).__name__}") from error
+
+
+class GFile:
+    """A file, opened at its first use (TF: tf.gfile.GFile). Modes: r, w, a, and those with "b" or "+".
+
+    Without "b" it reads and writes text in UTF-8. NotFoundError, PermissionDeniedError and the like name the path.
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self.name, self.mode = name, mode
+        self._file: Any = None
+        if mode not in ("r", "w", "a", "r+", "w+", "a+", "rb", "wb", "ab", "rb+", "wb+", "ab+", "r+b", "w+b", "a+b"):
+            raise errors.InvalidArgumentError(None, None, f"mode {mode!r} is not one of r, w, a, with b or +")
+
+    def _open(self) -> Any:
+        if self._file is None:
+            fs, path = _fs(self.name)
+            with _errors(self.name):
+                text = {} if "b" in self.mode else {"encoding": "utf-8", "newline": ""}
+                self._file = fs.open(path, self.mode, **text)
+        return self._file
+
+    def read(self, n: int = -1) -> Any:
+        """`n` characters or bytes, or all that is left."""
+        with _errors(self.name):
+            return self._open().read(n)
+
+    def readline(self) -> Any:
+        """The next line with its end, or nothing."""
+        return self._open().readline()
+
+    def readlines(self) -> list[Any]:
+        """The lines that are left."""
+        return self._open().readlines()
+
+    def write(self, file_content: Any) -> None:
+        """Write text (or bytes, in a mode with "b")."""
+        self._open().write(file_content)
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Go to a place in the file."""
+        self._open().seek(position if offset is None else offset, whence)
+
+    def tell(self) -> int:
+        """The place in the file."""
+        return self._open().tell()
+
+    def size(self) -> int:
+        """Its length in bytes."""
+        return Stat(self.name).length
+
+    def flush(self) -> None:
+        """Hand what was written to the file system."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the file; writing ends here."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __del__(self) -> None:
+        self.close()  # programs write GFile(path).read() and no more
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._open())
+
+    def __enter__(self) -> GFile:
+        if not self.mode.startswith("r"):
+            self._open()  # a file opened for writing is there, even if nothing is written
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+Open = FastGFile = GFile
+
+
+@dataclass(frozen=True)
+class FileStatistics:
+    """What `Stat` tells: bytes, nanoseconds since 1970 (0 where a store does not say), and whether a directory."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+def Exists(filename: Any) -> bool:
+    """Whether there is a file or directory of that name (TF: tf.gfile.Exists)."""
+    fs, path = _fs(filename)
+    return bool(fs.exists(path))
+
+
+def IsDirectory(dirname: Any) -> bool:
+    """Whether there is a directory of that name (TF: tf.gfile.IsDirectory)."""
+    fs, path = _fs(dirname)
+    return bool(fs.isdir(path))
+
+
+def MakeDirs(dirname: Any) -> None:
+    """Make a directory and those above it; one that exists is fine (TF: tf.gfile.MakeDirs)."""
+    fs, path = _fs(dirname)
+    with _errors(dirname):
+        fs.makedirs(path, exist_ok=True)
+
+
+def MkDir(dirname: Any) -> None:
+    """Make a directory in one that exists: else NotFoundError or AlreadyExistsError (TF: tf.gfile.MkDir)."""
+    fs, path = _fs(dirname)
+    with _errors(dirname):
+        fs.mkdir(path, create_parents=False)
+
+
+def ListDirectory(dirname: Any) -> list[str]:
+    """The names in a directory, sorted (TF: tf.gfile.ListDirectory)."""
+    fs, path = _fs(dirname)
+    if not fs.isdir(path):
+        raise errors.NotFoundError(None, None, f"{os.fspath(dirname)}: there is no such directory")
+    return sorted(str(found).rstrip("/").rpartition("/")[2] for found in fs.ls(path, detail=False))
+
+
+def Glob(filename: Any) -> list[str]:
+    """The paths that match a pattern (or any of a list), sorted (TF: tf.gfile.Glob)."""
+    found: set[str] = set()
+    for pattern in filename if isinstance(filename, list | tuple) else [filename]:
+        text = os.fspath(pattern)
+        directory, _, last = text.rpartition("/")
+        if any(c in directory for c in "*?["):
+            fs, path = _fs(text)
+            found.update(fs.unstrip_protocol(p) if "://" in text else str(p) for p in fs.glob(path))
+        elif Exists(directory or "/" if text.startswith("/") else directory or "."):
+            prefix = f"{directory}/" if "/" in text else ""
+            found.update(prefix + n for n in ListDirectory(prefix or ".") if fnmatch.fnmatchcase(n, last))
+    return sorted(found)
+
+
+def Remove(filename: Any) -> None:
+    """Delete a file (TF: tf.gfile.Remove)."""
+    fs, path = _fs(filename)
+    with _errors(filename):
+        fs.rm_file(path)
+
+
+def DeleteRecursively(dirname: Any) -> None:
+    """Delete a directory and all in it (TF: tf.gfile.DeleteRecursively)."""
+    fs, path = _fs(dirname)
+    with _errors(dirname):
+        if not fs.exists(path):
+            raise FileNotFoundError(f"there is no {dirname}")
+        fs.rm(path, recursive=True)
+
+
+def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
+    """Copy a file; AlreadyExistsError unless `overwrite` (TF: tf.gfile.Copy)."""
+    _free(newpath, overwrite)
+    (source, old), (target, new) = _fs(oldpath), _fs(newpath)
+    with _errors(oldpath):
+        if source == target:
+            source.cp_file(old, new)
+        else:
+            with source.open(old, "rb") as read, target.open(new, "wb") as write:
+                while block := read.read(1 << 20):
+                    write.write(block)
+
+
+def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
+    """Move a file or directory; AlreadyExistsError unless `overwrite` (TF: tf.gfile.Rename)."""
+    _free(newname, overwrite)
+    fs, old = _fs(oldname)
+    with _errors(oldname):
+        fs.mv(old, _fs(newname)[1], recursive=bool(fs.isdir(old)))
+
+
+def _free(path: Any, overwrite: bool) -> None:
+    if not overwrite and Exists(path):
+        raise errors.AlreadyExistsError(None, None, f"{os.fspath(path)} exists: pass overwrite=True to replace it")
+
+
+def Stat(filename: Any) -> FileStatistics:
+    """Length, time of change and kind of a file (TF: tf.gfile.Stat)."""
+    fs, path = _fs(filename)
+    with _errors(filename):
+        info = fs.info(path)
+    return FileStatistics(info.get("size") or 0, int(info.get("mtime", 0) * 1e9), info["type"] == "directory")
+
+
+def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """(directory, its directories, its files) of a tree, top first or last (TF: tf.gfile.Walk)."""
+    if not IsDirectory(top):
+        return
+    path = os.fspath(top)
+    names = ListDirectory(path)
+    directories = [n for n in names if IsDirectory(f"{path.rstrip('/')}/{n}")]
+    here = (path, directories, [n for n in names if n not in directories])
+    if in_order:
+        yield here
+    for name in directories:
+        yield from Walk(f"{path.rstrip('/')}/{name}", in_order)
+    if not in_order:
+        yield here

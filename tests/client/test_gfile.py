@@ -1,0 +1,79 @@
+"""tf.gfile on local paths and on another file system of fsspec's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import penstock as tf
+
+gfile = tf.gfile
+
+
+@pytest.fixture(params=["local", "memory"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "local":
+        return str(tmp_path)
+    place = f"memory://gfile{tmp_path}"
+    gfile.MakeDirs(place)
+    return place
+
+
+def test_text_written_is_text_read(root: str) -> None:
+    with gfile.GFile(f"{root}/a.txt", "w") as file:
+        file.write("één\ntwo\n")
+    with gfile.Open(f"{root}/a.txt") as file:
+        assert file.readline() == "één\n"
+        assert file.tell() > 0
+        assert list(file) == ["two\n"]
+    assert gfile.FastGFile(f"{root}/a.txt", "rb").read() == "één\ntwo\n".encode()
+    assert gfile.GFile(f"{root}/a.txt").size() == 10
+    assert gfile.Stat(f"{root}/a.txt").length == 10
+
+
+def test_directories_are_made_listed_walked_and_deleted(root: str) -> None:
+    gfile.MakeDirs(f"{root}/x/y")
+    gfile.MakeDirs(f"{root}/x/y")
+    with gfile.GFile(f"{root}/x/b.bin", "wb") as file:
+        file.write(b"\x00")
+    assert gfile.IsDirectory(f"{root}/x")
+    assert not gfile.IsDirectory(f"{root}/x/b.bin")
+    assert gfile.ListDirectory(f"{root}/x") == ["b.bin", "y"]
+    assert list(gfile.Walk(f"{root}/x")) == [(f"{root}/x", ["y"], ["b.bin"]), (f"{root}/x/y", [], [])]
+    gfile.DeleteRecursively(f"{root}/x")
+    assert not gfile.Exists(f"{root}/x")
+
+
+def test_glob_gives_paths_in_the_form_of_the_pattern(root: str) -> None:
+    for name in ("b.txt", "a.txt", "c.bin"):
+        gfile.GFile(f"{root}/{name}", "w").__enter__().close()
+    assert gfile.Glob(f"{root}/*.txt") == [f"{root}/a.txt", f"{root}/b.txt"]
+    assert gfile.Glob([f"{root}/c*", f"{root}/none*"]) == [f"{root}/c.bin"]
+
+
+def test_copy_and_rename_replace_only_when_told_to(root: str) -> None:
+    for name in "ab":
+        with gfile.GFile(f"{root}/{name}", "w") as file:
+            file.write(name)
+    with pytest.raises(tf.errors.AlreadyExistsError, match="overwrite=True"):
+        gfile.Copy(f"{root}/a", f"{root}/b")
+    gfile.Copy(f"{root}/a", f"{root}/b", overwrite=True)
+    gfile.Rename(f"{root}/b", f"{root}/c")
+    assert gfile.GFile(f"{root}/c").read() == "a"
+    assert not gfile.Exists(f"{root}/b")
+    gfile.Remove(f"{root}/c")
+    assert not gfile.Exists(f"{root}/c")
+
+
+def test_what_is_not_there_raises_not_found_and_names_the_path(root: str) -> None:
+    for missing in (gfile.Remove, gfile.ListDirectory, gfile.DeleteRecursively, gfile.Stat):
+        with pytest.raises(tf.errors.NotFoundError, match="nothing"):
+            missing(f"{root}/nothing")
+    with pytest.raises(tf.errors.NotFoundError, match="nothing"):
+        gfile.GFile(f"{root}/nothing").read()
+
+
+def test_a_mode_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'x'"):
+        gfile.GFile("a", "x")
