@@ -356,6 +356,7 @@ from penstock.ops.passing import (
     stop_gradient as stop_gradient,
     verify_tensor_all_finite as verify_tensor_all_finite,
 )
+from penstock.ops.py_func import py_func as py_func
 from penstock.ops.random import (
     multinomial as multinomial,
     random_crop as random_crop,

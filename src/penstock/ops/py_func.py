@@ -1,0 +1,128 @@
+"""Python functions as ops: PyFunc, PyFuncStateless."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock import errors
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.scopes import get_default_graph
+from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.runtime.values import from_runtime, to_runtime
+from penstock.tensor.dtypes import DType, as_dtype, string
+from penstock.tensor.shapes import TensorShape
+
+_ATTRS = ["token: string", "Tin: list(type) >= 0", "Tout: list(type) >= 0"]
+PY_FUNC = define_op("PyFunc", "input: Tin", "output: Tout", attrs=_ATTRS, stateful=True)
+PY_FUNC_STATELESS = define_op("PyFuncStateless", "input: Tin", "output: Tout", attrs=_ATTRS)
+
+
+class _Function:
+    """The function behind a token. Graphs keep theirs; a graph that comes from a file has only the token."""
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self.call = call
+
+
+_functions: weakref.WeakValueDictionary[str, _Function] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
+_KEPT_KEY = ("__py_functions",)
+_ERRORS: list[tuple[type[Exception], type[errors.OpError]]] = [
+    (StopIteration, errors.OutOfRangeError),
+    (NotImplementedError, errors.UnimplementedError),
+    (MemoryError, errors.ResourceExhaustedError),
+    (TypeError, errors.InvalidArgumentError),
+    (ValueError, errors.InvalidArgumentError),
+]
+
+
+def _shape(c: ShapeContext, inputs: list[TensorShape]) -> list[TensorShape]:
+    return [UNKNOWN for _ in c.attrs["Tout"]]
+
+
+def _kernel(n: Any) -> Kernel:
+    token, given, types = n.text("token"), n["Tin"], n["Tout"]
+
+    def run(values: list[Any]) -> tuple[Any, ...]:
+        function = _functions.get(token)
+        if function is None:
+            raise errors.FailedPreconditionError(
+                None,
+                None,
+                f"the Python function behind token {token!r} is not in this process: a graph that was loaded from a "
+                "file has only its token. Build the node with tf.py_func here.",
+            )
+        try:
+            # Copies: the function may keep or change its arguments, whose memory the step uses again.
+            found = function.call(*(np.array(from_runtime(v, t)) for v, t in zip(values, given, strict=True)))
+        except errors.OpError:
+            raise
+        except Exception as error:
+            kind = next((ours for theirs, ours in _ERRORS if isinstance(error, theirs)), errors.UnknownError)
+            raise kind(None, None, f"{type(error).__name__}: {error}") from error
+        return tuple(_result(v, t, token) for v, t in zip(_outputs(found, len(types)), types, strict=True))
+
+    return run
+
+
+for _op in (PY_FUNC, PY_FUNC_STATELESS):
+    _op.shape(_shape)
+    _op.kernel("CPU")(_kernel)
+    _op.not_differentiable()
+
+
+def _outputs(found: Any, count: int) -> Sequence[Any]:
+    if count == 1 and not (isinstance(found, list | tuple) and len(found) == 1):
+        return [found]
+    outputs = [] if found is None else found if isinstance(found, list | tuple) else [found]
+    if len(outputs) != count:
+        raise errors.InvalidArgumentError(
+            None, None, f"the Python function gives {len(outputs)} values, and Tout names {count}"
+        )
+    return outputs
+
+
+def _result(value: Any, dtype: DType, token: str) -> Any:
+    array = np.asarray(value)
+    if dtype == string:
+        text = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1).tolist()]
+        found = np.empty(len(text), object)
+        found[:] = text
+        return to_runtime(found.reshape(array.shape), string)
+    if not isinstance(value, np.ndarray | np.generic) and np.can_cast(array.dtype, dtype.as_numpy_dtype, "same_kind"):
+        array = array.astype(dtype.as_numpy_dtype)  # a Python number has no width of its own
+    if as_dtype(array.dtype) != dtype:
+        raise errors.InvalidArgumentError(
+            None, None, f"the Python function gives {array.dtype.name}, and Tout says {dtype.name} ({token})"
+        )
+    return to_runtime(np.array(array), dtype)
+
+
+def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
+    """A node that calls `func` with the values of `inp` as NumPy arrays (TF: tf.py_func).
+
+    Gives tensors of the dtypes `Tout` (one for a single dtype) and of unknown shape: use `set_shape`. It runs in
+    this process, on a CPU, and holds Python's lock. ValueError and TypeError of the function end the step with
+    InvalidArgumentError, StopIteration with OutOfRangeError, others with UnknownError. It has no gradient, unless
+    `Graph.gradient_override_map` gives one for "PyFunc". A saved graph does not hold the function.
+    """
+    if not callable(func):
+        raise TypeError(f"func must be callable, got {func!r}")
+    single = not isinstance(Tout, list | tuple)
+    types = [as_dtype(t) for t in ([Tout] if single else Tout)]
+    token = f"pyfunc_{next(_numbers)}"
+    function = _functions[token] = _Function(func)
+    get_default_graph().get_collection_ref(_KEPT_KEY).append(function)
+    kind = "PyFunc" if stateful else "PyFuncStateless"
+    inputs = [convert_to_tensor(x) for x in inp]
+    attrs = {"token": token.encode(), "Tin": [t.dtype.base_dtype for t in inputs], "Tout": types}
+    op = get_default_graph().create_op(kind, inputs, name=name, attrs=attrs)
+    if not op.outputs:
+        return op
+    return op.outputs[0] if single else list(op.outputs)

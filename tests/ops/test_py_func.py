@@ -1,0 +1,112 @@
+"""tf.py_func (ops PyFunc and PyFuncStateless): values, types, errors, and what a saved graph does without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def run(fetches: Any, feeds: Any = None) -> Any:
+    with tf.Session() as session:
+        return session.run(fetches, feeds)
+
+
+def test_it_gets_arrays_and_gives_tensors_of_the_types_named() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    total, count, text = tf.py_func(lambda v: (v.sum(), v.size, f"{v.size}"), [x], [tf.float32, tf.int64, tf.string])
+    assert (total.dtype, count.dtype, total.shape.ndims) == (tf.float32, tf.int64, None)
+    assert run([total, count, text], {x: [1.0, 2.5]}) == [3.5, 2, b"2"]
+
+
+@pytest.mark.parametrize("stateful", [True, False])
+def test_a_single_type_gives_a_single_tensor(stateful: bool) -> None:
+    y = tf.py_func(np.square, [tf.constant([2.0, 3.0])], tf.float32, stateful=stateful)
+    assert y.op.type == ("PyFunc" if stateful else "PyFuncStateless")
+    np.testing.assert_array_equal(run(y), [4, 9])
+
+
+def test_it_runs_in_every_step_and_without_outputs_too() -> None:
+    calls: list[int] = []
+    op = tf.py_func(lambda: calls.append(1), [], [])
+    with tf.Session() as session:
+        for _ in range(3):
+            session.run(op)
+    assert len(calls) == 3
+
+
+def test_the_function_may_change_and_keep_its_arguments() -> None:
+    kept: list[np.ndarray] = []
+
+    def spoil(v: np.ndarray) -> np.ndarray:
+        kept.append(v)
+        v += 1
+        return v
+
+    v = tf.Variable([1.0, 2.0])
+    y = tf.py_func(spoil, [v], tf.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(session.run(y), [2, 3])
+        np.testing.assert_array_equal(session.run(v), [1, 2])
+    np.testing.assert_array_equal(kept[0], [2, 3])
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (ValueError("bad value"), tf.errors.InvalidArgumentError),
+        (TypeError("bad type"), tf.errors.InvalidArgumentError),
+        (StopIteration("the end"), tf.errors.OutOfRangeError),
+        (NotImplementedError("not yet"), tf.errors.UnimplementedError),
+        (KeyError("key"), tf.errors.UnknownError),
+        (tf.errors.NotFoundError(None, None, "no file"), tf.errors.NotFoundError),
+    ],
+)
+def test_an_exception_ends_the_step_and_leaves_the_session_usable(raised: Exception, expected: Any) -> None:
+    def fail() -> None:
+        raise raised
+
+    y = tf.py_func(fail, [], tf.float32)
+    with tf.Session() as session:
+        with pytest.raises(expected, match=str(raised.args[-1]).strip("'")):
+            session.run(y)
+        assert session.run(tf.constant(1)) == 1
+
+
+def test_a_result_of_another_type_or_number_is_refused() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"float64.*float32"):
+        run(tf.py_func(lambda: np.zeros(2), [], tf.float32))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="3 values"):
+        run(tf.py_func(lambda: (1, 2, 3), [], [tf.int64, tf.int64]))
+
+
+def test_a_gradient_can_be_given_through_the_graph() -> None:
+    @tf.RegisterGradient("PyFuncTestGradient")
+    def gradient(op: Any, grad: Any) -> Any:
+        return grad * 10.0
+
+    x = tf.constant(3.0)
+    with tf.get_default_graph().gradient_override_map({"PyFunc": "PyFuncTestGradient"}):
+        y = tf.py_func(np.square, [x], tf.float32)
+    assert run(tf.gradients(y, x)[0]) == 10
+
+
+def test_a_loaded_graph_says_that_the_function_is_missing() -> None:
+    tf.py_func(lambda: np.float32(1), [], tf.float32, name="call")
+    proto = tf.get_default_graph().as_graph_def()
+    proto.node[0].attr["token"].s = b"of another process"
+    with tf.Graph().as_default():
+        tf.import_graph_def(proto, name="")
+        with pytest.raises(tf.errors.FailedPreconditionError, match="of another process"):
+            run("call:0")
