@@ -13,6 +13,7 @@ from tensorboard.compat.proto.config_pb2 import (
     ConfigProto as ConfigProto,
     GPUOptions as GPUOptions,
     GraphOptions as GraphOptions,
+    OptimizerOptions as OptimizerOptions,
     RunMetadata as RunMetadata,
     RunOptions as RunOptions,
 )

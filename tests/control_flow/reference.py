@@ -24,10 +24,11 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.devices.device import devices_for
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
-from penstock.passes.pipeline import prepare
+from penstock.passes.pipeline import StepOptions, prepare
 from penstock.runtime.kernels import make_kernel
 from penstock.runtime.resources import VariableState
 from penstock.runtime.values import feed_converter, fetch_converter
@@ -44,7 +45,7 @@ def run_reference(session: BaseSession, fetches: list[Any], feed_dict: dict[Any,
     """What `session.run(fetches, feed_dict)` must give. InvalidArgumentError for a fetch that is dead."""
     feed_dict = feed_dict or {}
     wanted = FetchPlan(session.graph, list(fetches))
-    graph = prepare(list(feed_dict), wanted.tensors, wanted.targets)
+    graph = prepare(list(feed_dict), wanted.tensors, wanted.targets, StepOptions(devices_for()))
     device = torch.device("cpu")
     fed = [feed_converter(n.attrs["tensor"], device)(v) for n, v in zip(graph.feeds, feed_dict.values(), strict=True)]
     with torch.inference_mode():

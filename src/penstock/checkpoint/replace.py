@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from penstock.checkpoint.storage import Pending, Storage, WritableFile
+from penstock.checkpoint.storage import Path, Pending, Storage, WritableFile, locate, typed
 
 TOKEN = "[0-9a-f]{16}"
 MAX_TARGET_BYTES = 1 << 29
@@ -102,3 +102,10 @@ def remove_leftovers(storage: Storage, target: str, data_names: re.Pattern[str] 
             continue
         for name in names:
             storage.remove(storage.join(directory, name))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Make `data` the content of a file, whole or not at all. OpError kinds, naming the path, when that fails."""
+    storage, target = locate(path)
+    with typed(f"cannot write {target}"), Replacement(storage, target) as replacement:
+        replacement.publish(data)

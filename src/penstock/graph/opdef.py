@@ -131,6 +131,7 @@ class OpDef:
     doc: str = ""
     shape_fn: ShapeFn | None = None
     value_fn: Callable[..., Any] | None = None
+    flops_fn: Callable[..., float] | None = None
     kernels: list[KernelDef] = field(default_factory=list)
 
     def shape(self, fn: ShapeFn) -> ShapeFn:
@@ -145,6 +146,15 @@ class OpDef:
         for an input of which nothing is known), and gives such an array, or None. See `constants.py`.
         """
         self.value_fn = fn
+        return fn
+
+    def flops(self, fn: Callable[..., float]) -> Callable[..., float]:
+        """Decorator: `fn(node, inputs, outputs)` gives the multiplications and additions of a node of a step.
+
+        `inputs` and `outputs` are shapes as tuples, with a guess for what is not known. Ops without such a rule are
+        taken for element-wise: the cost model (placement/cost_model.py) counts the bytes that they read and write.
+        """
+        self.flops_fn = fn
         return fn
 
     def kernel(

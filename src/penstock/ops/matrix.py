@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,13 @@ def _dims(matrix: TensorShape, transposed: bool) -> tuple[int | None, int | None
     assert matrix.tuple is not None
     rows, columns = matrix.tuple[-2:]
     return (columns, rows) if transposed else (rows, columns)
+
+
+@MATMUL.flops
+def matmul_flops(node: Any, inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]]) -> float:
+    turned = node.attrs.get("transpose_a") or node.attrs.get("adj_x")
+    inner = inputs[0][-2 if turned else -1] if len(inputs[0]) > 1 else 1
+    return 2.0 * math.prod(outputs[0]) * inner
 
 
 @MATMUL.kernel("CPU", T=f"{FLOATS} {COMPLEX} {INTEGERS}")
@@ -108,6 +116,8 @@ def _batch_op(name: str, types: str, broadcasts: bool) -> OpDef:
         merge_dim(inner, inner_y, "inner dimensions of x and y")
         batch = broadcast_shape(x[:-2], y[:-2]) if broadcasts else x[:-2].merge_with(y[:-2])
         return batch.concatenate([rows, columns])
+
+    op.flops(matmul_flops)
 
     @op.kernel("CPU", T=f"{FLOATS} {COMPLEX} {INTEGERS}")
     @op.kernel("GPU", T=f"{FLOATS} {COMPLEX}")

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from penstock.devices.device import Device
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import StepGraph
 from penstock.graph.verify import CHECK, verify
-from penstock.passes.assign_devices import assign_devices
 from penstock.passes.prune import prune
+from penstock.placement.cost_model import CostModel
+from penstock.placement.hardware import Hardware
+from penstock.placement.place import log_placement, place
+from penstock.placement.strategies import Strategy
 
 
-def prepare(
-    feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], soft_placement: bool = False
-) -> StepGraph:
+@dataclass(slots=True)
+class StepOptions:
+    """What the passes are to do, as a session's ConfigProto says (see session/options.py).
+
+    devices: the session's, first choice first. strategy: None puts every node on the first device that it may be on.
+    placed: the devices of nodes that hold state, by name, which must be the same in all steps.
+    """
+
+    devices: Sequence[Device]
+    soft_placement: bool = False
+    log_placement: bool = False
+    strategy: Strategy | None = None
+    costs: CostModel = field(default_factory=CostModel)
+    hardware: Hardware | None = None
+    placed: dict[str, str] = field(default_factory=dict)
+    compress: bool = False
+
+
+def prepare(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], options: StepOptions) -> StepGraph:
     """Everything that happens to a graph between `Session.run` and the plan, in order."""
     graph = _checked(prune(feeds, fetches, targets), "prune")
-    return _checked(assign_devices(graph, soft_placement), "assign_devices")
+    o = options
+    graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
+    if o.log_placement:
+        log_placement(graph)
+    return _checked(graph, "place")
 
 
 def _checked(graph: StepGraph, after: str) -> StepGraph:

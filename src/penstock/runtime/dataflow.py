@@ -13,6 +13,7 @@ from typing import Any
 from penstock.graph.opdef import Bound
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
+from penstock.partition.ops import RECVS, SENDS, TRANSFERS
 from penstock.runtime import executor
 from penstock.runtime.executor import Program, Unit
 from penstock.runtime.segment import Param, Result, build_segment
@@ -26,9 +27,12 @@ _KINDS = {
     **dict.fromkeys(NEXT_ITERATIONS, executor.NEXT),
     "LoopCond": executor.PASS,
     "ControlTrigger": executor.TRIGGER,
+    **dict.fromkeys(SENDS, executor.SEND),
+    **dict.fromkeys(RECVS, executor.RECV),
 }
 
 Explain = Callable[..., Exception]
+Carry = Callable[[Node], Callable[[Any], Any] | None]
 
 
 def build_program(
@@ -37,9 +41,13 @@ def build_program(
     copied_reads: set[tuple[Node, int]],
     explain: Explain,
     observed: bool = False,
+    carry: Carry | None = None,
 ) -> Program:
-    """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure."""
-    return _Builder(graph, kernels, copied_reads, explain, observed).build()
+    """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure.
+
+    `carry(node)` gives what a Send or Recv does to the value that it passes on.
+    """
+    return _Builder(graph, kernels, copied_reads, explain, observed, carry).build()
 
 
 class _Builder:
@@ -50,7 +58,9 @@ class _Builder:
         copied_reads: set[tuple[Node, int]],
         explain: Explain,
         observed: bool,
+        carry: Carry | None,
     ) -> None:
+        self._carry = carry
         self._graph, self._kernels, self._copied_reads = graph, kernels, copied_reads
         self._explain, self._observed = explain, observed
         _, self._frames = find_frames(graph)
@@ -88,7 +98,10 @@ class _Builder:
     def _grouped(self) -> list[tuple[Node, Unit]]:
         """Each node that runs, with its unit."""
         depth = self._depths()
-        sources = self._sources(depth) if any(map(is_asynchronous, self._kernels.values())) else {}
+        waits = any(map(is_asynchronous, self._kernels.values())) or any(n.op.name in RECVS for n in self._graph.nodes)
+        sources = self._sources(depth) if waits else {}
+        sent = {s for n in self._graph.nodes if n.op.name in SENDS for s in (*(e.node for e in n.inputs), *n.controls)}
+        sends = 0  # a segment ends with what is sent, so that nothing else delays it
         segments: dict[tuple[Any, ...], Unit] = {}
         found: list[tuple[Node, Unit]] = []
         for node in self._graph.nodes:
@@ -97,7 +110,8 @@ class _Builder:
             if self._is_alone(node):
                 found.append((node, self._alone(node)))
                 continue
-            key = (self._frames[node], self._guards.of[node], depth[node], sources.get(node))
+            key = (self._frames[node], self._guards.of[node], depth[node], sources.get(node), sends)
+            sends += node in sent
             if key not in segments:
                 segments[key] = Unit(executor.SEGMENT, node.name, [], [])
             found.append((node, segments[key]))
@@ -147,6 +161,7 @@ class _Builder:
         unit.node = node
         unit.outputs = [Edge(node, port) for port in range(len(node.dtypes))]
         unit.loop_merge = is_loop_merge(node)
+        unit.key = node.attrs["key"] if node.op.name in TRANSFERS else ""
         if node.op.name in ENTERS:
             unit.frame_name = node.attrs["frame_name"].decode()
             unit.is_constant = node.attrs["is_constant"]
@@ -166,6 +181,8 @@ class _Builder:
         unit.explain = lambda error, where: self._explain(error, nodes[0], where)
         if unit.kind == executor.ASYNC:
             unit.run = self._kernels[nodes[0]].start
+        if unit.kind in (executor.SEND, executor.RECV) and self._carry is not None:
+            unit.run = self._carry(nodes[0])
         if unit.kind != executor.SEGMENT:
             return
         inside = set(nodes)

@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import errors
 from penstock.graph.step_graph import Edge, Node
+from penstock.runtime.rendezvous import Abandoned, Rendezvous
 from penstock.runtime.segment import merge_index
 
 if TYPE_CHECKING:
     from penstock.runtime.plan import Observer
 
-SEGMENT, SWITCH, MERGE, ENTER, EXIT, NEXT, PASS, ASYNC, TAKE, TRIGGER = range(10)
+SEGMENT, SWITCH, MERGE, ENTER, EXIT, NEXT, PASS, ASYNC, TAKE, TRIGGER, SEND, RECV = range(12)
 _POLL = 0.02
 _DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
 
@@ -51,6 +52,7 @@ class Unit:
     parallel_iterations: int = 10
     consumers: list[list[tuple[Unit, int]]] = field(default_factory=list)
     control_consumers: list[Unit] = field(default_factory=list)
+    key: str = ""  # of a Send or a Recv
     enters: int = 0  # of the frame that an Enter begins: how many it has
     exits: list[Unit] = field(default_factory=list)  # of that frame
 
@@ -94,6 +96,12 @@ class Iteration:
     outstanding: int = 0
     children: dict[str, Frame] = field(default_factory=dict)
 
+    def tag(self) -> tuple[Any, ...]:
+        """What tells this iteration from all others of the step, the same on every device."""
+        if self.frame.parent is None:
+            return ()
+        return (*self.frame.parent.tag(), self.frame.name, self.number)
+
     def where(self) -> str:
         """`iteration 3 of while, iteration 0 of outer`, innermost first; "" outside any loop."""
         found, iteration = [], self
@@ -131,11 +139,13 @@ class Execution:
         program: Program,
         closing: threading.Event,
         observer: Observer | None = None,
+        rendezvous: Rendezvous | None = None,
     ) -> None:
         """With an `observer`, the program is one whose segments call it; it is also asked while the step waits.
 
-        A step that waits ends when `closing` is set.
+        A step that waits ends when `closing` is set. `rendezvous`: where Send and Recv meet those of other devices.
         """
+        self._rendezvous = rendezvous
         self._program = program
         self._closing = closing
         self._observer = observer
@@ -215,7 +225,10 @@ class Execution:
     def _schedule(self, unit: Unit, iteration: Iteration, tokens: Tokens) -> None:
         tokens.fired = True
         iteration.outstanding += 1
-        self._ready.append((unit, iteration, tokens))
+        if unit.kind >= SEND:  # others wait for it, or it for others: before what only computes
+            self._ready.appendleft((unit, iteration, tokens))
+        else:
+            self._ready.append((unit, iteration, tokens))
 
     def _send(self, unit: Unit, iteration: Iteration, values: Sequence[Any], dead: bool) -> None:
         """The outputs of `unit`, to whoever consumes them in `iteration`."""
@@ -243,6 +256,8 @@ class Execution:
             self._taken[unit] = _DEAD if dead else values[0]
         elif kind == TRIGGER:
             self._send(unit, iteration, [], dead=False)
+        elif kind == SEND:
+            self._hand_over(unit, iteration, _DEAD if dead else values)
         elif dead:
             self._send(unit, iteration, [_DEAD] * len(unit.outputs), dead=True)
         elif kind == SWITCH:
@@ -254,6 +269,9 @@ class Execution:
             self._send(unit, iteration, values, dead=False)
         elif kind == ASYNC:
             self._start(unit, iteration, values)
+            return
+        elif kind == RECV:
+            self._receive(unit, iteration)
             return
         else:
             self._send(unit, iteration, self._call(unit, iteration, values), dead=False)
@@ -291,8 +309,29 @@ class Execution:
         except Exception as error:
             done(error)
 
+    def _hand_over(self, unit: Unit, iteration: Iteration, values: Any) -> None:
+        """A Send: the value, or that it is dead, for the Recv of the same name and iteration."""
+        assert self._rendezvous is not None
+        if values is not _DEAD:
+            values = unit.run(values[0]) if unit.run is not None else None
+        self._rendezvous.send((unit.key, iteration.tag()), values)
+
+    def _receive(self, unit: Unit, iteration: Iteration) -> None:
+        assert self._rendezvous is not None
+        if self._observer is not None and unit.node is not None:
+            self._observer(unit.node)
+        self._waiting += 1
+        self._rendezvous.receive((unit.key, iteration.tag()), lambda value: self._done.put((unit, iteration, value)))
+
+    def _received(self, unit: Unit, iteration: Iteration, value: Any) -> None:
+        dead = value is _DEAD
+        if not dead and unit.run is not None:
+            value = unit.run(value)
+        self._send(unit, iteration, [value] if unit.outputs else [], dead=dead)
+        self._end(iteration)
+
     def _wait(self) -> None:
-        """For the next asynchronous kernel to be done."""
+        """For the next asynchronous kernel to be done, or value to come."""
         try:
             unit, iteration, result = self._done.get(timeout=_POLL)
         except queue.Empty:
@@ -303,7 +342,10 @@ class Execution:
             return
         self._waiting -= 1
         if isinstance(result, Exception):
-            raise self._explained(unit, iteration, result)
+            raise result if isinstance(result, Abandoned) else self._explained(unit, iteration, result)
+        if unit.kind == RECV:
+            self._received(unit, iteration, result)
+            return
         outputs = len(unit.outputs)
         self._send(unit, iteration, result if isinstance(result, tuple) else (result,) * min(outputs, 1), dead=False)
         self._end(iteration)

@@ -35,6 +35,22 @@ def find_hazards(graph: StepGraph, order: Iterable[tuple[Node, bool]] | None) ->
     return _Analysis(graph, order).run()
 
 
+def state_accesses(graph: StepGraph) -> list[tuple[Node, Node, bool]]:
+    """`(node, root, whether it may write)` for each use of state as a value or to change it, in the graph's order."""
+    analysis = _Analysis(graph, None)
+    writers = {(node, root) for root, nodes in analysis._writes().items() for node in nodes}
+    found = []
+    for node in graph.nodes:
+        readers = {root for index in state_reads(node) for root in analysis.roots[node.inputs[index]]}
+        written = {root for edge in node.inputs if is_state(edge) for root in analysis.roots[edge]}
+        for root in dict.fromkeys([*readers, *written]):
+            if (node, root) in writers:
+                found.append((node, root, True))
+            elif root in readers:
+                found.append((node, root, False))
+    return found
+
+
 class _Analysis:
     def __init__(self, graph: StepGraph, order: Iterable[tuple[Node, bool]] | None) -> None:
         self.graph = graph
@@ -143,7 +159,9 @@ class _Analysis:
         for edge in self.graph.fetches:
             roots = self.roots[edge]
             shared = any(
-                r.op is FEED or r.op.name == "Const" or is_state(Edge(r, 0)) or r in seen for r in roots if r.dtypes
+                r.op is FEED or r.op.name in ("Const", "_Recv") or is_state(Edge(r, 0)) or r in seen
+                for r in roots
+                if r.dtypes
             )
             copies.append(shared)
             seen |= roots

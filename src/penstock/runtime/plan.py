@@ -1,8 +1,7 @@
 """Plans: everything about a kind of step that can be settled before it runs.
 
 A plan is made once for (fetches, feeds) from the pruned graph: kernels chosen and made, hazards resolved, one
-segment compiled. Running it is one function call. Where control flow, queues, several devices and compiled
-clusters enter is in docs/architecture.md.
+segment compiled. Running it is one function call. `partitioned.py` has steps on several devices.
 """
 
 from __future__ import annotations
@@ -16,14 +15,17 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.devices.device import Device
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import PRIMITIVES
-from penstock.runtime.dataflow import build_program, is_asynchronous
+from penstock.partition.ops import TRANSFERS
+from penstock.runtime.dataflow import Carry, build_program, is_asynchronous
 from penstock.runtime.executor import Execution, Program
 from penstock.runtime.failures import node_error
 from penstock.runtime.hazards import find_hazards
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.kernels import SessionState, make_kernel
+from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.segment import Param, Result, Segment, build_segment
 from penstock.runtime.structure import (
     NO_GUARD,
@@ -43,24 +45,25 @@ def executor_choice() -> str:
     return os.environ.get("PENSTOCK_EXECUTOR", "auto")
 
 
-def make_plan(graph: StepGraph, state: SessionState, device: torch.device) -> Plan:
-    """The plan of a step: one generated function where its control flow has a structured form, else a dataflow.
+def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
+    """The plan of one device's step: one generated function where its control flow has a structured form, else a
+    dataflow.
 
     Raises the typed error, naming the node, of a kernel that cannot be made or control flow that is malformed.
     """
     kernels = make_kernels(graph.nodes, device, state)
     waits = any(map(is_asynchronous, kernels.values()))
     if not waits and not has_control_flow(graph):
-        return StructuredPlan(graph, kernels, device, list(graph.nodes), None)
+        return StructuredPlan(graph, kernels, device.torch, list(graph.nodes), None)
     choice = executor_choice()
     if not waits and choice != "dataflow":
         try:
             statements, guards = structured(graph)
-            return StructuredPlan(graph, kernels, device, statements, guards)
+            return StructuredPlan(graph, kernels, device.torch, statements, guards)
         except Unstructured:
             if choice == "structured":
                 raise
-    return DataflowPlan(graph, kernels, device, state.closing)
+    return DataflowPlan(graph, kernels, device.torch, state.closing)
 
 
 class Plan:
@@ -141,10 +144,16 @@ class DataflowPlan(Plan):
     """The step as segments and primitives, which the dataflow executor schedules."""
 
     def __init__(
-        self, graph: StepGraph, kernels: dict[Node, Any], device: torch.device, closing: threading.Event
+        self,
+        graph: StepGraph,
+        kernels: dict[Node, Any],
+        device: torch.device,
+        closing: threading.Event,
+        carry: Carry | None = None,
     ) -> None:
         super().__init__(graph, kernels)
         self._closing = closing
+        self._carry = carry
         self._hazards = find_hazards(graph, None)
         self._feeds = [feed_converter(node.attrs["tensor"], device) for node in graph.feeds]
         self._fetches = [
@@ -154,18 +163,26 @@ class DataflowPlan(Plan):
         self._observed: Program | None = None
 
     def _build(self, observed: bool = False) -> Program:
-        return build_program(self.graph, self._kernels, self._hazards.reads, _explain_unit, observed)
+        return build_program(self.graph, self._kernels, self._hazards.reads, _explain_unit, observed, self._carry)
 
     @property
     def source(self) -> str:
         return self._program.text()
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        return self._finish(Execution(self._program, self._closing), values)
+        return self.run_part(values, None)
 
     def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        return self.run_part(values, None, observer)
+
+    def run_part(
+        self, values: Sequence[Any], rendezvous: Rendezvous | None, observer: Observer | None = None
+    ) -> tuple[Any, ...]:
+        """One step, as one device of those that meet at `rendezvous`."""
+        if observer is None:
+            return self._finish(Execution(self._program, self._closing, None, rendezvous), values)
         self._observed = self._observed or self._build(observed=True)
-        return self._finish(Execution(self._observed, self._closing, observer), values)
+        return self._finish(Execution(self._observed, self._closing, observer, rendezvous), values)
 
     def _finish(self, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
         fed = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]
@@ -194,14 +211,13 @@ def explain(error: Exception, segment: Segment, around: str = "") -> Exception:
     return node_error(error, node, segment.input_values(node, values), where or around)
 
 
-def make_kernels(nodes: list[Node], device: torch.device, state: SessionState) -> dict[Node, Any]:
+def make_kernels(nodes: list[Node], device: Device, state: SessionState) -> dict[Node, Any]:
     """The kernel of each node; the typed error, naming the node, of one that cannot be made."""
-    device_type = "GPU" if device.type == "cuda" else "CPU"
     kernels: dict[Node, Any] = {}
     for node in nodes:
-        if node.op is not FEED and node.op.name not in PRIMITIVES:
+        if node.op is not FEED and node.op.name not in PRIMITIVES | TRANSFERS:
             try:
-                kernels[node] = make_kernel(node, device_type, device, state)
+                kernels[node] = make_kernel(node, device.kernel_type, device.torch, state)
             except Exception as error:
                 raise node_error(error, node, []) from error
     return kernels
@@ -220,8 +236,16 @@ class Observer:
         self._deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
         self._timeout = timeout_in_ms
         self._cancelled = cancelled
+        self.parts: dict[str, Observer] = {}
+        """Of a step on several devices: an observer for each, by the device's name."""
         self.starts: list[tuple[Node, int]] = []
         """`(node, nanoseconds since the epoch)` in the order of execution."""
+
+    def part(self, device: str) -> Observer:
+        """An observer for one device's part of the step, with the same deadline."""
+        found = self.parts[device] = Observer(0, self._cancelled)
+        found._deadline, found._timeout = self._deadline, self._timeout
+        return found
 
     def check(self, node: Node | None = None) -> None:
         """Raise DeadlineExceededError or CancelledError if the step must stop."""

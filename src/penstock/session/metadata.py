@@ -6,16 +6,20 @@ import time
 from typing import Any
 
 from penstock.graph.step_graph import StepGraph
-from penstock.runtime.devices import CPU_NAME
 from penstock.runtime.plan import Observer
 
 
 def record_step(run_metadata: Any, graph: StepGraph, observer: Observer, traced: bool) -> None:
     """Fill `run_metadata`; with a trace, `step_stats` has the start and duration of every node that ran."""
     run_metadata.Clear()
-    if not traced or not observer.starts:  # a step of constants alone runs no node
+    if not traced:
         return
-    device = run_metadata.step_stats.dev_stats.add(device=CPU_NAME)
+    for device, part in (observer.parts or {graph.nodes[0].device if graph.nodes else "": observer}).items():
+        if part.starts:  # a step of constants alone runs no node
+            _record_device(run_metadata.step_stats.dev_stats.add(device=device), part)
+
+
+def _record_device(device: Any, observer: Observer) -> None:
     ends = [start for _, start in observer.starts[1:]] + [time.time_ns()]
     for (node, start), end in zip(observer.starts, ends, strict=True):
         stats = device.node_stats.add(

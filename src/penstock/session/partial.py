@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import torch
-
 from penstock import errors
+from penstock.devices.device import Device
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import FEED, Edge, Node
 from penstock.ops.control_flow import PRIMITIVES
-from penstock.passes.pipeline import prepare
+from penstock.passes.pipeline import StepOptions, prepare
 from penstock.runtime.hazards import state_reads
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.plan import explain, make_kernels
@@ -29,11 +28,11 @@ class PartialRun:
     """
 
     def __init__(
-        self, graph: Graph, state: SessionState, device: torch.device, wanted: FetchPlan, feeds: list[Tensor]
+        self, graph: Graph, state: SessionState, device: Device, wanted: FetchPlan, feeds: list[Tensor]
     ) -> None:
         self._graph = graph
         self._state, self._device = state, device
-        self._whole = prepare(feeds, wanted.tensors, wanted.targets)
+        self._whole = prepare(feeds, wanted.tensors, wanted.targets, StepOptions([device], soft_placement=True))
         moves = [node.name for node in self._whole.nodes if node.op.name in PRIMITIVES]
         if moves:
             raise errors.UnimplementedError(
@@ -58,13 +57,13 @@ class PartialRun:
             self._check(wanted, feeds)
             for tensor, value in zip(feeds, values, strict=True):
                 edge = Edge(self._feeds[tensor], 0)
-                self._values[edge] = feed_converter(tensor, self._device)(value)
+                self._values[edge] = feed_converter(tensor, self._device.torch)(value)
                 self._ran.add(edge.node)
             fetches = [self._fetches[t] for t in wanted.tensors]
             self._execute(self._needed(fetches, [self._targets[op] for op in wanted.targets]))
             self._pending -= {*wanted.tensors, *wanted.targets}
             return wanted.unpack(
-                tuple(fetch_converter(e.dtype, self._device, copy=True)(self._read(e)) for e in fetches)
+                tuple(fetch_converter(e.dtype, self._device.torch, copy=True)(self._read(e)) for e in fetches)
             )
 
     def _read(self, edge: Edge) -> Any:

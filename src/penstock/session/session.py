@@ -15,11 +15,14 @@ from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
 from penstock.passes.pipeline import prepare
+from penstock.placement.place import state_devices
 from penstock.runtime.kernels import SessionState
-from penstock.runtime.plan import Observer, Plan, make_plan
+from penstock.runtime.partitioned import make_step_plan
+from penstock.runtime.plan import Observer, Plan
 from penstock.runtime.resources import resources_of
 from penstock.session.fetches import FetchPlan, Unpack
 from penstock.session.metadata import record_step
+from penstock.session.options import place_state, step_options
 from penstock.session.partial import PartialRun
 
 _PLANS = 512
@@ -48,7 +51,7 @@ class BaseSession:
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         """`target` "" is this process by itself; sessions of one "inproc://NAME" target share their state.
 
-        Of `config` (a ConfigProto), `allow_soft_placement` and `operation_timeout_in_ms` are the session's;
+        Of `config` (a ConfigProto), devices, placement and passes (see options.py) are the session's, and its timeout;
         `intra_op_parallelism_threads` sets the number of threads of PyTorch's kernels, for the whole process.
         """
         if graph is not None and not isinstance(graph, Graph):
@@ -65,11 +68,9 @@ class BaseSession:
             )
         self._graph = graph or get_default_graph()
         self._target = target
-        self._closed = False
         self._lock = threading.Lock()
         self._state = SessionState(resources_of(target))
-        self._device = torch.device("cpu")
-        self._soft = bool(config is not None and config.allow_soft_placement)
+        self._options = step_options(config)
         self._timeout = 0 if config is None else int(config.operation_timeout_in_ms)
         if config is not None and config.intra_op_parallelism_threads > 0:
             torch.set_num_threads(config.intra_op_parallelism_threads)
@@ -77,6 +78,7 @@ class BaseSession:
         self._mutations = self._graph.mutations
         self._partial: dict[str, PartialRun] = {}
         self._partial_count = 0
+        self._closed = False
 
     @property
     def graph(self) -> Graph:
@@ -135,8 +137,11 @@ class BaseSession:
         return runner
 
     def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> Plan:
-        graph = prepare(feeds, fetches, targets, self._soft)
-        return make_plan(graph, self._state, self._device)
+        with self._lock:
+            place_state(self._graph, self._options)
+            graph = prepare(feeds, fetches, targets, self._options)
+            self._options.placed.update(state_devices(graph))
+        return make_step_plan(graph, self._state, self._options.devices, self._options.compress)
 
     def _forget_plans(self) -> None:
         with self._lock:
@@ -216,7 +221,7 @@ class BaseSession:
         with self._lock:
             self._partial_count += 1
             handle = f"partial_run_{self._partial_count}"
-        self._partial[handle] = PartialRun(self._graph, self._state, self._device, wanted, fed)
+        self._partial[handle] = PartialRun(self._graph, self._state, self._options.devices[0], wanted, fed)
         return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
@@ -243,9 +248,7 @@ class BaseSession:
 
     def list_devices(self) -> list[Any]:
         """The devices that this session can place nodes on."""
-        from penstock.runtime.devices import local_devices
-
-        return local_devices()
+        return [device.attributes for device in self._options.devices]
 
     def close(self) -> None:
         """Free what the session holds.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from penstock.graph.convert import convert_to_tensor
@@ -46,6 +47,15 @@ def window_attrs(op: Operation) -> dict[str, Any]:
     return {name: op.attrs[name] for name in names if name in op.attrs}
 
 
+def conv_flops(node: Any, inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]]) -> float:
+    """Two for each weight and position of the result of the convolution, in its gradients as well."""
+    name = node.op.name
+    weights = outputs[0] if "BackpropFilter" in name else inputs[1]
+    result = inputs[2] if "Backprop" in name else outputs[0]
+    per_channel = weights[:-2] if name.startswith("Depthwise") else weights[:-1]
+    return 2.0 * math.prod(result) * math.prod(per_channel)
+
+
 # --- Conv2D ---------------------------------------------------------------------------------------------
 
 CONV_2D = define_op(
@@ -55,6 +65,7 @@ CONV_2D = define_op(
     attrs=["T: {half, bfloat16, float, double, int32}", *_CONV_2D_ATTRS],
 )
 CONV_2D.shape(conv_shape)
+CONV_2D.flops(conv_flops)
 CONV_2D.kernel(T=FLOATS)(forward_kernel)
 CONV_2D.kernel("CPU", T="int32")(forward_kernel)
 
@@ -65,6 +76,7 @@ CONV_2D_BACKPROP_INPUT = define_op(
     attrs=["T: {half, bfloat16, float, double, int32}", *_CONV_2D_ATTRS],
 )
 CONV_2D_BACKPROP_INPUT.shape(backprop_input_shape)
+CONV_2D_BACKPROP_INPUT.flops(conv_flops)
 CONV_2D_BACKPROP_INPUT.kernel(T=FLOATS, host=_SIZES[:1])(backprop_input_kernel)
 
 CONV_2D_BACKPROP_FILTER = define_op(
@@ -74,6 +86,7 @@ CONV_2D_BACKPROP_FILTER = define_op(
     attrs=["T: floattype", *_CONV_2D_ATTRS],
 )
 CONV_2D_BACKPROP_FILTER.shape(backprop_filter_shape)
+CONV_2D_BACKPROP_FILTER.flops(conv_flops)
 CONV_2D_BACKPROP_FILTER.kernel(host=_SIZES[1:])(backprop_filter_kernel)
 
 
@@ -105,6 +118,7 @@ def conv2d_backprop_filter_gradient(op: Operation, grad: Tensor) -> list[Tensor 
 
 CONV_3D = define_op("Conv3D", "input: T, filter: T", "output: T", attrs=["T: floattype", *_CONV_3D_ATTRS])
 CONV_3D.shape(conv_shape)
+CONV_3D.flops(conv_flops)
 CONV_3D.kernel()(forward_kernel)
 
 CONV_3D_BACKPROP_INPUT = define_op(
@@ -114,6 +128,7 @@ CONV_3D_BACKPROP_INPUT = define_op(
     attrs=["T: floattype", *_CONV_3D_ATTRS, "Tshape: indextype = int32"],
 )
 CONV_3D_BACKPROP_INPUT.shape(backprop_input_shape)
+CONV_3D_BACKPROP_INPUT.flops(conv_flops)
 CONV_3D_BACKPROP_INPUT.kernel(host=_SIZES[:1])(backprop_input_kernel)
 
 CONV_3D_BACKPROP_FILTER = define_op(
@@ -123,6 +138,7 @@ CONV_3D_BACKPROP_FILTER = define_op(
     attrs=["T: floattype", *_CONV_3D_ATTRS],
 )
 CONV_3D_BACKPROP_FILTER.shape(backprop_filter_shape)
+CONV_3D_BACKPROP_FILTER.flops(conv_flops)
 CONV_3D_BACKPROP_FILTER.kernel(host=_SIZES[1:])(backprop_filter_kernel)
 
 

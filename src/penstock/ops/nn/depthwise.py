@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.ops.nn.conv import dims_of, window_attrs
+from penstock.ops.nn.conv import conv_flops, dims_of, window_attrs
 from penstock.ops.nn.conv_kernels import (
     backprop_filter_kernel,
     backprop_filter_shape,
@@ -27,6 +27,7 @@ _ATTRS = [
 
 DEPTHWISE_CONV_2D = define_op("DepthwiseConv2dNative", "input: T, filter: T", "output: T", attrs=_ATTRS)
 DEPTHWISE_CONV_2D.shape(depthwise_shape)
+DEPTHWISE_CONV_2D.flops(conv_flops)
 
 
 @DEPTHWISE_CONV_2D.kernel()
@@ -41,6 +42,7 @@ DEPTHWISE_BACKPROP_INPUT = define_op(
     attrs=_ATTRS,
 )
 DEPTHWISE_BACKPROP_INPUT.shape(backprop_input_shape)
+DEPTHWISE_BACKPROP_INPUT.flops(conv_flops)
 
 
 @DEPTHWISE_BACKPROP_INPUT.kernel(host=("input_sizes",))
@@ -55,6 +57,7 @@ DEPTHWISE_BACKPROP_FILTER = define_op(
     attrs=_ATTRS,
 )
 DEPTHWISE_BACKPROP_FILTER.shape(backprop_filter_shape)
+DEPTHWISE_BACKPROP_FILTER.flops(conv_flops)
 
 
 @DEPTHWISE_BACKPROP_FILTER.kernel(host=("filter_sizes",))

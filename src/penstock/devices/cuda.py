@@ -1,0 +1,93 @@
+"""CUDA devices through torch: streams of their own for computing and for copies, pinned memory, limits."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from penstock import errors
+from penstock.devices.device import Device, device_name
+
+MIB = 1 << 20
+
+
+class CudaDevice(Device):
+    """One GPU, or (gpu_options.experimental.virtual_devices) a part of its memory as a device of its own.
+
+    Kernels run on `compute`, copies in and out on `copies`, ordered by events: a copy overlaps what is computed
+    meanwhile. The host waits only for what the client fetches.
+    """
+
+    def __init__(self, name: str, ordinal: int, memory_limit: int) -> None:
+        super().__init__(name, "GPU", torch.device("cuda", ordinal), memory_limit)
+        self.compute = torch.cuda.Stream(ordinal)
+        self.copies = torch.cuda.Stream(ordinal)
+
+    @staticmethod
+    def found(config: Any, count: int) -> Iterator[CudaDevice]:
+        """The GPUs that the config lets a session see, at most `count`."""
+        options = config.gpu_options if config is not None else None
+        visible = list(range(torch.cuda.device_count()))
+        if options is not None and options.visible_device_list:
+            asked = [int(part) for part in options.visible_device_list.split(",")]
+            if not set(asked) <= set(visible):
+                raise errors.InvalidArgumentError(
+                    None, None, f"visible_device_list {options.visible_device_list!r}: this machine has GPUs {visible}"
+                )
+            visible = asked
+        index = 0
+        for place, ordinal in enumerate(visible[:count]):
+            total = torch.cuda.get_device_properties(ordinal).total_memory
+            limits = [int(total * _fraction(options))]
+            if options is not None and place < len(options.experimental.virtual_devices):
+                limits = [int(mib) * MIB for mib in options.experimental.virtual_devices[place].memory_limit_mb]
+            for limit in limits:
+                yield CudaDevice(device_name("GPU", index), ordinal, limit)
+                index += 1
+            if sum(limits) < total:
+                torch.cuda.set_per_process_memory_fraction(min(1.0, sum(limits) / total), ordinal)
+
+    @property
+    def runs_anywhere(self) -> bool:
+        return False
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        with torch.cuda.stream(self.compute):
+            yield
+
+    def receive(self, value: Any, source: Device) -> Any:
+        """A copy on the copying stream, which the computing stream waits for and the host does not."""
+        if not isinstance(value, torch.Tensor) or value.device == self.torch:
+            return value
+        if isinstance(source, CudaDevice):
+            self.copies.wait_stream(source.compute)
+        with torch.cuda.stream(self.copies):
+            held = value if value.is_cuda or value.numel() == 0 else value.pin_memory()
+            copy = held.to(self.torch, non_blocking=True)
+        held.record_stream(self.copies) if held.is_cuda else None
+        self.compute.wait_stream(self.copies)
+        copy.record_stream(self.compute)
+        return copy
+
+    def to_host(self, value: Any) -> Any:
+        """A copy in pinned host memory, there when this returns."""
+        if not isinstance(value, torch.Tensor) or not value.is_cuda:
+            return value
+        self.copies.wait_stream(self.compute)
+        with torch.cuda.stream(self.copies):
+            copy = torch.empty(value.shape, dtype=value.dtype, pin_memory=True).copy_(value, non_blocking=True)
+        value.record_stream(self.copies)
+        self.copies.synchronize()
+        return copy
+
+    def memory_in_use(self) -> tuple[int, int]:
+        return torch.cuda.memory_allocated(self.torch), torch.cuda.max_memory_allocated(self.torch)
+
+
+def _fraction(options: Any) -> float:
+    fraction = float(options.per_process_gpu_memory_fraction) if options is not None else 0.0
+    return fraction if 0 < fraction <= 1 else 1.0

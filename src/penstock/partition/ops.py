@@ -1,0 +1,17 @@
+"""The internal ops that carry values between devices. The executor runs them itself, so they have no kernels."""
+
+from __future__ import annotations
+
+from penstock.graph.opdef import OpDef, parse_arg, parse_attr
+
+_T = {"T": parse_attr("T: type")}
+
+SEND = OpDef("_Send", (parse_arg("tensor: T", _T),), (), _T, stateful=True)
+RECV = OpDef("_Recv", (), (parse_arg("tensor: T", _T),), _T, stateful=True)
+SEND_CONTROL = OpDef("_SendControl", (), (), {}, stateful=True)
+RECV_CONTROL = OpDef("_RecvControl", (), (), {}, stateful=True)
+"""A control edge between devices: that something has run, without a value."""
+
+SENDS = frozenset({"_Send", "_SendControl"})
+RECVS = frozenset({"_Recv", "_RecvControl"})
+TRANSFERS = SENDS | RECVS

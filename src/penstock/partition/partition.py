@@ -1,0 +1,326 @@
+"""From a placed graph to one graph a device, with one Recv for each tensor and destination (paper 3.2.2, figure 4).
+
+A value inside a loop is received once in each iteration. What tells a Recv that an iteration has begun is a Merge of
+the loop on its own device; a device that has none gets a small loop of its own (`_Part.pulse`), driven by the loop's
+condition, so that devices go through iterations without anyone in charge (paper 4.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.graph.opdef import get_op
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.verify import BACK
+from penstock.ops.control_flow import ENTERS, EXITS, NEXT_ITERATIONS, SWITCHES
+from penstock.partition.ops import RECV, RECV_CONTROL, SEND, SEND_CONTROL
+from penstock.placement.problem import is_everywhere
+from penstock.runtime.hazards import state_accesses
+from penstock.runtime.structure import Frame, find_frames, has_control_flow, is_loop_merge
+from penstock.tensor.dtypes import DType, bool as bool_dtype, float32
+from penstock.tensor.shapes import TensorShape
+
+
+@dataclass(slots=True)
+class Partition:
+    """What one device runs. feeds[i] and fetches[i]: which of the step's feeds and fetches the graph's i-th is."""
+
+    device: str
+    graph: StepGraph
+    feeds: list[int]
+    fetches: list[int]
+
+
+def partition(graph: StepGraph, compress: bool = False) -> list[Partition]:
+    """Split a graph whose nodes all have a device. `compress`: send float32 as 16 bits (paper 5.5)."""
+    return _Partitioner(graph, compress).run()
+
+
+class _Partitioner:
+    def __init__(self, graph: StepGraph, compress: bool) -> None:
+        self.graph, self.compress = graph, compress
+        self.root, self.frames = find_frames(graph) if has_control_flow(graph) else (Frame("", None), {})
+        order_state(graph, self.frames)
+        self.parts: dict[str, _Part] = {}
+        self.merges: dict[tuple[Frame, str], Node] = {}
+        for node in graph.nodes:
+            if is_loop_merge(node):
+                self.merges.setdefault((self.frames[node], node.device), node)
+        self.names = {node.name for node in graph.nodes}
+
+    def run(self) -> list[Partition]:
+        order = {node: i for i, node in enumerate(self.graph.nodes)}
+        for node in self.graph.nodes:
+            if not is_everywhere(node):
+                self.part(node.device).take(node)
+        fetched = [e.node.device for e in self.graph.fetches] + [n.device for n in self.graph.targets]
+        for device in fetched:
+            self.part(device)
+        found = []
+        for device, part in self.parts.items():
+            found.append(self._finished(device, part, order))
+        return found
+
+    def _finished(self, device: str, part: _Part, order: dict[Node, int]) -> Partition:
+        fetches = [i for i, e in enumerate(self.graph.fetches) if e.node.device == device]
+        targets = [node for node in self.graph.targets if node.device == device]
+        wanted = [*(self.graph.fetches[i].node for i in fetches), *targets]
+        shared = dict.fromkeys(node for node in wanted if is_everywhere(node))
+        everywhere = sorted({**part.shared, **shared}, key=lambda node: order.get(node, -1))
+        feeds = [i for i, feed in enumerate(self.graph.feeds) if feed in everywhere]
+        graph = StepGraph(
+            [*everywhere, *part.nodes],
+            [self.graph.feeds[i] for i in feeds],
+            [self.graph.fetches[i] for i in fetches],
+            targets,
+        )
+        return Partition(device, graph, feeds, fetches)
+
+    def part(self, device: str) -> _Part:
+        if device not in self.parts:
+            self.parts[device] = _Part(self, device)
+        return self.parts[device]
+
+    def frame_of(self, node: Node) -> Frame:
+        """The frame of what `node` gives: an Exit's is the one outside."""
+        frame = self.frames.get(node, self.root)
+        return (frame.parent or self.root) if node.op.name in EXITS else frame
+
+    def name(self, wanted: str) -> str:
+        name, number = wanted, 0
+        while name in self.names:
+            number += 1
+            name = f"{wanted}_{number}"
+        self.names.add(name)
+        return name
+
+    def send(self, edge: Edge, target: str) -> tuple[str, DType]:
+        """Send a value to `target` from where it is made; gives the key, and the dtype that travels."""
+        source = self.part(edge.node.device)
+        dtype = edge.dtype.base_dtype
+        if edge.dtype._is_ref_dtype:
+            edge = source.read(edge)
+        key = f"{edge.name} to {target}"
+        attrs = {"T": dtype, "key": key, "target": target, "compress": self.compress and dtype == float32}
+        source.after(edge.node, self._node(f"_send_{edge.node.name}_{edge.port}", SEND, attrs, (edge,), (), source))
+        return key, dtype
+
+    def send_control(self, node: Node, target: str) -> str:
+        source = self.part(node.device)
+        key = f"^{node.name} to {target}"
+        attrs = {"key": key, "target": target}
+        source.after(node, self._node(f"_send_control_{node.name}", SEND_CONTROL, attrs, (), (node,), source))
+        return key
+
+    def _node(
+        self, name: str, op: object, attrs: dict[str, Any], inputs: tuple[Edge, ...], controls: tuple[Node, ...],
+        part: _Part, dtype: DType | None = None, shape: TensorShape | None = None, source: object = None,
+    ) -> Node:  # fmt: skip
+        dtypes = () if dtype is None else (dtype,)
+        shapes = () if dtype is None else (shape or TensorShape(None),)
+        return Node(self.name(name), op, attrs, inputs, controls, part.device, dtypes, shapes, source)  # type: ignore[arg-type]
+
+    make = _node
+
+
+@dataclass(eq=False, slots=True)
+class _Part:
+    """One device's share of the step, as it grows."""
+
+    all: _Partitioner
+    device: str
+    nodes: list[Node] = field(default_factory=list)
+    shared: dict[Node, None] = field(default_factory=dict)
+    _received: dict[Edge, Edge] = field(default_factory=dict)
+    _ran: dict[Node, Node] = field(default_factory=dict)
+    _reads: dict[Edge, Edge] = field(default_factory=dict)
+    _pulses: dict[Frame, Node] = field(default_factory=dict)
+    _conditions: dict[Frame, Edge] = field(default_factory=dict)
+    _later: dict[Node, list[Node]] = field(default_factory=dict)
+    _placed: set[Node] = field(default_factory=set)
+    _switches: dict[Node, list[Frame]] = field(default_factory=dict)
+
+    def take(self, node: Node) -> None:
+        """Add a node of this device, its inputs from other devices replaced by what is received."""
+        if node.op.name in NEXT_ITERATIONS:  # who goes through the iterations of a loop knows its condition
+            self.condition(self.all.frames[node])
+        inputs = tuple(self.here(edge) if edge.node.op.name not in BACK else edge for edge in node.inputs)
+        node.controls = tuple(dict.fromkeys(c for control in node.controls for c in self.ran(control)))
+        node.inputs = inputs
+        self.add(node)
+        if node.op.name in ENTERS and (self.all.frames[node], self.device) not in self.all.merges:
+            self.pulse(self.all.frames[node])  # or what only takes constants of the loop would run but once
+
+    def add(self, node: Node) -> None:
+        self.nodes.append(node)
+        self._placed.add(node)
+        self.nodes += self._later.pop(node, [])
+        for frame in self._switches.pop(node, []):
+            self._go_round(frame, Edge(node, 0))
+
+    def after(self, node: Node, follower: Node) -> None:
+        """Add `follower`, which takes what `node` of this part gives, as soon as that is there."""
+        if node in self._placed or is_everywhere(node):
+            self.nodes.append(follower)
+        else:
+            self._later.setdefault(node, []).append(follower)
+
+    def here(self, edge: Edge) -> Edge:
+        """`edge` as this device has it."""
+        if is_everywhere(edge.node):
+            self.shared[edge.node] = None
+            return edge
+        if edge.node.device == self.device:
+            return edge
+        if edge.node.op.name == "LoopCond":
+            return self.condition(self.all.frame_of(edge.node))
+        found = self._received.get(edge)
+        if found is None:
+            found = self._received[edge] = self._receive(edge, f"_recv_{edge.node.name}_{edge.port}")
+        return found
+
+    def _receive(self, edge: Edge, name: str) -> Edge:
+        frame = self.all.frame_of(edge.node)
+        pulse = () if frame is self.all.root else (self.pulse(frame),)
+        key, dtype = self.all.send(edge, self.device)
+        compress = self.all.compress and dtype == float32
+        attrs = {"T": dtype, "key": key, "origin": edge.node.device, "compress": compress}
+        shape = edge.node.shapes[edge.port]
+        node = self.all.make(name, RECV, attrs, (), pulse, self, dtype, shape, edge.node.source)
+        self.add(node)
+        return Edge(node, 0)
+
+    def ran(self, control: Node) -> tuple[Node, ...]:
+        """What stands here for the fact that `control` has run: nothing for what is always there."""
+        if is_everywhere(control):
+            return ()
+        if control.device == self.device:
+            return (control,)
+        if control not in self._ran:
+            frame = self.all.frame_of(control)
+            pulse = () if frame is self.all.root else (self.pulse(frame),)
+            attrs = {"key": self.all.send_control(control, self.device), "origin": control.device}
+            node = self.all.make(f"_recv_control_{control.name}", RECV_CONTROL, attrs, (), pulse, self)
+            self._ran[control] = node
+            self.add(node)
+        return (self._ran[control],)
+
+    def read(self, edge: Edge) -> Edge:
+        """The value of a reference of this part, at the moment at which it was made."""
+        if edge not in self._reads:
+            attrs = {"T": edge.dtype.base_dtype}
+            node = self.all.make(
+                f"_read_{edge.node.name}", get_op("Identity"), attrs, (edge,), (), self,
+                edge.dtype.base_dtype, edge.node.shapes[edge.port], edge.node.source,
+            )  # fmt: skip
+            self._reads[edge] = Edge(node, 0)
+            self.after(edge.node, node)
+            self._placed.add(node)
+        return self._reads[edge]
+
+    # --- loops ----------------------------------------------------------------------------------------
+
+    def pulse(self, frame: Frame) -> Node:
+        """A Merge of this part that has a token in each iteration of the loop `frame`."""
+        found = self.all.merges.get((frame, self.device))
+        if found is None or found not in self._placed:
+            found = self._pulses.get(frame)
+        return self._begin(frame) if found is None else found
+
+    def condition(self, frame: Frame) -> Edge:
+        """The loop's condition as this part knows it: a LoopCond of its own on what is received."""
+        cond = frame.loop_cond
+        assert cond is not None
+        if cond.device == self.device:
+            return Edge(cond, 0)
+        if frame not in self._conditions:
+            self.pulse(frame)
+            if frame not in self._conditions:
+                received = self._receive(Edge(cond, 0), f"_recv_{cond.name}")
+                node = self.all.make(
+                    f"_{cond.name}", cond.op, {}, (received,), (), self, bool_dtype, TensorShape(()), cond.source
+                )
+                self._conditions[frame] = Edge(node, 0)
+                self.add(node)
+        return self._conditions[frame]
+
+    def _begin(self, frame: Frame) -> Node:
+        """A control loop: Enter, Merge, Switch, NextIteration of nothing but the fact that an iteration begins."""
+        assert frame.parent is not None and frame.loop_cond is not None
+        parent = frame.parent
+        if parent is self.all.root:
+            const = self.all.make(
+                f"_begin_{frame.name}", get_op("Const"), {"value": np.zeros((), bool), "dtype": bool_dtype}, (), (),
+                self, bool_dtype, TensorShape(()),
+            )  # fmt: skip
+            self.shared[const] = None
+            start = Edge(const, 0)
+        else:
+            start = Edge(self.pulse(parent), 0)
+        first = frame.enters[0]
+        attrs = {
+            "T": start.dtype.base_dtype, "frame_name": first.attrs["frame_name"], "is_constant": False,
+            "parallel_iterations": first.attrs["parallel_iterations"],
+        }  # fmt: skip
+        dtype, shape = start.dtype.base_dtype, start.node.shapes[0]
+        enter = self.all.make(f"_enter_{frame.name}", get_op("Enter"), attrs, (start,), (), self, dtype, shape)
+        merge = self.all.make(
+            f"_merge_{frame.name}", get_op("Merge"), {"T": dtype, "N": 2}, (Edge(enter, 0),), (), self, dtype, shape
+        )
+        merge.dtypes, merge.shapes = (dtype, _INT32), (shape, TensorShape(()))
+        self._pulses[frame] = merge
+        self.add(enter)
+        self.add(merge)
+        cond = frame.loop_cond
+        if cond.device == self.device and cond not in self._placed:
+            self._switches.setdefault(cond, []).append(frame)
+        else:
+            self._go_round(frame, self.condition(frame))
+        return merge
+
+    def _go_round(self, frame: Frame, condition: Edge) -> None:
+        merge = self._pulses[frame]
+        dtype, shape = merge.dtypes[0], merge.shapes[0]
+        attrs = {"T": dtype}
+        switch = self.all.make(
+            f"_switch_{frame.name}", get_op("Switch"), attrs, (Edge(merge, 0), condition), (), self, dtype, shape
+        )
+        switch.dtypes, switch.shapes = (dtype, dtype), (shape, shape)
+        back = self.all.make(
+            f"_next_{frame.name}", get_op("NextIteration"), attrs, (Edge(switch, 1),), (), self, dtype, shape
+        )
+        merge.inputs = (merge.inputs[0], Edge(back, 0))
+        self.add(switch)
+        self.add(back)
+
+
+_INT32 = get_op("Merge").outputs[1].dtypes({})[0]
+
+
+def order_state(graph: StepGraph, frames: dict[Node, Frame]) -> None:
+    """Control edges between a write of a variable and other uses of it, in the order in which they were built.
+
+    On one device that order is the order of execution. What runs in a loop or a branch is left alone: there the
+    program says itself what comes first.
+    """
+    conditional = {node for node in graph.nodes if node in frames and frames[node].parent is not None}
+    for node in graph.nodes:
+        before = [*(e.node for e in node.inputs), *node.controls]
+        if node.op.name in SWITCHES or any(n in conditional for n in before):
+            conditional.add(node)
+    last_write: dict[Node, Node] = {}
+    reads: dict[Node, list[Node]] = {}
+    for node, root, writes in state_accesses(graph):
+        if node in conditional:
+            continue
+        before = [last_write[root]] if root in last_write else []
+        if writes:
+            before += reads.pop(root, [])
+            last_write[root] = node
+        else:
+            reads.setdefault(root, []).append(node)
+        known = {node, *node.controls, *(e.node for e in node.inputs)}
+        node.controls += tuple(dict.fromkeys(b for b in before if b not in known))

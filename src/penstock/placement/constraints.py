@@ -1,0 +1,169 @@
+"""Where each node may go (white paper section 4.3): partial device names, colocation, state, and kernels.
+
+Nodes that must be together form a group (union-find); the devices that every member allows are the group's. Where
+none is left, the error names the members and lines in conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from penstock import errors
+from penstock.devices.device import Device
+from penstock.graph.device_spec import DeviceSpec
+from penstock.graph.step_graph import FEED, Node, StepGraph
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
+from penstock.tensor.dtypes import DType, resource, string
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """Nodes that share a device, and the indices of the devices that it may be, best first."""
+
+    nodes: list[Node] = field(default_factory=list)
+    feasible: tuple[int, ...] = ()
+
+
+class Groups:
+    """Union-find over nodes."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self._parent: dict[Node, Node] = {node: node for node in nodes}
+
+    def find(self, node: Node) -> Node:
+        parent = self._parent
+        root = node
+        while parent[root] is not root:
+            root = parent[root]
+        while parent[node] is not root:  # so that the next search is short
+            parent[node], node = root, parent[node]
+        return root
+
+    def join(self, a: Node, b: Node) -> None:
+        """The root of `a` stays the root, so that the order of groups is the order of nodes."""
+        self._parent[self.find(b)] = self.find(a)
+
+
+def find_groups(
+    graph: StepGraph, devices: Sequence[Device], soft: bool, pinned: dict[str, str] | None = None
+) -> dict[Node, Group]:
+    """The group of each node. `pinned`: the devices of nodes placed before (state does not move between steps).
+
+    With `soft` placement a device that is not there, or has no kernel, is only a wish. Otherwise
+    InvalidArgumentError, which names nodes and lines.
+    """
+    by_name = {node.name: node for node in graph.nodes}
+    groups = Groups(graph.nodes)
+    for node in graph.nodes:
+        for other in _companions(node, by_name):
+            groups.join(other, node)
+    found: dict[Node, Group] = {}
+    of: dict[Node, Group] = {}
+    for node in graph.nodes:
+        group = of[node] = found.setdefault(groups.find(node), Group())
+        group.nodes.append(node)
+    limits = _Limits(devices, pinned or {})
+    for group in found.values():
+        group.feasible = limits.of(group.nodes, soft)
+    return of
+
+
+def _companions(node: Node, by_name: dict[str, Node]) -> list[Node]:
+    """The nodes that `node` must be with: its state's, those it asks for, and the rest of its loop variable."""
+    found: list[Node] = []
+    for name, _, edges in node.grouped_inputs():
+        arg = next(arg for arg in node.op.inputs if arg.name == name)
+        for edge in edges:
+            if arg.is_ref or edge.dtype == resource:
+                found.append(edge.node)
+    for group in node.attrs.get("_class", ()):
+        other = by_name.get(group[5:].decode()) if group.startswith(b"loc:@") else None
+        if other is not None:
+            found.append(other)
+    if node.op.name in MERGES:
+        found += [e.node for e in node.inputs if e.node.op.name in ENTERS | NEXT_ITERATIONS]
+    elif node.op.name in EXITS or (node.op.name in SWITCHES and node.inputs[0].node.op.name in MERGES):
+        found.append(node.inputs[0].node)
+    return found
+
+
+class _Limits:
+    """Which devices a node allows, each question asked once for each kind of node."""
+
+    def __init__(self, devices: Sequence[Device], pinned: dict[str, str]) -> None:
+        self._devices, self._pinned = devices, pinned
+        self._specs: dict[str, frozenset[int]] = {}
+        self._kernels: dict[object, frozenset[int]] = {}
+        self._all = frozenset(range(len(devices)))
+
+    def of(self, nodes: list[Node], soft: bool) -> tuple[int, ...]:
+        """The devices that all `nodes` allow."""
+        asked = self._all.intersection(*(self._asked(node) for node in nodes))
+        able = self._all.intersection(*(self._able(node) for node in nodes))
+        pinned = {self._pinned[node.name] for node in nodes if node.name in self._pinned}
+        places = {i for i, device in enumerate(self._devices) if device.name in pinned}
+        found = asked & able & (places or self._all)
+        if not found and soft:
+            found = (able & places) or able
+        if not found:
+            raise self._conflict(nodes)
+        # A device with kernels of its own is there to be used: it goes before the host's.
+        return tuple(sorted(found, key=lambda i: (self._devices[i].kernel_type == "CPU", i)))
+
+    def _asked(self, node: Node) -> frozenset[int]:
+        if not node.device:
+            return self._all
+        if node.device not in self._specs:
+            spec = DeviceSpec.from_string(node.device)
+            self._specs[node.device] = frozenset(
+                i for i, device in enumerate(self._devices) if spec.is_compatible_with(device.name)
+            )
+        return self._specs[node.device]
+
+    def _able(self, node: Node) -> frozenset[int]:
+        if node.op is FEED or node.op.name in PRIMITIVES:
+            return self._all
+        types = tuple((key, value) for key, value in node.attrs.items() if isinstance(value, DType))
+        strings = any(d.base_dtype == string for d in (*node.dtypes, *(e.dtype for e in node.inputs)))
+        key = (node.op.name, types, strings)
+        if key not in self._kernels:
+            self._kernels[key] = frozenset(
+                i
+                for i, device in enumerate(self._devices)
+                if (device.kernel_type == "CPU" or not strings)
+                and (not node.op.kernels or node.op.find_kernel(device.kernel_type, node.attrs) is not None)
+            )
+        return self._kernels[key] or self._all  # without a kernel anywhere: what makes the plan says so
+
+    def _conflict(self, nodes: list[Node]) -> errors.InvalidArgumentError:
+        available = ", ".join(device.name for device in self._devices)
+        first = next((n for n in nodes if not self._asked(n)), None)
+        if first is not None:
+            head = (
+                f"Cannot assign a device for operation {first.name}: it was explicitly assigned to {first.device}, but "
+                f"available devices are [ {available} ]{_built(first)}. Make sure the device specification refers to a "
+                "valid device, or set allow_soft_placement in the session's ConfigProto."
+            )
+        else:
+            first = nodes[0]
+            head = (
+                f"Cannot assign a device for operation {first.name}: what must be together with it asks for different "
+                f"devices, of [ {available} ]. Set allow_soft_placement in the session's ConfigProto, or change one of:"
+            )
+            for node in nodes:
+                able = self._able(node)
+                asks = [f"asks for {node.device}"] if node.device else []
+                if node.name in self._pinned:
+                    asks.append(f"was placed on {self._pinned[node.name]} in an earlier step")
+                if able != self._all:
+                    asks.append(f"has kernels on [{', '.join(self._devices[i].name for i in sorted(able))}] only")
+                if asks:
+                    head += f"\n  {node.name} = {node.op.name}: {' and '.join(asks)}{_built(node)}"
+        source = first.source
+        return errors.InvalidArgumentError(source.node_def if source is not None else None, source, head)
+
+
+def _built(node: Node) -> str:
+    source = node.source
+    return f" (built at {source.user_line})" if source is not None and source.user_line else ""

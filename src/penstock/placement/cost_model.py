@@ -1,0 +1,134 @@
+"""The cost model (white paper section 3.2.1): bytes of each tensor, seconds of each node on each kind of device.
+
+Estimates come from shapes and registered counts of operations (`@OP.flops`) and a device's speeds; where a node was
+measured in earlier steps, its measured time counts instead. Measurements can be kept in a file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from tensorboard.compat.proto.cost_graph_pb2 import CostGraphDef
+
+from penstock.checkpoint.replace import write_whole
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.ops.control_flow import PRIMITIVES
+from penstock.placement.hardware import SimulatedDevice
+
+UNKNOWN_DIM = 32
+"""What a dimension that is not known before the step is taken for: batches are of about this size."""
+
+FREE = PRIMITIVES | {
+    "Const", "NoOp", "Identity", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "StopGradient",
+    "PreventGradient", "ControlTrigger", "Variable", "VariableV2", "VarHandleOp", "_Feed",
+    "_Send", "_Recv", "_SendControl", "_RecvControl",
+}  # fmt: skip
+"""Ops that move, name or hold values and compute nothing."""
+
+
+class CostModel:
+    """Costs of nodes. `unknown_dim`: see UNKNOWN_DIM. Shapes and times that were measured go before estimates."""
+
+    def __init__(self, unknown_dim: int = UNKNOWN_DIM) -> None:
+        self.unknown_dim = unknown_dim
+        self._measured: dict[str, tuple[float, int]] = {}
+
+    # --- estimates ------------------------------------------------------------------------------------
+
+    def dims(self, edge: Edge) -> tuple[int, ...]:
+        """The shape of a value, guessed where it is not known. Of unknown rank: a scalar."""
+        dims = edge.node.shapes[edge.port].tuple
+        return tuple(self.unknown_dim if d is None else d for d in dims) if dims is not None else ()
+
+    def bytes(self, edge: Edge) -> float:
+        """The bytes of a value: what moving it to another device moves."""
+        return float(math.prod(self.dims(edge)) * _item_bytes(edge))
+
+    def seconds(self, node: Node, device: SimulatedDevice) -> float:
+        """How long `node` computes on `device`: measured there, or estimated."""
+        measured = self._measured.get(_key(node, device.type))
+        return self.estimate(node, device) if measured is None else measured[0]
+
+    def estimate(self, node: Node, device: SimulatedDevice) -> float:
+        """The time from shapes alone: the arithmetic or the memory traffic, whichever takes longer, and the launch."""
+        if node.op is FEED or node.op.name in FREE:
+            return 0.0
+        outputs = [Edge(node, port) for port in range(len(node.dtypes))]
+        if node.op.flops_fn is not None:
+            flops = node.op.flops_fn(node, [self.dims(e) for e in node.inputs], [self.dims(e) for e in outputs])
+        else:
+            flops = 0.0
+        traffic = 0.0 if node.op.aliases else sum(map(self.bytes, (*node.inputs, *outputs)))
+        speeds = device.speeds
+        return speeds.launch + max(flops / speeds.flops, traffic / speeds.bytes_per_second)
+
+    def state_bytes(self, node: Node) -> float:
+        """The memory that a variable holds on to between steps."""
+        if node.op.name in ("VariableV2", "Variable"):
+            return self.bytes(Edge(node, 0))
+        if node.op.name == "VarHandleOp":
+            dims = node.attrs["shape"].tuple or ()
+            return float(math.prod(self.unknown_dim if d is None else d for d in dims) * node.attrs["dtype"].size)
+        return 0.0
+
+    # --- measurements ---------------------------------------------------------------------------------
+
+    def record(self, node: Node, device_type: str, seconds: float) -> None:
+        """One more measurement of `node` on a device of this type; the mean of all counts."""
+        key = _key(node, device_type)
+        mean, count = self._measured.get(key, (0.0, 0))
+        self._measured[key] = (mean + (seconds - mean) / (count + 1), count + 1)
+
+    @property
+    def measurements(self) -> int:
+        """How many nodes have been measured."""
+        return len(self._measured)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Keep the measurements in a file, whole or not at all."""
+        write_whole(path, json.dumps({"version": 1, "measured": self._measured}, indent=0).encode())
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], unknown_dim: int = UNKNOWN_DIM) -> CostModel:
+        """The model that was saved. ValueError, naming the file, when that is not what is in it."""
+        model = CostModel(unknown_dim)
+        try:
+            found = json.loads(Path(path).read_bytes())
+            if found["version"] != 1:
+                raise ValueError(f"version {found['version']}")
+            model._measured = {str(key): (float(mean), int(n)) for key, (mean, n) in found["measured"].items()}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"{os.fspath(path)} is no saved cost model: {error}") from error
+        return model
+
+    def cost_graph(self, graph: StepGraph, devices: dict[str, SimulatedDevice]) -> Any:
+        """What is known of a placed graph, as the message of `RunMetadata.cost_graph`."""
+        message = CostGraphDef()
+        index = {node: i for i, node in enumerate(graph.nodes)}
+        final = {edge.node for edge in graph.fetches} | set(graph.targets)
+        for node in graph.nodes:
+            entry = message.node.add(name=node.name, device=node.device, id=index[node], is_final=node in final)
+            for edge in node.inputs:
+                entry.input_info.add(preceding_node=index[edge.node], preceding_port=edge.port)
+            entry.control_input.extend(index[control] for control in node.controls)
+            for port, dtype in enumerate(node.dtypes):
+                edge = Edge(node, port)
+                output = entry.output_info.add(size=int(self.bytes(edge)), dtype=dtype.base_dtype.as_datatype_enum)
+                output.shape.CopyFrom(node.shapes[port].as_proto())
+            if node.device in devices:
+                entry.compute_cost = entry.compute_time = int(self.seconds(node, devices[node.device]) * 1e6)
+        return message
+
+
+def _key(node: Node, device_type: str) -> str:
+    return f"{device_type} {node.op.name} {node.name}"
+
+
+def _item_bytes(edge: Edge) -> int:
+    """Of one element; strings and handles count as a word or two."""
+    size = edge.dtype.base_dtype.size
+    return size if size else 16

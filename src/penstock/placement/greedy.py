@@ -1,0 +1,174 @@
+"""The greedy placement of the white paper (section 3.2.1), which TensorFlow's public code never had.
+
+A simulated run visits nodes in the order in which they become ready. Each is tried on every device where it may go;
+the device on which it would end first gets it, counting what it computes there, what must be sent there, and what the
+device is busy with. Variables and constants take no time, so they are not placed when they are met but together with
+the first node that uses them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+from penstock.placement.problem import Problem
+
+UNPLACED = -1
+
+
+def greedy(
+    problem: Problem, groups: Sequence[int], feasible: Sequence[Sequence[int]], by_rank: bool = False
+) -> list[int]:
+    """A device for each node. groups[i]: the group of node i; feasible[g]: where group g may go, preferred first.
+
+    `by_rank`: of the nodes that are ready, first the one from which the longest way leads to the end, instead of the
+    one that was ready first.
+    """
+    return _Greedy(problem, groups, feasible, by_rank).run()
+
+
+class _Greedy:
+    def __init__(
+        self, problem: Problem, groups: Sequence[int], feasible: Sequence[Sequence[int]], by_rank: bool
+    ) -> None:
+        self.p, self.groups, self.feasible = problem, groups, feasible
+        devices = problem.hardware.devices
+        count = len(problem.inputs)
+        self.device_of_group = [UNPLACED if len(f) > 1 else f[0] for f in feasible]
+        self.group_state = [0.0] * len(feasible)
+        for i, size in enumerate(problem.state_bytes):
+            self.group_state[groups[i]] += size
+        self.free = [0.0] * len(devices)
+        self.end = [0.0] * count
+        self.arrival: dict[tuple[int, int], float] = {}
+        self.limits = [device.memory or float("inf") for device in devices]
+        self.limited = any(device.memory for device in devices)
+        self.used = [0.0] * len(devices)
+        for g, device in enumerate(self.device_of_group):
+            if device != UNPLACED:
+                self.used[device] += self.group_state[g]
+        self.left = [len(c) for c in problem.consumers]
+        self.rank = self._ranks() if by_rank else None
+
+    def run(self) -> list[int]:
+        p = self.p
+        waiting = [len({j for j, _ in p.inputs[i]} | set(p.controls[i])) for i in range(len(p.inputs))]
+        ready = [self._key(i, 0.0) for i, count in enumerate(waiting) if not count]
+        heapq.heapify(ready)
+        while ready:
+            i = heapq.heappop(ready)[-1]
+            self._place(i)
+            for k in p.consumers[i]:
+                waiting[k] -= 1
+                if not waiting[k]:
+                    heapq.heappush(ready, self._key(k, max((self.end[j] for j, _ in p.inputs[k]), default=0.0)))
+        return [
+            device if device != UNPLACED else self.feasible[g][0]
+            for g, device in ((g, self.device_of_group[g]) for g in self.groups)
+        ]
+
+    def _key(self, i: int, when: float) -> tuple[float, int]:
+        return (when if self.rank is None else -self.rank[i], i)
+
+    def _ranks(self) -> list[float]:
+        """The longest way from each node to the end, in mean seconds of computing and sending."""
+        p = self.p
+        count = len(self.free)
+        pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
+        latency = sum(p.latency[a][b] for a, b in pairs) / max(1, len(pairs))
+        per_byte = sum(1 / p.rate[a][b] for a, b in pairs) / max(1, len(pairs))
+        rank = [0.0] * len(p.inputs)
+        for i in range(len(rank) - 1, -1, -1):
+            rank[i] += sum(seconds[i] for seconds in p.seconds) / count
+            for j, value in p.inputs[i]:
+                sending = 0.0 if p.everywhere[j] else latency + p.value_bytes[value] * per_byte
+                rank[j] = max(rank[j], rank[i] + sending)
+            for j in p.controls[i]:
+                rank[j] = max(rank[j], rank[i])
+        return rank
+
+    def _place(self, i: int) -> None:
+        p, group = self.p, self.groups[i]
+        device = self.device_of_group[group]
+        if device == UNPLACED and not p.inputs[i] and not p.controls[i] and not p.seconds[0][i]:
+            return  # a variable or constant: together with what uses it
+        if device == UNPLACED:
+            device = self._best(i, group)
+            self._settle(group, device)
+        start = self._start(i, device, commit=True)
+        self.end[i] = end = start + p.seconds[device][i]
+        if p.seconds[device][i]:
+            self.free[device] = end
+        if self.limited:
+            self._account(i, device)
+
+    def _best(self, i: int, group: int) -> int:
+        """The device on which the node ends first; of those without room, the one with most."""
+        p = self.p
+        best, best_end = UNPLACED, float("inf")
+        for device in self.feasible[group]:
+            if self.limited and self.used[device] + self._needs(i, group, device) > self.limits[device]:
+                continue
+            end = self._start(i, device) + p.seconds[device][i]
+            if end < best_end:  # a tie goes to the device that comes first
+                best, best_end = device, end
+        if best == UNPLACED:
+            best = max(self.feasible[group], key=lambda d: self.limits[d] - self.used[d])
+        return best
+
+    def _needs(self, i: int, group: int, device: int) -> float:
+        p = self.p
+        found = p.output_bytes[i] + self.group_state[group]
+        for producer, value in p.inputs[i]:
+            other = self.groups[producer]
+            if self.device_of_group[other] == UNPLACED:
+                found += self.group_state[other]
+            elif self.device_of_group[other] != device and not p.everywhere[producer]:
+                found += p.value_bytes[value]
+        return found
+
+    def _start(self, i: int, device: int, commit: bool = False) -> float:
+        """When node i could start on `device`; `commit` notes what is sent there."""
+        p = self.p
+        when = self.free[device] if p.seconds[device][i] else 0.0
+        for producer, value in p.inputs[i]:
+            if p.everywhere[producer]:
+                continue
+            source = self.device_of_group[self.groups[producer]]
+            if source == UNPLACED:  # it will come along if it may
+                allowed = self.feasible[self.groups[producer]]
+                source = device if device in allowed else allowed[0]
+                if commit:
+                    self._settle(self.groups[producer], source)
+            arrives = self.end[producer]
+            if source != device:
+                known = self.arrival.get((value, device))
+                if known is None:
+                    known = arrives + p.latency[source][device] + p.value_bytes[value] / p.rate[source][device]
+                    if commit:
+                        self.arrival[value, device] = known
+                arrives = known
+            if arrives > when:
+                when = arrives
+        for control in p.controls[i]:
+            source = self.device_of_group[self.groups[control]]
+            if source == UNPLACED or p.everywhere[control]:
+                continue
+            arrives = self.end[control] + (p.latency[source][device] if source != device else 0.0)
+            if arrives > when:
+                when = arrives
+        return when
+
+    def _settle(self, group: int, device: int) -> None:
+        self.device_of_group[group] = device
+        self.used[device] += self.group_state[group]
+
+    def _account(self, i: int, device: int) -> None:
+        """What the node makes is held until its last consumer has been placed."""
+        p = self.p
+        self.used[device] += p.output_bytes[i]
+        for j in {j for j, _ in p.inputs[i]} | set(p.controls[i]):
+            self.left[j] -= 1
+            source = self.device_of_group[self.groups[j]]
+            if not self.left[j] and source != UNPLACED:
+                self.used[source] -= p.output_bytes[j]

@@ -1,0 +1,93 @@
+"""PLACE: the pass that gives every node its device."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from penstock import errors
+from penstock.devices.device import Device
+from penstock.graph.step_graph import FEED, Node, StepGraph
+from penstock.placement.constraints import Group, find_groups
+from penstock.placement.cost_model import CostModel
+from penstock.placement.hardware import Hardware
+from penstock.placement.problem import make_problem
+from penstock.placement.strategies import Choice, Strategy
+from penstock.tensor.dtypes import resource
+
+logger = logging.getLogger("penstock")
+
+
+def place(
+    graph: StepGraph,
+    devices: Sequence[Device],
+    soft: bool = False,
+    strategy: Strategy | None = None,
+    costs: CostModel | None = None,
+    hardware: Hardware | None = None,
+    pinned: dict[str, str] | None = None,
+) -> StepGraph:
+    """Set the device of every node to the full name of one of `devices`.
+
+    With one device, or without a strategy, each node goes to the first that it may be on. `pinned`: the devices of
+    nodes by name, which were placed before. InvalidArgumentError, naming nodes and lines, for what cannot be.
+    """
+    if len(devices) == 1 and not any(node.device for node in graph.nodes):
+        for node in graph.nodes:
+            node.device = devices[0].name
+        return graph
+    groups = find_groups(graph, devices, soft, pinned)
+    if strategy is None or all(len(group.feasible) == 1 for group in groups.values()):
+        for node in graph.nodes:
+            node.device = devices[groups[node].feasible[0]].name
+        return graph
+    hardware = hardware or Hardware.of(list(devices))
+    for node, device in _decide(graph, groups, strategy, costs or CostModel(), hardware).items():
+        node.device = devices[device].name
+    return graph
+
+
+def make_choice(graph: StepGraph, groups: dict[Node, Group], costs: CostModel, hardware: Hardware) -> Choice:
+    """What a strategy is asked."""
+    number: dict[Group, int] = {}
+    of = [number.setdefault(groups[node], len(number)) for node in graph.nodes]
+    return Choice(make_problem(graph, hardware, costs), of, [group.feasible for group in number])
+
+
+def _decide(
+    graph: StepGraph, groups: dict[Node, Group], strategy: Strategy, costs: CostModel, hardware: Hardware
+) -> dict[Node, int]:
+    choice = make_choice(graph, groups, costs, hardware)
+    found = list(strategy(choice))
+    if len(found) != len(graph.nodes):
+        raise errors.InvalidArgumentError(
+            None, None, f"The placement strategy gave {len(found)} devices for {len(graph.nodes)} nodes."
+        )
+    of_group: dict[int, int] = {}
+    for node, g, device in zip(graph.nodes, choice.groups, found, strict=True):
+        if device not in choice.feasible[g] or of_group.setdefault(g, device) != device:
+            names = hardware.names
+            allowed = ", ".join(names[d] for d in choice.feasible[g])
+            where = names[device] if isinstance(device, int) and 0 <= device < len(names) else repr(device)
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"The placement strategy put {node.name} on {where}, apart from its group or off [{allowed}].",
+            )
+    return dict(zip(graph.nodes, found, strict=True))
+
+
+def log_placement(graph: StepGraph) -> None:
+    """A line for each node, as ConfigProto.log_device_placement asks."""
+    for node in graph.nodes:
+        if node.op is not FEED:
+            logger.info("%s: (%s): %s", node.name, node.op.name, node.device)
+
+
+def state_devices(graph: StepGraph) -> dict[str, str]:
+    """The device of each node that holds state: what must be the same in all steps."""
+    return {
+        node.name: node.device
+        for node in graph.nodes
+        if node.op.stateful and any(d._is_ref_dtype or d == resource for d in node.dtypes)
+    }

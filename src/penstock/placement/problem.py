@@ -1,0 +1,86 @@
+"""A step to place, as plain lists of numbers: what the greedy placement and the simulator count with.
+
+Nodes are numbered in the graph's order, devices in the hardware's. A graph of 100,000 nodes has millions of things
+to look up, so nothing here is an object with methods.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.verify import BACK
+from penstock.placement.cost_model import CostModel
+from penstock.placement.hardware import Hardware
+
+
+@dataclass(slots=True)
+class Problem:
+    """inputs[i]: `(producer, which of its values)` of node i, each once; values of one node are numbered through
+    all nodes. seconds[d][i]: of node i on device d. What closes a loop is left out: a loop counts as one iteration."""
+
+    graph: StepGraph
+    hardware: Hardware
+    inputs: list[list[tuple[int, int]]]
+    controls: list[list[int]]
+    consumers: list[list[int]]
+    value_bytes: list[float]
+    output_bytes: list[float]
+    state_bytes: list[float]
+    seconds: list[list[float]]
+    everywhere: list[bool]
+    """Fed values and plain constants: they are on every device that wants them."""
+    latency: list[list[float]]
+    """latency[a][b] and rate[a][b]: of a transfer from device a to device b."""
+    rate: list[list[float]]
+
+    @property
+    def nodes(self) -> list[Node]:
+        return self.graph.nodes
+
+
+def make_problem(graph: StepGraph, hardware: Hardware, costs: CostModel) -> Problem:
+    """The numbers for placing `graph` on `hardware`."""
+    index = {node: i for i, node in enumerate(graph.nodes)}
+    values: dict[Edge, int] = {}
+    inputs: list[list[tuple[int, int]]] = []
+    controls: list[list[int]] = []
+    consumers: list[list[int]] = [[] for _ in graph.nodes]
+    for i, node in enumerate(graph.nodes):
+        mine = {values.setdefault(e, len(values)): index[e.node] for e in node.inputs if e.node.op.name not in BACK}
+        inputs.append([(producer, value) for value, producer in mine.items()])
+        controls.append([index[c] for c in node.controls])
+        for j in dict.fromkeys([*mine.values(), *controls[i]]):
+            consumers[j].append(i)
+    value_bytes = [costs.bytes(edge) for edge in values]
+    output_bytes = [0.0] * len(graph.nodes)
+    for edge, value in values.items():
+        if not (edge.node.op.aliases or edge.dtype._is_ref_dtype):
+            output_bytes[index[edge.node]] += value_bytes[value]
+    kinds: dict[tuple[object, ...], list[float]] = {}
+    seconds = []
+    for device in hardware.devices:
+        kind = (device.type, device.speeds)
+        if kind not in kinds:
+            kinds[kind] = [costs.seconds(node, device) for node in graph.nodes]
+        seconds.append(kinds[kind])
+    links = [[hardware.link(a, b) for b in hardware.names] for a in hardware.names]
+    return Problem(
+        graph,
+        hardware,
+        inputs,
+        controls,
+        consumers,
+        value_bytes,
+        output_bytes,
+        [costs.state_bytes(node) for node in graph.nodes],
+        seconds,
+        [is_everywhere(node) for node in graph.nodes],
+        [[link.latency for link in row] for row in links],
+        [[link.bytes_per_second for link in row] for row in links],
+    )
+
+
+def is_everywhere(node: Node) -> bool:
+    """Whether each device has the value by itself: what is fed, and constants that wait for nothing."""
+    return node.op is FEED or (node.op.name == "Const" and not node.controls)

@@ -1,0 +1,154 @@
+"""Steps on several devices: a plan for each, run at once, which meet at the step's rendezvous (paper 3.2.2)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.devices.device import Device
+from penstock.graph.step_graph import Node, StepGraph
+from penstock.partition.compression import compress, decompress
+from penstock.partition.ops import TRANSFERS
+from penstock.partition.partition import Partition, partition
+from penstock.placement.problem import is_everywhere
+from penstock.runtime.dataflow import Carry
+from penstock.runtime.kernels import SessionState
+from penstock.runtime.plan import DataflowPlan, Observer, Plan, make_kernels, make_plan
+from penstock.runtime.rendezvous import Abandoned, Rendezvous
+from penstock.runtime.workers import Workers
+
+
+def make_step_plan(graph: StepGraph, state: SessionState, devices: Sequence[Device], compress: bool = False) -> Plan:
+    """The plan of a placed graph: one device's, or one for each with what they send each other."""
+    by_name = {device.name: device for device in devices}
+    used = dict.fromkeys(node.device for node in graph.nodes if not is_everywhere(node))
+    if not used:  # nothing but feeds and constants
+        return make_plan(graph, state, devices[0])
+    for node in graph.nodes:
+        if node.device not in used:  # what needs no device of its own does not make the step one of several
+            node.device = next(iter(used))
+    if len(used) == 1:
+        (device,) = used
+        if by_name[device].runs_anywhere:
+            return make_plan(graph, state, by_name[device])
+    parts = partition(graph, compress)
+    return PartitionedPlan(graph, parts, state, by_name)
+
+
+class PartitionedPlan(Plan):
+    """One plan a device. The first runs in the caller's thread, the others in threads of their own."""
+
+    def __init__(
+        self, graph: StepGraph, parts: list[Partition], state: SessionState, devices: dict[str, Device]
+    ) -> None:
+        super().__init__(graph, {})
+        self.parts = parts
+        self._workers: Workers = state.keep("device workers", Workers)
+        self._devices = [devices[part.device] for part in parts]
+        self._plans: list[Plan] = []
+        for part, device in zip(parts, self._devices, strict=True):
+            if any(node.op.name in TRANSFERS for node in part.graph.nodes):
+                kernels = make_kernels(part.graph.nodes, device, state)
+                carry = _carry(device, devices)
+                self._plans.append(DataflowPlan(part.graph, kernels, device.torch, state.closing, carry))
+            else:
+                self._plans.append(make_plan(part.graph, state, device))
+
+    @property
+    def source(self) -> str:
+        pairs = zip(self.parts, self._plans, strict=True)
+        return "\n\n".join(f"# {part.device}\n{plan.source}" for part, plan in pairs)
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        return self._run(list(values), None)
+
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        return self._run(list(values), observer)
+
+    def _run(self, values: list[Any], observer: Observer | None) -> tuple[Any, ...]:
+        step = _Step(Rendezvous(), len(self.parts))
+        observers = [observer.part(part.device) if observer is not None else None for part in self.parts]
+        tasks = [
+            self._task(step, index, [values[i] for i in part.feeds], observers[index])
+            for index, part in enumerate(self.parts)
+        ]
+        for task in tasks[1:]:
+            self._workers.run(task)
+        tasks[0]()
+        step.finished.wait()
+        if step.error is not None:
+            raise step.error from step.error.__cause__
+        found: list[Any] = [None] * len(self.graph.fetches)
+        for part, results in zip(self.parts, step.results, strict=True):
+            for place, value in zip(part.fetches, results, strict=True):
+                found[place] = value
+        return tuple(found)
+
+    def _task(self, step: _Step, index: int, values: list[Any], observer: Observer | None) -> Callable[[], None]:
+        plan, device = self._plans[index], self._devices[index]
+
+        def task() -> None:
+            try:
+                with device.running():
+                    if isinstance(plan, DataflowPlan):
+                        result = plan.run_part(values, step.rendezvous, observer)
+                    else:
+                        result = plan.run(values) if observer is None else plan.run_observed(values, observer)
+                step.done(index, result)
+            except BaseException as error:
+                step.failed(error)
+
+        return task
+
+
+class _Step:
+    """One step under way: what each device has found, and the first error."""
+
+    def __init__(self, rendezvous: Rendezvous, parts: int) -> None:
+        self.rendezvous = rendezvous
+        self.results: list[Sequence[Any]] = [()] * parts
+        self.error: BaseException | None = None
+        self.finished = threading.Event()
+        self._pending = parts
+        self._lock = threading.Lock()
+
+    def done(self, index: int, result: Sequence[Any]) -> None:
+        self.results[index] = result
+        self._end()
+
+    def failed(self, error: BaseException) -> None:
+        """The step fails as one: whoever waits for a value of this device is told."""
+        with self._lock:
+            if self.error is None and not isinstance(error, Abandoned):
+                self.error = error
+        self.rendezvous.abandon()
+        self._end()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._pending -= 1
+            if not self._pending:
+                self.finished.set()
+
+
+def _carry(here: Device, devices: dict[str, Device]) -> Carry:
+    """What this device does to a value that it sends or receives."""
+
+    def carry(node: Node) -> Callable[[Any], Any] | None:
+        if node.op.name == "_Send":
+            return compress if node.attrs["compress"] else _unchanged
+        if node.op.name == "_Recv":
+            origin = devices[node.attrs["origin"]]
+            if node.attrs["compress"]:
+                return lambda value: decompress(here.receive(value, origin))
+            if here.torch == origin.torch:
+                return None
+            return lambda value: here.receive(value, origin)
+        return None
+
+    return carry
+
+
+def _unchanged(value: Any) -> Any:
+    return value

@@ -1,0 +1,93 @@
+"""What a session's ConfigProto says of devices, placement and passes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from penstock import errors
+from penstock.devices.device import devices_for
+from penstock.graph.graph import Graph
+from penstock.graph.operation import Operation
+from penstock.passes.pipeline import StepOptions
+from penstock.passes.prune import prune
+from penstock.placement.configure import placement_options
+from penstock.placement.cost_model import CostModel
+from penstock.placement.hardware import Hardware
+from penstock.placement.place import place, state_devices
+from penstock.placement.strategies import strategy_named
+
+
+def step_options(config: Any) -> StepOptions:
+    """The options of a session with this ConfigProto (or None). ValueError for what it does not allow."""
+    devices = devices_for(config)
+    wanted = placement_options(config)
+    options = StepOptions(devices)
+    if config is not None:
+        options.soft_placement = config.allow_soft_placement
+        options.log_placement = config.log_device_placement
+        options.compress = config.graph_options.enable_bfloat16_sendrecv
+    if len(devices) > 1:
+        options.strategy = strategy_named(wanted.strategy)
+    if wanted.cost_model and os.path.exists(wanted.cost_model):
+        options.costs = CostModel.load(wanted.cost_model)
+    if wanted.hardware:
+        options.hardware = _as_described(wanted.hardware, [device.name for device in devices])
+    return options
+
+
+def _as_described(path: str, names: list[str]) -> Hardware:
+    """The described hardware, whose devices must be the session's."""
+    hardware = Hardware.load(path)
+    missing = [name for name in names if name not in hardware.names]
+    if missing:
+        raise ValueError(f"{path} describes {', '.join(hardware.names)}, but the session also has {missing[0]}")
+    hardware.devices = [hardware[name] for name in names]
+    return hardware
+
+
+def place_state(graph: Graph, options: StepOptions) -> None:
+    """Decide where variables live, from all of the client's graph rather than from the step that comes first.
+
+    The first step usually sets variables to their initial values, and says nothing of how they are used.
+    """
+    if options.strategy is None:
+        return
+    targets = working_part(graph)
+    step = prune([], [], targets)
+    if any(name not in options.placed for name in _state_names(targets)):
+        try:
+            place(
+                step, options.devices, options.soft_placement, options.strategy, options.costs, options.hardware,
+                options.placed,
+            )  # fmt: skip
+        except errors.InvalidArgumentError:
+            return  # some part of the graph cannot be placed; steps that do without it still can
+        for name, device in state_devices(step).items():
+            options.placed.setdefault(name, device)
+
+
+def _state_names(ops: list[Operation]) -> list[str]:
+    return [op.name for op in ops if op.op_def.stateful and any(o.dtype._is_ref_dtype for o in op._outputs)]
+
+
+_SETTING_UP = frozenset({"Assign", "AssignVariableOp", "SaveV2", "RestoreV2", "IsVariableInitialized"})
+
+
+def working_part(graph: Graph) -> list[Operation]:
+    """The operations of a graph without those that only initialise, save and restore."""
+    left_out: set[Operation] = set()
+    operations = graph.get_operations()
+    for op in operations:
+        before = [*(t.op for t in op._inputs), *op._control_inputs]
+        if op.type in _SETTING_UP or any(n in left_out for n in before):
+            left_out.add(op)
+    consumers: dict[Operation, list[Operation]] = {}
+    for op in operations:
+        for tensor in op._inputs:
+            consumers.setdefault(tensor.op, []).append(op)
+    for op in reversed(operations):
+        users = consumers.get(op)
+        if users and all(user in left_out for user in users) and not any(t.dtype._is_ref_dtype for t in op._outputs):
+            left_out.add(op)
+    return [op for op in operations if op not in left_out]
