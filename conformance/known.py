@@ -5,8 +5,18 @@ from __future__ import annotations
 RANDOM = {
     "RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal", "ParameterizedTruncatedNormal",
     "RandomGamma", "RandomPoissonV2", "RandomPoisson", "RandomShuffle", "Multinomial",
+    "SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2", "FractionalMaxPool", "FractionalAvgPool",
 }  # fmt: skip
 """Random streams are torch's: shapes and dtypes are compared, distributions tested in tests/ops/test_random.py."""
+
+SINGLE = {
+    "ResizeBilinear", "ResizeBilinearGrad", "ResizeBicubic", "ResizeBicubicGrad", "CropAndResize",
+    "CropAndResizeGradImage", "CropAndResizeGradBoxes",
+}  # fmt: skip
+"""Ops whose weights are float32 whatever their other inputs are: compared as such."""
+
+FILES = {"DecodeJpeg": 6, "DecodeAndCropJpeg": 6, "DecodeImage": 6}
+"""By how much of 255 decoded pixels may differ: colours of JPEG files are interpolated in another way."""
 
 REFUSED = r"error: a value, TensorFlow (InvalidArgumentError|ValueError)"
 INTEGERS = r"error: UnimplementedError, TensorFlow a value \(No kernel"
@@ -42,11 +52,24 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
         (REFUSED, LENIENT + "a batch of another size than the gradient's"),
     ],
     "DepthwiseConv2dNativeBackpropInput": [("values", "dilations count (TensorFlow's CPU kernel ignores them)")],
+    "DecodeJSONExample": [("values", "the same message; its numbers are packed, as protobuf writes them")],
     "Diag": [(REFUSED, LENIENT + "a scalar")],
     "DiagPart": [("error: InvalidArgumentError, TensorFlow a value", "a scalar has no diagonal")],
     "Digamma": [("values", "at its poles: infinite of the side's sign, as its limit (TensorFlow: NaN)")],
     "Div": [("values", "complex division by zero is infinite where the numerator is not zero (TensorFlow: NaN)")],
     "EluGrad": [("values", "NaN outputs stay NaN")],
+    "EncodeJpeg": [
+        ("values", "the file is another one, with the same pixels"),
+        ("error: InvalidArgumentError, TensorFlow InternalError", "an image without pixels"),
+    ],
+    "EncodeJpegVariableQuality": [
+        ("values", "the file is another one, with the same pixels"),
+        ("error: InvalidArgumentError, TensorFlow InternalError", "an image without pixels"),
+    ],
+    "EncodePng": [
+        ("values", "the file is another one, with the same pixels"),
+        ("error: InvalidArgumentError, TensorFlow InternalError", "an image without pixels"),
+    ],
     "Erf": [("values", "erf(inf) is 1 (TensorFlow's vectorised half-precision kernel: NaN)")],
     "EuclideanNorm": [(REFUSED, LENIENT + "axis 0 of a scalar of unknown rank")],
     "FusedBatchNorm": [
@@ -76,6 +99,11 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
         (REFUSED, LENIENT + "an input of another shape than the output's"),
         (INTEGERS, "gradients of integers are not there"),
     ],
+    "MaxPoolGradGradV2": [
+        (REFUSED, LENIENT + "an input of another shape than the output's"),
+        (INTEGERS, "gradients of integers are not there"),
+    ],
+    "MaxPoolGradV2": [(INTEGERS, "gradients of integers are not there")],
     "MaxPoolGradWithArgmax": [(INTEGERS, "gradients of integers are not there")],
     "MaxPoolWithArgmax": [
         (INTEGERS, "pooling of integers with their places is not there"),
@@ -88,9 +116,13 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "Polygamma": [("values", "at its poles: infinite of the side's sign, as its limit (TensorFlow: NaN)")],
     "RandomGammaGrad": [("values", "another approximation (equal to 1e-4), and other limits at the ends")],
     "Range": [("shapes", "a step of the wrong sign, or of zero, is refused in the run")],
+    "RGBToHSV": [("gradient", "where two channels are equal, the gradient goes to another one of them")],
     "ReciprocalGrad": [("values", ZERO_TIMES_INF)],
     "RealDiv": [("values", "complex division by zero is infinite where the numerator is not zero (TensorFlow: NaN)")],
     "Relu6Grad": [("values", "an infinite gradient outside 0..6 gives 0 (TensorFlow: NaN)")],
+    "ResizeBicubicGrad": [("error: InvalidArgumentError, TensorFlow a value", "of another batch than the image's")],
+    "ResizeBilinearGrad": [("error: InvalidArgumentError, TensorFlow a value", "of another batch than the image's")],
+    "Reverse": [(REFUSED, LENIENT + "an empty tensor")],
     "Round": [("values", "integers stay as they are (TensorFlow 2.21's kernel gives 0)")],
     "RsqrtGrad": [("values", ZERO_TIMES_INF)],
     "ScatterNd": [(REFUSED, LENIENT + "no updates for an output without elements")],

@@ -27,20 +27,31 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 
 from penstock import (
     app as app,
+    compat as compat,
     contrib as contrib,
     errors as errors,
     flags as flags,
     gfile as gfile,
+    graph_util as graph_util,
+    image as image,
     initializers as initializers,
+    io as io,
     layers as layers,
     logging as logging,
     losses as losses,
+    manip as manip,
+    math as math,
     nest as nest,
     nn as nn,
+    placement as placement,
     raw_ops as raw_ops,
+    resource_loader as resource_loader,
+    strings as strings,
     summary as summary,
+    sysconfig as sysconfig,
     test as test,
     train as train,
+    user_ops as user_ops,
 )
 from penstock.client.initializers import (
     constant_initializer as constant_initializer,
@@ -94,6 +105,17 @@ from penstock.client.variables import (
     trainable_variables as trainable_variables,
     variables_initializer as variables_initializer,
 )
+from penstock.compat import (
+    disable_control_flow_v2 as disable_control_flow_v2,
+    disable_eager_execution as disable_eager_execution,
+    disable_tensor_equality as disable_tensor_equality,
+    disable_v2_behavior as disable_v2_behavior,
+    disable_v2_tensorshape as disable_v2_tensorshape,
+    enable_eager_execution as enable_eager_execution,
+    enable_v2_behavior as enable_v2_behavior,
+    executing_eagerly as executing_eagerly,
+    op_scope as op_scope,
+)
 from penstock.control_flow.cond import case as case, cond as cond, switch_case as switch_case
 from penstock.control_flow.functional import foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan
 from penstock.control_flow.tensor_array import TensorArray as TensorArray
@@ -139,6 +161,11 @@ from penstock.graph.scopes import (
     reset_default_graph as reset_default_graph,
     set_random_seed as set_random_seed,
 )
+from penstock.load_library import (
+    load_file_system_library as load_file_system_library,
+    load_library as load_library,
+    load_op_library as load_op_library,
+)
 from penstock.ops.array import (
     expand_dims as expand_dims,
     rank as rank,
@@ -148,6 +175,12 @@ from penstock.ops.array import (
     size as size,
     squeeze as squeeze,
 )
+from penstock.ops.array_more import (
+    guarantee_const as guarantee_const,
+    parallel_stack as parallel_stack,
+    roll as roll,
+)
+from penstock.ops.array_more_search import searchsorted as searchsorted
 from penstock.ops.basic import (
     gate_tuple as tuple,
     group as group,
@@ -175,6 +208,12 @@ from penstock.ops.checks import (
     assert_none_equal as assert_none_equal,
     assert_positive as assert_positive,
 )
+from penstock.ops.decoding import (
+    decode_compressed as decode_compressed,
+    decode_json_example as decode_json_example,
+    decode_raw as decode_raw,
+)
+from penstock.ops.decoding_csv import decode_csv as decode_csv
 from penstock.ops.diagonal import (
     diag as diag,
     diag_part as diag_part,
@@ -182,6 +221,11 @@ from penstock.ops.diagonal import (
     matrix_diag as matrix_diag,
     matrix_diag_part as matrix_diag_part,
     matrix_set_diag as matrix_set_diag,
+)
+from penstock.ops.files import (
+    matching_files as matching_files,
+    read_file as read_file,
+    write_file as write_file,
 )
 from penstock.ops.filling import (
     eye as eye,
@@ -202,6 +246,7 @@ from penstock.ops.gather_nd import (
     gather_nd as gather_nd,
     scatter_nd as scatter_nd,
 )
+from penstock.ops.image_crops import extract_image_patches as extract_image_patches
 from penstock.ops.joining import (
     concat as concat,
     split as split,
@@ -223,6 +268,7 @@ from penstock.ops.math import (
     add as add,
     add_n as add_n,
     angle as angle,
+    approximate_equal as approximate_equal,
     arg_max as arg_max,
     arg_min as arg_min,
     argmax as argmax,
@@ -343,6 +389,16 @@ from penstock.ops.math import (
 from penstock.ops.padding import (
     pad as pad,
 )
+from penstock.ops.parsing import (
+    FixedLenFeature as FixedLenFeature,
+    FixedLenSequenceFeature as FixedLenSequenceFeature,
+    SparseFeature as SparseFeature,
+    VarLenFeature as VarLenFeature,
+    parse_example as parse_example,
+    parse_single_example as parse_single_example,
+)
+from penstock.ops.parsing_sequence import parse_single_sequence_example as parse_single_sequence_example
+from penstock.ops.parsing_tensors import parse_tensor as parse_tensor, serialize_tensor as serialize_tensor
 from penstock.ops.partition import (
     dynamic_partition as dynamic_partition,
     dynamic_stitch as dynamic_stitch,
@@ -432,6 +488,23 @@ from penstock.ops.state import (
     count_up_to as count_up_to,
     is_variable_initialized as is_variable_initialized,
 )
+from penstock.ops.string_conversions import (
+    as_string as as_string,
+    decode_base64 as decode_base64,
+    encode_base64 as encode_base64,
+    string_to_number as string_to_number,
+)
+from penstock.ops.string_format import print_v2 as print
+from penstock.ops.string_hashing import (
+    fingerprint as fingerprint,
+    string_to_hash_bucket as string_to_hash_bucket,
+    string_to_hash_bucket_fast as string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong as string_to_hash_bucket_strong,
+)
+from penstock.ops.string_joining import reduce_join as reduce_join, string_join as string_join
+from penstock.ops.string_patterns import regex_replace as regex_replace
+from penstock.ops.string_splitting import string_split as string_split
+from penstock.ops.strings import string_strip as string_strip, substr as substr
 from penstock.session.session import (
     InteractiveSession as InteractiveSession,
     Session as Session,
@@ -481,6 +554,8 @@ NoGradient = NotDifferentiable  # TF 0.x's name
 
 __version__ = "0.1.0"
 VERSION = __version__
+__git_version__ = GIT_VERSION = "unknown"
+__compiler_version__ = COMPILER_VERSION = ""  # no C++ of its own
 
 
 def __getattr__(name: str) -> Any:

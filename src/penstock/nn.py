@@ -43,12 +43,20 @@ from penstock.ops.nn.cross_entropy import (
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
 )
+from penstock.ops.nn.dilation import (
+    dilation2d,
+    erosion2d,
+)
 from penstock.ops.nn.dropout import (
     dropout,
 )
 from penstock.ops.nn.embedding import (
     embedding_lookup,
     embedding_lookup_sparse,
+)
+from penstock.ops.nn.fractional_pooling import (
+    fractional_avg_pool,
+    fractional_max_pool,
 )
 from penstock.ops.nn.losses import (
     l2_loss,
@@ -79,6 +87,13 @@ from penstock.ops.nn.pooling_functions import (
     max_pool_with_argmax,
     pool,
 )
+from penstock.ops.nn.pooling_v2 import (
+    avg_pool1d,
+    conv1d_transpose,
+    max_pool1d,
+    max_pool2d,
+    swish,
+)
 from penstock.ops.nn.softmax import (
     log_softmax,
     softmax,
@@ -106,6 +121,7 @@ from penstock.rnn.dynamic import dynamic_rnn
 from penstock.rnn.raw import raw_rnn
 from penstock.rnn.static import static_bidirectional_rnn, static_rnn, static_state_saving_rnn
 
+avg_pool2d = avg_pool
 rnn = static_rnn  # the names before TensorFlow 1.0
 bidirectional_rnn = static_bidirectional_rnn
 state_saving_rnn = static_state_saving_rnn
@@ -114,6 +130,8 @@ __all__ = [
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool",
+    "avg_pool1d",
+    "avg_pool2d",
     "avg_pool3d",
     "batch_norm_with_global_normalization",
     "batch_normalization",
@@ -121,6 +139,7 @@ __all__ = [
     "bidirectional_dynamic_rnn",
     "bidirectional_rnn",
     "conv1d",
+    "conv1d_transpose",
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
@@ -135,11 +154,15 @@ __all__ = [
     "depthwise_conv2d_native",
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
+    "dilation2d",
     "dropout",
     "dynamic_rnn",
     "elu",
     "embedding_lookup",
     "embedding_lookup_sparse",
+    "erosion2d",
+    "fractional_avg_pool",
+    "fractional_max_pool",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
@@ -151,6 +174,8 @@ __all__ = [
     "log_softmax",
     "lrn",
     "max_pool",
+    "max_pool1d",
+    "max_pool2d",
     "max_pool3d",
     "max_pool_with_argmax",
     "moments",
@@ -179,6 +204,7 @@ __all__ = [
     "static_rnn",
     "static_state_saving_rnn",
     "sufficient_statistics",
+    "swish",
     "tanh",
     "top_k",
     "weighted_cross_entropy_with_logits",

@@ -12,6 +12,7 @@ import pytest
 
 import penstock.ops.resource_variables
 import penstock.ops.training
+import penstock.ops.training_sign
 import penstock.ops.training_sparse  # noqa: F401
 from penstock import errors
 from penstock.graph.convert import constant
@@ -82,6 +83,20 @@ CASES = [
         [W, GRAD, POSITIVE],
         {"beta1_power": 0.81, "lr": 0.1, "beta1": 0.9, "beta2": 0.99, "epsilon": 0.001, "grad": W},
         formulas.ada_max,
+        sparse=False,
+    ),
+    UpdateCase(
+        "AddSign",
+        [W, POSITIVE],
+        {"lr": 0.1, "alpha": 1.5, "sign_decay": 0.9, "beta": 0.8, "grad": GRAD},
+        formulas.add_sign,
+        sparse=False,
+    ),
+    UpdateCase(
+        "PowerSign",
+        [W, POSITIVE],
+        {"lr": 0.1, "logbase": 1.2, "sign_decay": 0.9, "beta": 0.8, "grad": GRAD},
+        formulas.power_sign,
         sparse=False,
     ),
     UpdateCase("RMSProp", [W, POSITIVE, GRAD], RMS, formulas.rms_prop),

@@ -69,6 +69,16 @@ def ada_max(w: Any, m: Any, v: Any, b1p: Any, lr: Any, b1: Any, b2: Any, eps: An
     return w - lr / (1 - b1p) * m / (v + eps), m, v
 
 
+def add_sign(w: Any, m: Any, lr: Any, alpha: Any, sign_decay: Any, beta: Any, g: Any) -> State:
+    m = beta * m + (1 - beta) * g
+    return w - lr * (alpha + sign_decay * np.sign(g) * np.sign(m)) * g, m
+
+
+def power_sign(w: Any, m: Any, lr: Any, logbase: Any, sign_decay: Any, beta: Any, g: Any) -> State:
+    m = beta * m + (1 - beta) * g
+    return w - lr * np.exp(logbase * sign_decay * np.sign(g) * np.sign(m)) * g, m
+
+
 def rms_prop(w: Any, ms: Any, mom: Any, lr: Any, rho: Any, mu: Any, eps: Any, g: Any) -> State:
     ms = ms + (g * g - ms) * (1 - rho)
     mom = mu * mom + lr * g / np.sqrt(ms + eps)

@@ -25,7 +25,10 @@ def _own_graph() -> Iterator[None]:
         yield
 
 
-def _hardware(count: int = 2, memory: float = 0.0, link: Link = Link(1e-6, 1e9)) -> Hardware:
+_LINK = Link(1e-6, 1e9)
+
+
+def _hardware(count: int = 2, memory: float = 0.0, link: Link = _LINK) -> Hardware:
     speeds = Speeds(1e9, 1e9, 1e-6)
     names = [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(count)]
     return Hardware([SimulatedDevice(name, "CPU", speeds, memory) for name in names], link)
@@ -97,9 +100,9 @@ def test_users_write_strategies_and_a_wrong_one_is_told_so() -> None:
         x = tf.random_uniform([3]) + 1.0
         session = _session("test: last")
         assert _placed(session, x)[x.op.name] == TWO[1] and session.run(x).shape == (3,)
-        with pytest.raises(errors.InvalidArgumentError, match="strategy put .* on 7"):
+        with pytest.raises(errors.InvalidArgumentError, match=r"strategy put .* on 7"):
             _session("test: off").run(x)
-        with pytest.raises(ValueError, match="no placement strategy 'nonsense': there are .*greedy"):
+        with pytest.raises(ValueError, match=r"no placement strategy 'nonsense': there are .*greedy"):
             _session("nonsense")
     finally:
         del _strategies["test: last"], _strategies["test: off"]
@@ -148,7 +151,7 @@ def test_the_simulated_run_of_a_chain_and_a_fork_takes_the_time_that_one_counts_
     choice = tf.placement.step_choice(d, [x], _hardware(2, link=Link(2e-6, 1e9)))
     place = {x.op.name: 0, a.op.name: 0, b.op.name: 0, c.op.name: 1, d.op.name: 0}
     alone = simulate(choice.problem, [0] * len(choice.groups))
-    split = simulate(choice.problem, [place[n.name] if n.name in place else 0 for n in choice.problem.nodes])
+    split = simulate(choice.problem, [place.get(n.name, 0) for n in choice.problem.nodes])
     assert alone.seconds == pytest.approx(9e-6 * 3 + 13e-6)
     # a, its way over (2 + 4 µs), cos there, the way back, and the sum
     assert split.seconds == pytest.approx(9e-6 + 6e-6 + 9e-6 + 6e-6 + 13e-6)
@@ -173,14 +176,10 @@ def test_hardware_is_read_from_yaml_and_nonsense_in_it_is_named(tmp_path: Any) -
     timeline = tf.placement.simulate_step(tf.matmul(tf.matmul(x, x), x), [x], hardware)
     assert {hardware.devices[run.device].type for run in timeline.runs} == {"GPU"}
     assert "round_robin" in tf.placement.compare_strategies(tf.matmul(x, x), [x], hardware)
-    for text, problem in [
-        ("devices: 3", "devices"),
-        ("devices: [{name: '/cpu:0', flops: -1, bytes_per_second: 1}]", "-1"),
-    ]:
+    for text in ("devices: 3", "devices: [{name: '/cpu:0', flops: -1, bytes_per_second: 1}]"):
         path.write_text(text)
-        with pytest.raises(ValueError, match="two.yaml does not describe hardware"):
+        with pytest.raises(ValueError, match=r"two\.yaml does not describe hardware"):
             Hardware.load(path)
-        assert problem
 
 
 def test_a_cost_model_learns_from_measurements_and_keeps_them_in_a_file(tmp_path: Any) -> None:

@@ -60,7 +60,7 @@ def _as_array(value: Any, dtype: DType | None) -> np.ndarray:
             raise ValueError(f"Cannot make a tensor of {_brief(value)}: {error}") from None
         except (TypeError, OverflowError) as error:
             raise TypeError(f"Cannot make a {dtype.name if dtype else ''} tensor of {_brief(value)}: {error}") from None
-    if array.dtype.kind in "SU" or (array.dtype == object and array.size and _is_text(array)):
+    if array.dtype.kind in "SU" or (array.dtype == object and (array.size or dtype is None) and _is_text(array)):
         if dtype is not None:
             raise TypeError(f"Expected {dtype.name}, got {_brief(value)} of type 'str' instead.")
         return _string_array(value)

@@ -126,8 +126,11 @@ def _range_within(source: DType, target: DType) -> tuple[Any, Any]:
     # Rounded to the source, int32's 2147483647 would be 2147483648.0, which is no int32 any more.
     bounds = []
     for bound, inwards in ((low, np.inf), (high, -np.inf)):
-        rounded = np.array(bound).astype(source.np)
-        outside = int(rounded) != int(bound) and (int(rounded) < int(bound)) == (inwards > 0)
+        with np.errstate(over="ignore"):
+            rounded = np.array(bound).astype(source.np)
+        outside = bool(np.isinf(rounded)) or (
+            int(rounded) != int(bound) and (int(rounded) < int(bound)) == (inwards > 0)
+        )
         if target.is_integer and outside:
             rounded = _next(rounded, inwards, source)
         bounds.append(float(rounded))

@@ -115,10 +115,12 @@ def gather_nd(
     """The slices `params[indices[i]]`: the last axis of `indices` indexes the first axes of `params`.
 
     params [p1…pn], indices [..., k] -> [..., p(k+1)…pn]. Out of range: InvalidArgumentError on a CPU, zeros
-    on a GPU. TF: tf.gather_nd.
+    on a GPU. With `batch_dims`, the first axes of both are gone through together. TF: tf.gather_nd.
     """
     if batch_dims:
-        raise NotImplementedError("gather_nd with batch_dims")
+        from penstock.ops.array_more import batch_gather_nd  # made of ops whose modules import this one
+
+        return batch_gather_nd(params, indices, batch_dims, name)
     return GATHER_ND(params, indices, bad_indices_policy=bad_indices_policy, name=name)
 
 

@@ -165,7 +165,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None, 
 
 # --- Unique, UniqueWithCounts ---------------------------------------------------------------------------
 
-_COMPARABLE = f"{TYPE_GROUPS['realnumbertype']} bool"
+COMPARABLE = f"{TYPE_GROUPS['realnumbertype']} bool"
 _OUT_IDX = ["T: type", "out_idx: indextype = int32"]
 UNIQUE = define_op("Unique", "x: T", "y: T, idx: out_idx", attrs=_OUT_IDX)
 UNIQUE_WITH_COUNTS = define_op("UniqueWithCounts", "x: T", "y: T, idx: out_idx, count: out_idx", attrs=_OUT_IDX)
@@ -183,7 +183,7 @@ def unique_with_counts_shape(c: ShapeContext, x: TensorShape) -> list[TensorShap
     return [TensorShape([None]), x.with_rank(1), TensorShape([None])]
 
 
-def _distinct(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def distinct_elements(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The distinct elements in the order of their first appearance, and for each element which it is."""
     if x.ndim != 1:
         raise errors.InvalidArgumentError(None, None, f"unique expects a 1D vector, got shape {list(x.shape)}")
@@ -196,7 +196,7 @@ def _distinct(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return x[first[order]], place[which]
 
 
-def _distinct_strings(x: np.ndarray) -> tuple[np.ndarray, torch.Tensor]:
+def distinct_strings(x: np.ndarray) -> tuple[np.ndarray, torch.Tensor]:
     places: dict[bytes, int] = {}
     which = [places.setdefault(item, len(places)) for item in x.tolist()]
     found = np.empty(len(places), object)
@@ -205,9 +205,9 @@ def _distinct_strings(x: np.ndarray) -> tuple[np.ndarray, torch.Tensor]:
 
 
 @UNIQUE.kernel("CPU", T="string")
-@UNIQUE.kernel(T=_COMPARABLE)
+@UNIQUE.kernel(T=COMPARABLE)
 def unique_kernel(n: Any) -> Any:
-    dtype, distinct = n.torch_dtype("out_idx"), _distinct_strings if n["T"] == string else _distinct
+    dtype, distinct = n.torch_dtype("out_idx"), distinct_strings if n["T"] == string else distinct_elements
 
     def unique(x: Any) -> tuple[Any, torch.Tensor]:
         y, which = distinct(x)
@@ -217,9 +217,9 @@ def unique_kernel(n: Any) -> Any:
 
 
 @UNIQUE_WITH_COUNTS.kernel("CPU", T="string")
-@UNIQUE_WITH_COUNTS.kernel(T=_COMPARABLE)
+@UNIQUE_WITH_COUNTS.kernel(T=COMPARABLE)
 def unique_with_counts_kernel(n: Any) -> Any:
-    dtype, distinct = n.torch_dtype("out_idx"), _distinct_strings if n["T"] == string else _distinct
+    dtype, distinct = n.torch_dtype("out_idx"), distinct_strings if n["T"] == string else distinct_elements
 
     def unique(x: Any) -> tuple[Any, torch.Tensor, torch.Tensor]:
         y, which = distinct(x)
@@ -278,13 +278,13 @@ def list_diff_of_strings(n: Any) -> Any:
     return difference
 
 
-@LIST_DIFF.kernel(T=_COMPARABLE)
+@LIST_DIFF.kernel(T=COMPARABLE)
 def list_diff_kernel(n: Any) -> Any:
     dtype, lacking = n.torch_dtype("out_idx"), n["T"].name in TORCH_LACKS.split()
 
     def difference(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if lacking:  # torch.isin has no kernel; the numbers of the distinct elements serve as well
-            _, codes = _distinct(torch.cat([x, y]))
+            _, codes = distinct_elements(torch.cat([x, y]))
             missing = torch.isin(codes[: len(x)], codes[len(x) :], invert=True)
         else:
             missing = torch.isin(x, y, invert=True)

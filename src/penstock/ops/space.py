@@ -147,8 +147,10 @@ BATCH_TO_SPACE_ND = define_op(
 )
 
 
-def _batch_shape(c: ShapeContext, x: TensorShape, edges: str, to_batch: bool) -> TensorShape:
-    block, pads = c.constant("block_shape"), c.constant(edges)
+def _batch_shape(
+    c: ShapeContext, x: TensorShape, edges: str, to_batch: bool, block: np.ndarray | None = None
+) -> TensorShape:
+    block, pads = c.constant("block_shape") if block is None else block, c.constant(edges)
     if x.ndims is None or block is None or pads is None:
         return UNKNOWN if x.ndims is None else TensorShape([None] * x.ndims)
     x.with_rank_at_least(1 + block.size)
@@ -164,6 +166,11 @@ def _batch_shape(c: ShapeContext, x: TensorShape, edges: str, to_batch: bool) ->
             if dims[i] < 0:
                 raise ValueError(f"crops {pads.tolist()} take more than there is of {x}")
     return shape_of(tuple(dims))
+
+
+def square_blocks_shape(c: ShapeContext, x: TensorShape, edges: str, to_batch: bool) -> TensorShape:
+    """The shape rule of SpaceToBatch and BatchToSpace, whose blocks are square."""
+    return _batch_shape(c, x.with_rank(4), edges, to_batch, np.full(2, c.attrs["block_size"]))
 
 
 @SPACE_TO_BATCH_ND.shape

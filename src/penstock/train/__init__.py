@@ -2,6 +2,7 @@
 
 from tensorboard.compat.proto.saver_pb2 import SaverDef
 
+import penstock.ops.training_sign  # noqa: F401  # updates of optimizers that are not here
 from penstock.checkpoint import (
     CheckpointState,
     checkpoint_exists,
@@ -12,6 +13,17 @@ from penstock.checkpoint import (
     update_checkpoint_state,
 )
 from penstock.summary.writer import FileWriter, summary_iterator
+from penstock.tensor.example_protos import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
 from penstock.train.adadelta import AdadeltaOptimizer
 from penstock.train.adagrad import AdagradDAOptimizer, AdagradOptimizer, ProximalAdagradOptimizer
 from penstock.train.adam import AdamOptimizer
@@ -59,10 +71,18 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "BaseSaverBuilder",
+    "BytesList",
     "CheckpointState",
+    "Example",
     "ExponentialMovingAverage",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
     "FtrlOptimizer",
     "GradientDescentOptimizer",
+    "Int64List",
     "MomentumOptimizer",
     "NewCheckpointReader",
     "Optimizer",
@@ -71,6 +91,7 @@ __all__ = [
     "RMSPropOptimizer",
     "Saver",
     "SaverDef",
+    "SequenceExample",
     "SummaryWriter",
     "assert_global_step",
     "assign_moving_average",

@@ -1,0 +1,158 @@
+"""tf.compat: Python types and strings, and `penstock.compat.v1`, which is penstock itself (TF: tf.compat).
+
+`import penstock.compat.v1 as tf; tf.disable_v2_behavior()` works: there is only the behaviour of TensorFlow 1.
+"""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from penstock.graph.scopes import name_scope
+from penstock.tensor.shapes import TensorShape
+
+__all__ = [
+    "as_bytes",
+    "as_str",
+    "as_str_any",
+    "as_text",
+    "bytes_or_text_types",
+    "complex_types",
+    "dimension_at_index",
+    "dimension_value",
+    "disable_control_flow_v2",
+    "disable_eager_execution",
+    "disable_tensor_equality",
+    "disable_v2_behavior",
+    "disable_v2_tensorshape",
+    "enable_eager_execution",
+    "enable_v2_behavior",
+    "executing_eagerly",
+    "forward_compatibility_horizon",
+    "forward_compatible",
+    "integral_types",
+    "op_scope",
+    "path_to_str",
+    "real_types",
+    "v1",
+]
+
+integral_types = (numbers.Integral, np.integer)
+real_types = (numbers.Real, np.integer, np.floating)
+complex_types = (numbers.Complex, np.number)
+bytes_or_text_types = (bytes, str)
+
+v1: ModuleType = sys.modules["penstock"]
+sys.modules[f"{__name__}.v1"] = v1  # so that it can be imported by that name
+
+# --- strings --------------------------------------------------------------------------------------------
+
+
+def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
+    """Text encoded; bytes as they are. TypeError for anything else (TF: tf.compat.as_bytes)."""
+    if isinstance(bytes_or_text, bytearray | bytes):
+        return bytes(bytes_or_text)
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text.encode(encoding)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
+    """Bytes decoded; text as it is. TypeError for anything else (TF: tf.compat.as_text)."""
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text.decode(encoding)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+as_str = as_text
+
+
+def as_str_any(value: Any, encoding: str = "utf-8") -> str:
+    """Bytes decoded, and anything else as `str` writes it (TF: tf.compat.as_str_any)."""
+    return as_text(value, encoding) if isinstance(value, bytes) else str(value)
+
+
+def path_to_str(path: Any) -> Any:
+    """A path object as text; anything else as it is (TF: tf.compat.path_to_str)."""
+    return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
+
+
+# --- dates ----------------------------------------------------------------------------------------------
+
+_horizon: datetime.date | None = None
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Whether that day is past, so that a new op may be used (TF: tf.compat.forward_compatible)."""
+    return (_horizon or datetime.date.today()) > datetime.date(year, month, day)
+
+
+@contextmanager
+def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
+    """Inside, that day is today for `forward_compatible` (TF: tf.compat.forward_compatibility_horizon)."""
+    global _horizon
+    outside, _horizon = _horizon, datetime.date(year, month, day)
+    try:
+        yield
+    finally:
+        _horizon = outside
+
+
+# --- TensorFlow 2 ---------------------------------------------------------------------------------------
+
+_NO_V2 = (
+    "Penstock has no eager execution: it builds a graph, then runs parts of it in a session, as TensorFlow 1 does. "
+    "Write `with tf.Session() as session: session.run(...)`."
+)
+
+
+def disable_v2_behavior() -> None:
+    """Does nothing: there is only the behaviour of TensorFlow 1 (TF: tf.disable_v2_behavior)."""
+
+
+disable_eager_execution = disable_tensor_equality = disable_v2_behavior
+disable_control_flow_v2 = disable_v2_tensorshape = disable_v2_behavior
+
+
+def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+    """NotImplementedError: Penstock builds graphs (TF: tf.enable_eager_execution)."""
+    raise NotImplementedError(_NO_V2)
+
+
+def enable_v2_behavior() -> None:
+    """NotImplementedError: Penstock builds graphs (TF: tf.enable_v2_behavior)."""
+    raise NotImplementedError(_NO_V2)
+
+
+def executing_eagerly() -> bool:
+    """False (TF: tf.executing_eagerly)."""
+    return False
+
+
+def dimension_value(dimension: Any) -> int | None:
+    """A `Dimension` as an int or None; an int as it is (TF: tf.compat.dimension_value)."""
+    value: int | None = getattr(dimension, "value", dimension)
+    return value
+
+
+def dimension_at_index(shape: TensorShape, index: int) -> Any:
+    """One `Dimension` of a shape, unknown if the rank is (TF: tf.compat.dimension_at_index)."""
+    return shape.with_rank_at_least(index + 1)[index] if shape.ndims is None else shape[index]
+
+
+# --- older names ----------------------------------------------------------------------------------------
+
+
+def op_scope(values: Any, name: str | None, default_name: str | None = None) -> AbstractContextManager[str]:
+    """`name_scope(name, default_name, values)`, as it was before TensorFlow 1.0 (TF: tf.op_scope)."""
+    return name_scope(name, default_name, values)

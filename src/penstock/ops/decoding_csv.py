@@ -1,0 +1,201 @@
+"""CSV records to one tensor per column (TF: DecodeCSV)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape_context import ShapeContext
+from penstock.ops.strings import invalid
+from penstock.runtime.values import from_runtime, to_runtime
+from penstock.tensor.dtypes import DType, string
+from penstock.tensor.shapes import TensorShape
+
+DECODE_CSV = define_op(
+    "DecodeCSV",
+    "records: string, record_defaults: OUT_TYPE",
+    "output: OUT_TYPE",
+    attrs=[
+        "OUT_TYPE: list({float, double, int32, int64, string}) >= 1",
+        "field_delim: string = ','",
+        "use_quote_delim: bool = true",
+        "na_value: string = ''",
+        "select_cols: list(int) = []",
+    ],
+)
+DECODE_CSV.not_differentiable()
+
+
+@DECODE_CSV.shape
+def decode_csv_shape(c: ShapeContext, records: TensorShape, defaults: list[TensorShape]) -> list[TensorShape]:
+    for shape in defaults:
+        shape.with_rank_at_most(1)
+        if shape.ndims == 1 and shape.tuple[0] is not None and shape.tuple[0] > 1:
+            raise ValueError("Shape of a default must be a length-0 or length-1 vector, or a scalar.")
+    return [records] * len(defaults)
+
+
+# --- records to fields ----------------------------------------------------------------------------------
+
+_LINE_END, _SPECIAL = re.compile(rb"[\r\n]"), re.compile(rb'["\r\n]')
+
+
+def _splitter(delimiter: bytes, quotes: bool) -> Callable[[bytes], list[bytes]]:
+    """What cuts a record into fields. InvalidArgumentError for quotes that do not pair."""
+    special = _SPECIAL if quotes else _LINE_END
+    quoted = re.compile(rb'"((?:[^"]|"")*)"(?=' + re.escape(delimiter) + rb"|\Z)")
+    plain = re.compile(rb"[^" + re.escape(delimiter) + rb"]*")
+
+    def split_quoted(record: bytes) -> list[bytes]:
+        fields, at = [], 0
+        while True:
+            if quotes and record[at : at + 1] == b'"':
+                match = quoted.match(record, at)
+                if match is None:
+                    raise invalid(_misquoted(record[at + 1 :]))
+                fields.append(match[1].replace(b'""', b'"'))
+            else:
+                match = plain.match(record, at)
+                assert match is not None
+                if special.search(match[0]):
+                    raise invalid("Unquoted fields cannot have quotes/CRLFs inside")
+                fields.append(match[0])
+            at = match.end() + 1
+            if at > len(record):
+                return fields
+
+    def split(record: bytes) -> list[bytes]:
+        if special.search(record):
+            return split_quoted(record)
+        return record.split(delimiter) if record else []
+
+    return split
+
+
+def _misquoted(rest: bytes) -> str:
+    if b'"' in rest.replace(b'""', b""):
+        return "Quote inside a string has to be escaped by another quote"
+    return "Quoted field has to end with quote followed by delim or end"
+
+
+# --- fields to numbers ----------------------------------------------------------------------------------
+
+
+def _parser(dtype: DType) -> Callable[[bytes], Any]:
+    """What reads one field; ValueError where it is no such number."""
+    if dtype == string:
+        return bytes
+    if dtype.is_floating:
+        return _real
+    low, high = dtype.min, dtype.max
+
+    def integer(text: bytes) -> int:
+        value = int(text)
+        if not low <= value <= high or b"_" in text:
+            raise ValueError(text)
+        return value
+
+    return integer
+
+
+def _real(text: bytes) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float.fromhex(text.decode("ascii", "replace"))
+    if b"_" in text:
+        raise ValueError(text)
+    return value
+
+
+@DECODE_CSV.kernel("CPU")
+def decode_csv_kernel(n: Any) -> Kernel:
+    delimiter, na_value, columns = n["field_delim"], n["na_value"], list(n["select_cols"])
+    dtypes = list(n["OUT_TYPE"])
+    if len(delimiter) != 1:
+        raise invalid("field_delim should be only 1 char")
+    if any(column < 0 for column in columns):
+        raise invalid("select_cols contains negative values.")
+    if sorted(set(columns)) != columns:
+        raise invalid("select_cols is not strictly increasing.")
+    if columns and len(columns) != len(dtypes):
+        raise invalid("select_cols should match output size")
+    split, parsers = _splitter(delimiter, n["use_quote_delim"]), [_parser(dtype) for dtype in dtypes]
+
+    def fields_of(row: int, record: bytes) -> list[bytes]:
+        fields = split(record)
+        if columns:
+            fields = [fields[column] for column in columns if column < len(fields)]
+        if len(fields) != len(dtypes):
+            raise invalid(f"Expect {len(dtypes)} fields but have {len(fields)} in record {row}")
+        return fields
+
+    def read(column: int, texts: Any, default: Any) -> list[Any]:
+        parse, values, row, text = parsers[column], [], 0, b""
+        try:
+            for row, text in enumerate(texts):
+                if not text or text == na_value:
+                    if default is None:
+                        raise invalid(f"Field {column} is required but missing in record {row}!")
+                    values.append(default)
+                else:
+                    values.append(parse(text))
+        except (ValueError, OverflowError):
+            shown = text.decode(errors="replace")
+            raise invalid(f"Field {column} in record {row} is not a valid {dtypes[column].name}: {shown}") from None
+        return values
+
+    def decode(records: np.ndarray, defaults: list[Any]) -> tuple[Any, ...]:
+        rows = [fields_of(row, record) for row, record in enumerate(records.reshape(-1).tolist())]
+        texts = list(zip(*rows, strict=True)) if rows else [()] * len(dtypes)
+        found = []
+        for column, (dtype, given) in enumerate(zip(dtypes, defaults, strict=True)):
+            array = np.asarray(from_runtime(given, dtype), dtype.np).reshape(-1)
+            if array.size > 1:
+                raise invalid(f"There should only be 1 default per field but field {column} has {array.size}")
+            values = np.empty(records.size, dtype.np)
+            with np.errstate(over="ignore"):
+                values[:] = read(column, texts[column], array[0] if array.size else None)
+            found.append(to_runtime(values.reshape(records.shape), dtype))
+        return tuple(found)
+
+    return decode
+
+
+def decode_csv(
+    records: Any,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    name: str | None = None,
+    na_value: str = "",
+    select_cols: Any = None,
+) -> list[Tensor]:
+    """A tensor per column, of the shape of `records` and the dtype of its default (TF: tf.decode_csv).
+
+    `record_defaults`, one per column (of `select_cols`, if given): a scalar or [1], the value where a field is empty
+    or `na_value`, or an empty tensor where it may not be. Of float32, float64, int32, int64 or string.
+    InvalidArgumentError, naming record and field, for what does not fit.
+    """
+    if select_cols is not None:
+        if any(column < 0 for column in select_cols):
+            raise ValueError("select_cols contains negative values.")
+        if any(a >= b for a, b in zip(select_cols, list(select_cols)[1:], strict=False)):
+            raise ValueError("select_cols is not strictly increasing.")
+    with name_scope(name, "DecodeCSV", [records]) as scope:
+        return DECODE_CSV(
+            convert_to_tensor(records, string),
+            list(record_defaults),
+            field_delim=field_delim,
+            use_quote_delim=use_quote_delim,
+            na_value=na_value,
+            select_cols=list(select_cols or []),
+            name=scope,
+        )

@@ -1,0 +1,334 @@
+"""Cropping, padding, flipping and resizing of images, out of other ops (TF: tf.image)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.control_flow.cond import cond
+from penstock.graph.constants import constant_value
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.ops.arithmetic import maximum, minimum, multiply
+from penstock.ops.array import SHAPE, expand_dims, shape as shape_of, size as size_of, squeeze
+from penstock.ops.basic import identity
+from penstock.ops.cast import cast, saturate_cast, to_int32
+from penstock.ops.checks import assert_greater_equal, assert_non_negative, assert_positive
+from penstock.ops.compare import equal
+from penstock.ops.image_resize import (
+    dtype_limits,
+    resize_area,
+    resize_bicubic,
+    resize_bilinear,
+    resize_nearest_neighbor,
+)
+from penstock.ops.layout import transpose
+from penstock.ops.padding import pad
+from penstock.ops.reduce import reduce_mean, reduce_prod
+from penstock.ops.reversing import reverse
+from penstock.ops.rounding import round as round_
+from penstock.ops.slicing import slice as slice_
+from penstock.ops.stacking import stack, unstack
+from penstock.ops.unary import rsqrt, sqrt, square
+from penstock.tensor.dtypes import as_dtype, float32, int32
+
+
+class ResizeMethod:
+    """How `resize_images` interpolates (TF: tf.image.ResizeMethod)."""
+
+    BILINEAR = 0
+    NEAREST_NEIGHBOR = 1
+    BICUBIC = 2
+    AREA = 3
+
+
+_METHODS = {
+    ResizeMethod.BILINEAR: resize_bilinear,
+    ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor,
+    ResizeMethod.BICUBIC: resize_bicubic,
+    ResizeMethod.AREA: resize_area,
+}
+
+
+def as_batch(image: Tensor) -> tuple[Tensor, bool]:
+    """The images with a batch dimension, and whether one was added. ValueError for another rank than 3 or 4."""
+    rank = image.shape.ndims
+    if rank is None:
+        raise ValueError("'images' contains no shape: its rank must be known, 3 or 4.")
+    if rank == 3:
+        return expand_dims(image, 0), True
+    if rank != 4:
+        raise ValueError(f"'images' must have either 3 or 4 dimensions, but has shape {image.shape}.")
+    return image, False
+
+
+def _without_batch(image: Tensor, added: bool) -> Tensor:
+    return squeeze(image, [0]) if added else image
+
+
+def sizes(image: Tensor) -> list[Any]:
+    """Each dimension as a number where it is known, else as a scalar tensor."""
+    known = image.shape.as_list()
+    if None not in known:
+        return known
+    dynamic = unstack(SHAPE(image), num=len(known))
+    return [d if d is not None else dynamic[i] for i, d in enumerate(known)]
+
+
+def resize_images(
+    images: Any,
+    size: Any,
+    method: int = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Images [batch, height, width, channels] or [height, width, channels] at `size` [new_height, new_width].
+
+    float32, but for nearest neighbours and images that have that size already, which keep their dtype. With
+    `preserve_aspect_ratio` the largest size within `size`. ValueError for what is no image. TF: tf.image.resize_images.
+    """
+    with name_scope(name, "resize", [images, size]):
+        images, added = as_batch(convert_to_tensor(images, name="images"))
+        size = convert_to_tensor(size, dtype=int32, name="size")
+        if not size.shape.is_compatible_with([2]):
+            raise ValueError(
+                f"'size' must be a 1-D Tensor of 2 elements: new_height, new_width; it has shape {size.shape}"
+            )
+        if preserve_aspect_ratio:
+            size = _largest_within(images, size)
+        wanted = constant_value(size)
+        if wanted is not None and images.shape.as_list()[1:3] == [int(v) for v in wanted]:
+            return _without_batch(images, added)
+        if method not in _METHODS:
+            raise ValueError(f"Resize method is not implemented: {method!r}")
+        resized = _METHODS[method](images, size, align_corners=align_corners)
+        return _without_batch(resized, added)
+
+
+def _largest_within(images: Tensor, size: Tensor) -> Tensor:
+    _, height, width, _ = sizes(images)
+    have = stack([cast(height, float32), cast(width, float32)])
+    factor = cast(size, float32) / have
+    return cast(round_(multiply(have, minimum(factor[0], factor[1]))), int32)
+
+
+def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+    """Images cut, or padded with zeros, evenly at both sides, to the target size (3-D or 4-D)."""
+    with name_scope(None, "resize_image_with_crop_or_pad", [image]):
+        image, added = as_batch(convert_to_tensor(image, name="image"))
+        _, height, width, _ = sizes(image)
+        image = _checked(image, [(target_height, "target_height", True), (target_width, "target_width", True)])
+        more_width, more_height = target_width - width, target_height - height
+        cut = crop_to_bounding_box(
+            image, _half(-more_height), _half(-more_width), _least(target_height, height), _least(target_width, width)
+        )
+        padded = pad_to_bounding_box(cut, _half(more_height), _half(more_width), target_height, target_width)
+        fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
+        padded.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
+        return _without_batch(padded, added)
+
+
+def _half(x: Any) -> Any:
+    return maximum(x // 2, 0) if isinstance(x, Tensor) else max(x // 2, 0)
+
+
+def _least(x: Any, y: Any) -> Any:
+    return minimum(x, y) if isinstance(x, Tensor) or isinstance(y, Tensor) else min(x, y)
+
+
+def _checked(image: Tensor, wanted: list[tuple[Any, str, bool]]) -> Tensor:
+    """`image`, once sizes are known to be positive (or at least 0): now if they are numbers, else in the step."""
+    asserts = []
+    for value, name, positive in wanted:
+        if isinstance(value, Tensor):
+            check = assert_positive if positive else assert_non_negative
+            asserts.append(check(value, message=f"{name} must be {'> 0' if positive else '>= 0'}"))
+        elif value < positive:
+            raise ValueError(f"{name} must be {'> 0' if positive else '>= 0'}, not {value}.")
+    if not asserts:
+        return image
+    with control_dependencies(asserts):
+        return identity(image)
+
+
+def _fits(image: Tensor, larger: Any, smaller: Any, message: str) -> Tensor:
+    if isinstance(larger, Tensor) or isinstance(smaller, Tensor):
+        with control_dependencies([assert_greater_equal(larger, smaller, message=message)]):
+            return identity(image)
+    if larger < smaller:
+        raise ValueError(f"{message}: {larger} < {smaller}.")
+    return image
+
+
+def crop_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """The part of the images that begins at the offsets and has the target size. ValueError if it reaches outside."""
+    with name_scope(None, "crop_to_bounding_box", [image]):
+        image, added = as_batch(convert_to_tensor(image, name="image"))
+        _, height, width, _ = sizes(image)
+        image = _checked(
+            image,
+            [(offset_width, "offset_width", False), (offset_height, "offset_height", False),
+             (target_width, "target_width", True), (target_height, "target_height", True)],
+        )  # fmt: skip
+        image = _fits(image, width, target_width + offset_width, "width must be >= target + offset")
+        image = _fits(image, height, target_height + offset_height, "height must be >= target + offset")
+        begin = stack([0, offset_height, offset_width, 0])
+        cropped = slice_(image, begin, stack([-1, target_height, target_width, -1]))
+        fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
+        cropped.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
+        return _without_batch(cropped, added)
+
+
+def pad_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """The images with zeros around them: offsets above and to the left, and the target size in all."""
+    with name_scope(None, "pad_to_bounding_box", [image]):
+        image, added = as_batch(convert_to_tensor(image, name="image"))
+        _, height, width, _ = sizes(image)
+        right, below = target_width - offset_width - width, target_height - offset_height - height
+        image = _checked(image, [(offset_height, "offset_height", False), (offset_width, "offset_width", False)])
+        image = _fits(image, right, 0, "width must be <= target - offset")
+        image = _fits(image, below, 0, "height must be <= target - offset")
+        paddings = stack([stack([0, 0]), stack([offset_height, below]), stack([offset_width, right]), stack([0, 0])])
+        padded = pad(image, paddings)
+        fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
+        padded.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
+        return _without_batch(padded, added)
+
+
+def resize_image_with_pad(
+    image: Any, target_height: Any, target_width: Any, method: int = ResizeMethod.BILINEAR, align_corners: bool = False
+) -> Tensor:
+    """The images at the largest size within the target that keeps their ratio, with zeros around them."""
+    with name_scope(None, "resize_image_with_pad", [image]):
+        image, added = as_batch(convert_to_tensor(image, name="images"))
+        image = _checked(image, [(target_height, "target_height", True), (target_width, "target_width", True)])
+        _, height, width, _ = sizes(image)
+        have_height, have_width = cast(height, float32), cast(width, float32)
+        ratio = maximum(have_width / cast(target_width, float32), have_height / cast(target_height, float32))
+        new_height, new_width = to_int32(have_height / ratio), to_int32(have_width / ratio)
+        above = maximum(0, to_int32((cast(target_height, float32) - have_height / ratio) / 2))
+        left = maximum(0, to_int32((cast(target_width, float32) - have_width / ratio) / 2))
+        resized = resize_images(image, stack([new_height, new_width]), method, align_corners)
+        padded = pad_to_bounding_box(resized, above, left, target_height, target_width)
+        return _without_batch(padded, added)
+
+
+def central_crop(image: Any, central_fraction: float) -> Tensor:
+    """The middle of the images: `central_fraction`, in (0, 1], of each side."""
+    if not 0.0 < central_fraction <= 1.0:
+        raise ValueError(f"central_fraction must be within (0, 1], not {central_fraction}")
+    with name_scope(None, "central_crop", [image]):
+        image = convert_to_tensor(image, name="image")
+        if central_fraction == 1.0:
+            return image
+        images, added = as_batch(image)
+        _, height, width, _ = sizes(images)
+        top, left = _start(height, central_fraction), _start(width, central_fraction)
+        tall, wide = height - top * 2, width - left * 2
+        cropped = slice_(images, stack([0, top, left, 0]), stack([-1, tall, wide, -1]))
+        fixed = [d if isinstance(d, int) else None for d in (tall, wide)]
+        cropped.set_shape([images.shape.as_list()[0], *fixed, images.shape.as_list()[3]])
+        return _without_batch(cropped, added)
+
+
+def _start(size: Any, fraction: float) -> Any:
+    if isinstance(size, Tensor):
+        exact = cast(size, "float64")
+        return to_int32((exact - exact * fraction) / 2)
+    return int((size - size * fraction) / 2)
+
+
+# --- turning --------------------------------------------------------------------------------------------
+
+
+def flip_left_right(image: Any) -> Tensor:
+    """The images, 3-D or 4-D, with their columns in reverse."""
+    return _flip(image, 1, "flip_left_right")
+
+
+def flip_up_down(image: Any) -> Tensor:
+    """The images, 3-D or 4-D, with their rows in reverse."""
+    return _flip(image, 0, "flip_up_down")
+
+
+def _flip(image: Any, axis: int, scope: str) -> Tensor:
+    with name_scope(None, scope, [image]):
+        image = convert_to_tensor(image, name="image")
+        rank = image.shape.ndims
+        if rank not in (None, 3, 4):
+            raise ValueError(f"'image' must have either 3 or 4 dimensions, but has shape {image.shape}.")
+        return reverse(image, [axis + 1 if rank == 4 else axis])  # of unknown rank: one image
+
+
+def transpose_image(image: Any, name: str | None = None) -> Tensor:
+    """The images with rows and columns exchanged."""
+    with name_scope(name, "transpose_image", [image]):
+        image = convert_to_tensor(image, name="image")
+        return transpose(image, [1, 0, 2] if image.shape.ndims == 3 else [0, 2, 1, 3])
+
+
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+    """The images turned by `k` quarters, counter-clockwise."""
+    with name_scope(name, "rot90", [image, k]) as scope:
+        image, added = as_batch(convert_to_tensor(image, name="image"))
+        turned = [
+            lambda: identity(image),
+            lambda: transpose(reverse(image, [2]), [0, 2, 1, 3]),
+            lambda: reverse(image, [1, 2]),
+            lambda: reverse(transpose(image, [0, 2, 1, 3]), [2]),
+        ]
+        known = constant_value(convert_to_tensor(k, dtype=int32))
+        if known is not None:
+            return identity(_without_batch(turned[int(known) % 4](), added), name=scope)
+        k = convert_to_tensor(k, dtype=int32) % 4
+        found = cond(
+            equal(k % 2, 0),
+            lambda: cond(equal(k, 0), turned[0], turned[2]),
+            lambda: cond(equal(k, 1), turned[1], turned[3]),
+        )
+        found.set_shape([image.shape.as_list()[0], None, None, image.shape.as_list()[3]])
+        return identity(_without_batch(found, added), name=scope)
+
+
+# --- values ---------------------------------------------------------------------------------------------
+
+
+def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
+    """Images in another dtype, scaled: floats are in [0, 1], integers from 0 to the type's largest value.
+
+    `saturate`: floats outside [0, 1] become the nearest value that the integer type has, instead of wrapping round.
+    """
+    image, dtype = convert_to_tensor(image, name="image"), as_dtype(dtype)
+    if dtype == image.dtype:
+        return identity(image, name=name)
+    to = saturate_cast if saturate else cast
+    with name_scope(name, "convert_image", [image]) as scope:
+        have = image.dtype
+        if have.is_integer and dtype.is_integer:
+            largest, wanted = int(have.max), int(dtype.max)
+            if largest > wanted:
+                return cast(image // ((largest + 1) // (wanted + 1)), dtype, name=scope)
+            widened = to(image, dtype)
+            return multiply(widened, (wanted + 1) // (largest + 1), name=scope)
+        if have.is_floating and dtype.is_floating:
+            return cast(image, dtype, name=scope)
+        if have.is_integer:
+            return multiply(cast(image, dtype), 1.0 / float(have.max), name=scope)
+        return to(multiply(image, dtype_limits(dtype)[1] + 0.5), dtype, name=scope)  # rounds, since a cast cuts off
+
+
+def per_image_standardization(image: Any) -> Tensor:
+    """Images of mean 0 and deviation 1, each for itself; the deviation counts as at least 1/√(number of values)."""
+    with name_scope(None, "per_image_standardization", [image]) as scope:
+        image = cast(convert_to_tensor(image, name="image"), float32)
+        axes = [-3, -2, -1]
+        mean = reduce_mean(image, axes, keepdims=True)
+        number = cast(size_of(image) if image.shape.ndims == 3 else reduce_prod(shape_of(image)[-3:]), float32)
+        variance = reduce_mean(square(image), axes, keepdims=True) - square(mean)
+        deviation = maximum(sqrt(maximum(variance, 0.0)), rsqrt(number))
+        return identity((image - mean) / deviation, name=scope)

@@ -1,0 +1,213 @@
+"""One feature of many examples as NumPy arrays: what the parsing ops are made of.
+
+Examples are read as `WireExample`, which leaves the list of each feature as the bytes on the wire. The bytes of a
+whole batch are joined and turned to numbers at once, so that no Python is spent on single values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.tensor.dtypes import DType, float32, int64, string
+from penstock.tensor.example_protos import BytesList, FloatList, Int64List
+
+# Of each dtype: the field of Feature that holds it, its message, and what TensorFlow's errors call it.
+_KINDS: dict[DType, tuple[str, Any, str]] = {
+    string: ("bytes_list", BytesList, "bytes"),
+    float32: ("float_list", FloatList, "float"),
+    int64: ("int64_list", Int64List, "int64"),
+}
+_KIND_DTYPES = {field: "string" if dtype == string else name for dtype, (field, _, name) in _KINDS.items()}
+
+
+def invalid(message: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, message)
+
+
+class Column(NamedTuple):
+    """The values of a feature, row after row: `counts[i]` of them are row i's; `missing` rows lack the feature."""
+
+    values: np.ndarray
+    counts: np.ndarray
+    missing: list[int]
+
+
+class Where(NamedTuple):
+    """What errors say of the place: a prefix naming key and, of a batch, example and index."""
+
+    key: str
+    names: Sequence[bytes] | None
+    """Of the examples in a batch; empty when they have no names, None outside a batch."""
+    kind: str = "Key"
+    """Or what the key is of in a sequence example, whose name is then the only one in `names`."""
+
+    def at(self, row: int) -> str:
+        match self.kind:
+            case "Context feature":
+                return f"{self._example(0)}Context feature: {self.key}.  "
+            case "Feature list":
+                return f"{self._example(0)}Feature list: {self.key}, Index: {row}.  "
+            case _ if self.names is None:
+                return f"Key: {self.key}.  "
+            case _:
+                return f"{self._example(row)}Key: {self.key}, Index: {row}.  "
+
+    def _example(self, row: int) -> str:
+        if self.names is None:
+            return ""
+        name = self.names[row].decode(errors="replace") if self.names else ""
+        return f"Name: {name or '<unknown>'}, "
+
+    def required(self, row: int, dtype: DType) -> errors.InvalidArgumentError:
+        prefix, kind = self._example(row if self.kind == "Key" else 0), self.kind.replace("Key", "Feature")
+        place = f", Index: {row}" if kind == "Feature list" else ""
+        return invalid(
+            f"{prefix}{kind}: {self.key}{place} (data type: {dtype.name}) is required but could not be found."
+        )
+
+
+def read_column(features: Sequence[Any], dtype: DType, where: Where) -> Column:
+    """`features` are of one key, WireFeature or None, one per row. InvalidArgumentError for another dtype."""
+    field, message, _ = _KINDS[dtype]
+    rows: list[bytes] = []
+    missing: list[int] = []
+    for i, feature in enumerate(features):
+        data = b"" if feature is None else getattr(feature, field)
+        if not data:
+            kind = None if feature is None else feature.WhichOneof("kind")
+            if kind is None:
+                missing.append(i)
+            elif kind != field:
+                raise invalid(
+                    f"{where.at(i)}Data types don't match. Data type: {_KIND_DTYPES[kind]} "
+                    f"but expected type: {dtype.name}"
+                )
+        rows.append(data)
+    try:
+        if dtype == string:
+            return Column(*_strings(rows), missing)
+        packed = [_packed(row, message) for row in rows]
+        return Column(*(_floats if dtype == float32 else _integers)(packed), missing)
+    except (ValueError, IndexError):
+        raise invalid(f"{where.at(0)}Can't parse serialized Example.") from None
+
+
+# --- from the wire --------------------------------------------------------------------------------------
+
+
+def _packed(data: bytes, message: Any) -> memoryview | bytes:
+    """The numbers of a serialized FloatList or Int64List: the bytes behind its one field's tag and length."""
+    if not data:
+        return data
+    if data[0] == 0x0A:  # field 1, packed: as nearly every writer does
+        size, at, shift = 0, 1, 0
+        while True:
+            byte = data[at]
+            size |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 0x80:
+                break
+        if at + size == len(data):
+            return memoryview(data)[at:]
+    canonical = message(value=message.FromString(data).value).SerializeToString()
+    return _packed(canonical, message)
+
+
+def _floats(rows: list[memoryview | bytes]) -> tuple[np.ndarray, np.ndarray]:
+    return np.frombuffer(bytearray().join(rows), np.float32), np.array([len(row) // 4 for row in rows], np.int64)
+
+
+def _integers(rows: list[memoryview | bytes]) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of seven bits a byte, the last byte of each being below 128."""
+    joined = b"".join(rows)
+    sizes = np.array([len(row) for row in rows], np.int64)
+    raw = np.frombuffer(joined, np.uint8)
+    if joined.isascii():
+        return raw.astype(np.int64), sizes
+    ends = raw < 0x80
+    if not ends[-1]:
+        raise ValueError("a number is cut off")
+    last = np.flatnonzero(ends)
+    first = np.concatenate([[0], last[:-1] + 1])
+    place = np.arange(raw.size) - np.repeat(first, last - first + 1)
+    bits = (raw & 0x7F).astype(np.uint64) << (7 * place).astype(np.uint64)
+    before = np.concatenate([[0], np.cumsum(ends)])
+    stops = np.cumsum(sizes)
+    return np.bitwise_or.reduceat(bits, first).view(np.int64), before[stops] - before[stops - sizes]
+
+
+def _strings(rows: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    lists = [BytesList.FromString(row).value for row in rows]
+    counts = np.array([len(found) for found in lists], np.int64)
+    values = np.empty(int(counts.sum()), object)
+    values[:] = list(chain.from_iterable(lists))
+    return values, counts
+
+
+# --- to tensors -----------------------------------------------------------------------------------------
+
+
+def to_value(array: np.ndarray) -> Any:
+    """An array that a kernel made as it gives it on."""
+    return array if array.dtype == object else torch.from_numpy(array)
+
+
+def dense(column: Column, shape: tuple[int, ...], default: np.ndarray | None, dtype: DType, where: Where) -> np.ndarray:
+    """[rows, *shape]; rows that lack the feature have the `default`, [] or of that shape; None: an error."""
+    size, rows = math.prod(shape), len(column.counts)
+    wrong = column.counts != size
+    if column.missing:
+        if default is None:
+            raise where.required(column.missing[0], dtype)
+        wrong[column.missing] = False
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise invalid(
+            f"{where.at(row)}Number of {_KINDS[dtype][2]} values != expected.  Values size: {column.counts[row]} "
+            f"but output shape: [{','.join(map(str, shape))}]"
+        )
+    if not column.missing:
+        return column.values.reshape(rows, *shape)
+    found = np.empty((rows, size), column.values.dtype)
+    found[:] = default.reshape(-1)  # type: ignore[union-attr]
+    present = np.ones(rows, bool)
+    present[column.missing] = False
+    found[present] = column.values.reshape(-1, size)
+    return found.reshape(rows, *shape)
+
+
+def dense_padded(column: Column, shape: tuple[int, ...], filler: Any, dtype: DType, where: Where) -> np.ndarray:
+    """[rows, longest, *shape]: rows of any length, with `filler` behind the shorter ones."""
+    stride, rows = max(math.prod(shape), 1), len(column.counts)
+    uneven = column.counts % stride != 0
+    if uneven.any():
+        row = int(uneven.argmax())
+        raise invalid(
+            f"{where.at(row)}Number of {_KINDS[dtype][2]} values is not a multiple of stride length. "
+            f"Saw {column.counts[row]} values but output shape is: [{','.join(map(str, ('?', *shape)))}]"
+        )
+    longest = int(column.counts.max(initial=0))
+    if (column.counts == longest).all():
+        found = column.values
+    else:
+        found = np.empty((rows, longest), column.values.dtype)
+        found[:] = filler
+        found[np.arange(longest) < column.counts[:, None]] = column.values
+    return found.reshape(rows, longest // stride, *shape)
+
+
+def sparse(column: Column) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """indices [n, 2] (row, place in it), values [n] and the dense shape, [rows, longest]."""
+    counts, rows = column.counts, len(column.counts)
+    stops = np.cumsum(counts)
+    indices = np.empty((len(column.values), 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(rows), counts)
+    indices[:, 1] = np.arange(len(column.values)) - np.repeat(stops - counts, counts)
+    return indices, column.values, np.array([rows, counts.max(initial=0)], np.int64)

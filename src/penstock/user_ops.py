@@ -1,0 +1,25 @@
+"""The place of a program's own ops in TensorFlow; Penstock's are made with `define_op` (TF: tf.user_ops)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.graph import shape_rules
+from penstock.graph.opdef import Bound, define_op
+from penstock.graph.operation import Tensor
+
+FACT = define_op("Fact", "", "fact: string")
+FACT.shape(shape_rules.scalar)
+FACT.not_differentiable()
+
+
+@FACT.kernel("CPU")
+def fact_kernel(n: Any) -> Bound:
+    return Bound(np.array(b"0! == 1", object))
+
+
+def my_fact() -> Tensor:
+    """The example of an op that takes nothing (TF: tf.user_ops.my_fact)."""
+    return FACT()
