@@ -36,6 +36,9 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "BiasAddGrad": [("shapes", LENIENT + "NCHW of rank 2")],
     "BiasAddV1": [(REFUSED, LENIENT + "a bias that is no vector, where ranks are unknown until the run")],
     "BroadcastGradientArgs": [(REFUSED, LENIENT + "shapes that are no vectors")],
+    "Cholesky": [
+        ("error: InvalidArgumentError, TensorFlow a value", "not positive definite: refused, as in TensorFlow 1.x")
+    ],
     "ClipByValue": [(INTEGERS, "complex numbers have no order (TensorFlow compares their real parts)")],
     "ComplexAbs": [(REFUSED, "TensorFlow has no kernel for a result of another precision")],
     "Conv2D": [("shapes", LENIENT + "an image smaller than the filter (the result is empty)")],
@@ -70,6 +73,7 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
         ("values", "the file is another one, with the same pixels"),
         ("error: InvalidArgumentError, TensorFlow InternalError", "an image without pixels"),
     ],
+    "Einsum": [("gradient: NotImplementedError", "the gradient of '...' needs to know ranks")],
     "Erf": [("values", "erf(inf) is 1 (TensorFlow's vectorised half-precision kernel: NaN)")],
     "EuclideanNorm": [(REFUSED, LENIENT + "axis 0 of a scalar of unknown rank")],
     "FusedBatchNorm": [
@@ -123,9 +127,15 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "ResizeBicubicGrad": [("error: InvalidArgumentError, TensorFlow a value", "of another batch than the image's")],
     "ResizeBilinearGrad": [("error: InvalidArgumentError, TensorFlow a value", "of another batch than the image's")],
     "Reverse": [(REFUSED, LENIENT + "an empty tensor")],
+    "IRFFT3D": [("values", "of an empty batch: zero (TensorFlow leaves memory as it was)")],
+    "RFFT3D": [("values", "of an empty batch: zero (TensorFlow leaves memory as it was)")],
     "Round": [("values", "integers stay as they are (TensorFlow 2.21's kernel gives 0)")],
     "RsqrtGrad": [("values", ZERO_TIMES_INF)],
     "ScatterNd": [(REFUSED, LENIENT + "no updates for an output without elements")],
+    "SelfAdjointEigV2": [
+        ("values", "the signs of eigenvectors are free; without compute_v, the second output is empty"),
+        ("gradient", "by eigenvectors whose signs are free"),
+    ],
     "SeluGrad": [
         (REFUSED, LENIENT + "shapes that broadcast, where they are unknown until the run"),
         ("values", "NaN outputs stay NaN"),
@@ -137,11 +147,16 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     ],
     "SqrtGrad": [("values", ZERO_TIMES_INF)],
     "Sum": [(REFUSED, LENIENT + "axis 0 of a scalar of unknown rank")],
+    "Svd": [
+        ("values", "the signs of singular vectors are free; without compute_uv, the last outputs are empty"),
+        ("gradient", "by singular vectors whose signs are free"),
+    ],
     "TanhGrad": [("values", "half precision is computed in float32 inside, so that nothing overflows on the way")],
     "TruncateDiv": [("error: InvalidArgumentError, TensorFlow InternalError", "division by zero names the op")],
     "TruncateMod": [("error: InvalidArgumentError, TensorFlow InternalError", "division by zero names the op")],
     "Unique": [("values", "all NaNs count as one value")],
     "UniqueWithCounts": [("values", "all NaNs count as one value")],
+    "Xdivy": [("values", "complex division by zero is infinite (TensorFlow: NaN)")],
     "Where": [(REFUSED, LENIENT + "a scalar")],
 }
 """For an op, pairs of a regular expression that a difference matches from its start, and the reason."""

@@ -37,7 +37,9 @@ from penstock import (
     initializers as initializers,
     io as io,
     layers as layers,
+    linalg as linalg,
     logging as logging,
+    lookup as lookup,
     losses as losses,
     manip as manip,
     math as math,
@@ -46,6 +48,7 @@ from penstock import (
     placement as placement,
     raw_ops as raw_ops,
     resource_loader as resource_loader,
+    spectral as spectral,
     strings as strings,
     summary as summary,
     sysconfig as sysconfig,
@@ -65,6 +68,10 @@ from penstock.client.initializers import (
     uniform_unit_scaling_initializer as uniform_unit_scaling_initializer,
     variance_scaling_initializer as variance_scaling_initializer,
     zeros_initializer as zeros_initializer,
+)
+from penstock.client.lookup_tables import (
+    initialize_all_tables as initialize_all_tables,
+    tables_initializer as tables_initializer,
 )
 from penstock.client.template import (
     make_template as make_template,
@@ -222,6 +229,15 @@ from penstock.ops.diagonal import (
     matrix_diag_part as matrix_diag_part,
     matrix_set_diag as matrix_set_diag,
 )
+from penstock.ops.einsum import einsum as einsum, tensordot as tensordot
+from penstock.ops.fft import (
+    fft as fft,
+    fft2d as fft2d,
+    fft3d as fft3d,
+    ifft as ifft,
+    ifft2d as ifft2d,
+    ifft3d as ifft3d,
+)
 from penstock.ops.files import (
     matching_files as matching_files,
     read_file as read_file,
@@ -246,6 +262,11 @@ from penstock.ops.gather_nd import (
     gather_nd as gather_nd,
     scatter_nd as scatter_nd,
 )
+from penstock.ops.histograms import (
+    bincount as bincount,
+    histogram_fixed_width as histogram_fixed_width,
+    histogram_fixed_width_bins as histogram_fixed_width_bins,
+)
 from penstock.ops.image_crops import extract_image_patches as extract_image_patches
 from penstock.ops.joining import (
     concat as concat,
@@ -255,6 +276,22 @@ from penstock.ops.layout import (
     invert_permutation as invert_permutation,
     matrix_transpose as matrix_transpose,
     transpose as transpose,
+)
+from penstock.ops.linalg import (
+    cholesky as cholesky,
+    cholesky_solve as cholesky_solve,
+    matrix_determinant as matrix_determinant,
+    matrix_inverse as matrix_inverse,
+    matrix_solve as matrix_solve,
+    matrix_solve_ls as matrix_solve_ls,
+    matrix_triangular_solve as matrix_triangular_solve,
+)
+from penstock.ops.linalg_cross import cross as cross
+from penstock.ops.linalg_spectra import (
+    qr as qr,
+    self_adjoint_eig as self_adjoint_eig,
+    self_adjoint_eigvals as self_adjoint_eigvals,
+    svd as svd,
 )
 from penstock.ops.logging import (
     Assert as Assert,
@@ -386,6 +423,25 @@ from penstock.ops.math import (
     unsorted_segment_sqrt_n as unsorted_segment_sqrt_n,
     unsorted_segment_sum as unsorted_segment_sum,
 )
+from penstock.ops.old_names import (
+    batch_cholesky as batch_cholesky,
+    batch_fft as batch_fft,
+    batch_fft2d as batch_fft2d,
+    batch_fft3d as batch_fft3d,
+    batch_ifft as batch_ifft,
+    batch_ifft2d as batch_ifft2d,
+    batch_ifft3d as batch_ifft3d,
+    batch_matmul as batch_matmul,
+    batch_matrix_determinant as batch_matrix_determinant,
+    batch_matrix_inverse as batch_matrix_inverse,
+    batch_matrix_solve as batch_matrix_solve,
+    batch_matrix_triangular_solve as batch_matrix_triangular_solve,
+    batch_self_adjoint_eig as batch_self_adjoint_eig,
+    batch_svd as batch_svd,
+    complex_abs as complex_abs,
+    concat_v2 as concat_v2,
+    select as select,
+)
 from penstock.ops.padding import (
     pad as pad,
 )
@@ -475,6 +531,7 @@ from penstock.ops.space import (
     space_to_batch_nd as space_to_batch_nd,
     space_to_depth as space_to_depth,
 )
+from penstock.ops.special_binary import betainc as betainc, lbeta as lbeta
 from penstock.ops.stacking import (
     pack as pack,
     stack as stack,

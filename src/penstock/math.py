@@ -257,3 +257,13 @@ __all__ = [
     "unsorted_segment_sum",
     "zero_fraction",
 ]
+from penstock.ops.histograms import bincount as bincount
+from penstock.ops.special_binary import (
+    betainc as betainc,
+    lbeta as lbeta,
+    multiply_no_nan as multiply_no_nan,
+    nextafter as nextafter,
+    xdivy as xdivy,
+    xlog1py as xlog1py,
+    xlogy as xlogy,
+)

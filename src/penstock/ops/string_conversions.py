@@ -19,7 +19,7 @@ from penstock.ops.array import one_of
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.strings import each
 from penstock.runtime.values import from_runtime
-from penstock.tensor.dtypes import as_dtype, bool as bool_, float32, string
+from penstock.tensor.dtypes import DType, as_dtype, bool as bool_, float32, string
 
 # --- StringToNumber -------------------------------------------------------------------------------------
 
@@ -40,14 +40,13 @@ _FLOAT = re.compile(
 )
 
 
-@STRING_TO_NUMBER.kernel("CPU")
-def string_to_number_kernel(n: Any) -> Kernel:
-    dtype = n["out_type"]
+def number_reader(dtype: DType) -> Callable[[bytes], Any]:
+    """What reads text as a number of `dtype`, by C's rules; it gives None where the text is none."""
     low, high = (0, 0) if dtype.is_floating else (dtype.min, dtype.max)
 
     def integer(text: bytes) -> int | None:
         match = _INTEGER.fullmatch(text)
-        if match is None or (low == 0 and match[1].startswith(b"-")):
+        if match is None or (low == 0 and match[1].startswith(b"-")) or len(match[1]) > 1000:
             return None
         value = int(match[1])
         return value if low <= value <= high else None
@@ -64,7 +63,13 @@ def string_to_number_kernel(n: Any) -> Kernel:
             value = math.inf
         return -value if match[1] == b"-" else value
 
-    parse: Callable[[bytes], Any] = real if dtype.is_floating else integer
+    return real if dtype.is_floating else integer
+
+
+@STRING_TO_NUMBER.kernel("CPU")
+def string_to_number_kernel(n: Any) -> Kernel:
+    dtype = n["out_type"]
+    parse = number_reader(dtype)
 
     def number(text: bytes) -> Any:
         found = parse(text)

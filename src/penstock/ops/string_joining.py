@@ -41,10 +41,10 @@ def string_join_kernel(n: Any) -> Kernel:
     separator = n["separator"]
 
     def join(inputs: list[np.ndarray]) -> np.ndarray:
-        shapes = {x.shape for x in inputs if x.ndim}
+        shapes = {x.shape for x in inputs if x.ndim} or {()}
         if len(shapes) > 1:
             raise invalid(f"Input shapes do not match: {' vs. '.join(str(list(x.shape)) for x in inputs)}")
-        found = np.empty(*shapes or [()], object)
+        found = np.empty(next(iter(shapes)), object)
         columns = [np.broadcast_to(x, found.shape).flat for x in inputs]
         found.reshape(-1)[:] = [separator.join(row) for row in zip(*columns, strict=True)] if columns else b""
         return found

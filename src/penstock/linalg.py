@@ -1,0 +1,80 @@
+"""Linear algebra (TF: tf.linalg): each function is written where its op is, and listed here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.ops.diagonal import (
+    diag as tensor_diag,
+    diag_part as tensor_diag_part,
+    matrix_band_part as band_part,
+    matrix_diag as diag,
+    matrix_diag_part as diag_part,
+    matrix_set_diag as set_diag,
+)
+from penstock.ops.einsum import einsum as einsum, tensordot as tensordot
+from penstock.ops.filling import eye as eye
+from penstock.ops.layout import matrix_transpose as matrix_transpose
+from penstock.ops.linalg import (
+    adjoint_of,
+    cholesky as cholesky,
+    cholesky_solve as cholesky_solve,
+    logdet as logdet,
+    matrix_determinant as det,
+    matrix_inverse as inv,
+    matrix_solve as solve,
+    matrix_solve_ls as lstsq,
+    matrix_triangular_solve as triangular_solve,
+    slogdet as slogdet,
+)
+from penstock.ops.linalg_cross import cross as cross
+from penstock.ops.linalg_spectra import (
+    qr as qr,
+    self_adjoint_eig as eigh,
+    self_adjoint_eigvals as eigvalsh,
+    svd as svd,
+)
+from penstock.ops.matrix import matmul as matmul, trace as trace
+from penstock.ops.nn.normalization import l2_normalize as l2_normalize
+from penstock.ops.reduce import norm as norm
+
+transpose = matrix_transpose
+__all__ = [
+    "adjoint",
+    "band_part",
+    "cholesky",
+    "cholesky_solve",
+    "cross",
+    "det",
+    "diag",
+    "diag_part",
+    "eigh",
+    "eigvalsh",
+    "einsum",
+    "eye",
+    "inv",
+    "l2_normalize",
+    "logdet",
+    "lstsq",
+    "matmul",
+    "matrix_transpose",
+    "norm",
+    "qr",
+    "set_diag",
+    "slogdet",
+    "solve",
+    "svd",
+    "tensor_diag",
+    "tensor_diag_part",
+    "tensordot",
+    "trace",
+    "transpose",
+    "triangular_solve",
+]
+
+
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """The conjugate transpose of each matrix [..., m, n]."""
+    return adjoint_of(convert_to_tensor(matrix, name="matrix"))

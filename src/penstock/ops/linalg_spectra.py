@@ -1,0 +1,225 @@
+"""Eigenvalues, QR and singular values of batches of matrices (TF: tf.linalg, tf.self_adjoint_eig, tf.qr, tf.svd)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, define_op, get_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import ShapeContext
+from penstock.ops.diagonal import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
+from penstock.ops.linalg import (
+    MATRIX_TRIANGULAR_SOLVE,
+    TYPES,
+    adjoint_of,
+    check_square,
+    invalid,
+    mm,
+    square_shape,
+    widened,
+)
+from penstock.tensor.shapes import TensorShape
+
+_ALL = "T: {double, float, half, complex64, complex128}"
+
+# --- eigenvalues of self-adjoint matrices ---------------------------------------------------------------
+
+SELF_ADJOINT_EIG = define_op("SelfAdjointEigV2", "input: T", "e: T, v: T", attrs=["compute_v: bool = true", _ALL])
+
+
+@SELF_ADJOINT_EIG.shape
+def self_adjoint_eig_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
+    x = square_shape(c, x)
+    values = x[:-1] if x.ndims is not None else x
+    return [values, x if c.attrs["compute_v"] else TensorShape([0])]
+
+
+@SELF_ADJOINT_EIG.kernel(T=TYPES)
+def self_adjoint_eig_kernel(n: Any) -> Kernel:
+    def eig(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        check_square(x)
+        values, vectors = torch.linalg.eigh(x)
+        return values.to(x.dtype), vectors
+
+    def values(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        check_square(x)
+        return torch.linalg.eigvalsh(x).to(x.dtype), x.new_zeros(0)
+
+    return widened(eig if n["compute_v"] else values)
+
+
+def _inverse_differences(values: Tensor) -> Tensor:
+    """1 / (value j - value i) off the diagonal, zero on it."""
+    expand = get_op("ExpandDims")
+    differences = expand(values, -2) - expand(values, -1)
+    diagonal = get_op("OnesLike")(values)
+    inverse = get_op("Reciprocal")(matrix_set_diag(differences, diagonal))
+    return matrix_set_diag(inverse, get_op("ZerosLike")(values))
+
+
+@SELF_ADJOINT_EIG.gradient
+def self_adjoint_eig_gradient(op: Operation, grad_e: Tensor | None, grad_v: Tensor | None) -> Tensor | None:
+    values, vectors = op.outputs
+    if not op.attrs["compute_v"]:
+        _, vectors = SELF_ADJOINT_EIG(op.inputs[0])
+        grad_v = None
+    inner = matrix_diag(grad_e) if grad_e is not None else None
+    if grad_v is not None:
+        turned = _inverse_differences(values) * mm(vectors, grad_v, adj_x=True)
+        inner = turned if inner is None else inner + turned
+    if inner is None:
+        return None
+    grad = mm(vectors, mm(inner, vectors, adj_y=True))
+    # Only the lower triangle of the input counts, so it carries the gradient of both.
+    lower = matrix_band_part(grad + adjoint_of(grad), -1, 0)
+    return matrix_set_diag(lower, matrix_diag_part(lower) * convert_to_tensor(0.5, dtype=grad.dtype))
+
+
+def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Eigenvalues [..., n], rising, and eigenvectors [..., n, n] in columns, of self-adjoint matrices."""
+    return SELF_ADJOINT_EIG(convert_to_tensor(tensor), compute_v=True, name=name)
+
+
+def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
+    """The eigenvalues alone."""
+    return SELF_ADJOINT_EIG(convert_to_tensor(tensor), compute_v=False, name=name)[0]
+
+
+# --- QR -------------------------------------------------------------------------------------------------
+
+QR = define_op("Qr", "input: T", "q: T, r: T", attrs=["full_matrices: bool = false", _ALL])
+
+
+@QR.shape
+def qr_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
+    x = x.with_rank_at_least(2)
+    if x.ndims is None:
+        return [x, x]
+    rows, columns = x.tuple[-2:]
+    least = None if rows is None or columns is None else min(rows, columns)
+    inner = rows if c.attrs["full_matrices"] else least
+    return [x[:-2].concatenate([rows, inner]), x[:-2].concatenate([inner, columns])]
+
+
+def check_matrix(x: torch.Tensor) -> None:
+    if x.ndim < 2:
+        raise invalid(f"Input tensor must have at least two dimensions, got shape {list(x.shape)}")
+
+
+@QR.kernel(T=TYPES)
+def qr_kernel(n: Any) -> Kernel:
+    mode = "complete" if n["full_matrices"] else "reduced"
+
+    def qr(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        check_matrix(x)
+        return tuple(torch.linalg.qr(x, mode))
+
+    return widened(qr)
+
+
+@QR.gradient
+def qr_gradient(op: Operation, grad_q: Tensor | None, grad_r: Tensor | None) -> Tensor:
+    q, r = op.outputs
+    rows, columns = op.inputs[0].shape.as_list()[-2:]
+    if rows is None or columns is None or rows < columns or (op.attrs["full_matrices"] and rows != columns):
+        raise NotImplementedError(
+            "The gradient of qr is there for matrices known to have at least as many rows as columns, and "
+            "full_matrices=False (or square ones)."
+        )
+    zeros = get_op("ZerosLike")
+    grad_q = zeros(q) if grad_q is None else grad_q
+    grad_r = zeros(r) if grad_r is None else grad_r
+
+    def divided_by_r(x: Tensor) -> Tensor:
+        """x @ inverse(adjoint(r))."""
+        return adjoint_of(MATRIX_TRIANGULAR_SOLVE(r, adjoint_of(x), lower=False))
+
+    by_q, by_r = mm(q, grad_q, adj_x=True), mm(r, grad_r, adj_y=True)
+    lower = matrix_band_part(by_q - adjoint_of(by_q) + by_r - adjoint_of(by_r), -1, 0)
+    return mm(q, grad_r + divided_by_r(lower)) + divided_by_r(grad_q - mm(q, by_q))
+
+
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """q with orthonormal columns, and upper triangles r, with q @ r = input [..., m, n]."""
+    return QR(convert_to_tensor(input), full_matrices=full_matrices, name=name)
+
+
+# --- singular values ------------------------------------------------------------------------------------
+
+SVD = define_op(
+    "Svd", "input: T", "s: T, u: T, v: T", attrs=["compute_uv: bool = true", "full_matrices: bool = false", _ALL]
+)
+
+
+@SVD.shape
+def svd_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
+    x = x.with_rank_at_least(2)
+    if x.ndims is None:
+        empty = TensorShape([0])
+        return [x, x, x] if c.attrs["compute_uv"] else [x, empty, empty]
+    rows, columns = x.tuple[-2:]
+    least = None if rows is None or columns is None else min(rows, columns)
+    batch, full = x[:-2], c.attrs["full_matrices"]
+    values = batch.concatenate([least])
+    if not c.attrs["compute_uv"]:
+        return [values, TensorShape([0]), TensorShape([0])]
+    u = batch.concatenate([rows, rows if full else least])
+    return [values, u, batch.concatenate([columns, columns if full else least])]
+
+
+@SVD.kernel(T=TYPES)
+def svd_kernel(n: Any) -> Kernel:
+    full = n["full_matrices"]
+
+    def svd(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        check_matrix(x)
+        finite = torch.where(x.isfinite(), x, 0)
+        u, s, vh = torch.linalg.svd(finite, full)
+        found = s.to(x.dtype), u, vh.mH.contiguous()
+        if x.isfinite().all():
+            return found
+        return tuple(torch.full_like(f, torch.nan) for f in found)  # LAPACK gives up at what is not finite
+
+    def values(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        check_matrix(x)
+        return torch.linalg.svdvals(x).to(x.dtype), x.new_zeros(0), x.new_zeros(0)
+
+    return widened(svd if n["compute_uv"] else values)
+
+
+@SVD.gradient
+def svd_gradient(op: Operation, grad_s: Any, grad_u: Any, grad_v: Any) -> Tensor:
+    """By the differentials of u and v (Townsend, Differentiating the Singular Value Decomposition)."""
+    x = op.inputs[0]
+    if not op.attrs["compute_uv"]:
+        _, u, v = SVD(x, compute_uv=True)
+        return mm(u, mm(matrix_diag(grad_s), v, adj_y=True))
+    rows, columns = x.shape.as_list()[-2:]
+    if op.attrs["full_matrices"] and (rows is None or rows != columns):
+        raise NotImplementedError("The gradient of svd with full_matrices=True is there for square matrices only.")
+    s, u, v = op.outputs
+    zeros = get_op("ZerosLike")
+    grad_s, grad_u, grad_v = (
+        zeros(value) if grad is None else grad for grad, value in ((grad_s, s), (grad_u, u), (grad_v, v))
+    )
+    inverse = matrix_diag(get_op("Reciprocal")(s))
+    factors = _inverse_differences(get_op("Square")(s))
+    by_u, by_v = mm(u, grad_u, adj_x=True), mm(v, grad_v, adj_x=True)
+    values = matrix_diag(s)
+    inner = matrix_diag(grad_s)
+    inner = inner + mm(factors * (by_u - adjoint_of(by_u)), values) + mm(values, factors * (by_v - adjoint_of(by_v)))
+    found = mm(mm(u, inner), v, adj_y=True)
+    if rows is None or columns is None or rows > columns:
+        found = found + mm(mm(grad_u - mm(u, by_u), inverse), v, adj_y=True)
+    if rows is None or columns is None or rows < columns:
+        found = found + mm(mm(u, inverse), grad_v - mm(v, by_v), adj_y=True)
+    return found
+
+
+def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+    """Singular values s [..., k], falling, and (with `compute_uv`) u and v: tensor = u @ diag(s) @ adjoint(v)."""
+    s, u, v = SVD(convert_to_tensor(tensor), compute_uv=compute_uv, full_matrices=full_matrices, name=name)
+    return (get_op("Real")(s) if s.dtype.is_complex else s, u, v) if compute_uv else s
