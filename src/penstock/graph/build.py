@@ -95,7 +95,8 @@ def _convert(op_def: OpDef, arg: ArgDef, value: Any, attrs: dict[str, Any], valu
             raise TypeError(f"input {arg.name!r} of {op_def.name} takes a list, got {type(value).__name__}")
         if arg.type_list_attr is not None:
             dtypes = attrs.get(arg.type_list_attr) or [None] * len(value)
-            tensors = [_tensor(op_def, arg, v, d, None) for v, d in zip(value, dtypes, strict=True)]
+            pairs = enumerate(zip(value, dtypes, strict=True))
+            tensors = [_tensor(op_def, arg, v, d, None, f"{arg.name}_{i}") for i, (v, d) in pairs]
             _settle(op_def, arg, arg.type_list_attr, [t.dtype.base_dtype for t in tensors], attrs)
             return tensors
         _settle(op_def, arg, str(arg.number_attr), len(value), attrs)
@@ -108,8 +109,9 @@ def _convert(op_def: OpDef, arg: ArgDef, value: Any, attrs: dict[str, Any], valu
         default = op_def.attrs[arg.type_attr].default
         preferred = None if default is NO_DEFAULT else default
     tensors = []
-    for item in items:
-        tensors.append(_tensor(op_def, arg, item, dtype, preferred))
+    for i, item in enumerate(items):
+        name = f"{arg.name}_{i}" if arg.is_list else arg.name
+        tensors.append(_tensor(op_def, arg, item, dtype, preferred, name))
         dtype = dtype or tensors[0].dtype.base_dtype
     if arg.type_attr is not None and tensors:
         _settle(op_def, arg, arg.type_attr, tensors[0].dtype.base_dtype, attrs)
@@ -126,14 +128,14 @@ def _dtype_among(op_def: OpDef, type_attr: str, values: list[Any]) -> DType | No
     return None
 
 
-def _tensor(op_def: OpDef, arg: ArgDef, value: Any, dtype: DType | None, preferred: DType | None) -> Tensor:
+def _tensor(op_def: OpDef, arg: ArgDef, value: Any, dtype: DType | None, preferred: DType | None, name: str) -> Tensor:
     if arg.is_ref:
         ref = value._ref() if hasattr(value, "_ref") else value
         if not isinstance(ref, Tensor) or not ref.dtype._is_ref_dtype:
             raise TypeError(f"input {arg.name!r} of {op_def.name} must be a mutable tensor (a variable), got {value!r}")
         return ref
     try:
-        return convert_to_tensor(value, dtype, name=arg.name, preferred_dtype=preferred)
+        return convert_to_tensor(value, dtype, name=name, preferred_dtype=preferred)
     except (TypeError, ValueError) as error:
         raise type(error)(f"input {arg.name!r} of {op_def.name}: {error}") from None
 
