@@ -9,6 +9,8 @@ from penstock.devices.device import Device
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import StepGraph
 from penstock.graph.verify import CHECK, verify
+from penstock.passes.common_subexpressions import merge_common_subexpressions
+from penstock.passes.fold_constants import fold_constants
 from penstock.passes.prune import prune
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
@@ -32,12 +34,18 @@ class StepOptions:
     hardware: Hardware | None = None
     placed: dict[str, str] = field(default_factory=dict)
     compress: bool = False
+    fold_constants: bool = True
+    merge_common: bool = True
 
 
 def prepare(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], options: StepOptions) -> StepGraph:
     """Everything that happens to a graph between `Session.run` and the plan, in order."""
     graph = _checked(prune(feeds, fetches, targets), "prune")
     o = options
+    if o.fold_constants:
+        graph = _checked(fold_constants(graph), "fold_constants")
+    if o.merge_common:
+        graph = _checked(merge_common_subexpressions(graph), "merge_common_subexpressions")
     graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
     if o.log_placement:
         log_placement(graph)

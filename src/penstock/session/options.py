@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
+
 from penstock import errors
 from penstock.devices.device import devices_for
 from penstock.graph.graph import Graph
@@ -26,6 +28,9 @@ def step_options(config: Any) -> StepOptions:
     if config is not None:
         options.soft_placement = config.allow_soft_placement
         options.log_placement = config.log_device_placement
+        wants = config.graph_options.optimizer_options.opt_level >= 0
+        options.merge_common = wants
+        options.fold_constants = wants and config.graph_options.rewrite_options.constant_folding != RewriterConfig.OFF
         options.compress = config.graph_options.enable_bfloat16_sendrecv
     if len(devices) > 1:
         options.strategy = strategy_named(wanted.strategy)

@@ -1,0 +1,31 @@
+"""Common subexpressions (white paper section 5.1): of nodes that compute the same, one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.passes.rewrite import frozen, is_pure, remove_unused, replace_edges
+
+
+def merge_common_subexpressions(graph: StepGraph) -> StepGraph:
+    """Nodes of one op, with the same attributes, inputs and control inputs on the same device, become the first of
+    them. State is left alone, and so are reads of it: the moment counts there."""
+    first: dict[Any, Node] = {}
+    edges: dict[Edge, Edge] = {}
+    nodes: dict[Node, Node | None] = {}
+    for node in graph.nodes:
+        if not is_pure(node):
+            continue
+        try:
+            attrs = tuple((key, frozen(value)) for key, value in sorted(node.attrs.items()))
+        except TypeError:
+            continue
+        inputs = tuple(edges.get(e, e) for e in node.inputs)
+        controls = frozenset(nodes.get(c, c) for c in node.controls)
+        found = first.setdefault((node.op.name, attrs, inputs, controls, node.device), node)
+        if found is not node:
+            nodes[node] = found
+            for port in range(len(node.dtypes)):
+                edges[Edge(node, port)] = Edge(found, port)
+    return remove_unused(replace_edges(graph, edges, nodes)) if nodes else graph

@@ -1,0 +1,67 @@
+"""What passes that replace nodes share: following replacements, and dropping what nothing needs any more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.ops.control_flow import PRIMITIVES
+from penstock.tensor.dtypes import resource
+
+SMALL = 4096
+"""Bytes up to which two constants are compared by value."""
+
+
+def is_pure(node: Node) -> bool:
+    """Whether a node gives the same for the same inputs, whenever it runs: no state, no control flow."""
+    if node.op.stateful or node.op is FEED or node.op.name in PRIMITIVES or node.op.name.startswith("Placeholder"):
+        return False
+    edges = [*(e.dtype for e in node.inputs), *node.dtypes]
+    return not any(dtype._is_ref_dtype or dtype == resource for dtype in edges)
+
+
+def replace_edges(graph: StepGraph, edges: dict[Edge, Edge], nodes: dict[Node, Node | None]) -> StepGraph:
+    """The graph with `edges` taken by others, and control inputs from `nodes` by other nodes (None: left out)."""
+    if not edges and not nodes:
+        return graph
+
+    def edge(e: Edge) -> Edge:
+        return edges.get(e, e)
+
+    for node in graph.nodes:
+        if any(e in edges for e in node.inputs):
+            node.inputs = tuple(map(edge, node.inputs))
+        if any(c in nodes for c in node.controls):
+            controls = (nodes.get(c, c) for c in node.controls)
+            node.controls = tuple(dict.fromkeys(c for c in controls if c is not None))
+    targets = [found for n in graph.targets if (found := nodes.get(n, n)) is not None]
+    return StepGraph(graph.nodes, graph.feeds, [edge(e) for e in graph.fetches], targets)
+
+
+def remove_unused(graph: StepGraph) -> StepGraph:
+    """Without the nodes that no fetch and no target needs; fed nodes stay, since values come for them."""
+    needed: set[Node] = set(graph.feeds)
+    pending = [*(e.node for e in graph.fetches), *graph.targets]
+    while pending:
+        node = pending.pop()
+        if node not in needed:
+            needed.add(node)
+            pending += [e.node for e in node.inputs]
+            pending += node.controls
+    if len(needed) == len(graph.nodes):
+        return graph
+    return StepGraph([n for n in graph.nodes if n in needed], graph.feeds, graph.fetches, graph.targets)
+
+
+def frozen(value: Any) -> Any:
+    """An attribute's value as part of a key. TypeError where it has no such form."""
+    if isinstance(value, list | tuple):
+        return tuple(map(frozen, value))
+    if isinstance(value, np.ndarray):
+        if value.dtype == object or value.nbytes > SMALL:
+            return id(value)
+        return (value.dtype.str, value.shape, value.tobytes())
+    hash(value)
+    return type(value), value

@@ -1,0 +1,106 @@
+"""Constant folding and common subexpressions: what is left of a step, and that it gives the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock import errors
+from penstock.passes.common_subexpressions import merge_common_subexpressions
+from penstock.passes.fold_constants import fold_constants
+from penstock.passes.prune import prune
+
+
+@pytest.fixture(autouse=True)
+def _own_graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def _step(fetches: list[Any], *feeds: Any) -> Any:
+    return prune(list(feeds), [tf.convert_to_tensor(f) for f in fetches], [])
+
+
+def _ops(graph: Any) -> Counter[str]:
+    return Counter(node.op.name for node in graph.nodes)
+
+
+def test_what_depends_on_constants_alone_is_computed_once() -> None:
+    x = tf.placeholder(tf.float32, [2, 3])
+    scale = tf.sqrt(tf.constant(4.0)) * tf.reduce_sum(tf.range(3, dtype=tf.float32))
+    y = x * scale + tf.cast(tf.size(x), tf.float32)
+    graph = fold_constants(_step([y], x))
+    assert set(_ops(graph)) == {"_Feed", "Const", "Mul", "AddV2"} or set(_ops(graph)) == {
+        "_Feed",
+        "Const",
+        "Mul",
+        "Add",
+    }
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(y, {x: np.ones((2, 3))}), np.full((2, 3), 12.0))
+
+
+def test_folding_leaves_state_chance_and_failures_to_the_step() -> None:
+    drawn = tf.random_uniform([2]) + tf.constant(1.0)
+    bad = tf.constant(1) // tf.constant(0)
+    graph = fold_constants(_step([drawn, bad]))
+    assert _ops(graph)["RandomUniform"] == 1 and _ops(graph)["FloorDiv"] == 1
+    with tf.Session() as session:
+        assert not np.array_equal(session.run(drawn), session.run(drawn))
+        with pytest.raises(errors.InvalidArgumentError, match=r"(?s)zero.*test_optimise.py"):
+            session.run(bad)
+
+
+def test_a_fetched_or_fed_constant_stays_ones_own() -> None:
+    two = tf.constant(1.0) + tf.constant([1.0, 1.0])
+    with tf.Session() as session:
+        first = session.run(two)
+        first[:] = 7
+        np.testing.assert_array_equal(session.run(two), [2.0, 2.0])
+        assert session.run(two * 3.0, {two: [1.0, 5.0]}).tolist() == [3.0, 15.0]
+
+
+def test_equal_nodes_become_one_and_unequal_ones_do_not() -> None:
+    x = tf.placeholder(tf.float32, [4])
+    y = tf.exp(x) + tf.exp(x) * tf.exp(x * 2.0) + tf.exp(x * 2.0)
+    kept = tf.one_hot(tf.cast(x, tf.int32), 3) + tf.one_hot(tf.cast(x, tf.int32), 3, axis=0)[0, 0]
+    graph = merge_common_subexpressions(_step([y, kept], x))
+    assert _ops(graph)["Exp"] == 2 and _ops(graph)["OneHot"] == 2 and _ops(graph)["Cast"] == 1
+    value = np.array([0.0, 1.0, 2.0, 0.5], np.float32)
+    with tf.Session() as session:
+        found = session.run(y, {x: value})
+        np.testing.assert_allclose(found, np.exp(value) + np.exp(3 * value) + np.exp(2 * value), rtol=1e-5)
+        same = session.run([tf.exp(x), tf.exp(x)], {x: value})
+        same[0][:] = 0  # two fetches of one value are two arrays
+        np.testing.assert_allclose(same[1], np.exp(value), rtol=1e-6)
+
+
+def test_reads_of_a_variable_at_different_moments_stay_apart() -> None:
+    v = tf.Variable(1.0)
+    before = tf.identity(v._ref()) + 0.0
+    with tf.control_dependencies([before]):
+        update = v.assign_add(1.0)
+    with tf.control_dependencies([update]):
+        after = tf.identity(v._ref()) + 0.0
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run([before, after]) == [1.0, 2.0]
+
+
+def test_both_passes_can_be_switched_off() -> None:
+    x = tf.placeholder(tf.float32, [])
+    y = tf.exp(x) + tf.exp(x) + tf.sqrt(tf.constant(4.0))
+    config = tf.ConfigProto()
+    with tf.Session(config=config) as session:
+        shorter = session.explain(y, [x]).lower()
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    with tf.Session(config=config) as session:
+        longer = session.explain(y, [x]).lower()
+        assert session.run(y, {x: 0.0}) == 4.0
+    assert (shorter.count("exp("), longer.count("exp(")) == (1, 2)
+    assert (shorter.count("sqrt("), longer.count("sqrt(")) == (0, 1)
