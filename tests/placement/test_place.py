@@ -68,9 +68,9 @@ def test_what_must_be_together_is_and_a_conflict_names_every_line() -> None:
     with tf.colocate_with(v.op):
         near = tf.random_uniform([2], name="near")
     with tf.device("/cpu:0"):
-        other = tf.exp(1.0, name="other")
+        other = tf.random_uniform([], name="other")
     with tf.colocate_with(v.op), tf.colocate_with(other.op):
-        torn = tf.exp(2.0, name="torn")
+        torn = tf.exp(tf.random_uniform([]), name="torn")
     with _session() as session:
         assert {d for n, d in _placed(session, near).items() if n.startswith("near")} == {TWO[1]}
         both = r"(?s)v = VariableV2: asks for /device:CPU:1 \(built at .*test_place.*torn = Exp: asks for /device:CPU:0"

@@ -58,6 +58,11 @@ class Device:
         return DeviceAttributes(self.name, self.type, self.memory_limit, self.incarnation)
 
     @property
+    def shares_memory(self) -> bool:
+        """Whether what is received from other devices of this process takes no memory of its own."""
+        return self.torch.type == "cpu"
+
+    @property
     def runs_anywhere(self) -> bool:
         """Whether any thread may launch kernels as it is, without `running`."""
         return not self.threads
@@ -75,7 +80,7 @@ class Device:
         return value.to("cpu") if isinstance(value, torch.Tensor) else value
 
     def memory_in_use(self) -> tuple[int, int]:
-        """Bytes held now, and the most since the start; zeros where the device does not know."""
+        """Bytes held now, and the most since the start; zeros where the device does not count them."""
         return 0, 0
 
     def __repr__(self) -> str:

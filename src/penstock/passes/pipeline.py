@@ -34,6 +34,7 @@ class StepOptions:
     hardware: Hardware | None = None
     placed: dict[str, str] = field(default_factory=dict)
     compress: bool = False
+    time_recvs: bool = False
     fold_constants: bool = True
     merge_common: bool = True
 

@@ -24,6 +24,7 @@ class Problem:
     inputs: list[list[tuple[int, int]]]
     controls: list[list[int]]
     consumers: list[list[int]]
+    values: list[Edge]
     value_bytes: list[float]
     output_bytes: list[float]
     state_bytes: list[float]
@@ -71,6 +72,7 @@ def make_problem(graph: StepGraph, hardware: Hardware, costs: CostModel) -> Prob
         inputs,
         controls,
         consumers,
+        list(values),
         value_bytes,
         output_bytes,
         [costs.state_bytes(node) for node in graph.nodes],

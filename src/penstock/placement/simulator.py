@@ -138,14 +138,20 @@ class Timeline:
         write_whole(path, json.dumps(self.chrome_trace()).encode())
 
 
-def simulate(problem: Problem, placement: Sequence[int]) -> Timeline:
-    """The step with node i on device `placement[i]`."""
-    return _Simulation(problem, placement).run()
+After = dict[tuple[int, int], int]
+"""For a value and a device, the node there before whose end the value is not sent for."""
+
+
+def simulate(problem: Problem, placement: Sequence[int], after: After | None = None) -> Timeline:
+    """The step with node i on device `placement[i]`. `after`: which transfers wait for what (see `recv_timing.py`)."""
+    return _Simulation(problem, placement, after or {}).run()
 
 
 class _Simulation:
-    def __init__(self, problem: Problem, placement: Sequence[int]) -> None:
-        self.p, self.place = problem, placement
+    def __init__(self, problem: Problem, placement: Sequence[int], after: After) -> None:
+        self.p, self.place, self.after = problem, placement, after
+        self.held: dict[int, list[int]] = {}
+        """For a node that transfers wait for, the consumers of what they bring."""
         count = len(problem.hardware.devices)
         self.free = [0.0] * count
         self.link_free: dict[tuple[int, int], float] = {}
@@ -159,6 +165,11 @@ class _Simulation:
         """Each device takes what became ready first; of several, in the graph's order."""
         p = self.p
         waiting = [len({j for j, _ in p.inputs[i]} | set(p.controls[i])) for i in range(len(p.inputs))]
+        for k, inputs in enumerate(p.inputs) if self.after else ():
+            gates = {self.after[v, self.place[k]] for _, v in inputs if (v, self.place[k]) in self.after}
+            waiting[k] += len(gates)
+            for gate in gates:
+                self.held.setdefault(gate, []).append(k)
         # Nodes that take no time pass at once; each device has a queue of the others.
         passing: list[tuple[float, int]] = []
         queues: list[list[tuple[float, int]]] = [[] for _ in self.free]
@@ -176,7 +187,7 @@ class _Simulation:
                 start, device = min((max(self.free[d], q[0][0]), d) for d, q in enumerate(queues) if q)
                 i = heapq.heappop(queues[device])[1]
             self._execute(i, self.place[i], start)
-            for k in p.consumers[i]:
+            for k in (*p.consumers[i], *self.held.get(i, ())):
                 waiting[k] -= 1
                 if not waiting[k]:
                     ready(k, self._ready_at(k))
@@ -192,16 +203,21 @@ class _Simulation:
             self.runs.append(Run(i, device, start, end))
         if p.everywhere[i]:
             return
-        place = self.place
         for value, targets in self._targets(i).items():
             for target in targets:
-                if target != device and (value, target) not in self.arrival:
-                    begin = max(end, self.link_free.get((device, target), 0.0))
-                    size = p.value_bytes[value] if value >= 0 else 0.0
-                    arrives = begin + p.latency[device][target] + size / p.rate[device][target]
-                    self.link_free[device, target] = arrives - p.latency[device][target]
-                    self.arrival[value, target] = arrives
-                    self.transfers.append(Transfer(i, value, place[i], target, begin, arrives))
+                if target != device and (value, target) not in self.arrival and (value, target) not in self.after:
+                    self._transfer(i, value, target, end)
+
+    def _transfer(self, i: int, value: int, target: int, when: float) -> float:
+        """Send a value of node i, from `when` on, as soon as the link is free; gives when it arrives."""
+        p, device = self.p, self.place[i]
+        begin = max(when, self.link_free.get((device, target), 0.0))
+        size = p.value_bytes[value] if value >= 0 else 0.0
+        arrives = begin + p.latency[device][target] + size / p.rate[device][target]
+        self.link_free[device, target] = arrives - p.latency[device][target]
+        self.arrival[value, target] = arrives
+        self.transfers.append(Transfer(i, value, device, target, begin, arrives))
+        return arrives
 
     def _targets(self, i: int) -> dict[int, list[int]]:
         """For each value of node i, the devices that want it; -1 - i stands for the mere fact that it has run."""
@@ -220,6 +236,8 @@ class _Simulation:
         when = 0.0
         for producer, value in p.inputs[k]:
             here = p.everywhere[producer] or self.place[producer] == device
+            if not here and (value, device) not in self.arrival:  # it waited for a node of this device
+                self._transfer(producer, value, device, max(self.end[producer], self.end[self.after[value, device]]))
             when = max(when, self.end[producer] if here else self.arrival[value, device])
         for control in p.controls[k]:
             here = p.everywhere[control] or self.place[control] == device

@@ -11,16 +11,21 @@ from penstock.graph.step_graph import Node, StepGraph
 from penstock.partition.compression import compress, decompress
 from penstock.partition.ops import TRANSFERS
 from penstock.partition.partition import Partition, partition
-from penstock.placement.problem import is_everywhere
+from penstock.passes.pipeline import StepOptions
+from penstock.placement.hardware import Hardware
+from penstock.placement.problem import is_everywhere, make_problem
+from penstock.placement.recv_timing import RecvTiming, delay_recvs, time_recvs
 from penstock.runtime.dataflow import Carry
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.plan import DataflowPlan, Observer, Plan, make_kernels, make_plan
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
+from penstock.runtime.structure import has_control_flow
 from penstock.runtime.workers import Workers
 
 
-def make_step_plan(graph: StepGraph, state: SessionState, devices: Sequence[Device], compress: bool = False) -> Plan:
+def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) -> Plan:
     """The plan of a placed graph: one device's, or one for each with what they send each other."""
+    devices = options.devices
     by_name = {device.name: device for device in devices}
     used = dict.fromkeys(node.device for node in graph.nodes if not is_everywhere(node))
     if not used:  # nothing but feeds and constants
@@ -32,18 +37,32 @@ def make_step_plan(graph: StepGraph, state: SessionState, devices: Sequence[Devi
         (device,) = used
         if by_name[device].runs_anywhere:
             return make_plan(graph, state, by_name[device])
-    parts = partition(graph, compress)
-    return PartitionedPlan(graph, parts, state, by_name)
+    timing = None
+    if options.time_recvs and len(used) > 1 and not has_control_flow(graph):
+        hardware = options.hardware or Hardware.of(list(devices))
+        place = {name: i for i, name in enumerate(hardware.names)}
+        problem = make_problem(graph, hardware, options.costs)
+        timing = time_recvs(problem, [place[node.device] for node in graph.nodes])
+    parts = partition(graph, options.compress)
+    if timing is not None:
+        delay_recvs(parts, problem, timing)
+    return PartitionedPlan(graph, parts, state, by_name, timing)
 
 
 class PartitionedPlan(Plan):
     """One plan a device. The first runs in the caller's thread, the others in threads of their own."""
 
     def __init__(
-        self, graph: StepGraph, parts: list[Partition], state: SessionState, devices: dict[str, Device]
+        self,
+        graph: StepGraph,
+        parts: list[Partition],
+        state: SessionState,
+        devices: dict[str, Device],
+        timing: RecvTiming | None = None,
     ) -> None:
         super().__init__(graph, {})
         self.parts = parts
+        self.timing = timing
         self._workers: Workers = state.keep("device workers", Workers)
         self._devices = [devices[part.device] for part in parts]
         self._plans: list[Plan] = []
@@ -58,7 +77,8 @@ class PartitionedPlan(Plan):
     @property
     def source(self) -> str:
         pairs = zip(self.parts, self._plans, strict=True)
-        return "\n\n".join(f"# {part.device}\n{plan.source}" for part, plan in pairs)
+        texts = [f"# {part.device}\n{plan.source}" for part, plan in pairs]
+        return "\n\n".join(texts if self.timing is None else [*texts, self.timing.text()])
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         return self._run(list(values), None)

@@ -31,7 +31,10 @@ def step_options(config: Any) -> StepOptions:
         wants = config.graph_options.optimizer_options.opt_level >= 0
         options.merge_common = wants
         options.fold_constants = wants and config.graph_options.rewrite_options.constant_folding != RewriterConfig.OFF
+        options.time_recvs = config.graph_options.enable_recv_scheduling
         options.compress = config.graph_options.enable_bfloat16_sendrecv
+    if any(not device.shares_memory for device in devices):
+        options.time_recvs = True
     if len(devices) > 1:
         options.strategy = strategy_named(wanted.strategy)
     if wanted.cost_model and os.path.exists(wanted.cost_model):

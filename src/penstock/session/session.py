@@ -141,7 +141,7 @@ class BaseSession:
             place_state(self._graph, self._options)
             graph = prepare(feeds, fetches, targets, self._options)
             self._options.placed.update(state_devices(graph))
-        return make_step_plan(graph, self._state, self._options.devices, self._options.compress)
+        return make_step_plan(graph, self._state, self._options)
 
     def _forget_plans(self) -> None:
         with self._lock:
