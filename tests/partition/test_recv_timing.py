@@ -16,7 +16,7 @@ from penstock.placement.recv_timing import time_recvs
 from penstock.placement.simulator import simulate
 from tests.placement.test_place import _hardware
 
-INPUTS, SIZE = 12, 64
+INPUTS, SIZE = 12, 384
 
 
 class _OwnMemory(Device):
@@ -61,7 +61,7 @@ def fan_in() -> tuple[Any, Any]:
     with tf.device("/device:NPU:0"):
         total = tf.zeros([SIZE, SIZE])
         for part in parts:
-            total = tf.matmul(total + part, part)
+            total = tf.matmul(tf.matmul(total + part, part), part)  # slower than the host sends
     return x, total
 
 
@@ -76,8 +76,8 @@ def test_a_wide_fan_in_takes_a_fraction_of_the_memory(npu: _OwnMemory) -> None:
         session._forget_plans()
         npu.peak = 0
         np.testing.assert_array_equal(session.run(total, {x: value}), timed)
-    assert npu.peak >= (INPUTS - 1) * value.nbytes
-    assert peak <= 0.6 * npu.peak
+    assert peak <= 4 * value.nbytes
+    assert npu.peak >= INPUTS // 2 * value.nbytes
     assert npu.now == 0
     assert "with timed Recvs" in plan.source
 
