@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -60,7 +61,7 @@ class CudaDevice(Device):
             yield
 
     def receive(self, value: Any, source: Device) -> Any:
-        """A copy on the copying stream, which the computing stream waits for and the host does not."""
+        """A copy on the copying stream, for which neither the host nor this device's kernels wait yet."""
         if not isinstance(value, torch.Tensor) or value.device == self.torch:
             return value
         if isinstance(source, CudaDevice):
@@ -68,10 +69,17 @@ class CudaDevice(Device):
         with torch.cuda.stream(self.copies):
             held = value if value.is_cuda or value.numel() == 0 else value.pin_memory()
             copy = held.to(self.torch, non_blocking=True)
-        held.record_stream(self.copies) if held.is_cuda else None
-        self.compute.wait_stream(self.copies)
-        copy.record_stream(self.compute)
-        return copy
+        if held.is_cuda:
+            held.record_stream(self.copies)
+        return _InFlight(copy, held, self.copies.record_event())
+
+    def arrived(self, value: Any) -> Any:
+        """The copy, once kernels launched from now on wait for it."""
+        if not isinstance(value, _InFlight):
+            return value
+        self.compute.wait_event(value.event)
+        value.copy.record_stream(self.compute)
+        return value.copy
 
     def to_host(self, value: Any) -> Any:
         """A copy in pinned host memory, there when this returns."""
@@ -86,6 +94,15 @@ class CudaDevice(Device):
 
     def memory_in_use(self) -> tuple[int, int]:
         return torch.cuda.memory_allocated(self.torch), torch.cuda.max_memory_allocated(self.torch)
+
+
+@dataclass(slots=True)
+class _InFlight:
+    """A copy under way, and what must live until it is done."""
+
+    copy: torch.Tensor
+    source: torch.Tensor
+    event: torch.cuda.Event
 
 
 def _fraction(options: Any) -> float:

@@ -72,8 +72,12 @@ class Device:
         return _Threads(self.threads) if self.threads else contextlib.nullcontext()
 
     def receive(self, value: Any, source: Device) -> Any:
-        """`value`, which is on `source`, on this device. Host memory is shared, not copied."""
+        """`value`, which is on `source`, on its way to this device. Host memory is shared, not copied."""
         return source.to_host(value)
+
+    def arrived(self, value: Any) -> Any:
+        """What `receive` gave, ready for the kernels of this device; called where they are launched."""
+        return value
 
     def to_host(self, value: Any) -> Any:
         """`value`, which is here, in host memory."""

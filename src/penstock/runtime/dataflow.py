@@ -32,7 +32,7 @@ _KINDS = {
 }
 
 Explain = Callable[..., Exception]
-Carry = Callable[[Node], Callable[[Any], Any] | None]
+Carry = Callable[[Node], tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]]
 
 
 def build_program(
@@ -45,7 +45,7 @@ def build_program(
 ) -> Program:
     """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure.
 
-    `carry(node)` gives what a Send or Recv does to the value that it passes on.
+    `carry(node)` gives what a Send or Recv does to the value that it passes on, and what a Recv does with it last.
     """
     return _Builder(graph, kernels, copied_reads, explain, observed, carry).build()
 
@@ -182,7 +182,7 @@ class _Builder:
         if unit.kind == executor.ASYNC:
             unit.run = self._kernels[nodes[0]].start
         if unit.kind in (executor.SEND, executor.RECV) and self._carry is not None:
-            unit.run = self._carry(nodes[0])
+            unit.run, unit.arrived = self._carry(nodes[0])
         if unit.kind != executor.SEGMENT:
             return
         inside = set(nodes)

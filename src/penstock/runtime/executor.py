@@ -53,6 +53,7 @@ class Unit:
     consumers: list[list[tuple[Unit, int]]] = field(default_factory=list)
     control_consumers: list[Unit] = field(default_factory=list)
     key: str = ""  # of a Send or a Recv
+    arrived: Callable[[Any], Any] | None = None  # of a Recv: what this device does before it uses the value
     enters: int = 0  # of the frame that an Enter begins: how many it has
     exits: list[Unit] = field(default_factory=list)  # of that frame
 
@@ -317,16 +318,27 @@ class Execution:
         self._rendezvous.send((unit.key, iteration.tag()), values)
 
     def _receive(self, unit: Unit, iteration: Iteration) -> None:
+        """A Recv: from now on its value may come. It is brought to this device by whoever sends it, at once, so that
+        this device computes meanwhile."""
         assert self._rendezvous is not None
         if self._observer is not None and unit.node is not None:
             self._observer(unit.node)
         self._waiting += 1
-        self._rendezvous.receive((unit.key, iteration.tag()), lambda value: self._done.put((unit, iteration, value)))
+
+        def come(value: Any) -> None:
+            if unit.run is not None and value is not _DEAD and not isinstance(value, Exception):
+                try:
+                    value = unit.run(value)
+                except Exception as error:
+                    value = error
+            self._done.put((unit, iteration, value))
+
+        self._rendezvous.receive((unit.key, iteration.tag()), come)
 
     def _received(self, unit: Unit, iteration: Iteration, value: Any) -> None:
         dead = value is _DEAD
-        if not dead and unit.run is not None:
-            value = unit.run(value)
+        if not dead and unit.arrived is not None:
+            value = unit.arrived(value)
         self._send(unit, iteration, [value] if unit.outputs else [], dead=dead)
         self._end(iteration)
 

@@ -155,17 +155,17 @@ class _Step:
 def _carry(here: Device, devices: dict[str, Device]) -> Carry:
     """What this device does to a value that it sends or receives."""
 
-    def carry(node: Node) -> Callable[[Any], Any] | None:
+    def carry(node: Node) -> tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]:
         if node.op.name == "_Send":
-            return compress if node.attrs["compress"] else _unchanged
-        if node.op.name == "_Recv":
-            origin = devices[node.attrs["origin"]]
-            if node.attrs["compress"]:
-                return lambda value: decompress(here.receive(value, origin))
-            if here.torch == origin.torch:
-                return None
-            return lambda value: here.receive(value, origin)
-        return None
+            return (compress if node.attrs["compress"] else _unchanged), None
+        if node.op.name != "_Recv":
+            return None, None
+        origin = devices[node.attrs["origin"]]
+        same = here.torch == origin.torch
+        bring = None if same else (lambda value: here.receive(value, origin))
+        if node.attrs["compress"]:
+            return bring, lambda value: decompress(here.arrived(value))
+        return bring, (None if same else here.arrived)
 
     return carry
 
