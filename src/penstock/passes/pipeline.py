@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from penstock.devices.device import Device
@@ -11,6 +11,7 @@ from penstock.graph.step_graph import StepGraph
 from penstock.graph.verify import CHECK, verify
 from penstock.passes.common_subexpressions import merge_common_subexpressions
 from penstock.passes.fold_constants import fold_constants
+from penstock.passes.memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.passes.prune import prune
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
@@ -37,6 +38,7 @@ class StepOptions:
     time_recvs: bool = False
     fold_constants: bool = True
     merge_common: bool = True
+    memory: Sequence[str] = ()
 
 
 def prepare(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], options: StepOptions) -> StepGraph:
@@ -50,7 +52,18 @@ def prepare(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]
     graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
     if o.log_placement:
         log_placement(graph)
-    return _checked(graph, "place")
+    graph = _checked(graph, "place")
+    for name in o.memory:
+        graph = _checked(MEMORY_PASSES[name](graph, o.costs), name)
+    return graph
+
+
+MEMORY_PASSES: dict[str, Callable[[StepGraph, CostModel], StepGraph]] = {
+    "recompute_for_gradients": recompute_for_gradients,
+    "swap_to_host": swap_to_host,
+    "order_for_memory": order_for_memory,
+}
+"""Off unless asked for (RewriterConfig.memory_optimization), since they cost time."""
 
 
 def _checked(graph: StepGraph, after: str) -> StepGraph:

@@ -40,6 +40,18 @@ def replace_edges(graph: StepGraph, edges: dict[Edge, Edge], nodes: dict[Node, N
     return StepGraph(graph.nodes, graph.feeds, [edge(e) for e in graph.fetches], targets)
 
 
+def duplicate(graph: StepGraph) -> StepGraph:
+    """The same graph of nodes of its own, to try something on."""
+    of: dict[Node, Node] = {}
+    for n in graph.nodes:
+        of[n] = Node(n.name, n.op, n.attrs, n.inputs, n.controls, n.device, n.dtypes, n.shapes, n.source)
+    for node in of.values():
+        node.inputs = tuple(Edge(of[e.node], e.port) for e in node.inputs)
+        node.controls = tuple(of[c] for c in node.controls)
+    fetches = [Edge(of[e.node], e.port) for e in graph.fetches]
+    return StepGraph(list(of.values()), [of[n] for n in graph.feeds], fetches, [of[n] for n in graph.targets])
+
+
 def remove_unused(graph: StepGraph) -> StepGraph:
     """Without the nodes that no fetch and no target needs; fed nodes stay, since values come for them."""
     needed: set[Node] = set(graph.feeds)

@@ -31,6 +31,7 @@ def step_options(config: Any) -> StepOptions:
         wants = config.graph_options.optimizer_options.opt_level >= 0
         options.merge_common = wants
         options.fold_constants = wants and config.graph_options.rewrite_options.constant_folding != RewriterConfig.OFF
+        options.memory = _MEMORY.get(config.graph_options.rewrite_options.memory_optimization, ())
         options.time_recvs = config.graph_options.enable_recv_scheduling
         options.compress = config.graph_options.enable_bfloat16_sendrecv
     if any(not device.shares_memory for device in devices):
@@ -42,6 +43,14 @@ def step_options(config: Any) -> StepOptions:
     if wanted.hardware:
         options.hardware = _as_described(wanted.hardware, [device.name for device in devices])
     return options
+
+
+_MEMORY = {
+    RewriterConfig.SCHEDULING_HEURISTICS: ("order_for_memory",),
+    RewriterConfig.RECOMPUTATION_HEURISTICS: ("recompute_for_gradients",),
+    RewriterConfig.SWAPPING_HEURISTICS: ("swap_to_host",),
+    RewriterConfig.HEURISTICS: ("recompute_for_gradients", "swap_to_host", "order_for_memory"),
+}
 
 
 def _as_described(path: str, names: list[str]) -> Hardware:

@@ -1,0 +1,147 @@
+"""Passes that save memory: the same values, and a lower peak, predicted and real."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import penstock as tf
+from penstock.passes.memory import (
+    order_for_memory,
+    predicted_peak,
+    recompute_for_gradients,
+    swap_to_host,
+)
+from penstock.passes.prune import prune
+
+SIDE = 64
+BYTES = SIDE * SIDE * 4
+
+
+@pytest.fixture(autouse=True)
+def _own_graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def _config(kind: int) -> Any:
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.memory_optimization = kind
+    return config
+
+
+def _deep() -> tuple[Any, Any, Any]:
+    """Products with chains of cheap nodes between them, and the gradient by the first weight."""
+    x = tf.placeholder(tf.float32, [SIDE, SIDE])
+    weights = [tf.Variable(np.eye(SIDE, dtype=np.float32)) for _ in range(4)]
+    y = x
+    for w in weights:
+        y = tf.matmul(y, w)
+        for _ in range(4):
+            y = tf.sin(tf.cos(y) * 1.5)
+    return x, tf.gradients(tf.reduce_sum(y), weights), weights
+
+
+def _step(x: Any, fetches: Any) -> Any:
+    return prune([x], list(fetches), [])
+
+
+def test_the_predicted_peak_of_a_chain_and_a_fan_is_what_one_counts() -> None:
+    x = tf.placeholder(tf.float32, [SIDE, SIDE])
+    chain = x
+    for _ in range(5):
+        chain = tf.exp(chain)
+    assert predicted_peak(_step(x, [chain])) == 2 * BYTES  # one input and one output
+    fan = tf.add_n([tf.exp(x * float(i)) for i in range(5)])
+    assert predicted_peak(_step(x, [fan])) == 6 * BYTES  # five values, and one in the making or the sum
+
+
+def test_an_order_that_frees_early_is_found() -> None:
+    x = tf.placeholder(tf.float32, [SIDE, SIDE])
+    large = [tf.exp(x * float(i)) for i in range(8)]
+    small = [tf.reduce_sum(y) for y in large]  # built after all the large ones
+    graph = _step(x, [tf.add_n(small)])
+    ordered = order_for_memory(graph)
+    assert predicted_peak(graph) > 8 * BYTES
+    assert predicted_peak(ordered) < 3 * BYTES
+    assert sorted(n.name for n in ordered.nodes) == sorted(n.name for n in graph.nodes)
+
+
+def test_reads_and_writes_of_a_variable_keep_their_order() -> None:
+    v = tf.Variable(np.ones((SIDE, SIDE), np.float32), name="v")
+    x = tf.placeholder(tf.float32, [SIDE, SIDE])
+    large = [tf.exp(x * float(i)) for i in range(6)]
+    before = tf.reduce_sum(v._ref())
+    update = v.assign_add(tf.add_n(large))
+    with tf.control_dependencies([update.op]):
+        after = tf.reduce_sum(tf.identity(v._ref()))
+    total = before + tf.add_n([tf.reduce_sum(y) for y in large])
+    value = np.zeros((SIDE, SIDE), np.float32)
+    found = []
+    for kind in (tf.RewriterConfig.NO_MEM_OPT, tf.RewriterConfig.SCHEDULING_HEURISTICS):
+        with tf.Session(config=_config(kind)) as session:
+            session.run(tf.global_variables_initializer())
+            found.append(session.run([total, after, update.op], {x: value})[:2])
+    assert found[0] == found[1] == [7 * SIDE * SIDE, 7 * SIDE * SIDE]
+
+
+def test_cheap_values_are_computed_again_instead_of_being_kept() -> None:
+    x, grads, _ = _deep()
+    graph = _step(x, grads)
+    found = recompute_for_gradients(graph)
+    assert predicted_peak(found) < 0.7 * predicted_peak(graph)
+    products = [sum(n.op.name == "MatMul" for n in g.nodes) for g in (graph, found)]
+    assert products[0] == products[1]
+    assert any(n.name.endswith("/again") for n in found.nodes)
+
+
+def test_large_values_wait_on_the_host_where_gradients_need_them_late() -> None:
+    x, grads, _ = _deep()
+    graph = _step(x, grads)
+    before = predicted_peak(graph)
+    found = swap_to_host(graph, least=BYTES)
+    assert sum(n.op.name == "_SwapOut" for n in found.nodes) == sum(n.op.name == "_SwapIn" for n in found.nodes) > 4
+    assert predicted_peak(found) < 0.8 * before
+
+
+@pytest.mark.parametrize("kind", ["SCHEDULING", "RECOMPUTATION", "SWAPPING", ""])
+def test_gradients_are_the_same_with_each_of_the_passes(kind: str) -> None:
+    x, grads, _ = _deep()
+    value = np.random.RandomState(0).rand(SIDE, SIDE).astype(np.float32)
+    results = []
+    for chosen in (tf.RewriterConfig.NO_MEM_OPT, getattr(tf.RewriterConfig, f"{kind}_HEURISTICS".lstrip("_"))):
+        with tf.Session(config=_config(chosen)) as session:
+            session.run(tf.global_variables_initializer())
+            results.append(session.run(grads, {x: value}))
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def _real_peak(session: Any, fetches: Any, feeds: Any) -> int:
+    """The most bytes that torch's allocator had given out during a step, beyond those before it."""
+    session.run(fetches, feeds)
+    gc.collect()
+    with torch.profiler.profile(profile_memory=True, acc_events=True) as profile:
+        session.run(fetches, feeds)
+    now = peak = 0
+    for event in profile.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            now += event.nbytes()
+            peak = max(peak, now)
+    return peak
+
+
+def test_less_memory_is_really_taken() -> None:
+    x, grads, _ = _deep()
+    value = np.random.RandomState(0).rand(SIDE, SIDE).astype(np.float32)
+    peaks = {}
+    for kind in ("NO_MEM_OPT", "RECOMPUTATION_HEURISTICS"):
+        with tf.Session(config=_config(getattr(tf.RewriterConfig, kind))) as session:
+            session.run(tf.global_variables_initializer())
+            peaks[kind] = _real_peak(session, grads, {x: value})
+    assert peaks["RECOMPUTATION_HEURISTICS"] < 0.75 * peaks["NO_MEM_OPT"]
