@@ -50,6 +50,8 @@ class _Partitioner:
             if is_loop_merge(node):
                 self.merges.setdefault((self.frames[node], node.device), node)
         self.names = {node.name for node in graph.nodes}
+        # What each Enter was given, before inputs become those of one device.
+        self.entered = {node: node.inputs[0] for node in graph.nodes if node.op.name == "Enter"}
 
     def run(self) -> list[Partition]:
         order = {node: i for i, node in enumerate(self.graph.nodes)}
@@ -179,8 +181,34 @@ class _Part:
             return self.condition(self.all.frame_of(edge.node))
         found = self._received.get(edge)
         if found is None:
-            found = self._received[edge] = self._receive(edge, f"_recv_{edge.node.name}_{edge.port}")
+            if edge.node.op.name == "Enter" and edge.node.attrs["is_constant"]:
+                found = self._constant_of(edge)
+            else:
+                found = self._receive(edge, f"_recv_{edge.node.name}_{edge.port}")
+            self._received[edge] = found
         return found
+
+    def _constant_of(self, edge: Edge) -> Edge:
+        """A constant of a loop: received once, outside, and not in each iteration."""
+        enter = edge.node
+        value = self.here(self.all.entered[enter])
+        node = self.all.make(
+            f"_enter_{enter.name}",
+            enter.op,
+            enter.attrs,
+            (value,),
+            (),
+            self,
+            enter.dtypes[0],
+            enter.shapes[0],
+            enter.source,
+        )
+        self.add(node)
+        frame = self.all.frames[enter]
+        self.all.frames[node] = frame
+        if (frame, self.device) not in self.all.merges:
+            self.pulse(frame)
+        return Edge(node, 0)
 
     def _receive(self, edge: Edge, name: str) -> Edge:
         frame = self.all.frame_of(edge.node)

@@ -67,17 +67,17 @@ def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
 
 def delay_recvs(parts: list[Partition], problem: Problem, timing: RecvTiming) -> None:
     """Put the waiting into the partitions, as control edges to their Recvs."""
-    by_key: dict[str, Node] = {}
+    by_key: dict[str, str] = {}
     for (value, target), waits_for in timing.after.items():
-        by_key[f"{problem.values[value].name} to {problem.hardware.names[target]}"] = problem.nodes[waits_for]
+        by_key[f"{problem.values[value].name} to {problem.hardware.names[target]}"] = problem.nodes[waits_for].name
     for part in parts:
-        position = {node: i for i, node in enumerate(part.graph.nodes)}
+        position = {node.name: i for i, node in enumerate(part.graph.nodes)}
         moved = False
-        for node in part.graph.nodes:
-            gate = by_key.get(node.attrs.get("key", "")) if node.op.name == "_Recv" else None
-            if gate is not None and gate in position:
-                node.controls = (*node.controls, gate)
-                moved = moved or position[gate] > position[node]
+        for i, node in enumerate(part.graph.nodes):
+            gate = position.get(by_key.get(node.attrs.get("key", ""), "")) if node.op.name == "_Recv" else None
+            if gate is not None:
+                node.controls = (*node.controls, part.graph.nodes[gate])
+                moved = moved or gate > i
         if moved:
             part.graph.nodes = _in_order(part.graph.nodes)
 

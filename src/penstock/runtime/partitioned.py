@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from penstock.partition.compression import compress, decompress
 from penstock.partition.ops import TRANSFERS
 from penstock.partition.partition import Partition, partition
 from penstock.passes.pipeline import StepOptions
+from penstock.passes.rewrite import duplicate
 from penstock.placement.hardware import Hardware
 from penstock.placement.problem import is_everywhere, make_problem
 from penstock.placement.recv_timing import RecvTiming, delay_recvs, time_recvs
@@ -43,7 +45,7 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
         place = {name: i for i, name in enumerate(hardware.names)}
         problem = make_problem(graph, hardware, options.costs)
         timing = time_recvs(problem, [place[node.device] for node in graph.nodes])
-    parts = partition(graph, options.compress)
+    parts = partition(duplicate(graph), options.compress)
     if timing is not None:
         delay_recvs(parts, problem, timing)
     return PartitionedPlan(graph, parts, state, by_name, timing)
@@ -115,6 +117,8 @@ class PartitionedPlan(Plan):
                         result = plan.run_part(values, step.rendezvous, observer)
                     else:
                         result = plan.run(values) if observer is None else plan.run_observed(values, observer)
+                if observer is not None:
+                    observer.end = time.time_ns()
                 step.done(index, result)
             except BaseException as error:
                 step.failed(error)

@@ -238,6 +238,8 @@ class Observer:
         self._cancelled = cancelled
         self.parts: dict[str, Observer] = {}
         """Of a step on several devices: an observer for each, by the device's name."""
+        self.end = 0
+        """When the part of the step that it observed was done, in nanoseconds since the epoch."""
         self.starts: list[tuple[Node, int]] = []
         """`(node, nanoseconds since the epoch)` in the order of execution."""
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.step_graph import StepGraph
+from penstock.partition.ops import TRANSFERS
+from penstock.placement.cost_model import CostModel
 from penstock.runtime.plan import Observer
 
 
@@ -19,8 +22,19 @@ def record_step(run_metadata: Any, graph: StepGraph, observer: Observer, traced:
             _record_device(run_metadata.step_stats.dev_stats.add(device=device), part)
 
 
+def record_costs(costs: CostModel, graph: StepGraph, observer: Observer) -> None:
+    """What a traced step says of how long nodes take, for later placements."""
+    here = graph.nodes[0].device if graph.nodes else ""
+    for device, part in (observer.parts or {here: observer}).items():
+        kind = DeviceSpec.from_string(device).device_type or "CPU"
+        ends = [start for _, start in part.starts[1:]] + [part.end or time.time_ns()]
+        for (node, start), end in zip(part.starts, ends, strict=True):
+            if node.op.name not in TRANSFERS:
+                costs.record(node, kind, (end - start) * 1e-9)
+
+
 def _record_device(device: Any, observer: Observer) -> None:
-    ends = [start for _, start in observer.starts[1:]] + [time.time_ns()]
+    ends = [start for _, start in observer.starts[1:]] + [observer.end or time.time_ns()]
     for (node, start), end in zip(observer.starts, ends, strict=True):
         stats = device.node_stats.add(
             node_name=node.name,

@@ -15,13 +15,15 @@ from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
 from penstock.passes.pipeline import prepare
+from penstock.placement.configure import placement_options
+from penstock.placement.hardware import Hardware
 from penstock.placement.place import state_devices
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.partitioned import make_step_plan
 from penstock.runtime.plan import Observer, Plan
 from penstock.runtime.resources import resources_of
 from penstock.session.fetches import FetchPlan, Unpack
-from penstock.session.metadata import record_step
+from penstock.session.metadata import record_costs, record_step
 from penstock.session.options import place_state, step_options
 from penstock.session.partial import PartialRun
 
@@ -71,6 +73,9 @@ class BaseSession:
         self._lock = threading.Lock()
         self._state = SessionState(resources_of(target))
         self._options = step_options(config)
+        self._cost_file = placement_options(config).cost_model
+        self._builds_cost_model = config is not None and config.graph_options.build_cost_model > 0
+        self._traces_left = int(config.graph_options.build_cost_model) if self._builds_cost_model else 0
         self._timeout = 0 if config is None else int(config.operation_timeout_in_ms)
         if config is not None and config.intra_op_parallelism_threads > 0:
             torch.set_num_threads(config.intra_op_parallelism_threads)
@@ -107,8 +112,10 @@ class BaseSession:
         """
         plan, unpack = self._runner(fetches, feed_dict)
         values: Any = feed_dict.values() if feed_dict else ()
-        if options is None and run_metadata is None and not self._timeout:
+        if options is None and run_metadata is None and not self._timeout and self._traces_left <= 0:
             return unpack(plan.run(values))
+        if self._traces_left > 0:
+            self._traces_left -= 1
         return unpack(self._run_observed(plan, values, options, run_metadata))
 
     def _runner(self, fetches: Any, feed_dict: Any) -> Runner:
@@ -181,8 +188,14 @@ class BaseSession:
         timeout = (options.timeout_in_ms if options is not None else 0) or self._timeout
         observer = Observer(timeout, self._state.closing)
         found = plan.run_observed(values, observer)
+        traced = options is not None and options.trace_level > 0
+        if traced or self._traces_left > 0:
+            record_costs(self._options.costs, plan.graph, observer)
         if run_metadata is not None:
-            record_step(run_metadata, plan.graph, observer, traced=options is not None and options.trace_level > 0)
+            record_step(run_metadata, plan.graph, observer, traced)
+            if self._builds_cost_model:
+                speeds = {device.name: device for device in Hardware.of(list(self._options.devices)).devices}
+                run_metadata.cost_graph.CopyFrom(self._options.costs.cost_graph(plan.graph, speeds))
         return found
 
     def make_callable(
@@ -260,6 +273,8 @@ class BaseSession:
         with self._lock:
             self._runners.clear()
             self._partial.clear()
+        if self._cost_file and self._options.costs.measurements:
+            self._options.costs.save(self._cost_file)
         if not self._target:
             self._state.resources.reset()
 

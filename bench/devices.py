@@ -1,0 +1,258 @@
+"""Several devices: `python -m bench.devices`. Placements by the simulator's account, loops over two devices that
+overlap, predicted beside measured step times, and what timing Recvs saves. Writes bench/DEVICES.md with --out.
+
+BENCH_PYTHON_TENSORFLOW names a Python with TensorFlow, for the loop beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.device_workloads import GRAPHS, human, loop_program
+from bench.frameworks import FRAMEWORKS, import_framework
+from bench.machine import describe_machine
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def median_ms(run: Any, seconds: float = 1.0) -> float:
+    """The median time of a step, after some to warm up."""
+    for _ in range(5):
+        run()
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < 5:
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+# --- placements -----------------------------------------------------------------------------------------
+
+
+def imagined(count: int) -> Any:
+    """Equal accelerators on one bus."""
+    from penstock.placement import Hardware, Link, SimulatedDevice
+    from penstock.placement.calibration import Speeds
+    from penstock.placement.hardware import full_name
+
+    speeds = Speeds(5e11, 5e10, 5e-6)
+    devices = [SimulatedDevice(full_name(f"/cpu:{i}"), "CPU", speeds) for i in range(count)]
+    return Hardware(devices, Link(1e-5, 1e10))
+
+
+def placements() -> list[str]:
+    """Simulated milliseconds of each strategy on two and on four equal devices."""
+    import penstock as tf
+    from penstock.placement.simulator import simulate
+    from penstock.placement.strategies import strategy_named
+
+    lines = [
+        "| workload | nodes | devices | single | round robin | by hand | greedy | greedy placed in |",
+        "|" + "---|" * 8,
+    ]
+    for name, build in GRAPHS.items():
+        with tf.Graph().as_default():
+            fetch, feeds = build(tf)
+            for count in (2, 4):
+                choice = tf.placement.step_choice(fetch, list(feeds), imagined(count))
+                found = {}
+                for strategy in ("single", "round_robin"):
+                    found[strategy] = simulate(choice.problem, strategy_named(strategy)(choice)).seconds
+                found["human"] = simulate(choice.problem, human(name, choice, count)).seconds
+                start = time.perf_counter()
+                placement = strategy_named("greedy")(choice)
+                took = time.perf_counter() - start
+                found["greedy"] = simulate(choice.problem, placement).seconds
+                cells = " | ".join(f"{found[s] * 1e3:.3f}" for s in ("single", "round_robin", "human", "greedy"))
+                lines.append(f"| {name} | {len(choice.problem.nodes)} | {count} | {cells} | {took:.2f} s |")
+    return lines
+
+
+def against_exhaustive(graphs: int = 40) -> str:
+    """Greedy over the best of all placements, on small random graphs with two devices."""
+    import random
+
+    import penstock as tf
+    from penstock.placement.simulator import simulate
+    from penstock.placement.strategies import best_of, one_device_each, strategy_named
+
+    ratios, worse = [], 0
+    for seed in range(graphs):
+        dice = random.Random(seed)
+        with tf.Graph().as_default():
+            feed = tf.placeholder(tf.float32, [64, 64])
+            values = [tf.matmul(feed, feed)]
+            for _ in range(8):
+                values.append(tf.matmul(dice.choice(values), dice.choice(values)))
+            choice = tf.placement.step_choice(tf.add_n(values), [feed], imagined(2))
+        movable = [g for g in range(len(choice.feasible)) if choice.problem.seconds[0][choice.groups.index(g)]]
+        every = []
+        for bits in range(2 ** len(movable)):
+            where = {g: bits >> i & 1 for i, g in enumerate(movable)}
+            every.append(choice.spread([where.get(g, 0) for g in range(len(choice.feasible))]))
+        found = simulate(choice.problem, strategy_named("greedy")(choice)).seconds
+        ratios.append(found / best_of(choice.problem, every)[1].seconds)
+        worse += found > min(simulate(choice.problem, p).seconds for p in one_device_each(choice))
+    return (
+        f"Greedy over the best of all placements, {graphs} random graphs of 10 products: median "
+        f"{statistics.median(ratios):.3f}, worst {max(ratios):.3f}; worse than one device: {worse} times."
+    )
+
+
+def large_graph(nodes: int = 100_000, devices: int = 8) -> str:
+    """How long placing a large graph takes, constraints included."""
+    import penstock as tf
+    from penstock.devices.device import devices_for
+    from penstock.passes.prune import prune
+    from penstock.placement.place import place
+    from penstock.placement.strategies import strategy_named
+
+    with tf.Graph().as_default():
+        values = [tf.placeholder(tf.float32, [64])]
+        for i in range(nodes - 1):
+            values.append(tf.tanh(values[max(0, i - 200) + (i * 7919) % min(i + 1, 200)]))
+        whole = prune([values[0]], values[1:], [])
+    config = tf.ConfigProto(device_count={"CPU": devices})
+    start = time.perf_counter()
+    place(whole, devices_for(config), strategy=strategy_named("greedy"), hardware=imagined(devices))
+    return f"Placing {len(whole.nodes):,} nodes on {devices} devices: {time.perf_counter() - start:.1f} s."
+
+
+# --- real steps -----------------------------------------------------------------------------------------
+
+
+def predictions() -> list[str]:
+    """Simulated beside measured step times with two CPU devices of this machine, costs measured by a trace."""
+    import penstock as tf
+    from penstock.devices.device import devices_for
+    from penstock.placement import Hardware, simulate
+    from penstock.placement.problem import make_problem
+
+    lines = ["| workload | devices used | measured | simulated | error |", "|---|---|---|---|---|"]
+    for name, build in GRAPHS.items():
+        with tf.Graph().as_default():
+            fetch, feeds = build(tf)
+            config = tf.ConfigProto(device_count={"CPU": 2})
+            with tf.Session(config=config) as session:
+                session.run(tf.global_variables_initializer())
+                plan = session._runner(fetch, feeds)[0]
+                measured = median_ms(lambda: session.run(fetch, feeds))  # noqa: B023
+                trace = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+                for _ in range(10):
+                    session.run(fetch, feeds, trace, tf.RunMetadata())
+                costs = session._options.costs
+                hardware = Hardware.of(devices_for(config))
+                problem = make_problem(plan.graph, hardware, costs)
+                names = hardware.names
+                predicted = simulate(problem, [names.index(n.device) for n in plan.graph.nodes]).seconds * 1e3
+                used = len({n.device for n in plan.graph.nodes})
+        error = abs(predicted - measured) / measured
+        lines.append(f"| {name} | {used} | {measured:.2f} ms | {predicted:.2f} ms | {error:.0%} |")
+    return lines
+
+
+def loop_times(framework: str) -> dict[str, float]:
+    """Milliseconds of a loop over two devices, with one iteration at a time and with ten."""
+    tf = import_framework(FRAMEWORKS[framework])
+    found = {}
+    for parallel in (1, 10):
+        with tf.Graph().as_default():
+            feed, fetch = loop_program(tf, parallel)
+            config = tf.ConfigProto(device_count={"CPU": 2}, intra_op_parallelism_threads=1)
+            with tf.Session(config=config) as session:
+                value = np.random.RandomState(0).rand(*feed.shape.as_list()).astype(np.float32) / 400
+                found[str(parallel)] = median_ms(lambda: session.run(fetch, {feed: value}), 2.0)  # noqa: B023
+    return found
+
+
+def loops(rounds: int) -> list[str]:
+    pythons = {"penstock": sys.executable, "tensorflow": os.environ.get("BENCH_PYTHON_TENSORFLOW", "")}
+    times: dict[str, list[dict[str, float]]] = {}
+    for _ in range(rounds):
+        for name, python in pythons.items():
+            if python:
+                call = [python, "-m", "bench.devices", "--loop-worker", name]
+                done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
+                times.setdefault(name, []).append(json.loads(done.stdout.splitlines()[-1]))
+    lines = ["| framework | parallel_iterations=1 | parallel_iterations=10 | ratio |", "|---|---|---|---|"]
+    for name, found in times.items():
+        one, ten = (statistics.median(f[key] for f in found) for key in ("1", "10"))
+        lines.append(f"| {name} | {one:.1f} ms | {ten:.1f} ms | {one / ten:.2f} |")
+    return lines
+
+
+def recv_timing() -> str:
+    """Peak memory and time of a wide fan-in, simulated, with and without timed Recvs."""
+    import penstock as tf
+    from penstock.placement.recv_timing import time_recvs
+
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [512, 512])
+        parts = [x * float(i) for i in range(64)]
+        total = tf.zeros([512, 512])
+        for part in parts:
+            total = tf.matmul(total + part, part)
+        choice = tf.placement.step_choice(total, [x], imagined(2))
+    here = {part.op.name for part in parts}
+    timing = time_recvs(choice.problem, [0 if n.name in here else 1 for n in choice.problem.nodes])
+    old, new = timing.before_timeline, timing.timeline
+    return (
+        f"A fan-in of 64 tensors of 1 MiB: peak {old.peak[1] / 1e6:.1f} MB, with timed Recvs {new.peak[1] / 1e6:.1f} "
+        f"MB ({1 - new.peak[1] / old.peak[1]:.0%} less), for {new.seconds / old.seconds - 1:+.1%} time."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--loop-worker", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.loop_worker:
+        print(json.dumps(loop_times(args.loop_worker)))
+        return
+    text = "\n".join(
+        [
+            "# Several devices",
+            "",
+            f"- Machine: {describe_machine()}",
+            "",
+            "## Placements, simulated (milliseconds a step)",
+            "",
+            *placements(),
+            "",
+            against_exhaustive(),
+            large_graph(),
+            "",
+            "## A loop whose body is on two CPU devices",
+            "",
+            *loops(args.rounds),
+            "",
+            "## Predicted and measured, two CPU devices",
+            "",
+            *predictions(),
+            "",
+            "## Timed Recvs, simulated",
+            "",
+            recv_timing(),
+        ]
+    )
+    print(text)
+    if args.out:
+        args.out.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
