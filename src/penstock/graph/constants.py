@@ -97,6 +97,9 @@ def _cast_losslessly(array: np.ndarray, dtype: DType, value: Any, given_array: b
         kinds.get(array.dtype.kind, 2),
         3 if dtype.is_complex else 2 if dtype.is_floating else int(not dtype.is_bool),
     )
+    if given_array and have == 2 and want < 2:  # whole numbers in an array of floats (TensorFlow cuts fractions off)
+        with np.errstate(invalid="ignore"):
+            have = want if np.array_equal(array.astype(dtype.np), array) else have
     empty = array.size == 0
     if not empty and ((have > want) or (have == 0 and want > 0 and not given_array) or (have > 0 and want == 0)):
         raise TypeError(f"Expected {dtype.name}, got {_brief(value)} of type '{type(value).__name__}' instead.")
