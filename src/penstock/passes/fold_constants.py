@@ -38,8 +38,8 @@ def fold_constants(graph: StepGraph) -> StepGraph:
         made.append(node)
         values = None
         if not node.controls and is_pure(node) and node.op.name != "Const":
-            if node.op.name in _FROM_SHAPES:
-                values = None if branches else _known_shapes(node)
+            if node.op.name in _FROM_SHAPES and not branches and not any(_reads_state(e) for e in node.inputs):
+                values = _known_shapes(node)
             if values is None:
                 inputs = [edges.get(e, e) for e in node.inputs]
                 if inputs and all(e.node.op.name == "Const" and not e.node.controls for e in inputs):
@@ -69,6 +69,13 @@ def _constant(name: str, value: np.ndarray, dtype: DType, like: Node) -> Node:
     return Node(name, get_op("Const"), attrs, (), (), like.device, (dtype,), (shape,), like.source)
 
 
+def _reads_state(edge: Edge) -> bool:
+    """Whether a value is that of a variable, under whatever name: using it says that it is initialised."""
+    while edge.node.op.name == "Identity" and not edge.node.inputs[0].dtype._is_ref_dtype:
+        edge = edge.node.inputs[0]
+    return edge.node.op.stateful or any(e.dtype._is_ref_dtype for e in edge.node.inputs)
+
+
 def _known_shapes(node: Node) -> list[np.ndarray] | None:
     shapes = [e.node.shapes[e.port] for e in node.inputs]
     dtype = node.dtypes[0].as_numpy_dtype
@@ -92,7 +99,7 @@ def _computed(node: Node, inputs: list[Edge], state: SessionState) -> list[np.nd
         node.inputs = tuple(inputs)
         kernel: Any = make_kernel(node, "CPU", _CPU, state)
         if isinstance(kernel, Bound):  # the factory has seen that there is nothing left to compute
-            return [np.array(from_runtime(kernel.value, node.dtypes[0]))]
+            return [np.array(from_runtime(kernel.value, node.dtypes[0]), node.dtypes[0].np)]
         if isinstance(kernel, PassThrough) or not callable(kernel) or hasattr(kernel, "start"):
             return None
         flat = [constant_to_runtime(e.node.attrs["value"], e.dtype, _CPU) for e in inputs]
@@ -108,7 +115,7 @@ def _computed(node: Node, inputs: list[Edge], state: SessionState) -> list[np.nd
         return None
     single = len(node.op.outputs) == 1 and not node.op.outputs[0].is_list
     outputs = [found] if single else list(found)
-    arrays = [np.array(from_runtime(value, dtype)) for value, dtype in zip(outputs, node.dtypes, strict=True)]
+    arrays = [np.array(from_runtime(value, dtype), dtype.np) for value, dtype in zip(outputs, node.dtypes, strict=True)]
     if sum(array.nbytes for array in arrays) > MOST_BYTES:
         return None
     for array in arrays:

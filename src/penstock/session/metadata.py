@@ -26,6 +26,8 @@ def record_costs(costs: CostModel, graph: StepGraph, observer: Observer) -> None
     """What a traced step says of how long nodes take, for later placements."""
     here = graph.nodes[0].device if graph.nodes else ""
     for device, part in (observer.parts or {here: observer}).items():
+        if not part.starts:
+            continue
         kind = DeviceSpec.from_string(device).device_type or "CPU"
         ends = [start for _, start in part.starts[1:]] + [part.end or time.time_ns()]
         for (node, start), end in zip(part.starts, ends, strict=True):
