@@ -11,6 +11,8 @@ import numpy as np
 def to_json(value: Any) -> Any:
     """An array, a scalar or a string as {"dtype", "shape", "data"}; strings as a list of base64 texts."""
     array = np.asarray(value)
+    if array.dtype.kind == "V" and array.dtype.names:  # a quantised type: a number under a name
+        array = array.view(array.dtype[0])
     if array.dtype.kind in "OSU":
         flat = [v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1).tolist()]
         return {"dtype": "string", "shape": list(array.shape), "data": [base64.b64encode(v).decode() for v in flat]}

@@ -29,6 +29,7 @@ from penstock import (
     app as app,
     compat as compat,
     contrib as contrib,
+    distributions as distributions,
     errors as errors,
     flags as flags,
     gfile as gfile,
@@ -43,11 +44,15 @@ from penstock import (
     losses as losses,
     manip as manip,
     math as math,
+    metrics as metrics,
     nest as nest,
     nn as nn,
     placement as placement,
+    quantization as quantization,
     raw_ops as raw_ops,
     resource_loader as resource_loader,
+    sets as sets,
+    sparse as sparse,
     spectral as spectral,
     strings as strings,
     summary as summary,
@@ -72,6 +77,12 @@ from penstock.client.initializers import (
 from penstock.client.lookup_tables import (
     initialize_all_tables as initialize_all_tables,
     tables_initializer as tables_initializer,
+)
+from penstock.client.partitioners import (
+    create_partitioned_variables as create_partitioned_variables,
+    fixed_size_partitioner as fixed_size_partitioner,
+    min_max_variable_partitioner as min_max_variable_partitioner,
+    variable_axis_size_partitioner as variable_axis_size_partitioner,
 )
 from penstock.client.template import (
     make_template as make_template,
@@ -215,6 +226,7 @@ from penstock.ops.checks import (
     assert_none_equal as assert_none_equal,
     assert_positive as assert_positive,
 )
+from penstock.ops.confusion_matrix import confusion_matrix as confusion_matrix
 from penstock.ops.decoding import (
     decode_compressed as decode_compressed,
     decode_json_example as decode_json_example,
@@ -229,6 +241,7 @@ from penstock.ops.diagonal import (
     matrix_diag_part as matrix_diag_part,
     matrix_set_diag as matrix_set_diag,
 )
+from penstock.ops.edit_distance import edit_distance as edit_distance
 from penstock.ops.einsum import einsum as einsum, tensordot as tensordot
 from penstock.ops.fft import (
     fft as fft,
@@ -267,7 +280,7 @@ from penstock.ops.histograms import (
     histogram_fixed_width as histogram_fixed_width,
     histogram_fixed_width_bins as histogram_fixed_width_bins,
 )
-from penstock.ops.image_crops import extract_image_patches as extract_image_patches
+from penstock.ops.image_patches import extract_image_patches as extract_image_patches
 from penstock.ops.joining import (
     concat as concat,
     split as split,
@@ -470,6 +483,19 @@ from penstock.ops.passing import (
     verify_tensor_all_finite as verify_tensor_all_finite,
 )
 from penstock.ops.py_func import py_func as py_func
+from penstock.ops.quantization import (
+    dequantize as dequantize,
+    quantize as quantize,
+    quantize_v2 as quantize_v2,
+)
+from penstock.ops.quantization_fake import (
+    fake_quant_with_min_max_args as fake_quant_with_min_max_args,
+    fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient,
+    fake_quant_with_min_max_vars as fake_quant_with_min_max_vars,
+    fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient,
+    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+    fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
+)
 from penstock.ops.random import (
     multinomial as multinomial,
     random_crop as random_crop,
@@ -531,7 +557,54 @@ from penstock.ops.space import (
     space_to_batch_nd as space_to_batch_nd,
     space_to_depth as space_to_depth,
 )
+from penstock.ops.sparse_arithmetic import (
+    sparse_add as sparse_add,
+    sparse_maximum as sparse_maximum,
+    sparse_minimum as sparse_minimum,
+)
+from penstock.ops.sparse_functions import (
+    sparse_mask as sparse_mask,
+    sparse_merge as sparse_merge,
+    sparse_placeholder as sparse_placeholder,
+    sparse_reset_shape as sparse_reset_shape,
+    sparse_retain as sparse_retain,
+    sparse_to_indicator as sparse_to_indicator,
+)
+from penstock.ops.sparse_joining import sparse_concat as sparse_concat, sparse_split as sparse_split
+from penstock.ops.sparse_layout import (
+    sparse_reorder as sparse_reorder,
+    sparse_reshape as sparse_reshape,
+    sparse_slice as sparse_slice,
+    sparse_transpose as sparse_transpose,
+)
+from penstock.ops.sparse_matmul import (
+    sparse_matmul as sparse_matmul,
+    sparse_tensor_dense_matmul as sparse_tensor_dense_matmul,
+)
+from penstock.ops.sparse_reduce import (
+    sparse_reduce_max as sparse_reduce_max,
+    sparse_reduce_max_sparse as sparse_reduce_max_sparse,
+    sparse_reduce_sum as sparse_reduce_sum,
+    sparse_reduce_sum_sparse as sparse_reduce_sum_sparse,
+    sparse_softmax as sparse_softmax,
+)
+from penstock.ops.sparse_rows import sparse_fill_empty_rows as sparse_fill_empty_rows
+from penstock.ops.sparse_segment import (
+    sparse_segment_mean as sparse_segment_mean,
+    sparse_segment_sqrt_n as sparse_segment_sqrt_n,
+    sparse_segment_sum as sparse_segment_sum,
+)
+from penstock.ops.sparse_serialize import (
+    deserialize_many_sparse as deserialize_many_sparse,
+    serialize_many_sparse as serialize_many_sparse,
+    serialize_sparse as serialize_sparse,
+)
+from penstock.ops.sparse_to_dense import (
+    sparse_tensor_to_dense as sparse_tensor_to_dense,
+    sparse_to_dense as sparse_to_dense,
+)
 from penstock.ops.special_binary import betainc as betainc, lbeta as lbeta
+from penstock.ops.special_gamma import igamma as igamma, igammac as igammac, zeta as zeta
 from penstock.ops.stacking import (
     pack as pack,
     stack as stack,

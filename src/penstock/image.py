@@ -1,72 +1,79 @@
 """Images: files, sizes, colours, boxes (TF: tf.image)."""
 
-from penstock.ops.image_boxes import (
-    draw_bounding_boxes as draw_bounding_boxes,
-    extract_glimpse as extract_glimpse,
-    non_max_suppression as non_max_suppression,
-    sample_distorted_bounding_box as sample_distorted_bounding_box,
-)
-from penstock.ops.image_codecs import (
-    decode_and_crop_jpeg as decode_and_crop_jpeg,
-    decode_bmp as decode_bmp,
-    decode_gif as decode_gif,
-    decode_image as decode_image,
-    decode_jpeg as decode_jpeg,
-    decode_png as decode_png,
-    encode_jpeg as encode_jpeg,
-    encode_png as encode_png,
-    extract_jpeg_shape as extract_jpeg_shape,
-    is_jpeg as is_jpeg,
-)
-from penstock.ops.image_color import hsv_to_rgb as hsv_to_rgb, rgb_to_hsv as rgb_to_hsv
-from penstock.ops.image_colors import (
+from penstock.ops.image_adjust import (
     adjust_brightness as adjust_brightness,
     adjust_contrast as adjust_contrast,
     adjust_gamma as adjust_gamma,
     adjust_hue as adjust_hue,
     adjust_saturation as adjust_saturation,
     grayscale_to_rgb as grayscale_to_rgb,
-    image_gradients as image_gradients,
-    psnr as psnr,
     random_brightness as random_brightness,
     random_contrast as random_contrast,
-    random_flip_left_right as random_flip_left_right,
-    random_flip_up_down as random_flip_up_down,
     random_hue as random_hue,
     random_saturation as random_saturation,
     rgb_to_grayscale as rgb_to_grayscale,
     rgb_to_yiq as rgb_to_yiq,
     rgb_to_yuv as rgb_to_yuv,
-    sobel_edges as sobel_edges,
-    ssim as ssim,
-    total_variation as total_variation,
     yiq_to_rgb as yiq_to_rgb,
     yuv_to_rgb as yuv_to_rgb,
 )
-from penstock.ops.image_crops import (
-    crop_and_resize as crop_and_resize,
-    extract_image_patches as extract_image_patches,
+from penstock.ops.image_boxes import (
+    draw_bounding_boxes as draw_bounding_boxes,
+    non_max_suppression as non_max_suppression,
 )
+from penstock.ops.image_color import hsv_to_rgb as hsv_to_rgb, rgb_to_hsv as rgb_to_hsv
+from penstock.ops.image_crops import crop_and_resize as crop_and_resize
+from penstock.ops.image_decode import (
+    decode_bmp as decode_bmp,
+    decode_gif as decode_gif,
+    decode_image as decode_image,
+    decode_png as decode_png,
+)
+from penstock.ops.image_decode_jpeg import (
+    decode_and_crop_jpeg as decode_and_crop_jpeg,
+    decode_jpeg as decode_jpeg,
+    extract_jpeg_shape as extract_jpeg_shape,
+    is_jpeg as is_jpeg,
+)
+from penstock.ops.image_encode import encode_jpeg as encode_jpeg, encode_png as encode_png
 from penstock.ops.image_functions import (
     ResizeMethod as ResizeMethod,
     central_crop as central_crop,
-    convert_image_dtype as convert_image_dtype,
     crop_to_bounding_box as crop_to_bounding_box,
-    flip_left_right as flip_left_right,
-    flip_up_down as flip_up_down,
     pad_to_bounding_box as pad_to_bounding_box,
-    per_image_standardization as per_image_standardization,
     resize_image_with_crop_or_pad as resize_image_with_crop_or_pad,
     resize_image_with_pad as resize_image_with_pad,
     resize_images as resize_images,
-    rot90 as rot90,
-    transpose_image as transpose_image,
 )
+from penstock.ops.image_measures import (
+    image_gradients as image_gradients,
+    psnr as psnr,
+    sobel_edges as sobel_edges,
+    ssim as ssim,
+    total_variation as total_variation,
+)
+from penstock.ops.image_patches import extract_image_patches as extract_image_patches
 from penstock.ops.image_resize import (
     resize_area as resize_area,
     resize_bicubic as resize_bicubic,
     resize_bilinear as resize_bilinear,
     resize_nearest_neighbor as resize_nearest_neighbor,
+)
+from penstock.ops.image_sampling import (
+    extract_glimpse as extract_glimpse,
+    sample_distorted_bounding_box as sample_distorted_bounding_box,
+)
+from penstock.ops.image_turning import (
+    flip_left_right as flip_left_right,
+    flip_up_down as flip_up_down,
+    random_flip_left_right as random_flip_left_right,
+    random_flip_up_down as random_flip_up_down,
+    rot90 as rot90,
+    transpose_image as transpose_image,
+)
+from penstock.ops.image_values import (
+    convert_image_dtype as convert_image_dtype,
+    per_image_standardization as per_image_standardization,
 )
 from penstock.ops.random import random_crop as random_crop
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from penstock.graph.convert import convert_to_tensor
-from penstock.graph.operation import Tensor
+from penstock.ops.clip import global_norm as global_norm
 from penstock.ops.diagonal import (
     diag as tensor_diag,
     diag_part as tensor_diag_part,
@@ -18,7 +15,6 @@ from penstock.ops.einsum import einsum as einsum, tensordot as tensordot
 from penstock.ops.filling import eye as eye
 from penstock.ops.layout import matrix_transpose as matrix_transpose
 from penstock.ops.linalg import (
-    adjoint_of,
     cholesky as cholesky,
     cholesky_solve as cholesky_solve,
     logdet as logdet,
@@ -30,6 +26,20 @@ from penstock.ops.linalg import (
     slogdet as slogdet,
 )
 from penstock.ops.linalg_cross import cross as cross
+from penstock.ops.linalg_functions import (
+    adjoint as adjoint,
+    expm as expm,
+    matrix_rank as matrix_rank,
+    matvec as matvec,
+    normalize as normalize,
+    pinv as pinv,
+)
+from penstock.ops.linalg_lu import (
+    lu as lu,
+    lu_matrix_inverse as lu_matrix_inverse,
+    lu_reconstruct as lu_reconstruct,
+    lu_solve as lu_solve,
+)
 from penstock.ops.linalg_spectra import (
     qr as qr,
     self_adjoint_eig as eigh,
@@ -53,14 +63,24 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "einsum",
+    "expm",
     "eye",
+    "global_norm",
     "inv",
     "l2_normalize",
     "logdet",
     "lstsq",
+    "lu",
+    "lu_matrix_inverse",
+    "lu_reconstruct",
+    "lu_solve",
     "matmul",
+    "matrix_rank",
     "matrix_transpose",
+    "matvec",
     "norm",
+    "normalize",
+    "pinv",
     "qr",
     "set_diag",
     "slogdet",
@@ -73,8 +93,3 @@ __all__ = [
     "transpose",
     "triangular_solve",
 ]
-
-
-def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """The conjugate transpose of each matrix [..., m, n]."""
-    return adjoint_of(convert_to_tensor(matrix, name="matrix"))

@@ -13,12 +13,14 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph, name_scope
 from penstock.ops.arithmetic import add_n, maximum, minimum, multiply, squared_difference
-from penstock.ops.array import size, squeeze
+from penstock.ops.array import rank, size, squeeze
 from penstock.ops.cast import cast
 from penstock.ops.compare import not_equal
 from penstock.ops.division import div_no_nan
-from penstock.ops.filling import ones_like
+from penstock.ops.filling import ones_like, zeros_like
+from penstock.ops.partition import where
 from penstock.ops.reduce import reduce_sum
+from penstock.ops.sequences import range as range_of
 from penstock.ops.unary import abs, log
 from penstock.tensor.dtypes import float32
 
@@ -122,6 +124,34 @@ def mean_squared_error(
         labels, predictions = _pair(labels, predictions)
         losses = squared_difference(predictions, labels)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def mean_pairwise_squared_error(
+    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+) -> Tensor:  # fmt: skip
+    """Of all pairs of elements of a row, the squared error of their difference: what all have in common is free.
+
+    labels, predictions: [batch, …]; the sum over rows of each row's mean over pairs.
+    TF: tf.losses.mean_pairwise_squared_error.
+    """
+    with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
+        labels, predictions = _pair(labels, predictions)
+        weights = cast(weights, float32)
+        errors = predictions - labels
+        _check_weights(weights, errors)
+        axes = range_of(1, rank(errors))
+        present = multiply(ones_like(errors), cast(not_equal(weights, 0.0), float32))
+        count = reduce_sum(present, axis=axes, keepdims=True)
+        squares = reduce_sum(errors * errors, axis=axes, keepdims=True)
+        total = reduce_sum(errors, axis=axes, keepdims=True)
+        # The sum over pairs of (a - b)² is n times the sum of squares, less the square of the sum.
+        of_squares = 2.0 * div_no_nan(squares, maximum(count - 1.0, 0.0))
+        of_total = 2.0 * div_no_nan(total * total, maximum(count * (count - 1.0), 0.0))
+        loss = reduce_sum(multiply(of_squares - of_total, weights))
+        loss = where(reduce_sum(count) > 0, loss, zeros_like(loss))
+        add_loss(loss, loss_collection)
+        return loss
 
 
 def huber_loss(

@@ -37,6 +37,7 @@ from penstock.ops.complex_numbers import (
     imag as imag,
     real as real,
 )
+from penstock.ops.confusion_matrix import confusion_matrix as confusion_matrix
 from penstock.ops.division import (
     div_no_nan as divide_no_nan,
     divide as divide,
@@ -119,6 +120,11 @@ from penstock.ops.special import (
     lgamma as lgamma,
     polygamma as polygamma,
 )
+from penstock.ops.special_gamma import (
+    igamma as igamma,
+    igammac as igammac,
+    zeta as zeta,
+)
 from penstock.ops.trigonometry import (
     acos as acos,
     acosh as acosh,
@@ -164,6 +170,10 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bessel_i0",
+    "bessel_i0e",
+    "bessel_i1",
+    "bessel_i1e",
     "ceil",
     "conj",
     "cos",
@@ -177,6 +187,7 @@ __all__ = [
     "equal",
     "erf",
     "erfc",
+    "erfinv",
     "exp",
     "expm1",
     "floor",
@@ -184,6 +195,8 @@ __all__ = [
     "floormod",
     "greater",
     "greater_equal",
+    "igamma",
+    "igammac",
     "imag",
     "in_top_k",
     "invert_permutation",
@@ -208,6 +221,7 @@ __all__ = [
     "minimum",
     "mod",
     "multiply",
+    "ndtri",
     "negative",
     "not_equal",
     "polygamma",
@@ -256,8 +270,17 @@ __all__ = [
     "unsorted_segment_sqrt_n",
     "unsorted_segment_sum",
     "zero_fraction",
+    "zeta",
 ]
 from penstock.ops.histograms import bincount as bincount
+from penstock.ops.special_bessel import (
+    bessel_i0 as bessel_i0,
+    bessel_i0e as bessel_i0e,
+    bessel_i1 as bessel_i1,
+    bessel_i1e as bessel_i1e,
+    erfinv as erfinv,
+    ndtri as ndtri,
+)
 from penstock.ops.special_binary import (
     betainc as betainc,
     lbeta as lbeta,

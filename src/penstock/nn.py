@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from penstock import rnn_cell
+from penstock.contrib import legacy_seq2seq as seq2seq
+from penstock.ops.candidate_sampling import (
+    all_candidate_sampler,
+    compute_accidental_hits,
+    fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
 from penstock.ops.nn.activations import (
     crelu,
     elu,
@@ -42,6 +51,14 @@ from penstock.ops.nn.cross_entropy import (
     softmax_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
+)
+from penstock.ops.nn.ctc_decoders import (
+    ctc_beam_search_decoder,
+    ctc_beam_search_decoder_v2,
+    ctc_greedy_decoder,
+)
+from penstock.ops.nn.ctc_loss import (
+    ctc_loss,
 )
 from penstock.ops.nn.dilation import (
     dilation2d,
@@ -94,6 +111,10 @@ from penstock.ops.nn.pooling_v2 import (
     max_pool2d,
     swish,
 )
+from penstock.ops.nn.sampled_losses import (
+    nce_loss,
+    sampled_softmax_loss,
+)
 from penstock.ops.nn.softmax import (
     log_softmax,
     softmax,
@@ -108,6 +129,9 @@ from penstock.ops.space import (
     depth_to_space,
     space_to_batch,
     space_to_depth,
+)
+from penstock.ops.sparse_embedding import (
+    safe_embedding_lookup_sparse,
 )
 from penstock.ops.unary import (
     log_sigmoid,
@@ -127,6 +151,7 @@ bidirectional_rnn = static_bidirectional_rnn
 state_saving_rnn = static_state_saving_rnn
 
 __all__ = [
+    "all_candidate_sampler",
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool",
@@ -138,6 +163,7 @@ __all__ = [
     "bias_add",
     "bidirectional_dynamic_rnn",
     "bidirectional_rnn",
+    "compute_accidental_hits",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -149,6 +175,10 @@ __all__ = [
     "conv3d_transpose",
     "convolution",
     "crelu",
+    "ctc_beam_search_decoder",
+    "ctc_beam_search_decoder_v2",
+    "ctc_greedy_decoder",
+    "ctc_loss",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_native",
@@ -161,6 +191,7 @@ __all__ = [
     "embedding_lookup",
     "embedding_lookup_sparse",
     "erosion2d",
+    "fixed_unigram_candidate_sampler",
     "fractional_avg_pool",
     "fractional_max_pool",
     "fused_batch_norm",
@@ -168,10 +199,12 @@ __all__ = [
     "l2_loss",
     "l2_normalize",
     "leaky_relu",
+    "learned_unigram_candidate_sampler",
     "local_response_normalization",
     "log_poisson_loss",
     "log_sigmoid",
     "log_softmax",
+    "log_uniform_candidate_sampler",
     "lrn",
     "max_pool",
     "max_pool1d",
@@ -179,6 +212,7 @@ __all__ = [
     "max_pool3d",
     "max_pool_with_argmax",
     "moments",
+    "nce_loss",
     "normalize_moments",
     "pool",
     "raw_rnn",
@@ -187,8 +221,11 @@ __all__ = [
     "relu_layer",
     "rnn",
     "rnn_cell",
+    "safe_embedding_lookup_sparse",
+    "sampled_softmax_loss",
     "selu",
     "separable_conv2d",
+    "seq2seq",
     "sigmoid",
     "sigmoid_cross_entropy_with_logits",
     "softmax",
@@ -207,6 +244,7 @@ __all__ = [
     "swish",
     "tanh",
     "top_k",
+    "uniform_candidate_sampler",
     "weighted_cross_entropy_with_logits",
     "weighted_moments",
     "xw_plus_b",

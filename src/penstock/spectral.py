@@ -14,3 +14,4 @@ from penstock.ops.fft import (
     rfft2d as rfft2d,
     rfft3d as rfft3d,
 )
+from penstock.ops.fft_cosine import dct as dct, idct as idct

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import shutil
+import statistics
+import sys
 import tempfile
+import time
 import unittest
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 from unittest import mock as mock
 
 import numpy as np
 import torch
 
+from penstock import nest
 from penstock.errors import OpError
 from penstock.gradients.checker import compute_gradient, compute_gradient_error
 from penstock.graph.graph import Graph
@@ -21,7 +27,7 @@ from penstock.graph.scopes import get_default_graph, reset_default_graph
 from penstock.session.session import Session, get_default_session
 
 __all__ = [
-    "TestCase", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",
+    "Benchmark", "TestCase", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",
     "is_built_with_cuda", "is_gpu_available", "main", "mock",
 ]  # fmt: skip
 
@@ -136,9 +142,102 @@ class TestCase(unittest.TestCase):
             self.assertRegex(str(caught.exception), expected)
 
 
+class Benchmark:
+    """A class whose methods `benchmark…` time something, run by `main` with --benchmarks (TF: tf.test.Benchmark)."""
+
+    _classes: ClassVar[list[type[Benchmark]]] = []
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Benchmark._classes.append(cls)
+
+    def _caller(self) -> str:
+        """Class and method of the benchmark that is running."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            if frame.f_locals.get("self") is self and frame.f_code.co_name.startswith("benchmark"):
+                return f"{type(self).__name__}.{frame.f_code.co_name}"
+            frame = frame.f_back  # type: ignore[assignment]
+        return type(self).__name__
+
+    def report_benchmark(
+        self,
+        iters: int | None = None,
+        cpu_time: float | None = None,
+        wall_time: float | None = None,
+        throughput: float | None = None,
+        extras: dict[str, Any] | None = None,
+        name: str | None = None,
+        metrics: Any = None,
+    ) -> None:
+        """Print one line of JSON with what is given; times in seconds for one iteration, throughput in MB/s."""
+        entry: dict[str, Any] = {"name": name or self._caller(), "iters": iters, "cpu_time": cpu_time}
+        entry |= {"wall_time": wall_time, "throughput": throughput, "extras": extras, "metrics": metrics}
+        print(json.dumps({key: value for key, value in entry.items() if value is not None}), flush=True)
+
+    def run_op_benchmark(
+        self,
+        sess: Session,
+        op_or_tensor: Any,
+        feed_dict: Any = None,
+        burn_iters: int = 2,
+        min_iters: int = 10,
+        store_trace: bool = False,
+        store_memory_usage: bool = True,
+        name: str | None = None,
+        extras: dict[str, Any] | None = None,
+        mbs: float = 0,
+    ) -> dict[str, Any]:
+        """Run `op_or_tensor` `min_iters` times after `burn_iters` others, report the median, and return it.
+
+        mbs: megabytes that one run handles, for the throughput. Of tensors only the computation is timed, not the
+        way of their values to the client. Traces and memory are not stored.
+        """
+        fetched = nest.flatten(op_or_tensor)
+        operations = [getattr(item, "op", item) for item in fetched]
+        for _ in range(burn_iters):
+            sess.run(operations, feed_dict)
+        times = []
+        for _ in range(min_iters):
+            start = time.perf_counter()
+            sess.run(operations, feed_dict)
+            times.append(time.perf_counter() - start)
+        median = statistics.median(times) if times else 0.0
+        found: dict[str, Any] = {"iters": min_iters, "wall_time": median, "extras": extras or {}}
+        if mbs and median:
+            found["throughput"] = mbs / median
+        found["name"] = name or self._caller()
+        self.report_benchmark(**found)
+        return found
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The value of `tensors` in the default session."""
+        session = get_default_session()
+        if session is None:
+            raise ValueError("evaluate() needs a default session")
+        return session.run(tensors)
+
+
+def _run_benchmarks(pattern: str) -> None:
+    """Run each `benchmark…` method whose "Class.method" matches, in a graph of its own."""
+    for kind in Benchmark._classes:
+        for method in sorted(dir(kind)):
+            if method.startswith("benchmark") and re.search(pattern, f"{kind.__name__}.{method}"):
+                with Graph().as_default():
+                    getattr(kind(), method)()
+
+
 def main(argv: list[str] | None = None) -> None:
-    """Run the tests of the program's main module (TF: tf.test.main)."""
-    unittest.main(argv=argv)
+    """Run the tests of the program's main module (TF: tf.test.main).
+
+    With --benchmarks=REGEX among the arguments, run the benchmarks that it matches ("all": every one) instead.
+    """
+    given = sys.argv if argv is None else argv
+    wanted = [argument.removeprefix("--benchmarks=") for argument in given if argument.startswith("--benchmarks=")]
+    if wanted:
+        _run_benchmarks("" if wanted[-1] == "all" else wanted[-1])
+    else:
+        unittest.main(argv=argv)
 
 
 def get_temp_dir() -> str:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock import errors
 from penstock.client.initializers import GlorotUniform
 from penstock.client.ref_variable import RefVariable
 from penstock.client.resource_variable import ResourceVariable
@@ -272,13 +271,6 @@ def test_custom_getters_stand_in_for_the_true_one_outermost_last() -> None:
     with tf.Session() as session:
         session.run(v.initializer)
         assert session.run(doubled).tolist() == [2]
-
-
-def test_partitioners_that_want_parts_are_refused_clearly() -> None:
-    whole = tf.get_variable("w", [4], partitioner=lambda shape, dtype: [1])
-    assert whole.name == "w:0"
-    with pytest.raises(errors.UnimplementedError, match=r"Variable v: partitioned .* \[2\] parts"):
-        tf.get_variable("v", [4], partitioner=lambda shape, dtype: [2])
 
 
 # --- graphs and threads ---------------------------------------------------------------------------------

@@ -26,6 +26,17 @@ from penstock.tensor.shapes import TensorShape
 
 with gzip.open(Path(__file__).parent.parent / "data" / "tf_opdefs.json.gz", "rt") as file:
     REFERENCE: dict[str, Any] = json.load(file)
+# Of tf.contrib in TensorFlow 1.x, and in none of its libraries since.
+REFERENCE["GatherTree"] = {
+    "inputs": [
+        {"name": "step_ids", "type_attr": "T"},
+        {"name": "parent_ids", "type_attr": "T"},
+        {"name": "max_sequence_lengths", "type": "DT_INT32"},
+        {"name": "end_token", "type_attr": "T"},
+    ],
+    "outputs": [{"name": "beams", "type_attr": "T"}],
+    "attrs": [{"name": "T", "type": "type", "allowed": ["DT_INT32"]}],
+}
 
 
 def enum(dtype: DType) -> str:

@@ -130,10 +130,13 @@ def test_flatten_keeps_the_batch_unknown() -> None:
 
 @pytest.mark.parametrize("axis", [-1, 1])
 @pytest.mark.parametrize("as_tensor", [False, True])
-def test_batch_normalization_uses_the_batch_in_training_and_moves_its_statistics(axis: int, as_tensor: bool) -> None:
+@pytest.mark.parametrize("fused", [None, False])
+def test_batch_normalization_uses_the_batch_in_training_and_moves_its_statistics(
+    axis: int, as_tensor: bool, fused: bool | None
+) -> None:
     x = tf.placeholder(tf.float32, [None, 4, 6, 3])
     training = tf.placeholder(tf.bool, []) if as_tensor else True
-    y = tf.layers.batch_normalization(x, axis=axis, momentum=0.9, training=training)
+    y = tf.layers.batch_normalization(x, axis=axis, momentum=0.9, training=training, fused=fused)
     feeds = {x: X, training: True} if as_tensor else {x: X}
     others = (0, 1, 2) if axis == -1 else (0, 2, 3)
     mean, variance = X.mean(others, keepdims=True), X.var(others, keepdims=True)
@@ -144,7 +147,9 @@ def test_batch_normalization_uses_the_batch_in_training_and_moves_its_statistics
         np.testing.assert_allclose(got, (X - mean) / np.sqrt(variance + 1e-3), rtol=1e-3, atol=1e-4)
         gamma, beta, moving_mean, moving_variance = tf.global_variables()
         np.testing.assert_allclose(session.run(moving_mean), 0.1 * mean.ravel(), rtol=1e-3, atol=1e-5)
-        np.testing.assert_allclose(session.run(moving_variance), 0.9 + 0.1 * variance.ravel(), rtol=1e-3)
+        # The fused op gives the variance with Bessel's correction.
+        corrected = X.var(others, ddof=0 if fused is False else 1)
+        np.testing.assert_allclose(session.run(moving_variance), 0.9 + 0.1 * corrected, rtol=1e-5)
         if as_tensor:
             before = session.run(moving_mean)
             got, *_ = session.run([y, *updates], {x: X, training: False})
@@ -165,3 +170,64 @@ def test_batch_normalization_outside_training_adds_no_updates() -> None:
 def test_a_conv_layer_refuses_an_input_of_another_rank() -> None:
     with pytest.raises(ValueError, match="rank 4"):
         tf.layers.conv2d(tf.constant(X[0]), 2, 3)
+
+
+def op_types() -> set[str]:
+    return {op.type for op in tf.get_default_graph().get_operations()}
+
+
+def test_batch_normalization_is_one_op_for_images_unless_told_otherwise() -> None:
+    tf.layers.batch_normalization(tf.constant(X), fused=False)
+    tf.layers.batch_normalization(tf.constant(X), axis=2)
+    tf.layers.batch_normalization(tf.constant(X[0]))
+    assert "FusedBatchNormV3" not in op_types()
+    tf.layers.batch_normalization(tf.constant(X), scale=False)
+    assert "FusedBatchNormV3" in op_types()
+    with pytest.raises(ValueError, match="Unsupported axis"):
+        tf.layers.batch_normalization(tf.constant(X), axis=2, fused=True)
+
+
+def test_the_nodes_of_a_later_call_join_the_name_scope_of_the_first() -> None:
+    layer, x = tf.layers.Dense(2), tf.constant(X[0, 0])
+    first, second = layer(x), layer(x)
+    with tf.name_scope("elsewhere"):
+        third = layer(x)
+    assert [y.op.name for y in (first, second, third)] == ["dense/BiasAdd", "dense/BiasAdd_1", "dense/BiasAdd_2"]
+
+
+@pytest.mark.parametrize("data_format", ["channels_last", "channels_first"])
+def test_separable_conv2d_convolves_channels_apart_and_then_mixes_them(data_format: str) -> None:
+    x = X if data_format == "channels_last" else X.transpose(0, 3, 1, 2)
+    y = tf.layers.separable_conv2d(
+        tf.constant(x), 5, (2, 3), depth_multiplier=2, data_format=data_format, activation=tf.nn.relu
+    )
+    names_there = [f"separable_conv2d/{v}" for v in ("depthwise_kernel", "pointwise_kernel", "bias")]
+    assert names() == names_there
+    got, depthwise, pointwise = run([y, *tf.global_variables()[:2]])
+    assert depthwise.shape == (2, 3, 3, 2) and pointwise.shape == (1, 1, 6, 5)
+    wide = np.zeros((2, 3, 4, 3, 2), np.float32)
+    for i in range(3):
+        for j in range(4):
+            wide[:, i, j] = np.einsum("nhwc,hwcm->ncm", X[:, i : i + 2, j : j + 3], depthwise)
+    want = np.maximum(wide.reshape(2, 3, 4, 6) @ pointwise[0, 0], 0)
+    want = want if data_format == "channels_last" else want.transpose(0, 3, 1, 2)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+def test_separable_conv1d_is_that_of_a_picture_of_one_row() -> None:
+    y = tf.layers.separable_conv1d(tf.constant(X[:, 0]), 4, 3, strides=2, padding="same", use_bias=False)
+    got, depthwise, pointwise = run([y, *tf.global_variables()])
+    assert depthwise.shape == (3, 3, 1) and pointwise.shape == (1, 3, 4)
+    padded = np.pad(X[:, 0], ((0, 0), (0, 1), (0, 0)))
+    wide = np.stack([np.einsum("nwc,wc->nc", padded[:, i : i + 3], depthwise[..., 0]) for i in (0, 2, 4)], 1)
+    np.testing.assert_allclose(got, wide @ pointwise[0], rtol=1e-4, atol=1e-5)
+
+
+def test_conv3d_transpose_spreads_each_voxel_over_a_window() -> None:
+    x = tf.placeholder(tf.float32, [None, 2, 2, 2, 1])
+    y = tf.layers.conv3d_transpose(x, 1, 2, strides=2, use_bias=False)
+    assert y.shape.as_list() == [None, 4, 4, 4, 1]
+    value = np.arange(8, dtype=np.float32).reshape(1, 2, 2, 2, 1)
+    got, kernel = run([y, tf.global_variables()[0]], {x: value})
+    assert names() == ["conv3d_transpose/kernel"]
+    np.testing.assert_allclose(got[0, ..., 0], np.kron(value[0, ..., 0], kernel[..., 0, 0]), rtol=1e-5)

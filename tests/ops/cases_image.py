@@ -1,12 +1,10 @@
-"""Image ops against loops over pixels, Python's colorsys, and files that Pillow reads."""
+"""Image ops against loops over pixels and Python's colorsys."""
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 import penstock.image  # noqa: F401
 from penstock import errors
@@ -262,93 +260,6 @@ def _covers_half(size: Any, box: Any, begin: Any, extent: Any, found: Any) -> No
     np.testing.assert_allclose(found[0, 0], [y / 40, x / 60, (y + tall) / 40, (x + wide) / 60], rtol=1e-6)
 
 
-# --- files ----------------------------------------------------------------------------------------------
-
-_SMOOTH = np.stack(np.meshgrid(np.arange(24) * 9, np.arange(16) * 12), -1)
-_PICTURE = np.concatenate([_SMOOTH, _SMOOTH[..., :1] // 2 + 60], -1).astype(np.uint8)  # [16, 24, 3]
-
-
-def file_of(pixels: np.ndarray, kind: str, **options: Any) -> np.ndarray:
-    file = io.BytesIO()
-    Image.fromarray(pixels).save(file, kind, **options)
-    return np.array(file.getvalue(), object)
-
-
-def _near(tolerance: int) -> Any:
-    def check(contents: Any, *others: Any) -> None:
-        pixels = others[-1]
-        assert pixels.dtype == np.uint8 and pixels.shape == _PICTURE.shape
-        assert np.abs(pixels.astype(int) - _PICTURE).max() <= tolerance
-
-    return check
-
-
-def _same_when_read(image: Any, *others: Any) -> None:
-    found = np.asarray(Image.open(io.BytesIO(others[-1])))
-    assert np.abs(found.astype(int).reshape(image.shape) - image).max() <= 12
-
-
-def _frames() -> np.ndarray:
-    file = io.BytesIO()
-    pictures = [Image.fromarray(np.full((3, 4, 3), value, np.uint8)) for value in (0, 255, 128)]
-    pictures[0].save(file, "GIF", save_all=True, append_images=pictures[1:])
-    return np.array(file.getvalue(), object)
-
-
-def _codec_cases() -> list[OpCase]:
-    grey = _PICTURE[..., 0]
-    jpeg, png, bmp = (file_of(_PICTURE, kind) for kind in ("JPEG", "PNG", "BMP"))
-    fine = file_of(_PICTURE, "JPEG", quality=100, subsampling=0)
-    frames = np.stack([np.full((3, 4, 3), value, np.uint8) for value in (0, 255, 128)])
-    junk = np.array(b"neither this nor that", object)
-    cut = np.array(bytes(png[()])[:60], object)
-    wide = (_PICTURE.astype(np.uint16) * 200)[..., :1]
-    return [
-        OpCase("DecodeJpeg", [fine], {}, check=_near(6)),
-        OpCase("DecodeJpeg", [png], {}, _PICTURE),
-        OpCase("DecodeJpeg", [jpeg], {"ratio": 2}, check=lambda c, y: _shape(y, (8, 12, 3))),
-        OpCase("DecodeJpeg", [jpeg], {"channels": 1}, check=lambda c, y: _shape(y, (16, 24, 1))),
-        OpCase("DecodeJpeg", [junk], raises=BAD, match="Unknown image file format"),
-        OpCase("DecodeJpeg", [jpeg], {"channels": 2}, raises=BAD, match="channels"),
-        OpCase("DecodeAndCropJpeg", [fine, np.array([0, 0, 16, 24], np.int32)], check=_near(6)),
-        OpCase(
-            "DecodeAndCropJpeg", [fine, np.array([2, 3, 5, 6], np.int32)], check=lambda c, w, y: _shape(y, (5, 6, 3))
-        ),
-        OpCase("DecodeAndCropJpeg", [fine, np.array([2, 3, 15, 6], np.int32)], raises=BAD, match="crop window"),
-        OpCase("ExtractJpegShape", [jpeg], {}, np.array([16, 24, 3], np.int32)),
-        OpCase("DecodePng", [png], {}, _PICTURE),
-        OpCase("DecodePng", [png], {"dtype": "uint16"}, _PICTURE.astype(np.uint16) * 257),
-        OpCase(
-            "DecodePng", [png], {"channels": 4}, np.concatenate([_PICTURE, np.full((16, 24, 1), 255, np.uint8)], -1)
-        ),
-        OpCase("DecodePng", [file_of(grey, "PNG")], {}, grey[..., None]),
-        OpCase("DecodePng", [file_of(grey, "PNG")], {"channels": 3}, np.repeat(grey[..., None], 3, -1)),
-        OpCase("DecodePng", [cut], raises=BAD, match="Invalid PNG data"),
-        OpCase("DecodeGif", [_frames()], {}, frames),
-        OpCase("DecodeBmp", [bmp], {}, _PICTURE),
-        OpCase("DecodeBmp", [bmp], {"channels": 1}, raises=BAD, match="bits per pixel"),
-        OpCase("DecodeImage", [png], {}, _PICTURE),
-        OpCase("DecodeImage", [_frames()], {}, frames),
-        OpCase("DecodeImage", [_frames()], {"expand_animations": False}, frames[0]),
-        OpCase("DecodeImage", [png], {"dtype": "float32"}, _PICTURE.astype(np.float32) / 255),
-        OpCase("EncodeJpeg", [_PICTURE], {}, check=_same_when_read),
-        OpCase("EncodeJpeg", [grey[..., None]], {"format": "grayscale", "progressive": True}, check=_same_when_read),
-        OpCase("EncodeJpeg", [_PICTURE], {"format": "grayscale"}, raises=BAD, match="channels"),
-        OpCase("EncodeJpegVariableQuality", [_PICTURE, np.int32(90)], {}, check=_same_when_read),
-        OpCase("EncodePng", [_PICTURE], {}, check=_same_when_read),
-        OpCase("EncodePng", [wide], {"compression": 9}, check=_sixteen_bits_when_read),
-        OpCase("EncodePng", [np.zeros((2, 2, 5), np.uint8)], raises=BAD, match="channels"),
-    ]
-
-
-def _shape(value: Any, wanted: tuple[int, ...]) -> None:
-    assert value.shape == wanted
-
-
-def _sixteen_bits_when_read(image: Any, contents: Any) -> None:
-    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(contents))), image[..., 0])
-
-
 CASES = [
     *_resizes(),
     *_adjoint("ResizeBilinearGrad", bilinear, (np.float32, np.float64)),
@@ -358,5 +269,4 @@ CASES = [
     *_patch_cases(),
     *_color_cases(),
     *_box_cases(),
-    *_codec_cases(),
 ]

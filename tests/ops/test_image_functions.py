@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import penstock as tf
 from penstock import errors
-from tests.ops.cases_image import file_of
+from tests.ops.cases_image_files import file_of
 from tests.ops.image_reference import bilinear
 
 X = np.random.RandomState(0).rand(2, 7, 9, 3).astype(np.float32)
@@ -39,6 +40,7 @@ def test_resize_images_takes_one_image_or_many_and_leaves_the_right_size_alone()
     assert same.dtype == tf.uint8 and np.array_equal(_run(same), U)
     kept = _run(tf.image.resize_images(X, [14, 90], tf.image.ResizeMethod.NEAREST_NEIGHBOR, preserve_aspect_ratio=True))
     assert kept.shape == (2, 14, 18, 3)
+    assert tf.image.resize_images(X, [4, 50], preserve_aspect_ratio=True).shape == [2, 4, 5, 3]
     with pytest.raises(ValueError, match="3 or 4 dimensions"):
         tf.image.resize_images(X[0, 0], [2, 2])
     with pytest.raises(ValueError, match="2 elements"):
@@ -173,7 +175,80 @@ def test_a_picture_goes_to_a_file_and_back() -> None:
     with tf.Session() as session:
         with pytest.raises(errors.InvalidArgumentError, match=r"(?s)Unknown image file format.*test_image_functions"):
             session.run(decoded, {contents: b"\xff\xd8 but no more"})
-        assert session.run(decoded, {contents: file_of(picture, "BMP")[()]}).shape == (12, 10, 3)
+        assert session.run(decoded, {contents: file_of(picture, "PNG")[()]}).shape == (12, 10, 3)
+
+
+def test_a_jpeg_file_that_is_cut_is_refused_recovered_or_accepted() -> None:
+    picture = np.random.RandomState(0).randint(1, 256, (300, 200, 3)).astype(np.uint8)
+    whole = file_of(picture, "JPEG")[()]
+    cut = whole[: len(whole) // 2]
+    with pytest.raises(errors.InvalidArgumentError, match="Invalid JPEG data"):
+        _run(tf.image.decode_jpeg(cut))
+    grey = _run(tf.image.decode_jpeg(cut, try_recover_truncated=True))
+    assert (grey[-50:] == 128).all() and grey[:100].std() > 20
+    black = _run(tf.image.decode_jpeg(cut, acceptable_fraction=0.4))
+    assert not black[-50:].any() and np.abs(black[:100].astype(int) - grey[:100]).max() == 0
+    with pytest.raises(errors.InvalidArgumentError, match="rows"):
+        _run(tf.image.decode_jpeg(cut, acceptable_fraction=0.6))
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "BMP"])
+def test_a_damaged_file_is_an_image_or_an_invalid_argument(kind: str) -> None:
+    random = np.random.RandomState(7)
+    whole = file_of(random.randint(0, 256, (9, 7, 3)).astype(np.uint8), kind)[()]
+    contents = tf.placeholder(tf.string, [])
+    decoded, refused = tf.image.decode_image(contents), 0
+    with tf.Session() as session, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow's, about what it doubts
+        for _ in range(150):
+            data = bytearray(whole)
+            for place in random.randint(0, len(data), random.randint(1, 6)):
+                data[place] = random.randint(256)
+            try:
+                session.run(decoded, {contents: bytes(data[: random.randint(1, 2 * len(data))])})
+            except errors.InvalidArgumentError:
+                refused += 1
+    assert refused > 10
+
+
+def test_an_image_of_unknown_rank_is_one_image() -> None:
+    image = tf.placeholder(tf.float32)
+    made = [
+        tf.image.resize_image_with_crop_or_pad(image, 5, 5),
+        tf.image.pad_to_bounding_box(image, 1, 1, 12, 12),
+        tf.image.flip_left_right(image),
+        tf.image.rot90(image),
+        tf.image.grayscale_to_rgb(image[..., :1]),
+    ]
+    assert made[0].shape == [5, 5, None]
+    crop, padded, flipped, turned, grey = _run(made, {image: X[0]})
+    np.testing.assert_array_equal(crop, X[0, 1:6, 2:7])
+    np.testing.assert_array_equal(padded[1:8, 1:10], X[0])
+    np.testing.assert_array_equal(flipped, X[0, :, ::-1])
+    np.testing.assert_array_equal(turned, np.rot90(X[0]))
+    np.testing.assert_array_equal(grey, X[0][..., [0, 0, 0]])
+    with pytest.raises(ValueError, match="contains no shape"):
+        tf.image.resize_images(image, [2, 2])
+
+
+def test_similarity_is_measured_where_the_number_of_channels_is_unknown() -> None:
+    image = tf.placeholder(tf.float32, [None, None, None, None])
+    big = np.random.RandomState(1).rand(2, 12, 13, 2).astype(np.float32)
+    similarity = tf.image.ssim(image, image * 0.5, 1.0)
+    known = tf.image.ssim(big, big * np.float32(0.5), 1.0)
+    np.testing.assert_allclose(_run(similarity, {image: big}), _run(known), rtol=1e-5)
+
+
+def test_half_precision_becomes_wide_integers_without_overflow() -> None:
+    wide = tf.image.convert_image_dtype(tf.constant([0.0, 0.25, 1.0], tf.half), tf.uint16)
+    assert _run(wide).tolist() == [0, 16383, 65535]
+
+
+def test_the_noise_around_a_glimpse_is_another_in_each_session() -> None:
+    glimpse = tf.image.extract_glimpse(X, [20, 20], np.zeros((2, 2), np.float32))
+    one, other = _run(glimpse), _run(glimpse)
+    np.testing.assert_array_equal(one[:, 7:13, 6:14], other[:, 7:13, 6:14])
+    assert (one[:, 0] != other[:, 0]).any()
 
 
 def test_gradients_flow_through_resizing_and_patches() -> None:

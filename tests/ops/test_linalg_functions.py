@@ -50,6 +50,7 @@ def test_least_squares_are_those_of_numpy_with_and_without_full_rank() -> None:
 
 @pytest.mark.parametrize("dims", [(4, 2), (2, 4)])
 def test_the_gradient_of_least_squares_agrees_with_differences(dims: tuple[int, int]) -> None:
+    """Of MatrixSolveLs by both matrices: as in TensorFlow there is none by the regulariser."""
     a = tf.constant(randn(*dims).astype(np.float64))
     b = tf.constant(randn(dims[0], 2, seed=1).astype(np.float64))
     x = tf.matrix_solve_ls(a, b, l2_regularizer=0.3)
@@ -59,6 +60,7 @@ def test_the_gradient_of_least_squares_agrees_with_differences(dims: tuple[int, 
 
 
 def test_the_gradient_of_cholesky_takes_both_triangles_of_a_symmetric_matrix() -> None:
+    """The op Cholesky reads one triangle only, so that differences of single elements would mislead."""
     m = tf.constant(randn(3, 3).astype(np.float64))
     factor = tf.cholesky(tf.matmul(m, m, transpose_b=True) + tf.eye(3, dtype=tf.float64))
     with tf.Session():

@@ -24,3 +24,32 @@ def test_structures_are_compared_by_form_and_by_type() -> None:
         nest.assert_same_structure([1, 2], (3, 4))
     with pytest.raises(ValueError, match="number"):
         nest.assert_same_structure([1, 2], [3])
+
+
+def test_a_nest_is_flattened_and_mapped_as_deep_as_a_shallow_one() -> None:
+    shallow, deep = LSTMStateTuple(0, {"b": 1, "a": 2}), LSTMStateTuple([3, 4], {"b": (5,), "a": 6})
+    assert nest.flatten_up_to(shallow, deep) == [[3, 4], 6, (5,)]
+    assert nest.flatten_up_to(0, deep) == [deep]
+    mapped = nest.map_structure_up_to(shallow, lambda x, y: (x, y), shallow, deep)
+    assert mapped == LSTMStateTuple((0, [3, 4]), {"b": (1, (5,)), "a": (2, 6)})
+    assert nest.flatten_up_to([0, 0], (1, [2]), check_types=False) == [1, [2]]
+    for wrong, error in {((1, 2), (3,)): ValueError, ((1,), 3): TypeError}.items():
+        with pytest.raises(error):
+            nest.assert_shallow_structure(*wrong)
+    with pytest.raises(ValueError, match="keys"):
+        nest.assert_shallow_structure({"a": 1}, {"b": 2})
+    with pytest.raises(TypeError, match="type"):
+        nest.assert_shallow_structure([1], (2,))
+
+
+def test_leaves_come_with_their_paths() -> None:
+    structure = {"b": [1, LSTMStateTuple(2, 3)], "a": 4}
+    assert nest.flatten_with_joined_string_paths(structure) == [("a", 4), ("b/0", 1), ("b/1/c", 2), ("b/1/h", 3)]
+    assert nest.flatten_with_tuple_paths(structure)[2] == (("b", 1, "c"), 2)
+    assert nest.map_structure_with_paths(lambda path, x: f"{path}={x}", [5, (6,)]) == ["0=5", ("1/0=6",)]
+
+
+def test_nests_of_keys_are_flattened_with_their_values() -> None:
+    assert nest.flatten_dict_items({1: 2, (3, (4,)): (5, (6,))}) == {1: 2, 3: 5, 4: 6}
+    with pytest.raises(ValueError, match="unique"):
+        nest.flatten_dict_items({1: 2, (1,): (3,)})

@@ -52,20 +52,8 @@ NOT_YET = (
 )
 """Families that are not part of Penstock yet, by the beginnings of their names."""
 
-MISSING = {
-    *("train.Example", "train.Feature", "train.Features", "train.BytesList", "train.FloatList", "train.Int64List"),
-    *(".Example.ParseFromString", ".Example.SerializeToString", ".Example.features", "FixedLenFeature"),
-    *("VarLenFeature", "parse_example", "parse_single_example", "decode_csv", "decode_raw", "read_file"),
-    *("image.ResizeMethod.AREA", "image.ResizeMethod.BILINEAR", "image.ResizeMethod.NEAREST_NEIGHBOR"),
-    *("image.central_crop", "image.convert_image_dtype", "image.crop_to_bounding_box", "image.decode_jpeg"),
-    *("image.decode_png", "image.draw_bounding_boxes", "image.grayscale_to_rgb", "image.per_image_standardization"),
-    *("image.random_brightness", "image.random_contrast", "image.random_flip_left_right", "image.random_hue"),
-    *("image.random_saturation", "image.resize_bilinear", "image.resize_image_with_crop_or_pad"),
-    *("image.resize_images", "image.resize_nearest_neighbor", "image.rgb_to_grayscale"),
-    *("image.sample_distorted_bounding_box", "load_op_library", "metrics.accuracy", "nn.nce_loss"),
-    *("nn.sampled_softmax_loss", "sparse_tensor_to_dense", "sparse_to_dense", "string_split", "tables_initializer"),
-}
-"""Symbols of the families that are, which are missing still."""
+MISSING: set[str] = set()
+"""Symbols of the families that are, which are missing still: none."""
 
 CLASSES: dict[str, Any] = {
     "Optimizer": tf.train.Optimizer,
@@ -74,7 +62,7 @@ CLASSES: dict[str, Any] = {
     "EMA": tf.train.ExponentialMovingAverage,
     "CheckpointReader": CheckpointReader,
     # the fields of a message are its instances'
-    **{kind.__name__: kind() for kind in (tf.ConfigProto, tf.GraphDef, tf.RunMetadata)},
+    **{kind.__name__: kind() for kind in (tf.ConfigProto, tf.GraphDef, tf.RunMetadata, tf.train.Example)},
 }
 
 
@@ -104,6 +92,8 @@ def test_every_symbol_of_a_tier_is_there_or_listed(tier: str) -> None:
         except AttributeError:
             missing.add(name)
     assert missing == MISSING & set(SYMBOLS[tier])
+    counted = [name for name in SYMBOLS[tier] if not name.startswith(NOT_YET)]
+    assert len(missing) <= (0 if tier == "tier1" else 0.03) * len(counted)
 
 
 @pytest.mark.parametrize("name", ["estimator", "keras", "no_such_symbol"])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from penstock import errors
 from penstock.client.initializers import glorot_uniform_initializer, zeros_initializer
-from penstock.client.variable import Variable, VariableAggregation, VariableSynchronization
+from penstock.client.partitioned_variable import PartitionedVariable, PartitionInfo, slices
+from penstock.client.variable import SaveSliceInfo, Variable, VariableAggregation, VariableSynchronization
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
+from penstock.graph.opdef import get_op
 from penstock.graph.scopes import GraphKeys, colocate_with, get_default_graph, name_scope
 from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
@@ -34,8 +36,12 @@ MSG_MISSING = (
 )
 MSG_SHAPE = "Shape of a new variable ({name}) must be fully defined, but instead was {shape}."
 MSG_PARTITIONED = (
-    "Variable {name}: partitioned variables are not there yet (the partitioner asks for {parts} parts); pass "
-    "partitioner=None, or one that gives ones."
+    "No partitioner was provided, but a partitioned version of the variable was found: {name}/part_0. Perhaps a "
+    "variable of the same name was already created with partitioning?"
+)
+MSG_NOT_PARTITIONED = (
+    "A partitioner was provided, but an unpartitioned version of the variable was found: {name}. Perhaps a variable "
+    "of the same name was already created without partitioning?"
 )
 
 
@@ -44,6 +50,7 @@ class VariableStore:
 
     def __init__(self) -> None:
         self._vars: dict[str, Any] = {}
+        self._partitioned: dict[str, PartitionedVariable] = {}
         self._lock = threading.RLock()
 
     def get_variable(self, name: str, *, custom_getter: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
@@ -79,11 +86,21 @@ class VariableStore:
         if is_value and shape is not None:
             raise ValueError("If initializer is a constant, do not specify shape.")
         shape = TensorShape(shape)
+        if name in self._partitioned and (partitioner is not None or reuse):
+            return self._shared(name, self._partitioned[name], shape, None if is_value else dtype, reuse)
+        if partitioner is not None and shape.ndims != 0:
+            settings = {
+                "regularizer": regularizer, "reuse": reuse, "trainable": trainable, "collections": collections,
+                "caching_device": caching_device, "validate_shape": validate_shape, "use_resource": use_resource,
+                "constraint": constraint, "synchronization": synchronization, "aggregation": aggregation,
+            }  # fmt: skip
+            return self._in_parts(name, shape, dtype, initializer, partitioner, settings)
+        if f"{name}/part_0" in self._vars:
+            raise ValueError(MSG_PARTITIONED.format(name=name))
         if name in self._vars:
-            return self._shared(name, shape, None if is_value else dtype, reuse)
+            return self._shared(name, self._vars[name], shape, None if is_value else dtype, reuse)
         if reuse is True:
             raise ValueError(MSG_MISSING.format(name=name))
-        _check_not_partitioned(name, partitioner, shape, dtype)
         variable = Variable(
             initializer if is_value else _initial_value(name, initializer, shape, dtype),
             trainable,
@@ -102,10 +119,42 @@ class VariableStore:
             _regularize(name, variable, regularizer)
         return variable
 
-    def _shared(self, name: str, shape: TensorShape, dtype: DType | None, reuse: Any) -> Any:
-        found = self._vars[name]
+    def _in_parts(
+        self, name: str, shape: TensorShape, dtype: DType, initializer: Any, partitioner: Any, settings: dict[str, Any]
+    ) -> PartitionedVariable:
+        """A new variable, cut as the partitioner says."""
+        if name in self._vars:
+            raise ValueError(MSG_NOT_PARTITIONED.format(name=name))
+        if settings["reuse"] is True:
+            raise ValueError(MSG_MISSING.format(name=name))
+        value = None
+        if initializer is not None and not callable(initializer):
+            value = convert_to_tensor(initializer)
+            shape = value.shape
+        elif inspect.isclass(initializer):
+            initializer = initializer()
+        elif initializer is None:
+            initializer = _default_initializer(name, dtype)
+        if not shape.is_fully_defined():
+            raise ValueError(MSG_SHAPE.format(name=name, shape=shape))
+        full: Any = shape.as_list()
+        partitions = partitioner(shape=shape, dtype=dtype)
+        variables = []
+        for i, (offset, part) in enumerate(slices(name, shape, partitions)):
+            if value is not None:
+                own, given = get_op("Slice")(value, offset, part), None
+            else:
+                own, given = _for_part(initializer, PartitionInfo(full, offset)), part
+            variable = self._true_getter(f"{name}/part_{i}", given, dtype, own, **settings)
+            variable._set_save_slice_info(SaveSliceInfo(name, full, offset, part))
+            variables.append(variable)
+        self._partitioned[name] = PartitionedVariable(name, shape, dtype, variables, partitions)
+        return self._partitioned[name]
+
+    def _shared(self, name: str, found: Any, shape: TensorShape, dtype: DType | None, reuse: Any) -> Any:
         if reuse is False:
-            line = found.op.user_line
+            first = next(iter(found)) if isinstance(found, PartitionedVariable) else found
+            line = first.op.user_line
             raise ValueError(MSG_EXISTS.format(name=name) + (f" Originally defined at:\n\n{line}" if line else ""))
         if not shape.is_compatible_with(found.shape):
             raise ValueError(
@@ -128,11 +177,11 @@ def _accepted(getter: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, A
     return {k: v for k, v in kwargs.items() if k not in late or k in parameters}
 
 
-def _check_not_partitioned(name: str, partitioner: Any, shape: TensorShape, dtype: DType) -> None:
-    if partitioner is not None:
-        parts = [int(p) for p in partitioner(shape=shape, dtype=dtype)]
-        if any(p != 1 for p in parts):
-            raise errors.UnimplementedError(None, None, MSG_PARTITIONED.format(name=name, parts=parts))
+def _for_part(initializer: Callable[..., Any], info: PartitionInfo) -> Callable[..., Any]:
+    """The initializer told which part it makes, if it takes that."""
+    if any(p.name == "partition_info" for p in _parameters(initializer)):
+        return functools.partial(initializer, partition_info=info)
+    return initializer
 
 
 def _initial_value(name: str, initializer: Any, shape: TensorShape, dtype: DType) -> Callable[[], Any]:

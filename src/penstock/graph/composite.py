@@ -95,6 +95,8 @@ class SparseTensor:
     indices [n, rank] int64, values [n] of any dtype, dense_shape [rank] int64.
     """
 
+    __array_priority__ = 100  # so that `ndarray * sparse` asks the sparse tensor
+
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
             self._indices = convert_to_tensor(indices, int64, name="indices")
@@ -105,6 +107,7 @@ class SparseTensor:
         rank_shape = self._dense_shape.shape.with_rank(1)
         indices_shape[0].assert_is_compatible_with(values_shape[0])
         indices_shape[1].assert_is_compatible_with(rank_shape[0])
+        self._static_shape: TensorShape | None = None  # what is known of it though it is fed
 
     @classmethod
     def from_value(cls, value: Any) -> SparseTensor:
@@ -124,7 +127,7 @@ class SparseTensor:
 
     @property
     def shape(self) -> TensorShape:
-        return constant_value_as_shape(self._dense_shape)
+        return constant_value_as_shape(self._dense_shape) if self._static_shape is None else self._static_shape
 
     def get_shape(self) -> TensorShape:
         return self.shape
@@ -145,6 +148,28 @@ class SparseTensor:
         from penstock.graph.operation import _session
 
         return _session(session, self._values, "eval").run(self, feed_dict)
+
+    def __mul__(self, other: Any) -> SparseTensor:
+        """The elements times those of a dense tensor, broadcast."""
+        from penstock.ops.sparse_dense_cwise import sparse_times_dense
+
+        return sparse_times_dense(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> SparseTensor:
+        """The elements over those of a dense tensor, broadcast."""
+        from penstock.ops.sparse_dense_cwise import sparse_over_dense
+
+        return sparse_over_dense(self, other)
+
+    def __add__(self, other: Any) -> Any:
+        """The sum with a tensor of the same shape: sparse if both are, else dense (tf.sparse_add)."""
+        from penstock.ops.sparse_arithmetic import sparse_add
+
+        return sparse_add(self, other)
+
+    __radd__ = __add__
 
     def __str__(self) -> str:
         return f"SparseTensor(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"

@@ -6,10 +6,12 @@ from penstock.layers.convolutional import (
     Conv2D as Conv2D,
     Conv2DTranspose as Conv2DTranspose,
     Conv3D as Conv3D,
+    Conv3DTranspose as Conv3DTranspose,
     conv1d as conv1d,
     conv2d as conv2d,
     conv2d_transpose as conv2d_transpose,
     conv3d as conv3d,
+    conv3d_transpose as conv3d_transpose,
 )
 from penstock.layers.core import (
     Dense as Dense,
@@ -36,4 +38,10 @@ from penstock.layers.pooling import (
     max_pooling1d as max_pooling1d,
     max_pooling2d as max_pooling2d,
     max_pooling3d as max_pooling3d,
+)
+from penstock.layers.separable import (
+    SeparableConv1D as SeparableConv1D,
+    SeparableConv2D as SeparableConv2D,
+    separable_conv1d as separable_conv1d,
+    separable_conv2d as separable_conv2d,
 )

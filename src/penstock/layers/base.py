@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
+from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.variable_scope import VariableScope, get_variable, variable_scope
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -77,7 +80,8 @@ class Layer:
             partitioner=partitioner,
             **kwargs,
         )
-        (self._trainable_weights if trainable else self._non_trainable_weights).append(variable)
+        parts = variable if isinstance(variable, PartitionedVariable) else [variable]
+        (self._trainable_weights if trainable else self._non_trainable_weights).extend(parts)
         return variable
 
     add_variable = add_weight
@@ -120,11 +124,19 @@ class Layer:
 
     apply = __call__
 
-    def _open(self, scope: Any) -> Any:
-        if self._scope is not None:
-            return variable_scope(self._scope, reuse=True if self.built else self._reuse)
+    @contextlib.contextmanager
+    def _open(self, scope: Any) -> Iterator[VariableScope]:
+        """The layer's variable scope, and the name scope that it was first opened in."""
         given = scope if scope is not None else self._given_scope
-        return variable_scope(given, default_name=snake_case(type(self).__name__), reuse=self._reuse)
+        if self._scope is None and not isinstance(given, VariableScope):
+            with variable_scope(given, default_name=snake_case(type(self).__name__), reuse=self._reuse) as opened:
+                yield opened
+            return
+        again: Any = self._scope or given
+        reuse = True if self.built else self._reuse
+        inside = variable_scope(again, reuse=reuse, auxiliary_name_scope=False)
+        with inside as opened, name_scope(again.original_name_scope):
+            yield opened
 
     @property
     def name(self) -> str:
@@ -174,11 +186,17 @@ def snake_case(name: str) -> str:
 
 def spatial(value: Any, rank: int, name: str) -> tuple[int, ...]:
     """One number for all spatial dims, or one for each."""
-    if isinstance(value, int):
-        return (value,) * rank
-    if isinstance(value, Sequence) and len(value) == rank and all(isinstance(v, int) for v in value):
-        return tuple(value)
-    raise ValueError(f"{name} must be an int or {rank} of them, got {value!r}")
+    try:
+        return (operator.index(value),) * rank
+    except TypeError:
+        pass
+    try:
+        numbers = tuple(int(v) for v in value)  # dims of a shape are also taken
+    except TypeError:
+        numbers = ()
+    if len(numbers) != rank:
+        raise ValueError(f"{name} must be an int or {rank} of them, got {value!r}")
+    return numbers
 
 
 def channel_axis(data_format: str, ndims: int) -> int:

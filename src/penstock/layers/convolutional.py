@@ -1,4 +1,4 @@
-"""Convolutions (TF: tf.layers.Conv1D, Conv2D, Conv3D, Conv2DTranspose)."""
+"""Convolutions (TF: tf.layers.Conv1D, Conv2D, Conv3D, Conv2DTranspose, Conv3DTranspose)."""
 
 from __future__ import annotations
 
@@ -62,16 +62,19 @@ class _Conv(Layer):
     def build(self, input_shape: Any) -> None:
         if input_shape.ndims is not None and input_shape.ndims != self.rank + 2:
             raise ValueError(f"{type(self).__name__} takes inputs of rank {self.rank + 2}, got shape {input_shape}")
-        shape = self.kernel_shape(known_channels(input_shape, self.axis, self))
-        self.kernel = self.add_weight(
-            "kernel", shape, None, self.kernel_initializer, self.kernel_regularizer, constraint=self.kernel_constraint
-        )
+        self.build_kernels(input_shape)
         self.bias = None
         if self.use_bias:
             self.bias = self.add_weight(
                 "bias", [self.filters], None, self.bias_initializer, self.bias_regularizer,
                 constraint=self.bias_constraint,
             )  # fmt: skip
+
+    def build_kernels(self, input_shape: Any) -> None:
+        shape = self.kernel_shape(known_channels(input_shape, self.axis, self))
+        self.kernel = self.add_weight(
+            "kernel", shape, None, self.kernel_initializer, self.kernel_regularizer, constraint=self.kernel_constraint
+        )
 
     def convolve(self, inputs: Tensor) -> Tensor:
         return convolution(
@@ -101,8 +104,10 @@ class Conv3D(_Conv):
     rank = 3
 
 
-class Conv2DTranspose(_Conv):
-    """The gradient of a convolution as a layer: kernel [h, w, filters, in] (TF: tf.layers.Conv2DTranspose)."""
+class _ConvTranspose(_Conv):
+    """The gradient of a convolution as a layer: kernel [*kernel_size, filters, in]."""
+
+    transpose: Any = staticmethod(nn.conv2d_transpose)
 
     def kernel_shape(self, channels: int) -> list[int]:
         return [*self.kernel_size, self.filters, channels]
@@ -121,11 +126,20 @@ class Conv2DTranspose(_Conv):
         static.insert(self.axis, self.filters)
         strides = [1, *self.strides]
         strides.insert(self.axis, 1)
-        outputs = nn.conv2d_transpose(
-            inputs, self.kernel, stack(size), strides, self.padding, data_format=self.data_format
-        )
+        outputs = self.transpose(inputs, self.kernel, stack(size), strides, self.padding, data_format=self.data_format)
         outputs.set_shape(static)
         return outputs
+
+
+class Conv2DTranspose(_ConvTranspose):
+    """Inputs [n, h, w, c], kernel [h, w, filters, c] (TF: tf.layers.Conv2DTranspose)."""
+
+
+class Conv3DTranspose(_ConvTranspose):
+    """Inputs [n, d, h, w, c], kernel [d, h, w, filters, c] (TF: tf.layers.Conv3DTranspose)."""
+
+    rank = 3
+    transpose = staticmethod(nn.conv3d_transpose)
 
 
 def _function(layer: type[_Conv], what: str) -> Any:
@@ -155,3 +169,21 @@ def conv2d_transpose(
         filters, kernel_size, strides, padding, data_format, activation=activation, _reuse=reuse, **kwargs
     )
     return layer(inputs)
+
+
+def conv3d_transpose(
+    inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1, 1), padding: str = "valid",
+    data_format: str = "channels_last", activation: Any = None, use_bias: bool = True, reuse: Any = None,
+    **kwargs: Any,
+) -> Tensor:  # fmt: skip
+    """The layer Conv3DTranspose applied to `inputs` [n, d, h, w, c] (TF: tf.layers.conv3d_transpose)."""
+    layer = Conv3DTranspose(
+        filters, kernel_size, strides, padding, data_format, activation=activation, use_bias=use_bias, _reuse=reuse,
+        **kwargs,
+    )  # fmt: skip
+    return layer(inputs)
+
+
+Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D
+Convolution2DTranspose, Deconvolution2D, Deconv2D = Conv2DTranspose, Conv2DTranspose, Conv2DTranspose
+Convolution3DTranspose, Deconvolution3D, Deconv3D = Conv3DTranspose, Conv3DTranspose, Conv3DTranspose

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock import nn
 from penstock.client.initializers import zeros_initializer
+from penstock.client.variable import Variable
 from penstock.control_flow.cond import cond
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
@@ -19,15 +20,21 @@ from penstock.tensor.dtypes import bool as bool_dtype
 from penstock.tensor.shapes import TensorShape
 
 
+def known_truth(condition: Any) -> bool | None:
+    """The truth of a Python value or a constant; None where only a step tells."""
+    if not isinstance(condition, Tensor | Variable):
+        return bool(condition)
+    value = constant_value(condition) if isinstance(condition, Tensor) else None
+    return None if value is None else bool(value)
+
+
 def choose(condition: Any, when_true: Any, when_false: Any) -> Any:
     """`cond`, or just the branch, where the condition is a Python value or a constant."""
-    if not isinstance(condition, Tensor) and not hasattr(condition, "_to_tensor"):
-        return when_true() if condition else when_false()
-    tensor: Any = convert_to_tensor(condition)
-    known = constant_value(tensor)
+    known = known_truth(condition)
     if known is not None:
         return when_true() if known else when_false()
-    if tensor.dtype != bool_dtype:
+    tensor: Any = convert_to_tensor(condition)
+    if tensor.dtype.base_dtype != bool_dtype:
         tensor = tensor != 0
     return cond(tensor, when_true, when_false)
 

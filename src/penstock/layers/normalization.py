@@ -8,9 +8,10 @@ from penstock import nn
 from penstock.client.initializers import ones_initializer, zeros_initializer
 from penstock.graph.operation import Tensor
 from penstock.layers.base import Layer, known_channels
-from penstock.layers.core import choose
+from penstock.layers.core import choose, known_truth
 from penstock.ops.array import reshape
 from penstock.ops.cast import cast
+from penstock.ops.filling import ones, zeros
 from penstock.train.moving_averages import assign_moving_average
 
 
@@ -18,8 +19,8 @@ class BatchNormalization(Layer):
     """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta for each entry of `axis`.
 
     In training, mean and variance are the batch's, and `moving_mean` and `moving_variance` follow them through ops
-    in the collection UPDATE_OPS, which a train op must depend on; else those are used (TF:
-    tf.layers.BatchNormalization).
+    in the collection UPDATE_OPS, which a train op must depend on; else those are used. `fused` (None: where it can)
+    uses one op for inputs of rank 4 along axis 1 or 3 (TF: tf.layers.BatchNormalization).
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class BatchNormalization(Layer):
             if len(axis) != 1:
                 raise NotImplementedError(f"batch_normalization works along one axis, got {axis!r}")
             axis = axis[0]
-        self.axis, self.momentum, self.epsilon = axis, momentum, epsilon
+        self.axis, self.momentum, self.epsilon, self.fused = axis, momentum, epsilon, fused
         self.center, self.scale = center, scale
         self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
         self.moving_mean_initializer = moving_mean_initializer
@@ -75,6 +76,8 @@ class BatchNormalization(Layer):
             self.beta = self.add_weight(
                 "beta", shape, dtype, self.beta_initializer, self.beta_regularizer, constraint=self.beta_constraint
             )
+        if self._scope is not None:
+            self._scope.set_partitioner(None)  # moving averages are of whole variables
         self.moving_mean = self.add_weight("moving_mean", shape, dtype, self.moving_mean_initializer, trainable=False)
         self.moving_variance = self.add_weight(
             "moving_variance", shape, dtype, self.moving_variance_initializer, trainable=False
@@ -83,16 +86,14 @@ class BatchNormalization(Layer):
     def call(self, inputs: Tensor, training: Any = False, *args: Any, **kwargs: Any) -> Tensor:
         rank = inputs.shape.rank
         axis = self.axis % rank
+        if self._fuses(inputs, rank, axis):
+            return self._call_fused(inputs, training, "NCHW" if axis == 1 else "NHWC")
         axes = [i for i in range(rank) if i != axis]
         wide = cast(inputs, self.moving_mean.dtype.base_dtype)
         batch = choose(
             training, lambda: nn.moments(wide, axes), lambda: (self.moving_mean.value(), self.moving_variance.value())
         )
-        if not (isinstance(training, bool | int) and not training):
-            for moving, value in ((self.moving_mean, batch[0]), (self.moving_variance, batch[1])):
-                # Outside training the momentum is 1: the moving statistics stay.
-                keep = choose(training, lambda: self.momentum, lambda: 1.0)
-                self.add_update(assign_moving_average(moving, value, keep, zero_debias=False))
+        self._follow(training, *batch)
 
         def spread(vector: Any) -> Any:
             if vector is None or axis == rank - 1:
@@ -105,6 +106,39 @@ class BatchNormalization(Layer):
         outputs = cast(outputs, inputs.dtype)
         outputs.set_shape(inputs.shape)
         return outputs
+
+    def _fuses(self, inputs: Tensor, rank: int, axis: int) -> bool:
+        """Whether the one op for images does it: unless `fused` is False, wherever it can."""
+        if self.fused and rank == 4 and axis not in (1, 3):
+            raise ValueError(f"Unsupported axis: fused batch norm normalises axis 1 or 3, got {self.axis}")
+        return self.fused is not False and rank == 4 and axis in (1, 3) and inputs.dtype.size <= 4
+
+    def _call_fused(self, inputs: Tensor, training: Any, data_format: str) -> Tensor:
+        """As `call` for images in one op. The variance that `moving_variance` follows has Bessel's correction."""
+        size = self.moving_mean.shape
+        gamma = ones(size) if self.gamma is None else self.gamma
+        beta = zeros(size) if self.beta is None else self.beta
+
+        def normalized(mean: Any = None, variance: Any = None) -> Any:
+            return nn.fused_batch_norm(
+                inputs, gamma, beta, mean, variance, self.epsilon, data_format, is_training=mean is None
+            )
+
+        outputs, mean, variance = choose(
+            training, normalized, lambda: normalized(self.moving_mean, self.moving_variance)
+        )
+        self._follow(training, mean, variance)
+        outputs.set_shape(inputs.shape)
+        return outputs
+
+    def _follow(self, training: Any, mean: Tensor, variance: Tensor) -> None:
+        """In training, let the moving statistics follow those of the batch."""
+        if known_truth(training) is False:
+            return
+        # Outside training the momentum is 1: the moving statistics stay.
+        keep = choose(training, lambda: self.momentum, lambda: 1.0)
+        for moving, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
+            self.add_update(assign_moving_average(moving, value, keep, zero_debias=False))
 
 
 def batch_normalization(

@@ -11,12 +11,14 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import COMPLEX, FLOATS, INTEGERS, conjugate, sum_to
+from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape, broadcast_shape
 
 EINSUM = define_op("Einsum", "inputs: N * T", "output: T", attrs=["equation: string", "N: int >= 1", "T: type"])
@@ -185,49 +187,53 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
 # --- tensordot ------------------------------------------------------------------------------------------
 
 
-def _chosen(axes: Any) -> tuple[Any, Any]:
-    if isinstance(axes, int | np.integer):
-        return int(axes), None
-    if isinstance(axes, Tensor):
-        raise NotImplementedError("tensordot needs its axes as numbers, not as a tensor.")
-    pair = list(axes)
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+    """The product of `a` and `b` summed over axes: the last n of `a` and the first n of `b` for an int n, or
+    [axes of a, axes of b]. The result has the other dimensions of `a`, then those of `b`. TF: tf.tensordot."""
+    with name_scope(name, "Tensordot", [a, b, axes]) as scope:
+        a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
+        first, second = _chosen(axes, a, b)
+        left, left_dims, left_static = _as_matrix(a, first, last=True)
+        right, right_dims, right_static = _as_matrix(b, second, last=False)
+        product = get_op("MatMul")(left, right)
+        if left_static is None or right_static is None:
+            return get_op("Reshape")(product, get_op("ConcatV2")([left_dims, right_dims], 0), name=scope)
+        static = [*left_static, *right_static]
+        if None not in static:
+            return get_op("Reshape")(product, np.array(static, np.int32), name=scope)
+        found = get_op("Reshape")(product, get_op("ConcatV2")([left_dims, right_dims], 0), name=scope)
+        found.set_shape(static)
+        return found
+
+
+def _chosen(axes: Any, a: Tensor, b: Tensor) -> tuple[Any, Any]:
+    """The axes of both to be summed over: lists, or vectors where they are known in the step only."""
+    known = constant_value(axes) if isinstance(axes, Tensor) else axes
+    if known is None:
+        axes = get_op("Cast")(axes, DstT=int32)
+        return axes[0], axes[1]
+    if isinstance(known, int | np.integer) or (isinstance(known, np.ndarray) and not known.ndim):
+        count, ranks = int(known), [x.shape.ndims for x in (a, b) if x.shape.ndims is not None]
+        if count < 0 or any(count > rank for rank in ranks):
+            raise ValueError(f"'axes' must be between 0 and the ranks of the tensors, not {count}.")
+        if a.shape.ndims is not None:
+            return list(range(a.shape.ndims - count, a.shape.ndims)), list(range(count))
+        rank = get_op("Rank")(a)
+        return get_op("Range")(rank - count, rank, 1), list(range(count))
+    pair = list(known)
     if len(pair) != 2:
         raise ValueError("'axes' must be an integer or have length 2.")
-    first, second = ([x] if isinstance(x, int | np.integer) else [int(v) for v in x] for x in pair)
+    first, second = ([int(x)] if np.ndim(x) == 0 else [int(v) for v in x] for x in pair)
     if len(first) != len(second):
         raise ValueError(f"Different number of contraction axes 'a' and 'b', {len(first)} != {len(second)}.")
     return first, second
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
-    """The product of `a` and `b` summed over axes: the last n of `a` and the first n of `b` for an int n, or
-    [axes of a, axes of b]. The result has the other dimensions of `a`, then those of `b`. TF: tf.tensordot."""
-    with name_scope(name, "Tensordot", [a, b]) as scope:
-        a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
-        first, second = _chosen(axes)
-        if second is None:
-            count = first
-            if a.shape.ndims is None:
-                raise NotImplementedError("tensordot over a number of axes needs to know the rank of `a`.")
-            if count < 0 or count > a.shape.ndims or (b.shape.ndims is not None and count > b.shape.ndims):
-                raise ValueError(f"'axes' must be between 0 and the ranks of the tensors, not {count}.")
-            first, second = list(range(a.shape.ndims - count, a.shape.ndims)), list(range(count))
-        left, left_dims, left_static = _as_matrix(a, first, last=True)
-        right, right_dims, right_static = _as_matrix(b, second, last=False)
-        product = get_op("MatMul")(left, right)
-        if left_static is not None and right_static is not None and None not in [*left_static, *right_static]:
-            return get_op("Reshape")(product, np.array([*left_static, *right_static], np.int32), name=scope)
-        found = get_op("Reshape")(product, get_op("ConcatV2")([left_dims, right_dims], 0), name=scope)
-        if left_static is not None and right_static is not None:
-            found.set_shape([*left_static, *right_static])
-        return found
-
-
-def _as_matrix(x: Tensor, axes: list[int], last: bool) -> tuple[Tensor, Any, Any]:
+def _as_matrix(x: Tensor, axes: Any, last: bool) -> tuple[Tensor, Any, Any]:
     """The tensor as a matrix whose columns (or rows) run over `axes`; the other dimensions, in the step and now."""
     rank = x.shape.ndims
-    if rank is None:
-        raise NotImplementedError("tensordot needs to know the ranks of its arguments.")
+    if rank is None or isinstance(axes, Tensor):
+        return _as_matrix_of_any_rank(x, axes, last)
     axes = [axis + rank if axis < 0 else axis for axis in axes]
     if any(not 0 <= axis < rank for axis in axes):
         raise ValueError(f"tensordot: axes {axes} of a tensor of rank {rank}")
@@ -241,8 +247,23 @@ def _as_matrix(x: Tensor, axes: list[int], last: bool) -> tuple[Tensor, Any, Any
         rows, columns = math.prod(sizes_now[: len(static)]), math.prod(sizes_now[len(static) :])
         shape: Any = [rows, columns] if last else [columns, rows]
         return get_op("Reshape")(turned, np.array(shape, np.int32)), np.array(static, np.int32), static
+    matrix, other_dims = _reshaped(x, turned, np.array(others, np.int32), np.array(axes, np.int32), last)
+    return matrix, other_dims, static
+
+
+def _as_matrix_of_any_rank(x: Tensor, axes: Any, last: bool) -> tuple[Tensor, Any, None]:
+    rank = get_op("Rank")(x)
+    axes = get_op("Reshape")(convert_to_tensor(axes, dtype=int32), [-1])
+    axes = get_op("SelectV2")(get_op("Less")(axes, 0), axes + rank, axes)
+    others, _ = get_op("ListDiff")(get_op("Range")(0, rank, 1), axes)
+    turned = get_op("Transpose")(x, get_op("ConcatV2")([others, axes] if last else [axes, others], 0))
+    matrix, other_dims = _reshaped(x, turned, others, axes, last)
+    return matrix, other_dims, None
+
+
+def _reshaped(x: Tensor, turned: Tensor, others: Any, axes: Any, last: bool) -> tuple[Tensor, Tensor]:
     dims = get_op("Shape")(x)
     gather, prod, pack = get_op("GatherV2"), get_op("Prod"), get_op("Pack")
-    other_dims = gather(dims, np.array(others, np.int32), 0)
-    sizes = [prod(other_dims, [0]), prod(gather(dims, np.array(axes, np.int32), 0), [0])]
-    return get_op("Reshape")(turned, pack(sizes if last else sizes[::-1])), other_dims, static
+    other_dims = gather(dims, others, 0)
+    sizes = [prod(other_dims, [0]), prod(gather(dims, axes, 0), [0])]
+    return get_op("Reshape")(turned, pack(sizes if last else sizes[::-1])), other_dims

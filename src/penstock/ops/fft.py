@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 
 from penstock import errors
@@ -12,8 +13,11 @@ from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
-from penstock.tensor.dtypes import complex64, complex128, float64, int32
+from penstock.ops.elementwise import like
+from penstock.ops.padding import pad
+from penstock.tensor.dtypes import complex64, complex128, float32, float64, int32
 from penstock.tensor.shapes import TensorShape
 
 _COMPLEX = "Tcomplex: {complex64, complex128} = complex64"
@@ -29,23 +33,10 @@ def _check(x: torch.Tensor, rank: int) -> None:
 
 def _inner_size(x: Tensor, rank: int) -> Tensor:
     """The number of values that one transform covers, of the real type that belongs to the dtype of `x`."""
-    real = float64 if x.dtype in (complex128, float64) else "float32"
-    inner = (x.shape.as_list() if x.shape.ndims is not None else [None])[-rank:]
-    known = [d for d in inner if d is not None]
-    if len(known) == rank:
-        return convert_to_tensor(float(math.prod(known)), dtype=real)
-    sizes = get_op("StridedSlice")(
-        get_op("Shape")(x),
-        [-rank],
-        [0],
-        [1],
-        begin_mask=0,
-        end_mask=1,
-        ellipsis_mask=0,
-        new_axis_mask=0,
-        shrink_axis_mask=0,
-    )
-    return get_op("Cast")(get_op("Prod")(sizes, [0]), DstT=real)
+    real, sizes = x.dtype.base_dtype.real_dtype, _inner_sizes(x, rank)
+    if all(isinstance(size, int) for size in sizes):
+        return convert_to_tensor(float(math.prod(sizes)), dtype=real)
+    return get_op("Cast")(get_op("Prod")(convert_to_tensor(sizes, dtype=int32), [0]), DstT=real)
 
 
 def _as_complex(x: Tensor, like: Tensor) -> Tensor:
@@ -161,22 +152,28 @@ def _real_pair(rank: int) -> tuple[OpDef, OpDef]:
     def rfft_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
         """x only meets the frequencies that are there: the inverse transform of those, and zeros for the others."""
         x, length = op.inputs
-        lengths = _static(length)
-        full = _padded(grad, lengths[-1] - (lengths[-1] // 2 + 1))
-        spread = (IFFT if rank == 1 else IFFT2D)(full) * _as_complex(convert_to_tensor(float(math.prod(lengths))), full)
-        found = get_op("Real")(spread, Tout=x.dtype)
-        return [_fitted(found, x, lengths), None]
+        last = _sizes(length)[-1]
+        mirrored = last - (last // 2 + 1)
+        full = _padded(grad, [0] * (rank - 1) + [mirrored])
+        spread = (IFFT if rank == 1 else IFFT2D)(full) * _as_complex(_product(length, x), full)
+        found = get_op("Real")(spread, Tout=x.dtype.base_dtype)
+        return [_fitted(found, x, rank), None]
 
     @back.gradient
     def irfft_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
         """Frequencies that stand for two (themselves and their mirror image) count twice."""
         x, length = op.inputs
-        lengths = _static(length)
-        kept = lengths[-1] // 2 + 1
-        weights = [1.0 if k == 0 or 2 * k == lengths[-1] else 2.0 for k in range(kept)]
-        scaled = convert_to_tensor([w / math.prod(lengths) for w in weights], dtype=op.outputs[0].dtype)
-        found = there(grad, length, Tcomplex=x.dtype) * _as_complex(scaled, x)
-        return [_fitted(found, x, [*lengths[:-1], kept]), None]
+        last = _sizes(length)[-1]
+        if isinstance(last, int):
+            counts: Any = np.array([1.0 if k == 0 or 2 * k == last else 2.0 for k in range(last // 2 + 1)])
+            weights = convert_to_tensor(counts.astype(grad.dtype.base_dtype.np))
+        else:
+            k = get_op("Range")(0, last // 2 + 1, 1)
+            alone = get_op("LogicalOr")(get_op("Equal")(k, 0), get_op("Equal")(k * 2, last))
+            weights = get_op("SelectV2")(alone, like(1, grad), like(2, grad))
+        spectrum = there(grad, length, Tcomplex=x.dtype.base_dtype)
+        found = spectrum * _as_complex(weights / _product(length, grad), x)
+        return [_fitted(found, x, rank), None]
 
     return there, back
 
@@ -189,32 +186,63 @@ def _matching(n: Any) -> Any:
     return n
 
 
-def _static(length: Tensor) -> list[int]:
+# --- sizes, which are numbers where they are known, else scalars ----------------------------------------
+
+
+def _sizes(length: Tensor) -> list[Any]:
+    """The elements of an int vector."""
     known = constant_value(length)
-    if known is None:
-        raise NotImplementedError("The gradient of a real FFT needs an fft_length that is known when it is built.")
-    return [int(v) for v in known]
+    if known is not None:
+        return [int(v) for v in known]
+    count = length.shape.tuple[0] if length.shape.ndims else None
+    if count is None:
+        raise NotImplementedError("A real FFT whose fft_length has an unknown number of elements has no gradient.")
+    return [length[i] for i in range(count)]
 
 
-def _padded(x: Tensor, count: int) -> Tensor:
+def _inner_sizes(x: Tensor, rank: int) -> list[Any]:
+    known = x.shape.tuple[-rank:] if x.shape.ndims is not None else [None] * rank
+    if None not in known:
+        return list(known)
+    dims = get_op("Shape")(x)
+    return [dims[i - rank] if size is None else size for i, size in enumerate(known)]
+
+
+def _product(length: Tensor, like_: Tensor) -> Tensor:
+    """How many values one transform gives, in the real type of `like_`."""
+    return get_op("Cast")(get_op("Prod")(length, [0]), DstT=like_.dtype.base_dtype.real_dtype)
+
+
+def _padded(x: Tensor, more: list[Any]) -> Tensor:
+    """x with so many zeros after its last dimensions."""
+    if all(isinstance(count, int) and count == 0 for count in more):
+        return x
     rank = x.shape.ndims
-    if rank is None:
-        raise NotImplementedError("The gradient of a real FFT needs to know the rank of its input.")
-    return get_op("Pad")(x, [[0, 0]] * (rank - 1) + [[0, count]]) if count else x
+    if rank is not None:
+        return pad(x, [[0, 0]] * (rank - len(more)) + [[0, count] for count in more])
+    outer = get_op("Fill")(get_op("Pack")([get_op("Rank")(x) - len(more)]), 0)
+    after = get_op("ConcatV2")([outer, convert_to_tensor(more, dtype=int32)], 0)
+    return pad(x, get_op("Pack")([get_op("ZerosLike")(after), after], axis=1))
 
 
-def _fitted(grad: Tensor, x: Tensor, lengths: list[int]) -> Tensor:
-    """`grad`, zero for what of `x` was cut off."""
-    rank = x.shape.ndims
-    assert rank is not None
-    more = []
-    for have, used in zip(x.shape.as_list()[-len(lengths) :], lengths, strict=True):
-        if have is None:
-            raise NotImplementedError("The gradient of a real FFT needs to know the inner dimensions of its input.")
-        more.append([0, have - used])
-    if not any(after for _, after in more):
-        return grad
-    return get_op("Pad")(grad, [[0, 0]] * (rank - len(lengths)) + more)
+def _fitted(grad: Tensor, x: Tensor, rank: int) -> Tensor:
+    """`grad`, with zeros for what of `x` was cut off."""
+    pairs = zip(_inner_sizes(x, rank), _inner_sizes(grad, rank), strict=True)
+    found = _padded(grad, [have - used for have, used in pairs])
+    if x.shape.ndims is not None:
+        found.set_shape(x.shape)
+    return found
+
+
+def _filled(x: Tensor, rank: int, length: Tensor, halved: bool) -> Tensor:
+    """x, with zeros after dimensions that are shorter than the transform is to be (of its half, if `halved`)."""
+    wanted, more = _sizes(length), []
+    if halved:
+        wanted[-1] = wanted[-1] // 2 + 1
+    for have, need in zip(_inner_sizes(x, rank), wanted, strict=True):
+        numbers = isinstance(have, int) and isinstance(need, int)
+        more.append(max(need - have, 0) if numbers else get_op("Maximum")(need - have, 0))
+    return _padded(x, more)
 
 
 RFFT, IRFFT = _real_pair(1)
@@ -261,28 +289,28 @@ def ifft3d(input: Any, name: str | None = None) -> Tensor:
 
 def _real(op: OpDef, rank: int, input: Any, fft_length: Any, name: str | None) -> Tensor:
     there = op.name.startswith("RFFT")
-    x = convert_to_tensor(input, preferred_dtype="float32" if there else complex64, name="input")
-    double = x.dtype in (float64, complex128)
-    if fft_length is None:
-        sizes = get_op("Shape")(x)[-rank:]
-        inner = x.shape.as_list()[-rank:] if x.shape.ndims is not None else []
-        known = [d for d in inner if d is not None]
-        if len(known) == rank:
-            fft_length = known if there else [*known[:-1], max(0, 2 * (known[-1] - 1))]
-        elif there:
-            fft_length = sizes
+    with name_scope(name, op.name.lower(), [input, fft_length]) as scope:
+        x = convert_to_tensor(input, preferred_dtype="float32" if there else complex64, name="input")
+        if fft_length is None:
+            sizes = _inner_sizes(x, rank)
+            if not there:
+                sizes[-1] = 2 * (sizes[-1] - 1)
+                sizes[-1] = max(0, sizes[-1]) if isinstance(sizes[-1], int) else get_op("Maximum")(0, sizes[-1])
+            length = convert_to_tensor(sizes, dtype=int32, name="fft_length")
         else:
-            last = get_op("Maximum")(0, 2 * (sizes[-1:] - 1))
-            fft_length = get_op("ConcatV2")([sizes[:-1], last], 0)
-    length = convert_to_tensor(fft_length, dtype=int32, name="fft_length")
-    attrs = (
-        {"Tcomplex": complex128 if double else complex64} if there else {"Treal": "float64" if double else "float32"}
-    )
-    return op(x, length, name=name, **attrs)
+            length = convert_to_tensor(fft_length, dtype=int32, name="fft_length")
+            x = _filled(x, rank, length, halved=not there)
+        double = x.dtype.base_dtype in (float64, complex128)
+        if there:
+            return op(x, length, Tcomplex=complex128 if double else complex64, name=scope)
+        return op(x, length, Treal=float64 if double else float32, name=scope)
 
 
 def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The transform of real values: [..., n] → [..., n // 2 + 1]. `fft_length` [1]: of so many of them."""
+    """The transform of real values: [..., n] → [..., n // 2 + 1] (TF: tf.spectral.rfft).
+
+    `fft_length` [1]: of the first so many of them, or with zeros after them where there are fewer.
+    """
     return _real(RFFT, 1, input_tensor, fft_length, name)
 
 

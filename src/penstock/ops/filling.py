@@ -33,7 +33,7 @@ def fill_shape(c: ShapeContext, dims: TensorShape, value: TensorShape) -> Tensor
 
 @FILL.value
 def fill_value(op: Operation, dims: Any, value: Any) -> np.ndarray | None:
-    if dims is None or np.prod(dims) > 64:
+    if dims is None or any(d is None for d in dims.flat) or np.prod(dims) > 64:
         return None
     return np.full([int(d) for d in dims], None if value is None else value[()], object)
 

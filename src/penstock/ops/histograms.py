@@ -145,11 +145,11 @@ def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
     """[nbins]: how many values lie in each of equal parts of `value_range`; those outside count at its ends."""
-    values = convert_to_tensor(values, name="values")
-    return HISTOGRAM_FIXED_WIDTH(
-        values, convert_to_tensor(value_range, dtype=values.dtype), convert_to_tensor(nbins, dtype=int32),
-        dtype=as_dtype(dtype), name=name,
-    )  # fmt: skip
+    with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
+        values = convert_to_tensor(values, name="values")
+        limits = convert_to_tensor(value_range, dtype=values.dtype.base_dtype)
+        nbins = convert_to_tensor(nbins, dtype=int32)
+        return HISTOGRAM_FIXED_WIDTH(values, limits, nbins, dtype=as_dtype(dtype), name=scope)
 
 
 def histogram_fixed_width_bins(

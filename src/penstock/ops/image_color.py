@@ -12,6 +12,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
+from penstock.ops.kernel_tools import invalid
 from penstock.tensor.shapes import TensorShape
 
 
@@ -22,11 +23,14 @@ def _three_channels(c: ShapeContext, images: TensorShape, *_: TensorShape) -> Te
     return images
 
 
+def _three_known(c: ShapeContext, images: TensorShape) -> TensorShape:
+    images = _three_channels(c, images)
+    return images if images.ndims is None else images[:-1].concatenate([3])
+
+
 def _check(images: torch.Tensor, rank: int = 1) -> None:
     if images.ndim < rank:
-        raise errors.InvalidArgumentError(
-            None, None, f"input must be at least {rank}-D, got shape {list(images.shape)}"
-        )
+        raise invalid(f"input must be at least {rank}-D, got shape {list(images.shape)}")
     if images.shape[-1] != 3:
         raise errors.FailedPreconditionError(
             None, None, f"input must have 3 channels but instead has {images.shape[-1]} channels."
@@ -56,7 +60,7 @@ def to_rgb(hsv: torch.Tensor) -> torch.Tensor:
 
 def _color_op(name: str, convert: Callable[[torch.Tensor], torch.Tensor]) -> OpDef:
     op = define_op(name, "images: T", "output: T", attrs=["T: floattype = float"])
-    op.shape(_three_channels)
+    op.shape(_three_known)
 
     @op.kernel()
     def color_kernel(n: Any) -> Kernel:
@@ -130,7 +134,7 @@ def adjust_contrast_shape(c: ShapeContext, images: TensorShape, factor: TensorSh
 def adjust_contrast_kernel(n: Any) -> Kernel:
     def adjust(images: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
         if images.ndim < 3:
-            raise errors.InvalidArgumentError(None, None, f"input must be at least 3-D, got shape {list(images.shape)}")
+            raise invalid(f"input must be at least 3-D, got shape {list(images.shape)}")
         x = images.float()
         mean = x.mean((-3, -2), keepdim=True)
         return ((x - mean) * factor + mean).to(images.dtype)

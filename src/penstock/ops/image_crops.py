@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 
 from penstock import errors
-from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
-from penstock.graph.opdef import Kernel, define_op, get_op
+from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import SHAPE
+from penstock.ops.kernel_tools import invalid
 from penstock.tensor.dtypes import float32, int32
 from penstock.tensor.shapes import TensorShape
 
@@ -42,13 +41,11 @@ def crop_and_resize_shape(
 def _check(shape: Any, boxes: torch.Tensor, box_ind: torch.Tensor) -> None:
     batch, height, width, _ = shape
     if boxes.ndim != 2 or boxes.shape[1] != 4:
-        raise errors.InvalidArgumentError(None, None, f"boxes must be [num_boxes, 4], not {list(boxes.shape)}")
+        raise invalid(f"boxes must be [num_boxes, 4], not {list(boxes.shape)}")
     if box_ind.shape != boxes.shape[:1]:
-        raise errors.InvalidArgumentError(
-            None, None, f"box_ind must have one entry a box: {list(box_ind.shape)} for {boxes.shape[0]} boxes"
-        )
+        raise invalid(f"box_ind must have one entry a box: {list(box_ind.shape)} for {boxes.shape[0]} boxes")
     if height <= 0 or width <= 0:
-        raise errors.InvalidArgumentError(None, None, f"image dimensions must be positive, not {height} x {width}")
+        raise invalid(f"image dimensions must be positive, not {height} x {width}")
     if box_ind.numel() and not (box_ind.min() >= 0 and box_ind.max() < batch):
         raise errors.OutOfRangeError(None, None, f"box_ind has values outside [0, {batch})")
 
@@ -74,11 +71,8 @@ class _Corners:
         self.top, self.left = y.floor().long()[:, :, None], x.floor().long()[:, None, :]
         self.bottom, self.right = y.ceil().long()[:, :, None], x.ceil().long()[:, None, :]
         self.dy, self.dx = (y - y.floor())[:, :, None, None], (x - x.floor())[:, None, :, None]
-        self.row, self.column = y.round().long()[:, :, None], x.round().long()[:, None, :]
-        up = y - y.floor() >= 0.5  # half goes up, as C's round does
-        self.row = (y.floor().long() + up)[:, :, None]
-        right = x - x.floor() >= 0.5
-        self.column = (x.floor().long() + right)[:, None, :]
+        self.row = (y + 0.5).floor().long()[:, :, None]  # half goes up, as C's round does
+        self.column = (x + 0.5).floor().long()[:, None, :]
 
 
 @CROP_AND_RESIZE.kernel(host=("crop_size",))
@@ -89,7 +83,7 @@ def crop_and_resize_kernel(n: Any) -> Kernel:
         _check(image.shape, boxes, box_ind)
         rows, columns = (int(v) for v in size.tolist())
         if rows <= 0 or columns <= 0:
-            raise errors.InvalidArgumentError(None, None, f"crop dimensions must be positive, not {rows} x {columns}")
+            raise invalid(f"crop dimensions must be positive, not {rows} x {columns}")
         at = _Corners(image.shape, boxes, rows, columns)
         which, source = box_ind.long()[:, None, None], image.float()
         if nearest:
@@ -217,123 +211,4 @@ def crop_and_resize(
         method=method,
         extrapolation_value=extrapolation_value,
         name=name,
-    )
-
-
-# --- patches --------------------------------------------------------------------------------------------
-
-EXTRACT_IMAGE_PATCHES = define_op(
-    "ExtractImagePatches",
-    "images: T",
-    "patches: T",
-    attrs=[
-        "ksizes: list(int) >= 4",
-        "strides: list(int) >= 4",
-        "rates: list(int) >= 4",
-        "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, "
-        "complex128, bool}",
-        "padding: {'SAME', 'VALID'}",
-    ],
-)
-
-
-def _windows(size: int, k: int, stride: int, rate: int, same: bool) -> tuple[int, int]:
-    """How many windows fit, and how much is padded before."""
-    reach = (k - 1) * rate + 1
-    if not same:
-        return max(0, -(-(size - reach + 1) // stride)), 0
-    count = -(-size // stride)
-    return count, max(0, (count - 1) * stride + reach - size) // 2
-
-
-@EXTRACT_IMAGE_PATCHES.shape
-def extract_image_patches_shape(c: ShapeContext, images: TensorShape) -> TensorShape:
-    images = images.with_rank(4)
-    a, same = c.attrs, c.attrs["padding"] == b"SAME"
-    for name in ("ksizes", "strides", "rates"):
-        if len(a[name]) != 4 or a[name][0] != 1 or a[name][3] != 1:
-            raise ValueError(f"{name} must be [1, rows, columns, 1], not {a[name]}")
-        if min(a[name]) < 1:
-            raise ValueError(f"{name} must be positive, not {a[name]}")
-    dims: list[int | None] = []
-    for i in (1, 2):
-        size = images[i].value
-        dims.append(None if size is None else _windows(size, a["ksizes"][i], a["strides"][i], a["rates"][i], same)[0])
-    depth = None if images[3].value is None else images[3].value * a["ksizes"][1] * a["ksizes"][2]
-    return TensorShape([images[0].value, *dims, depth])
-
-
-@EXTRACT_IMAGE_PATCHES.kernel()
-def extract_image_patches_kernel(n: Any) -> Kernel:
-    (_, kh, kw, _), (_, sh, sw, _), (_, rh, rw, _) = n["ksizes"], n["strides"], n["rates"]
-    same = n["padding"] == b"SAME"
-
-    def indices(size: int, k: int, stride: int, rate: int) -> torch.Tensor:
-        """[windows, k]: positions in the input; those in the padding count as `size`."""
-        count, before = _windows(size, k, stride, rate, same)
-        at = np.arange(count)[:, None] * stride - before + np.arange(k)[None, :] * rate
-        return torch.from_numpy(np.where((at < 0) | (at >= size), size, at))
-
-    def patches(images: torch.Tensor) -> torch.Tensor:
-        if images.ndim != 4:
-            raise errors.InvalidArgumentError(None, None, f"images must be 4-dimensional: {list(images.shape)}")
-        batch, height, width, depth = images.shape
-        rows = indices(height, kh, sh, rh).to(images.device)
-        columns = indices(width, kw, sw, rw).to(images.device)
-        padded = images
-        if same:
-            padded = images.new_zeros((batch, height + 1, width + 1, depth))
-            padded[:, :height, :width] = images
-        found = padded[:, rows[:, None, :, None], columns[None, :, None, :]]
-        return found.reshape(batch, rows.shape[0], columns.shape[0], kh * kw * depth)
-
-    return patches
-
-
-@EXTRACT_IMAGE_PATCHES.gradient
-def extract_image_patches_gradient(op: Operation, grad: Tensor) -> Tensor:
-    """Every value goes back to its pixel: the patches of an image of pixel numbers say which."""
-    (image,) = op.inputs
-    reshape, transpose = get_op("Reshape"), get_op("Transpose")
-    pack, multiply = get_op("Pack"), get_op("Mul")
-    batch, height, width, depth = _dims(image)
-    _, out_height, out_width, _ = _dims(grad)
-    _, kh, kw, _ = op.attrs["ksizes"]
-    count = multiply(height, width)
-    numbers = reshape(get_op("Range")(1, get_op("AddV2")(count, 1), 1), pack([1, height, width, 1]))
-    attrs = {key: op.attrs[key] for key in ("ksizes", "strides", "rates", "padding")}
-    pixel = EXTRACT_IMAGE_PATCHES(numbers, **attrs)  # 0 in the padding
-    split = reshape(grad, pack([batch, out_height, out_width, kh * kw, depth]))
-    by_window = transpose(split, [1, 2, 3, 0, 4])
-    flat = reshape(by_window, pack([-1, multiply(batch, depth)]))
-    summed = get_op("UnsortedSegmentSum")(flat, reshape(pixel, [-1]), get_op("AddV2")(count, 1))
-    kept = get_op("Slice")(summed, [1, 0], [-1, -1])
-    return transpose(reshape(kept, pack([height, width, batch, depth])), [2, 0, 1, 3])
-
-
-def _dims(x: Tensor) -> list[Any]:
-    """The four sizes: numbers where they are known, else scalar tensors."""
-    known = constant_value(SHAPE(x)) if x.shape.is_fully_defined() else None
-    if known is not None:
-        return [convert_to_tensor(int(d), dtype=int32) for d in known]
-    return list(get_op("Unpack")(SHAPE(x), num=4, axis=0))
-
-
-def extract_image_patches(
-    images: Any,
-    ksizes: Any = None,
-    strides: Any = None,
-    rates: Any = None,
-    padding: Any = None,
-    name: str | None = None,
-    sizes: Any = None,
-) -> Tensor:
-    """Patches of `ksizes` [1, rows, columns, 1], one every `strides`, each put in depth (TF: extract_image_patches).
-
-    images [batch, h, w, depth] → [batch, rows, columns, ksize_rows * ksize_columns * depth]. `rates`: the distance
-    of the pixels of a patch from each other.
-    """
-    ksizes = ksizes if sizes is None else sizes
-    return EXTRACT_IMAGE_PATCHES(
-        convert_to_tensor(images), ksizes=ksizes, strides=strides, rates=rates, padding=padding, name=name
     )

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.cond import cond
+import numpy as np
+
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.ops.arithmetic import maximum, minimum, multiply
-from penstock.ops.array import SHAPE, expand_dims, shape as shape_of, size as size_of, squeeze
+from penstock.ops.array import SHAPE, expand_dims, squeeze
 from penstock.ops.basic import identity
-from penstock.ops.cast import cast, saturate_cast, to_int32
+from penstock.ops.cast import cast, to_int32
 from penstock.ops.checks import assert_greater_equal, assert_non_negative, assert_positive
-from penstock.ops.compare import equal
 from penstock.ops.image_resize import (
-    dtype_limits,
     resize_area,
     resize_bicubic,
     resize_bilinear,
     resize_nearest_neighbor,
 )
-from penstock.ops.layout import transpose
 from penstock.ops.padding import pad
-from penstock.ops.reduce import reduce_mean, reduce_prod
-from penstock.ops.reversing import reverse
 from penstock.ops.rounding import round as round_
 from penstock.ops.slicing import slice as slice_
 from penstock.ops.stacking import stack, unstack
-from penstock.ops.unary import rsqrt, sqrt, square
-from penstock.tensor.dtypes import as_dtype, float32, int32
+from penstock.tensor.dtypes import float32, int32
 
 
 class ResizeMethod:
@@ -42,27 +38,34 @@ class ResizeMethod:
     AREA = 3
 
 
-_METHODS = {
+_METHODS: dict[Any, Callable[..., Tensor]] = {
     ResizeMethod.BILINEAR: resize_bilinear,
     ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor,
     ResizeMethod.BICUBIC: resize_bicubic,
     ResizeMethod.AREA: resize_area,
+    "bilinear": resize_bilinear,  # TensorFlow 2's names
+    "nearest": resize_nearest_neighbor,
+    "bicubic": resize_bicubic,
+    "area": resize_area,
 }
 
 
 def as_batch(image: Tensor) -> tuple[Tensor, bool]:
-    """The images with a batch dimension, and whether one was added. ValueError for another rank than 3 or 4."""
+    """The images with a batch dimension, and whether one was added; of unknown rank: one image.
+
+    ValueError for another rank than 3 or 4.
+    """
     rank = image.shape.ndims
-    if rank is None:
-        raise ValueError("'images' contains no shape: its rank must be known, 3 or 4.")
-    if rank == 3:
-        return expand_dims(image, 0), True
-    if rank != 4:
+    if rank not in (None, 3, 4):
         raise ValueError(f"'images' must have either 3 or 4 dimensions, but has shape {image.shape}.")
-    return image, False
+    if rank == 4:
+        return image, False
+    batch = expand_dims(image, 0)
+    batch.set_shape([1, None, None, None])
+    return batch, True
 
 
-def _without_batch(image: Tensor, added: bool) -> Tensor:
+def without_batch(image: Tensor, added: bool) -> Tensor:
     return squeeze(image, [0]) if added else image
 
 
@@ -89,25 +92,40 @@ def resize_images(
     `preserve_aspect_ratio` the largest size within `size`. ValueError for what is no image. TF: tf.image.resize_images.
     """
     with name_scope(name, "resize", [images, size]):
-        images, added = as_batch(convert_to_tensor(images, name="images"))
-        size = convert_to_tensor(size, dtype=int32, name="size")
-        if not size.shape.is_compatible_with([2]):
-            raise ValueError(
-                f"'size' must be a 1-D Tensor of 2 elements: new_height, new_width; it has shape {size.shape}"
-            )
+        images = convert_to_tensor(images, name="images")
+        if images.shape.ndims is None:
+            raise ValueError("'images' contains no shape: its rank must be known, 3 or 4.")
+        images, added = as_batch(images)
+        size = _new_size(size)
+        wanted = constant_value(size)
         if preserve_aspect_ratio:
             size = _largest_within(images, size)
-        wanted = constant_value(size)
+            wanted = constant_value(size)
         if wanted is not None and images.shape.as_list()[1:3] == [int(v) for v in wanted]:
-            return _without_batch(images, added)
+            return without_batch(images, added)
         if method not in _METHODS:
             raise ValueError(f"Resize method is not implemented: {method!r}")
         resized = _METHODS[method](images, size, align_corners=align_corners)
-        return _without_batch(resized, added)
+        return without_batch(resized, added)
+
+
+def _new_size(size: Any) -> Tensor:
+    try:
+        size = convert_to_tensor(size, dtype=int32, name="size")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"'size' must be a 1-D int32 Tensor, not {size!r}") from error
+    if not size.shape.is_compatible_with([2]):
+        raise ValueError(f"'size' must be a 1-D Tensor of 2 elements: new_height, new_width; it has shape {size.shape}")
+    return size
 
 
 def _largest_within(images: Tensor, size: Tensor) -> Tensor:
     _, height, width, _ = sizes(images)
+    wanted = constant_value(size)
+    if wanted is not None and isinstance(height, int) and isinstance(width, int):  # in float32, as below
+        known = np.array([height, width], np.float32)
+        new = np.round(known * (wanted.astype(np.float32) / known).min()).astype(np.int32)
+        return convert_to_tensor(new, name="size")
     have = stack([cast(height, float32), cast(width, float32)])
     factor = cast(size, float32) / have
     return cast(round_(multiply(have, minimum(factor[0], factor[1]))), int32)
@@ -126,7 +144,7 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
         padded = pad_to_bounding_box(cut, _half(more_height), _half(more_width), target_height, target_width)
         fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
         padded.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
-        return _without_batch(padded, added)
+        return without_batch(padded, added)
 
 
 def _half(x: Any) -> Any:
@@ -179,7 +197,7 @@ def crop_to_bounding_box(
         cropped = slice_(image, begin, stack([-1, target_height, target_width, -1]))
         fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
         cropped.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
-        return _without_batch(cropped, added)
+        return without_batch(cropped, added)
 
 
 def pad_to_bounding_box(
@@ -197,7 +215,7 @@ def pad_to_bounding_box(
         padded = pad(image, paddings)
         fixed = [d if isinstance(d, int) else None for d in (target_height, target_width)]
         padded.set_shape([image.shape.as_list()[0], *fixed, image.shape.as_list()[3]])
-        return _without_batch(padded, added)
+        return without_batch(padded, added)
 
 
 def resize_image_with_pad(
@@ -215,7 +233,7 @@ def resize_image_with_pad(
         left = maximum(0, to_int32((cast(target_width, float32) - have_width / ratio) / 2))
         resized = resize_images(image, stack([new_height, new_width]), method, align_corners)
         padded = pad_to_bounding_box(resized, above, left, target_height, target_width)
-        return _without_batch(padded, added)
+        return without_batch(padded, added)
 
 
 def central_crop(image: Any, central_fraction: float) -> Tensor:
@@ -233,7 +251,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
         cropped = slice_(images, stack([0, top, left, 0]), stack([-1, tall, wide, -1]))
         fixed = [d if isinstance(d, int) else None for d in (tall, wide)]
         cropped.set_shape([images.shape.as_list()[0], *fixed, images.shape.as_list()[3]])
-        return _without_batch(cropped, added)
+        return without_batch(cropped, added)
 
 
 def _start(size: Any, fraction: float) -> Any:
@@ -241,94 +259,3 @@ def _start(size: Any, fraction: float) -> Any:
         exact = cast(size, "float64")
         return to_int32((exact - exact * fraction) / 2)
     return int((size - size * fraction) / 2)
-
-
-# --- turning --------------------------------------------------------------------------------------------
-
-
-def flip_left_right(image: Any) -> Tensor:
-    """The images, 3-D or 4-D, with their columns in reverse."""
-    return _flip(image, 1, "flip_left_right")
-
-
-def flip_up_down(image: Any) -> Tensor:
-    """The images, 3-D or 4-D, with their rows in reverse."""
-    return _flip(image, 0, "flip_up_down")
-
-
-def _flip(image: Any, axis: int, scope: str) -> Tensor:
-    with name_scope(None, scope, [image]):
-        image = convert_to_tensor(image, name="image")
-        rank = image.shape.ndims
-        if rank not in (None, 3, 4):
-            raise ValueError(f"'image' must have either 3 or 4 dimensions, but has shape {image.shape}.")
-        return reverse(image, [axis + 1 if rank == 4 else axis])  # of unknown rank: one image
-
-
-def transpose_image(image: Any, name: str | None = None) -> Tensor:
-    """The images with rows and columns exchanged."""
-    with name_scope(name, "transpose_image", [image]):
-        image = convert_to_tensor(image, name="image")
-        return transpose(image, [1, 0, 2] if image.shape.ndims == 3 else [0, 2, 1, 3])
-
-
-def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
-    """The images turned by `k` quarters, counter-clockwise."""
-    with name_scope(name, "rot90", [image, k]) as scope:
-        image, added = as_batch(convert_to_tensor(image, name="image"))
-        turned = [
-            lambda: identity(image),
-            lambda: transpose(reverse(image, [2]), [0, 2, 1, 3]),
-            lambda: reverse(image, [1, 2]),
-            lambda: reverse(transpose(image, [0, 2, 1, 3]), [2]),
-        ]
-        known = constant_value(convert_to_tensor(k, dtype=int32))
-        if known is not None:
-            return identity(_without_batch(turned[int(known) % 4](), added), name=scope)
-        k = convert_to_tensor(k, dtype=int32) % 4
-        found = cond(
-            equal(k % 2, 0),
-            lambda: cond(equal(k, 0), turned[0], turned[2]),
-            lambda: cond(equal(k, 1), turned[1], turned[3]),
-        )
-        found.set_shape([image.shape.as_list()[0], None, None, image.shape.as_list()[3]])
-        return identity(_without_batch(found, added), name=scope)
-
-
-# --- values ---------------------------------------------------------------------------------------------
-
-
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
-    """Images in another dtype, scaled: floats are in [0, 1], integers from 0 to the type's largest value.
-
-    `saturate`: floats outside [0, 1] become the nearest value that the integer type has, instead of wrapping round.
-    """
-    image, dtype = convert_to_tensor(image, name="image"), as_dtype(dtype)
-    if dtype == image.dtype:
-        return identity(image, name=name)
-    to = saturate_cast if saturate else cast
-    with name_scope(name, "convert_image", [image]) as scope:
-        have = image.dtype
-        if have.is_integer and dtype.is_integer:
-            largest, wanted = int(have.max), int(dtype.max)
-            if largest > wanted:
-                return cast(image // ((largest + 1) // (wanted + 1)), dtype, name=scope)
-            widened = to(image, dtype)
-            return multiply(widened, (wanted + 1) // (largest + 1), name=scope)
-        if have.is_floating and dtype.is_floating:
-            return cast(image, dtype, name=scope)
-        if have.is_integer:
-            return multiply(cast(image, dtype), 1.0 / float(have.max), name=scope)
-        return to(multiply(image, dtype_limits(dtype)[1] + 0.5), dtype, name=scope)  # rounds, since a cast cuts off
-
-
-def per_image_standardization(image: Any) -> Tensor:
-    """Images of mean 0 and deviation 1, each for itself; the deviation counts as at least 1/√(number of values)."""
-    with name_scope(None, "per_image_standardization", [image]) as scope:
-        image = cast(convert_to_tensor(image, name="image"), float32)
-        axes = [-3, -2, -1]
-        mean = reduce_mean(image, axes, keepdims=True)
-        number = cast(size_of(image) if image.shape.ndims == 3 else reduce_prod(shape_of(image)[-3:]), float32)
-        variance = reduce_mean(square(image), axes, keepdims=True) - square(mean)
-        deviation = maximum(sqrt(maximum(variance, 0.0)), rsqrt(number))
-        return identity((image - mean) / deviation, name=scope)

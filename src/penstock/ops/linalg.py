@@ -7,24 +7,23 @@ from typing import Any
 
 import torch
 
-from penstock import errors
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.ops.complex_numbers import real
 from penstock.ops.diagonal import matrix_band_part, matrix_diag_part, matrix_set_diag
 from penstock.ops.elementwise import sum_to
+from penstock.ops.kernel_tools import invalid
+from penstock.ops.reduce import reduce_sum
+from penstock.ops.unary import log
 from penstock.tensor.dtypes import float64
 from penstock.tensor.shapes import TensorShape, broadcast_shape, merge_dim
 
 TYPES = "half float double complex64 complex128"
 """LAPACK has no half precision: such matrices are computed with as float32 (see `widened`)."""
 _ALL = "T: {double, float, half, complex64, complex128}"
-
-
-def invalid(message: str) -> errors.InvalidArgumentError:
-    return errors.InvalidArgumentError(None, None, message)
 
 
 def adjoint_of(x: Tensor) -> Tensor:
@@ -379,13 +378,7 @@ def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of each positive definite matrix (TF: tf.linalg.logdet)."""
     with name_scope(name, "logdet", [matrix]):
-        diagonal = get_op("Real")(matrix_diag_part(cholesky(matrix))) if _is_complex(matrix) else None
-        diagonal = matrix_diag_part(cholesky(matrix)) if diagonal is None else diagonal
-        return 2.0 * get_op("Sum")(get_op("Log")(diagonal), [-1])
-
-
-def _is_complex(x: Any) -> bool:
-    return bool(convert_to_tensor(x).dtype.is_complex)
+        return 2.0 * reduce_sum(log(real(matrix_diag_part(cholesky(matrix)))), axis=[-1])
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:

@@ -10,13 +10,14 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
+from penstock.ops.complex_numbers import real
 from penstock.ops.diagonal import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
+from penstock.ops.kernel_tools import invalid
 from penstock.ops.linalg import (
     MATRIX_TRIANGULAR_SOLVE,
     TYPES,
     adjoint_of,
     check_square,
-    invalid,
     mm,
     square_shape,
     widened,
@@ -122,17 +123,27 @@ def qr_kernel(n: Any) -> Kernel:
 
 @QR.gradient
 def qr_gradient(op: Operation, grad_q: Tensor | None, grad_r: Tensor | None) -> Tensor:
-    q, r = op.outputs
-    rows, columns = op.inputs[0].shape.as_list()[-2:]
-    if rows is None or columns is None or rows < columns or (op.attrs["full_matrices"] and rows != columns):
+    x, (q, r) = op.inputs[0], op.outputs
+    dims = x.shape.tuple[-2:] if x.shape.ndims is not None else (None, None)
+    rows, columns = dims
+    if rows is None or columns is None or (op.attrs["full_matrices"] and rows > columns):
         raise NotImplementedError(
-            "The gradient of qr is there for matrices known to have at least as many rows as columns, and "
-            "full_matrices=False (or square ones)."
+            f"The gradient of qr needs to know the size of its matrices, got shape {x.shape}, and for more rows than "
+            "columns full_matrices=False."
         )
     zeros = get_op("ZerosLike")
     grad_q = zeros(q) if grad_q is None else grad_q
     grad_r = zeros(r) if grad_r is None else grad_r
+    if rows >= columns:
+        return _tall_qr_gradient(q, r, grad_q, grad_r)
+    # The first columns make q; the others, y, are only turned by it: their part of r is adjoint(q) @ y.
+    rest = grad_r[..., rows:]
+    grad_q = grad_q + mm(x[..., rows:], rest, adj_y=True)
+    first = _tall_qr_gradient(q, r[..., :rows], grad_q, grad_r[..., :rows])
+    return get_op("ConcatV2")([first, mm(q, rest)], -1)
 
+
+def _tall_qr_gradient(q: Tensor, r: Tensor, grad_q: Tensor, grad_r: Tensor) -> Tensor:
     def divided_by_r(x: Tensor) -> Tensor:
         """x @ inverse(adjoint(r))."""
         return adjoint_of(MATRIX_TRIANGULAR_SOLVE(r, adjoint_of(x), lower=False))
@@ -197,14 +208,20 @@ def svd_gradient(op: Operation, grad_s: Any, grad_u: Any, grad_v: Any) -> Tensor
     if not op.attrs["compute_uv"]:
         _, u, v = SVD(x, compute_uv=True)
         return mm(u, mm(matrix_diag(grad_s), v, adj_y=True))
-    rows, columns = x.shape.as_list()[-2:]
-    if op.attrs["full_matrices"] and (rows is None or rows != columns):
-        raise NotImplementedError("The gradient of svd with full_matrices=True is there for square matrices only.")
     s, u, v = op.outputs
     zeros = get_op("ZerosLike")
     grad_s, grad_u, grad_v = (
         zeros(value) if grad is None else grad for grad, value in ((grad_s, s), (grad_u, u), (grad_v, v))
     )
+    rows, columns = x.shape.tuple[-2:] if x.shape.ndims is not None else (None, None)
+    more_u = more_v = None
+    if op.attrs["full_matrices"]:
+        if rows is None or columns is None:
+            raise NotImplementedError(f"The gradient of svd with full_matrices=True needs known sizes, not {x.shape}.")
+        if rows > columns:
+            more_u, u, grad_u = (u[..., columns:], grad_u[..., columns:]), u[..., :columns], grad_u[..., :columns]
+        elif rows < columns:
+            more_v, v, grad_v = (v[..., rows:], grad_v[..., rows:]), v[..., :rows], grad_v[..., :rows]
     inverse = matrix_diag(get_op("Reciprocal")(s))
     factors = _inverse_differences(get_op("Square")(s))
     by_u, by_v = mm(u, grad_u, adj_x=True), mm(v, grad_v, adj_x=True)
@@ -212,14 +229,21 @@ def svd_gradient(op: Operation, grad_s: Any, grad_u: Any, grad_v: Any) -> Tensor
     inner = matrix_diag(grad_s)
     inner = inner + mm(factors * (by_u - adjoint_of(by_u)), values) + mm(values, factors * (by_v - adjoint_of(by_v)))
     found = mm(mm(u, inner), v, adj_y=True)
+    # Beyond the span of u (of v); where all of that is there, it turns against u (v).
     if rows is None or columns is None or rows > columns:
-        found = found + mm(mm(grad_u - mm(u, by_u), inverse), v, adj_y=True)
+        outside = grad_u - mm(u, by_u)
+        if more_u is not None:
+            outside = outside - mm(more_u[0], mm(u, more_u[1], adj_x=True), adj_y=True)
+        found = found + mm(mm(outside, inverse), v, adj_y=True)
     if rows is None or columns is None or rows < columns:
-        found = found + mm(mm(u, inverse), grad_v - mm(v, by_v), adj_y=True)
+        outside = grad_v - mm(v, by_v)
+        if more_v is not None:
+            outside = outside - mm(more_v[0], mm(v, more_v[1], adj_x=True), adj_y=True)
+        found = found + mm(mm(u, inverse), outside, adj_y=True)
     return found
 
 
 def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Singular values s [..., k], falling, and (with `compute_uv`) u and v: tensor = u @ diag(s) @ adjoint(v)."""
     s, u, v = SVD(convert_to_tensor(tensor), compute_uv=compute_uv, full_matrices=full_matrices, name=name)
-    return (get_op("Real")(s) if s.dtype.is_complex else s, u, v) if compute_uv else s
+    return (real(s), u, v) if compute_uv else real(s)

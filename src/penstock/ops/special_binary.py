@@ -11,9 +11,11 @@ from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import conjugate, sum_to, unbroadcast
 from penstock.ops.kernel_tools import via_numpy
+from penstock.ops.reduce import reduce_sum
 from penstock.tensor.shapes import TensorShape, broadcast_shape
 
 _FLOATS = "{half, bfloat16, float, double, complex64, complex128}"
@@ -150,47 +152,46 @@ def betainc_gradient(op: Operation, grad: Tensor) -> list[Any]:
 # --- functions ------------------------------------------------------------------------------------------
 
 
-def _two(op: OpDef, x: Any, y: Any, name: str | None) -> Tensor:
-    x = convert_to_tensor(x, name="x")
-    return op(x, convert_to_tensor(y, dtype=x.dtype, name="y"), name=name)
+def _named(op: OpDef, label: str, x: Any, y: Any, name: str | None) -> Tensor:
+    with name_scope(name, label, [x]):
+        x = convert_to_tensor(x, name="x")
+        return op(x, convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y"))
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y, and 0 where x is 0 (TF: tf.math.xdivy)."""
-    return _two(XDIVY, x, y, name)
+    return _named(XDIVY, "xdivy", x, y, name)
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x log(y), and 0 where x is 0 (TF: tf.math.xlogy)."""
-    return _two(XLOGY, x, y, name)
+    return XLOGY(x, y, name=name)
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x log(1 + y), and 0 where x is 0 (TF: tf.math.xlog1py)."""
-    return _two(XLOG1PY, x, y, name)
+    return _named(XLOG1PY, "xlog1py", x, y, name)
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x * y, and 0 where y is 0, also for an infinite x or NaN (TF: tf.math.multiply_no_nan)."""
-    return _two(MUL_NO_NAN, x, y, name)
+    with name_scope(name, "multiply_no_nan", [x, y]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return MUL_NO_NAN(x, convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y"), name=scope)
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
     """The next representable number after x1, towards x2."""
-    return _two(NEXT_AFTER, x1, x2, name)
+    return NEXT_AFTER(x1, x2, name=name)
 
 
 def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
     """The regularised incomplete beta integral I_x(a, b), for a, b > 0 and x in [0, 1] (TF: tf.betainc)."""
-    a = convert_to_tensor(a, name="a")
-    return BETAINC(a, convert_to_tensor(b, dtype=a.dtype), convert_to_tensor(x, dtype=a.dtype), name=name)
+    return BETAINC(a, b, x, name=name)
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:
     """log |Beta(x)| over the last dimension: the sum of log-gammas less the log-gamma of the sum (TF: tf.lbeta)."""
-    from penstock.graph.scopes import name_scope
-    from penstock.ops.reduce import reduce_sum
-
     with name_scope(name, "lbeta", [x]):
         x = convert_to_tensor(x, name="x")
         gamma = get_op("Lgamma")

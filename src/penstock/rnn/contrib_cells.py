@@ -116,15 +116,7 @@ class LayerNormBasicLSTMCell(RNNCell):
         return self._num_units
 
     def _norm(self, x: Tensor, scope: str) -> Tensor:
-        """`x`, or with `layer_norm` (x - mean) / deviation * gamma + beta, over each row."""
-        if not self._layer_norm:
-            return x
-        with variable_scope(scope):
-            dtype, size = x.dtype.base_dtype, [self._num_units]
-            gamma = get_variable("gamma", size, dtype, constant_initializer(self._gain, dtype=dtype))
-            beta = get_variable("beta", size, dtype, constant_initializer(self._shift, dtype=dtype))
-            mean, variance = moments(x, [1], keep_dims=True)
-            return batch_normalization(x, mean, variance, beta, gamma, 1e-12)
+        return normalized(x, scope, self._gain, self._shift) if self._layer_norm else x
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
@@ -137,3 +129,13 @@ class LayerNormBasicLSTMCell(RNNCell):
         new_c = self._norm(c * sigmoid(f + self._forget_bias) + sigmoid(i) * g, "state")
         new_h = self._activation(new_c) * sigmoid(o)
         return new_h, LSTMStateTuple(new_c, new_h)
+
+
+def normalized(x: Tensor, scope: str, gain: float, shift: float) -> Tensor:
+    """(x - mean) / deviation * gamma + beta over each row; the variables, of `scope`, start at `gain` and `shift`."""
+    with variable_scope(scope):
+        dtype, size = x.dtype.base_dtype, [last_size(x)]
+        gamma = get_variable("gamma", size, dtype, constant_initializer(gain, dtype=dtype))
+        beta = get_variable("beta", size, dtype, constant_initializer(shift, dtype=dtype))
+        mean, variance = moments(x, [1], keep_dims=True)
+        return batch_normalization(x, mean, variance, beta, gamma, 1e-12)

@@ -125,3 +125,37 @@ def _turned(steps: list[Any], lengths: Any) -> list[Any]:
         turned = unstack(reverse_sequence(joined, lengths, seq_axis=0, batch_axis=1), num=len(leaves))
         columns.append(turned)
     return [pack_like(steps[0], list(leaves)) for leaves in zip(*columns, strict=True)]
+
+
+def stack_bidirectional_rnn(
+    cells_fw: list[Any],
+    cells_bw: list[Any],
+    inputs: list[Any],
+    initial_states_fw: list[Any] | None = None,
+    initial_states_bw: list[Any] | None = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], tuple[Any, ...], tuple[Any, ...]]:
+    """(outputs, final states forward, backward) of layers of `static_bidirectional_rnn`.
+
+    Each layer gets both outputs of the one below, joined (TF: tf.contrib.rnn.stack_bidirectional_rnn). ValueError for
+    lists of different lengths.
+    """
+    for what, given in {"cells_fw": cells_fw, "cells_bw": cells_bw}.items():
+        if not isinstance(given, list) or not given:
+            raise ValueError(f"{what} must be a list of RNNCells (one per layer), not empty")
+    starts_fw, starts_bw = initial_states_fw or [None] * len(cells_fw), initial_states_bw or [None] * len(cells_bw)
+    if not len(cells_fw) == len(cells_bw) == len(starts_fw) == len(starts_bw):
+        raise ValueError("forward and backward cells and initial states must be as many")
+    states_fw, states_bw = [], []
+    with variable_scope(scope or "stack_bidirectional_rnn"):
+        layers = zip(cells_fw, cells_bw, starts_fw, starts_bw, strict=True)
+        for number, (fw, bw, start_fw, start_bw) in enumerate(layers):
+            with variable_scope(f"cell_{number}"):
+                inputs, state_fw, state_bw = static_bidirectional_rnn(
+                    fw, bw, inputs, start_fw, start_bw, dtype, sequence_length
+                )
+                states_fw.append(state_fw)
+                states_bw.append(state_bw)
+    return inputs, tuple(states_fw), tuple(states_bw)

@@ -11,12 +11,14 @@ import numpy as np
 
 from penstock import errors
 from penstock.checkpoint import CheckpointReader, checkpoint_exists, latest_checkpoint
+from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.variable import Variable
 from penstock.client.variable_store import get_variable_store
 from penstock.graph.convert import constant
 from penstock.graph.scopes import get_default_graph
 from penstock.ops.checkpoint import RESTORE_V2
 from penstock.tensor.dtypes import as_dtype
+from penstock.tensor.shapes import TensorShape
 
 
 def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
@@ -95,19 +97,21 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     with CheckpointReader(prefix) as reader:
         shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     pairs = assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map
-    known = get_variable_store()._vars
+    store = get_variable_store()
+    known = {**store._vars, **store._partitioned}
     for source, target in pairs:
         if isinstance(target, str) and target not in known:
             for tensor_name, variable in _scope_pairs(source, target, prefix, shapes, known):
                 _begin_from(variable, prefix, tensor_name, dtypes[tensor_name])
             continue
         variable = known[target] if isinstance(target, str) else target
-        if not isinstance(variable, Variable):
+        if not isinstance(variable, Variable | PartitionedVariable | list):
             raise ValueError(f"init_from_checkpoint can set variables, not {variable!r}")
         if source not in shapes:
             raise ValueError(f"Tensor {source} is not found in {prefix} checkpoint {shapes}")
-        _check_shape(variable, source, shapes[source])
-        _begin_from(variable, prefix, source, dtypes[source])
+        for part in [variable] if isinstance(variable, Variable) else variable:
+            _check_shape(part, source, shapes[source])
+            _begin_from(part, prefix, source, dtypes[source])
 
 
 def _scope_pairs(
@@ -119,7 +123,11 @@ def _scope_pairs(
                          "Should be 'scope/': 'other_scope/'.")  # fmt: skip
     scope = "" if target == "/" else target if target.endswith("/") else f"{target}/"
     pairs = []
-    for name, variable in known.items():
+    for variable in known.values():
+        if isinstance(variable, PartitionedVariable):
+            continue  # its parts are there as well
+        part = variable._get_save_slice_info()
+        name = variable.op.name if part is None else part.full_name
         if name.startswith(scope):
             tensor = ("" if source == "/" else source) + name[len(scope) :]
             if tensor not in shapes:
@@ -132,9 +140,11 @@ def _scope_pairs(
 
 
 def _check_shape(variable: Any, tensor: str, shape: list[int]) -> None:
-    if not variable.shape.is_compatible_with(shape):
+    part = variable._get_save_slice_info()
+    own = variable.shape if part is None else TensorShape(part.full_shape)
+    if not own.is_compatible_with(shape):
         raise ValueError(
-            f"Shape of variable {variable.op.name} ({variable.shape}) doesn't match with shape of tensor "
+            f"Shape of variable {variable.op.name} ({own}) doesn't match with shape of tensor "
             f"{tensor} ({shape}) from checkpoint reader."
         )
 
@@ -146,7 +156,9 @@ def _begin_from(variable: Any, prefix: str, tensor_name: str, dtype: Any) -> Non
     graph = variable.graph
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope("checkpoint_initializer"):
         with get_default_graph().device("/device:CPU:0"):
-            (value,) = RESTORE_V2(constant(prefix), constant([tensor_name]), constant([""]), dtypes=[as_dtype(dtype)])
+            part = variable._get_save_slice_info()
+            keys = constant([tensor_name]), constant(["" if part is None else part.spec])
+            (value,) = RESTORE_V2(constant(prefix), *keys, dtypes=[as_dtype(dtype)])
         value.set_shape(variable.shape)
         variable._initializer_op = variable.assign(value, read_value=False)
         variable._initial_value = value

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.resource_variable import ResourceVariable
 from penstock.client.variable import Variable
 from penstock.graph.convert import convert_to_tensor
@@ -110,6 +111,9 @@ def _saveable_of_tensor(value: Any, name: str) -> SaveableVariable:
     raise TypeError(f"Variable to save is not a Variable: {value}")
 
 
+_SEVERAL = list | tuple | PartitionedVariable
+
+
 def saveables_of(var_list: Any) -> list[Any]:
     """What `var_list` (a list, or a dict from names in the checkpoint) asks to save, by name.
 
@@ -135,10 +139,10 @@ def _named(var_list: Any) -> list[tuple[str, Any]]:
         for name, item in var_list.items():
             if not isinstance(name, str):
                 raise TypeError(f"names_to_saveables must be a dict mapping string names to variables, not {name!r}")
-            pairs += [(name, part) for part in (item if isinstance(item, list | tuple) else [item])]
+            pairs += [(name, part) for part in (item if isinstance(item, _SEVERAL) else [item])]
         return pairs
     for item in var_list:
-        pairs += [("", part) for part in (item if isinstance(item, list | tuple) else [item])]
+        pairs += [("", part) for part in (item if isinstance(item, _SEVERAL) else [item])]
     return pairs
 
 

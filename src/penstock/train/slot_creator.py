@@ -64,8 +64,9 @@ def _create(primary: Any, initial_value: Any, name: str, colocate: bool, validat
         )
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
     if info is not None:  # a part of a larger variable has parts of larger slots
+        own = slot.op.name.removeprefix(f"{primary.op.name}/")  # with its number, where there are two
         slot._set_save_slice_info(
-            SaveSliceInfo(f"{info.full_name}/{name}", info.full_shape, info.var_offset, info.var_shape)
+            SaveSliceInfo(f"{info.full_name}/{own}", info.full_shape, info.var_offset, info.var_shape)
         )
     return slot
 

@@ -144,7 +144,7 @@ def embedding_lookup_sparse(
         else:
             divisor = get_op("Sqrt")(total(weights * weights, segments))
         found = total(rows, segments)
-        return get_op("RealDiv")(found, _as_column(divisor, found), name=scope)
+        return get_op("DivNoNan")(found, _as_column(divisor, found), name=scope)
 
 
 def _as_column(vector: Tensor, rows: Tensor) -> Tensor:

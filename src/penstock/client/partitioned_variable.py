@@ -1,0 +1,150 @@
+"""Variables that are kept in parts along one axis (TF: tf.PartitionedVariable, tf.create_partitioned_variables).
+
+Each part is a variable, on a device of its own if need be; checkpoints hold the whole, under its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from penstock.graph.convert import register_tensor_conversion_function
+from penstock.graph.graph import Graph
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Tensor
+from penstock.graph.operators import Operators
+from penstock.graph.scopes import name_scope
+from penstock.ops.basic import identity
+from penstock.ops.joining import split
+from penstock.tensor.dtypes import DType, as_dtype
+from penstock.tensor.shapes import TensorShape
+
+MSG_SEVERAL_AXES = "Cannot slice {name}, of shape {shape}, along more than one dimension: {partitions}."
+
+
+class PartitionInfo(NamedTuple):
+    """For the initializer of a part: the shape of the whole, and where the part begins."""
+
+    full_shape: list[int]
+    var_offset: list[int]
+
+
+class PartitionedVariable(Operators):
+    """The parts of one variable, in order; used as a tensor it is the whole."""
+
+    def __init__(self, name: str, shape: Any, dtype: Any, variable_list: list[Any], partitions: list[int]) -> None:
+        self._name = name
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype).base_dtype
+        self._variables = list(variable_list)
+        self._partitions = list(partitions)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        return self._shape
+
+    @property
+    def graph(self) -> Graph:
+        return self._variables[0].graph
+
+    @property
+    def op(self) -> Any:
+        raise AttributeError(f"{self!r} has several parts, each with an op: iterate over it")
+
+    @property
+    def trainable(self) -> bool:
+        return self._variables[0].trainable
+
+    @property
+    def _axis(self) -> int:
+        """The one that is cut."""
+        return next((axis for axis, count in enumerate(self._partitions) if count > 1), 0)
+
+    def _get_variable_list(self) -> list[Any]:
+        return self._variables
+
+    def _get_partitions(self) -> list[int]:
+        return self._partitions
+
+    def as_tensor(self) -> Tensor:
+        """All parts as one tensor."""
+        whole = self._variables[0]
+        if len(self._variables) > 1:
+            with name_scope(f"{self._name}/ConcatPartitions/"):
+                whole = get_op("ConcatV2")([v.value() for v in self._variables], self._axis, name="concat")
+        with name_scope(None):
+            return identity(whole, name=self._name)
+
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Assign a whole value, or a list of values for the parts; gives the parts' assignments."""
+        return self._each("assign", value, use_locking, name, read_value)
+
+    def assign_add(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        return self._each("assign_add", value, use_locking, name, read_value)
+
+    def assign_sub(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        return self._each("assign_sub", value, use_locking, name, read_value)
+
+    def _each(self, what: str, value: Any, use_locking: bool, name: str | None, read_value: bool) -> list[Any]:
+        if not isinstance(value, list | PartitionedVariable):
+            sizes = [v.shape.as_list()[self._axis] for v in self._variables]
+            value = split(value, sizes, self._axis) if len(sizes) > 1 else [value]
+        pairs = zip(self._variables, value, strict=True)
+        return [getattr(v, what)(part, use_locking, name, read_value) for v, part in pairs]
+
+    def __repr__(self) -> str:
+        return f"<tf.PartitionedVariable '{self._name}' shape={self._shape} parts={len(self._variables)}>"
+
+
+def _convert(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+    if as_ref or (dtype is not None and as_dtype(dtype).base_dtype != value.dtype):
+        raise TypeError(f"{value!r} is {value.dtype.name}, and several references: not one of {dtype}")
+    return value.as_tensor()
+
+
+register_tensor_conversion_function(PartitionedVariable, _convert, 50)
+
+
+def slices(name: str, shape: TensorShape, partitions: Any) -> list[tuple[list[int], list[int]]]:
+    """`(offset, shape)` of each part; the first parts are larger by one where the division leaves a rest.
+
+    partitions: into how many parts to cut each axis. ValueError for another number of them, or two axes cut.
+    """
+    full: Any = shape.as_list()
+    counts = list(partitions) if isinstance(partitions, list | tuple) else None
+    if counts is None or len(counts) != len(full) or min(counts) < 1:
+        raise ValueError(f"A partitioner gives one positive number for each dim of {name}, {shape}; got {partitions!r}")
+    cut = [axis for axis, count in enumerate(counts) if count > 1]
+    if len(cut) > 1:
+        raise ValueError(MSG_SEVERAL_AXES.format(name=name, shape=shape, partitions=counts))
+    axis = cut[0] if cut else 0
+    each, rest = divmod(full[axis], counts[axis])
+    found, at = [], 0
+    for part in range(counts[axis]):
+        size = each + (part < rest)
+        offset, part_shape = [0] * len(full), list(full)
+        offset[axis], part_shape[axis] = at, size
+        found.append((offset, part_shape))
+        at += size
+    return found

@@ -1,0 +1,90 @@
+"""`arg_scope`: defaults for arguments of the functions called inside (TF: tf.contrib.framework.arg_scope)."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+Scope = dict[str, dict[str, Any]]
+"""What is set: for the key of each function, arguments by name."""
+
+__all__ = [
+    "add_arg_scope",
+    "arg_scope",
+    "arg_scope_func_key",
+    "arg_scoped_arguments",
+    "current_arg_scope",
+    "has_arg_scope",
+]
+
+_current: ContextVar[Scope] = ContextVar("arg_scope", default={})  # noqa: B039 (it is never changed in place)
+_settable: dict[str, tuple[str, ...]] = {}
+
+
+def current_arg_scope() -> Scope:
+    """All that is set here."""
+    return _current.get()
+
+
+def arg_scope_func_key(op: Any) -> str:
+    """What stands for the function `op` in a scope."""
+    return getattr(op, "_key_op", str(op))
+
+
+@contextmanager
+def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
+    """Inside, calls of the functions of a list get `kwargs` where they do not say otherwise.
+
+    Each function must have been decorated with `add_arg_scope`: ValueError. Instead of a list, a scope that an
+    earlier `with arg_scope(…) as scope` gave (then no `kwargs`) replaces all that is set. TypeError for others.
+    """
+    if isinstance(list_ops_or_scope, dict):
+        if kwargs:
+            raise ValueError("A scope that is used again takes no further arguments")
+        scope = dict(list_ops_or_scope)
+    elif isinstance(list_ops_or_scope, list | tuple):
+        scope = dict(current_arg_scope())
+        for op in list_ops_or_scope:
+            if not has_arg_scope(op):
+                name = getattr(op, "__qualname__", op)
+                raise ValueError(f"{name} is not decorated with @add_arg_scope")
+            key = arg_scope_func_key(op)
+            scope[key] = {**scope.get(key, {}), **kwargs}
+    else:
+        raise TypeError(f"list_ops_or_scope must be a list, a tuple or a scope, got {list_ops_or_scope!r}")
+    token = _current.set(scope)
+    try:
+        yield scope
+    finally:
+        _current.reset(token)
+
+
+def add_arg_scope(func: F) -> F:
+    """A decorator: lets `arg_scope` give defaults for the arguments of `func`."""
+    key = arg_scope_func_key(func)
+
+    @functools.wraps(func)
+    def with_defaults(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **{**_current.get().get(key, {}), **kwargs})
+
+    parameters = inspect.signature(func).parameters.values()
+    _settable[key] = tuple(p.name for p in parameters if p.default is not p.empty)
+    with_defaults._key_op = key  # type: ignore[attr-defined]
+    return with_defaults  # type: ignore[return-value]
+
+
+def has_arg_scope(func: Any) -> bool:
+    """Whether `func` was decorated with `add_arg_scope`."""
+    return arg_scope_func_key(func) in _settable
+
+
+def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
+    """The arguments of `func` that a scope can set: those with defaults."""
+    if not has_arg_scope(func):
+        raise AssertionError(f"{func} is not decorated with @add_arg_scope")
+    return _settable[arg_scope_func_key(func)]

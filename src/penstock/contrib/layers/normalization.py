@@ -1,0 +1,259 @@
+"""Normalizations with their variables (TF: tf.contrib.layers.batch_norm, layer_norm, instance_norm)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import nn
+from penstock.client.initializers import ones_initializer, zeros_initializer
+from penstock.client.variable_scope import get_variable_scope, variable_scope
+from penstock.contrib.framework.arg_scopes import add_arg_scope
+from penstock.contrib.framework.variables import model_variable
+from penstock.contrib.layers.scopes import finish
+from penstock.contrib.layers.utils import channel_dimension, get_variable_collections
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import GraphKeys, add_to_collections, control_dependencies
+from penstock.layers.core import choose, known_truth
+from penstock.ops.array import reshape, shape as shape_of
+from penstock.ops.basic import identity
+from penstock.ops.filling import ones, zeros
+from penstock.tensor.dtypes import float16, float32
+from penstock.train.moving_averages import assign_moving_average
+
+__all__ = ["batch_norm", "instance_norm", "layer_norm"]
+
+
+def _order(data_format: str) -> str:
+    if data_format not in ("NCHW", "NHWC"):
+        raise ValueError(f"data_format must be 'NCHW' or 'NHWC', got {data_format!r}")
+    return "channels_first" if data_format == "NCHW" else "channels_last"
+
+
+def _parameter(
+    name: str, shape: Any, dtype: Any, trainable: bool, collections: Any, initializer: Any, regularizer: Any = None
+) -> Any:
+    own = get_variable_collections(collections, name)
+    with variable_scope(get_variable_scope(), auxiliary_name_scope=False) as here:
+        here.set_partitioner(None)  # what moves averages takes whole variables
+        return model_variable(name, shape, dtype, initializer, regularizer, trainable, own)
+
+
+@add_arg_scope
+def batch_norm(
+    inputs: Any,
+    decay: float = 0.999,
+    center: bool = True,
+    scale: bool = False,
+    epsilon: float = 0.001,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    param_regularizers: Any = None,
+    updates_collections: Any = GraphKeys.UPDATE_OPS,
+    is_training: Any = True,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    batch_weights: Any = None,
+    fused: bool | None = None,
+    data_format: str = "NHWC",
+    zero_debias_moving_mean: bool = False,
+    scope: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_decay: float = 0.99,
+    adjustment: Any = None,
+) -> Tensor:
+    """`inputs` normalised by channel: in training by the batch, else by what earlier batches left behind.
+
+    Variables "beta" (`center`), "gamma" (`scale`), "moving_mean", "moving_variance". The ops that move the last two
+    join `updates_collections`, and a train op must depend on them; with None the output itself waits for them.
+    is_training: a bool or a tensor. param_initializers, param_regularizers: dicts by the variables' names.
+    batch_weights: one for each example. Inputs of rank 2 and 4 are normalised by one op unless `fused` is False;
+    `moving_variance` is then of variances with Bessel's correction. TF: tf.contrib.layers.batch_norm.
+
+    ValueError for an unknown rank or number of channels; NotImplementedError for `renorm` and `adjustment`.
+    """
+    order = _order(data_format)
+    if renorm or adjustment is not None:
+        raise NotImplementedError("contrib.layers.batch_norm has no renorm or adjustment: leave them out")
+    with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as opened:
+        inputs = convert_to_tensor(inputs)
+        rank, dtype = inputs.shape.ndims, inputs.dtype.base_dtype
+        if rank is None:
+            raise ValueError(f"Inputs {inputs.name} has undefined rank")
+        order = order if rank > 2 else "channels_last"
+        size = channel_dimension(inputs.shape, order, 2)
+        kinds = {"beta": zeros_initializer(), "gamma": ones_initializer(), "moving_mean": zeros_initializer(),
+                 "moving_variance": ones_initializer()}  # fmt: skip
+        kinds.update(param_initializers or {})
+
+        def parameter(name: str, trained: bool) -> Any:
+            regularizer = (param_regularizers or {}).get(name) if trained else None
+            # Statistics of half-precision inputs are kept in float32.
+            kept = float32 if dtype.size < 4 else dtype
+            return _parameter(name, [size], kept, trained, variables_collections, kinds[name], regularizer)
+
+        beta = parameter("beta", trainable) if center else None
+        gamma = parameter("gamma", trainable) if scale else None
+        moving = parameter("moving_mean", False), parameter("moving_variance", False)
+        use_op = fused is not False and batch_weights is None and rank in (2, 4) and dtype.size <= 4
+        if use_op:
+            outputs, *batch = _normalize_by_op(inputs, gamma, beta, moving, is_training, epsilon, order)
+        else:
+            outputs, *batch = _normalize(inputs, gamma, beta, moving, is_training, epsilon, order, batch_weights)
+        if known_truth(is_training) is not False:
+
+            def follow() -> list[Any]:
+                debias = zero_debias_moving_mean, False
+                return [
+                    assign_moving_average(m, b, decay, zero_debias=d)
+                    for m, b, d in zip(moving, batch, debias, strict=True)
+                ]
+
+            if updates_collections is None:
+
+                def after_updates() -> Tensor:
+                    with control_dependencies(follow()):
+                        return identity(outputs)
+
+                normalized = outputs
+                outputs = choose(is_training, after_updates, lambda: identity(normalized))
+            else:
+                for update in choose(is_training, follow, lambda: [m.value() for m in moving]):
+                    add_to_collections(updates_collections, update)
+        outputs.set_shape(inputs.shape)
+        return finish(outputs, opened.name, outputs_collections, activation_fn)
+
+
+def _normalize_by_op(
+    inputs: Tensor, gamma: Any, beta: Any, moving: Any, is_training: Any, epsilon: float, order: str
+) -> list[Tensor]:
+    """Outputs, mean, variance. A matrix counts as images of one pixel."""
+    size = moving[0].shape
+    gamma = ones(size) if gamma is None else gamma
+    beta = zeros(size) if beta is None else beta
+    images = inputs if inputs.shape.ndims == 4 else reshape(inputs, [-1, 1, 1, inputs.shape.as_list()[1]])
+    layout = "NCHW" if order == "channels_first" else "NHWC"
+
+    def normalized(mean: Any = None, variance: Any = None) -> Any:
+        return nn.fused_batch_norm(images, gamma, beta, mean, variance, epsilon, layout, is_training=mean is None)
+
+    outputs, mean, variance = choose(is_training, normalized, lambda: normalized(*moving))
+    if images is not inputs:
+        outputs = reshape(outputs, shape_of(inputs))
+    return [outputs, mean, variance]
+
+
+def _normalize(
+    inputs: Tensor, gamma: Any, beta: Any, moving: Any, is_training: Any, epsilon: float, order: str, weights: Any
+) -> list[Tensor]:
+    """Outputs, mean, variance, for any rank; `weights` counts examples."""
+    rank: Any = inputs.shape.ndims
+    axis = 1 if order == "channels_first" else rank - 1
+    axes = [i for i in range(rank) if i != axis]
+
+    def statistics() -> Any:
+        if weights is None:
+            return nn.moments(inputs, axes)
+        each = reshape(convert_to_tensor(weights), [-1] + [1] * (rank - 1))
+        return nn.weighted_moments(inputs, axes, each)
+
+    mean, variance = choose(is_training, statistics, lambda: tuple(m.value() for m in moving))
+
+    def spread(vector: Any) -> Any:
+        if vector is None or axis == rank - 1:
+            return vector
+        return reshape(vector, [-1 if i == axis else 1 for i in range(rank)])
+
+    outputs = nn.batch_normalization(inputs, spread(mean), spread(variance), spread(beta), spread(gamma), epsilon)
+    return [outputs, mean, variance]
+
+
+@add_arg_scope
+def layer_norm(
+    inputs: Any,
+    center: bool = True,
+    scale: bool = True,
+    activation_fn: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    scope: Any = None,
+) -> Tensor:
+    """`inputs` normalised over the axes from `begin_norm_axis` on (TF: tf.contrib.layers.layer_norm).
+
+    Variables "beta" (`center`) and "gamma" (`scale`) have the shape of the axes from `begin_params_axis` on.
+    ValueError for an unknown rank, axes beyond it, or parameters of unknown shape.
+    """
+    with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as opened:
+        inputs = convert_to_tensor(inputs)
+        rank, dtype = inputs.shape.ndims, inputs.dtype.base_dtype
+        if rank is None:
+            raise ValueError(f"Inputs {inputs.name} has undefined rank")
+        if begin_norm_axis < 0:
+            begin_norm_axis += rank
+        if begin_params_axis >= rank or begin_norm_axis >= rank:
+            raise ValueError(
+                f"begin_params_axis ({begin_params_axis}) and begin_norm_axis ({begin_norm_axis}) must be less than "
+                f"the rank of the inputs ({rank})"
+            )
+        shape = inputs.shape[begin_params_axis:]
+        if not shape.is_fully_defined():
+            raise ValueError(f"Inputs {inputs.name}: the shape from axis {begin_params_axis} on must be known: {shape}")
+        beta = gamma = None
+        if center:
+            beta = _parameter("beta", shape, dtype, trainable, variables_collections, zeros_initializer())
+        if scale:
+            gamma = _parameter("gamma", shape, dtype, trainable, variables_collections, ones_initializer())
+        mean, variance = nn.moments(inputs, list(range(begin_norm_axis, rank)), keep_dims=True)
+        # 1e-12 is 0 in half precision.
+        epsilon = 1e-3 if dtype == float16 else 1e-12
+        outputs = nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
+        outputs.set_shape(inputs.shape)
+        return finish(outputs, opened.name, outputs_collections, activation_fn)
+
+
+@add_arg_scope
+def instance_norm(
+    inputs: Any,
+    center: bool = True,
+    scale: bool = True,
+    epsilon: float = 1e-6,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    data_format: str = "NHWC",
+    scope: Any = None,
+) -> Tensor:
+    """Each channel of each example normalised by itself (TF: tf.contrib.layers.instance_norm).
+
+    Variables "beta" and "gamma", one for each channel. ValueError for an unknown rank or number of channels.
+    """
+    order = _order(data_format)
+    with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as opened:
+        inputs = convert_to_tensor(inputs)
+        rank, dtype = inputs.shape.ndims, inputs.dtype.base_dtype
+        if rank is None:
+            raise ValueError(f"Inputs {inputs.name} has undefined rank")
+        size = channel_dimension(inputs.shape, order, 2)
+        axis = 1 if order == "channels_first" else rank - 1
+        kinds = {"beta": zeros_initializer(), "gamma": ones_initializer(), **(param_initializers or {})}
+
+        def parameter(name: str) -> Any:
+            found = _parameter(name, [size], dtype, trainable, variables_collections, kinds[name])
+            return reshape(found, [-1 if i == axis else 1 for i in range(rank)])
+
+        beta = parameter("beta") if center else None
+        gamma = parameter("gamma") if scale else None
+        mean, variance = nn.moments(inputs, [i for i in range(1, rank) if i != axis], keep_dims=True)
+        outputs = nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
+        outputs.set_shape(inputs.shape)
+        return finish(outputs, opened.name, outputs_collections, activation_fn)

@@ -1,0 +1,34 @@
+"""What remains of tf.contrib.learn: ModeKeys and the MNIST files. Estimators are tf.estimator's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.contrib.learn import mnist
+from penstock.old_paths import add_module
+
+
+class ModeKeys:
+    """What a model function is called for (TF: tf.contrib.learn.ModeKeys)."""
+
+    TRAIN = "train"
+    EVAL = "eval"
+    INFER = "infer"
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """ValueError for a key that is none."""
+        if key not in (cls.TRAIN, cls.EVAL, cls.INFER):
+            raise ValueError(f"Invalid mode {key}.")
+
+
+datasets = add_module(f"{__name__}.datasets")
+for _path in ("datasets.mnist", "python.learn.datasets.mnist"):
+    add_module(f"{__name__}.{_path}", mnist)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"penstock.contrib.learn has no {name!r}: TensorFlow 1.x itself replaced it by tf.estimator, tf.feature_column "
+        "and tf.train."
+    )

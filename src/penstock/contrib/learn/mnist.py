@@ -1,0 +1,153 @@
+"""The MNIST digits from local files (TF: tf.contrib.learn.datasets.mnist, tf.examples.tutorials.mnist.input_data).
+
+Nothing is downloaded: the four IDX files must be there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.tensor.dtypes import as_dtype, float32, uint8
+
+FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+MSG_NO_FILE = (
+    "{path} is not there, nor {path}.gz. Penstock does not download MNIST: put {files} (they may end in .gz) into "
+    "that directory."
+)
+
+
+class Datasets(NamedTuple):
+    train: Any
+    validation: Any
+    test: Any
+
+
+class DataSet:
+    """Examples that are drawn in batches, epoch after epoch.
+
+    images: uint8 [n, rows, columns, 1], or with `reshape` taken as [n, rows * columns]; as float32 between 0 and 1.
+    """
+
+    def __init__(
+        self,
+        images: np.ndarray,
+        labels: np.ndarray,
+        fake_data: bool = False,
+        one_hot: bool = False,
+        dtype: Any = float32,
+        reshape: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        dtype = as_dtype(dtype).base_dtype
+        if dtype not in (uint8, float32):
+            raise TypeError(f"Invalid image dtype {dtype.name}, expected uint8 or float32")
+        if len(images) != len(labels):
+            raise ValueError(f"images.shape: {images.shape} labels.shape: {labels.shape}")
+        if reshape:
+            images = images.reshape(len(images), math.prod(images.shape[1:]))
+        self.images = images.astype(np.float32) / np.float32(255) if dtype == float32 else images
+        self.labels = labels
+        self.num_examples = len(images)
+        self.epochs_completed = 0
+        self._random = np.random.RandomState(seed)
+        self._order: np.ndarray | None = None
+        self._at = 0
+
+    def _begin(self, shuffle: bool) -> None:
+        self._order = self._random.permutation(self.num_examples) if shuffle else np.arange(self.num_examples)
+        self._at = 0
+
+    def next_batch(
+        self, batch_size: int, fake_data: bool = False, shuffle: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The next images and labels; a batch goes on in the next epoch, newly shuffled, where one ends."""
+        if self._order is None:
+            self._begin(shuffle)
+        assert self._order is not None
+        taken = self._order[self._at : self._at + batch_size]
+        self._at += len(taken)
+        while len(taken) < batch_size and self.num_examples:
+            self.epochs_completed += 1
+            self._begin(shuffle)
+            more = self._order[: batch_size - len(taken)]
+            self._at = len(more)
+            taken = np.concatenate([taken, more])
+        return self.images[taken], self.labels[taken]
+
+
+def extract_images(f: Any) -> np.ndarray:
+    """The images [n, rows, columns, 1] of a gzipped IDX file object; ValueError for another file."""
+    with gzip.GzipFile(fileobj=f) as stream:
+        return _images(stream.read(), getattr(f, "name", "the file"))
+
+
+def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> np.ndarray:
+    """The labels [n], or [n, num_classes], of a gzipped IDX file object; ValueError for another file."""
+    with gzip.GzipFile(fileobj=f) as stream:
+        return _labels(stream.read(), getattr(f, "name", "the file"), one_hot, num_classes)
+
+
+def _images(data: bytes, name: Any) -> np.ndarray:
+    magic, count, rows, columns = np.frombuffer(data, ">u4", 4).tolist()
+    if magic != 2051:
+        raise ValueError(f"Invalid magic number {magic} in MNIST image file: {name}")
+    return np.frombuffer(data, np.uint8, count * rows * columns, 16).reshape(count, rows, columns, 1)
+
+
+def _labels(data: bytes, name: Any, one_hot: bool, num_classes: int = 10) -> np.ndarray:
+    magic, count = np.frombuffer(data, ">u4", 2).tolist()
+    if magic != 2049:
+        raise ValueError(f"Invalid magic number {magic} in MNIST label file: {name}")
+    labels = np.frombuffer(data, np.uint8, count, 8)
+    return np.eye(num_classes)[labels] if one_hot else labels
+
+
+def _read(directory: Any, name: str) -> bytes:
+    path = os.path.join(os.fspath(directory), name)
+    if os.path.exists(path):
+        with open(path, "rb") as file:
+            return file.read()
+    if os.path.exists(f"{path}.gz"):
+        with gzip.open(f"{path}.gz") as file:
+            return file.read()
+    raise FileNotFoundError(MSG_NO_FILE.format(path=path, files=", ".join(FILES)))
+
+
+def read_data_sets(
+    train_dir: Any,
+    fake_data: bool = False,
+    one_hot: bool = False,
+    dtype: Any = float32,
+    reshape: bool = True,
+    validation_size: int = 5000,
+    seed: int | None = None,
+    source_url: str | None = None,
+) -> Datasets:
+    """Train, validation and test sets from the IDX files in `train_dir`.
+
+    The first `validation_size` training examples are for validation. FileNotFoundError for a file that is missing,
+    ValueError for a size that does not fit. `fake_data` and `source_url` must be left as they are.
+    TF: tf.contrib.learn.datasets.mnist.read_data_sets.
+    """
+    if fake_data or source_url is not None:
+        raise NotImplementedError("read_data_sets reads local files: fake_data and source_url do nothing here")
+    images = [_images(_read(train_dir, name), name) for name in FILES[::2]]
+    labels = [_labels(_read(train_dir, name), name, one_hot) for name in FILES[1::2]]
+    if not 0 <= validation_size <= len(images[0]):
+        raise ValueError(f"Validation size should be between 0 and {len(images[0])}. Received: {validation_size}.")
+    n, options = validation_size, {"dtype": dtype, "reshape": reshape, "seed": seed}
+    return Datasets(
+        train=DataSet(images[0][n:], labels[0][n:], **options),
+        validation=DataSet(images[0][:n], labels[0][:n], **options),
+        test=DataSet(images[1], labels[1], **options),
+    )
+
+
+def load_mnist(train_dir: Any = "MNIST-data") -> Datasets:
+    """`read_data_sets` with all its defaults."""
+    return read_data_sets(train_dir)

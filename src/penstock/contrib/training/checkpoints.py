@@ -1,0 +1,49 @@
+"""Waiting for checkpoints, and placing variables by their size (TF: tf.contrib.training)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from penstock.checkpoint import latest_checkpoint
+from penstock.graph.operation import Operation
+
+
+def wait_for_new_checkpoint(
+    checkpoint_dir: Any, last_checkpoint: str | None = None, seconds_to_sleep: float = 1, timeout: float | None = None
+) -> str | None:
+    """The latest checkpoint of a directory once it is not `last_checkpoint`; None when `timeout` seconds pass."""
+    end = None if timeout is None else time.monotonic() + timeout
+    while (found := latest_checkpoint(checkpoint_dir)) is None or found == last_checkpoint:
+        if end is not None and time.monotonic() + seconds_to_sleep > end:
+            return None
+        time.sleep(seconds_to_sleep)
+    return found
+
+
+class GreedyLoadBalancingStrategy:
+    """For `replica_device_setter(ps_strategy=…)`: each variable goes to the task with the least load so far.
+
+    load_fn: what an op loads its task with, such as `byte_size_load_fn`.
+    """
+
+    def __init__(self, num_tasks: int, load_fn: Callable[[Operation], float]) -> None:
+        self._loads = [0.0] * num_tasks
+        self._load_fn = load_fn
+
+    def __call__(self, op: Operation) -> int:
+        task = self._loads.index(min(self._loads))
+        self._loads[task] += self._load_fn(op)
+        return task
+
+
+def byte_size_load_fn(op: Operation) -> float:
+    """The bytes of a variable's value; ValueError for an unknown shape."""
+    output = op.outputs[0]
+    shape = op.attrs.get("shape") if op.type == "VarHandleOp" else output.shape
+    dtype = op.attrs["dtype"] if op.type == "VarHandleOp" else output.dtype.base_dtype
+    size = None if shape is None else shape.num_elements()
+    if size is None:
+        raise ValueError(f"The shape of {op.name} must be known to tell its size")
+    return float(size * dtype.size)

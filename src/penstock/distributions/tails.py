@@ -1,0 +1,38 @@
+"""Tails of the normal and the Laplace distribution, precise where probabilities are tiny."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from penstock.graph.operation import Tensor
+from penstock.ops.arithmetic import maximum, minimum
+from penstock.ops.partition import where
+from penstock.ops.special import erfc
+from penstock.ops.unary import exp, log, log1p, square
+
+
+def ndtr(x: Tensor) -> Tensor:
+    """P(X <= x) of the standard normal."""
+    return 0.5 * erfc(-math.sqrt(0.5) * x)
+
+
+def log_ndtr(x: Tensor) -> Tensor:
+    """log P(X <= x) of the standard normal, also far in its lower tail, by the asymptotic series of Mills' ratio."""
+    single = x.dtype.base_dtype.name != "float64"
+    lower, upper = (-10.0, 5.0) if single else (-20.0, 8.0)
+    # What is not chosen is computed all the same: it must be finite, also for the gradient.
+    middle = log(ndtr(maximum(x, np.array(lower, x.dtype.np))))
+    far = minimum(x, np.array(lower, x.dtype.np))
+    inverse = 1.0 / square(far)
+    series = 1.0 - inverse * (1.0 - 3.0 * inverse * (1.0 - 5.0 * inverse * (1.0 - 7.0 * inverse)))
+    tail = -0.5 * square(far) - log(-far) - 0.5 * math.log(2 * math.pi) + log(series)
+    return where(x > upper, -ndtr(-x), where(x > lower, middle, tail))
+
+
+def log_cdf_laplace(x: Tensor) -> Tensor:
+    """log P(X <= x) of the standard Laplace distribution."""
+    below = minimum(x, np.array(0, x.dtype.np))
+    above = maximum(x, np.array(0, x.dtype.np))
+    return where(x < 0.0, below - math.log(2.0), log1p(-0.5 * exp(-above)))

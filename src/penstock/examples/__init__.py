@@ -1,0 +1,8 @@
+"""Modules that tutorials import: `from penstock.examples.tutorials.mnist import input_data`."""
+
+from __future__ import annotations
+
+from penstock.contrib.learn import mnist
+from penstock.old_paths import add_module
+
+add_module(f"{__name__}.tutorials.mnist.input_data", mnist)

@@ -1,0 +1,433 @@
+"""Drawing a few classes to train against instead of all (TF: tf.nn.log_uniform_candidate_sampler and its kin).
+
+Each sampler gives the classes drawn, [num_sampled] int64, and how often each class of `true_classes` [batch,
+num_true] int64, and each drawn one, is expected among them. The streams are not TensorFlow's; the expectations are.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+
+from penstock import gfile
+from penstock.graph.opdef import Kernel, OpDef, define_op
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import get_seed
+from penstock.graph.shape_context import ShapeContext
+from penstock.ops.kernel_tools import invalid
+from penstock.tensor.shapes import TensorShape
+
+# --- distributions --------------------------------------------------------------------------------------
+
+
+class Distribution(Protocol):
+    """Classes 0, …, size - 1 and their probabilities, `possible` of which are not zero."""
+
+    size: int
+    possible: int
+
+    def draw(self, count: int, generator: torch.Generator) -> np.ndarray: ...
+
+    def probability(self, classes: np.ndarray) -> np.ndarray: ...
+
+    def learn(self, classes: np.ndarray) -> None: ...
+
+
+class Uniform:
+    """All classes alike."""
+
+    def __init__(self, size: int) -> None:
+        self.size = self.possible = size
+
+    def draw(self, count: int, generator: torch.Generator) -> np.ndarray:
+        return torch.randint(self.size, (count,), generator=generator).numpy()
+
+    def probability(self, classes: np.ndarray) -> np.ndarray:
+        return np.full(classes.shape, 1 / self.size)
+
+    def learn(self, classes: np.ndarray) -> None:
+        pass
+
+
+class LogUniform(Uniform):
+    """Class c with probability log((c + 2) / (c + 1)) / log(size + 1): as word frequencies fall with the rank."""
+
+    def draw(self, count: int, generator: torch.Generator) -> np.ndarray:
+        drawn = torch.rand(count, generator=generator, dtype=torch.float64).numpy()
+        return np.exp(drawn * math.log1p(self.size)).astype(np.int64) - 1
+
+    def probability(self, classes: np.ndarray) -> np.ndarray:
+        return np.log((classes + 2.0) / (classes + 1.0)) / math.log1p(self.size)
+
+
+class Weighted:
+    """Classes in proportion to their weights."""
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.size = len(weights)
+        self.weights = weights.astype(np.float64)
+        self.possible = int(np.count_nonzero(self.weights))
+        self.upto: np.ndarray | None = None
+
+    def draw(self, count: int, generator: torch.Generator) -> np.ndarray:
+        if self.upto is None:
+            self.upto = self.weights.cumsum()
+        drawn = torch.rand(count, generator=generator, dtype=torch.float64).numpy() * self.upto[-1]
+        return np.minimum(self.upto.searchsorted(drawn, side="right"), self.size - 1)
+
+    def probability(self, classes: np.ndarray) -> np.ndarray:
+        there = (classes >= 0) & (classes < self.size)
+        return np.where(there, self.weights[np.where(there, classes, 0)], 0) / self.weights.sum()
+
+    def learn(self, classes: np.ndarray) -> None:
+        pass
+
+
+class Learned(Weighted):
+    """Classes in proportion to how often they were true so far, each once to begin with."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(np.ones(size))
+
+    def learn(self, classes: np.ndarray) -> None:
+        np.add.at(self.weights, classes, 1)
+        self.upto = None
+
+
+def fixed_weights(n: Any) -> np.ndarray:
+    """The weights of a FixedUnigramCandidateSampler: reserved classes have none."""
+    path, unigrams = n.text("vocab_file"), n["unigrams"]
+    if bool(path) == bool(unigrams):
+        raise invalid("Must provide exactly one of vocab_file and unigrams")
+    if n["shard"] >= n["num_shards"]:
+        raise invalid(f"shard must be below num_shards, got shard {n['shard']} of {n['num_shards']}")
+    found = [_last_number(line) for line in _lines(path)] if path else list(unigrams)
+    found = [0.0] * n["num_reserved_ids"] + [weight ** n["distortion"] for weight in found]
+    mine = np.array(found[n["shard"] :: n["num_shards"]], np.float32)
+    if len(mine) != n["range_max"]:
+        raise invalid(f"range_max is {n['range_max']}, but there are weights of {len(mine)} classes")
+    return mine
+
+
+def _lines(path: str) -> list[str]:
+    with gfile.GFile(path) as file:
+        return file.read().splitlines()
+
+
+def _last_number(line: str) -> float:
+    try:
+        return float(line.split(",")[-1])
+    except ValueError:
+        raise invalid(f"Wrong vocabulary format at line: {line}") from None
+
+
+# --- drawing --------------------------------------------------------------------------------------------
+
+
+def expected_counts(probability: np.ndarray, count: int, tries: int) -> torch.Tensor:
+    """How often a class is expected among `count` draws, or distinct ones that took `tries` draws."""
+    with np.errstate(divide="ignore"):
+        found = probability * count if tries == count else -np.expm1(tries * np.log1p(-probability))
+    return torch.from_numpy(np.asarray(found, np.float32))
+
+
+def _distinct(distribution: Distribution, count: int, generator: torch.Generator) -> tuple[np.ndarray, int]:
+    """Draw until there are `count` different classes: these, and how many draws it took."""
+    places: dict[int, int] = {}
+    tries = 0
+    while len(places) < count:
+        for one in distribution.draw(max(count - len(places), tries // 4), generator).tolist():
+            tries += 1
+            places.setdefault(one, tries)
+            if len(places) == count:
+                break
+    return np.fromiter(places, np.int64, count), tries
+
+
+def sample(
+    distribution: Distribution, count: int, unique: bool, true_classes: np.ndarray, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The outputs of a sampling op, which then learns the true classes."""
+    if unique:
+        drawn, tries = _distinct(distribution, count, generator)
+    else:
+        drawn, tries = distribution.draw(count, generator), count
+    of_true = expected_counts(distribution.probability(true_classes), count, tries)
+    of_drawn = expected_counts(distribution.probability(drawn), count, tries)
+    distribution.learn(true_classes.reshape(-1))
+    return torch.from_numpy(drawn), of_true, of_drawn
+
+
+# --- the ops --------------------------------------------------------------------------------------------
+
+_OUTPUTS = "sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float"
+_COUNTS = ["num_true: int >= 1", "num_sampled: int >= 1", "unique: bool"]
+_RANGE = ["range_max: int >= 1"]
+_SEEDS = ["seed: int = 0", "seed2: int = 0"]
+
+
+def sampler_shape(c: ShapeContext, true_classes: TensorShape) -> list[TensorShape]:
+    drawn = TensorShape([c.attrs["num_sampled"]])
+    batch = true_classes.with_rank(2).merge_with([None, c.attrs["num_true"]])
+    return [drawn, batch, drawn]
+
+
+def _check(true_classes: torch.Tensor, num_true: int) -> np.ndarray:
+    if true_classes.ndim != 2:
+        raise invalid(f"true_classes must be a matrix, got shape {list(true_classes.shape)}")
+    if true_classes.shape[1] != num_true:
+        raise invalid(f"true_classes must have num_true = {num_true} columns, got {true_classes.shape[1]}")
+    return true_classes.numpy()
+
+
+def _check_range(classes: np.ndarray, size: int) -> None:
+    if classes.size and not (classes.min() >= 0 and classes.max() < size):
+        raise invalid(f"true_classes must be in [0, {size}), got {classes.min()} to {classes.max()}")
+
+
+def _define_sampler(name: str, attrs: list[str]) -> OpDef:
+    op = define_op(name, "true_classes: int64", _OUTPUTS, attrs=[*_COUNTS, *attrs, *_SEEDS], stateful=True)
+    op.shape(sampler_shape)
+    op.not_differentiable()
+    return op
+
+
+def _sampling(n: Any, distribution: Distribution) -> Kernel:
+    """A kernel that draws from the node's distribution by the node's stream."""
+    generator, count, unique, num_true = n.generator(), n["num_sampled"], n["unique"], n["num_true"]
+    size, possible = distribution.size, distribution.possible
+    lock = n.state.keep(("sampler lock", n.name), threading.Lock)
+
+    def draw(true_classes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        classes = _check(true_classes, num_true)
+        if unique and count > possible:
+            raise invalid(f"Sampler's range is too small: {count} different ones of {possible} classes")
+        _check_range(classes, size)
+        with lock:
+            return sample(distribution, count, unique, classes, generator)
+
+    return draw
+
+
+UNIFORM = _define_sampler("UniformCandidateSampler", _RANGE)
+UNIFORM.kernel("CPU")(lambda n: _sampling(n, Uniform(n["range_max"])))
+
+LOG_UNIFORM = _define_sampler("LogUniformCandidateSampler", _RANGE)
+LOG_UNIFORM.kernel("CPU")(lambda n: _sampling(n, LogUniform(n["range_max"])))
+
+LEARNED_UNIGRAM = _define_sampler("LearnedUnigramCandidateSampler", _RANGE)
+THREAD_UNSAFE_UNIGRAM = _define_sampler("ThreadUnsafeUnigramCandidateSampler", _RANGE)
+
+
+@LEARNED_UNIGRAM.kernel("CPU")
+@THREAD_UNSAFE_UNIGRAM.kernel("CPU")
+def learned_kernel(n: Any) -> Kernel:
+    """What was learned is kept for the session's life, as the stream is."""
+    return _sampling(n, n.state.keep(("learned unigrams", n.name), lambda: Learned(n["range_max"])))
+
+
+FIXED_UNIGRAM = _define_sampler(
+    "FixedUnigramCandidateSampler",
+    [
+        *_RANGE,
+        "vocab_file: string = ''",
+        "distortion: float = 1.0",
+        "num_reserved_ids: int = 0",
+        "num_shards: int >= 1 = 1",
+        "shard: int >= 0 = 0",
+        "unigrams: list(float) = []",
+    ],
+)
+FIXED_UNIGRAM.kernel("CPU")(lambda n: _sampling(n, Weighted(fixed_weights(n))))
+
+ALL = _define_sampler("AllCandidateSampler", [])
+
+
+@ALL.kernel("CPU")
+def all_kernel(n: Any) -> Kernel:
+    """Every class, each once."""
+    count, num_true = n["num_sampled"], n["num_true"]
+
+    def every(true_classes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        _check_range(_check(true_classes, num_true), count)
+        return torch.arange(count), torch.ones(true_classes.shape), torch.ones(count)
+
+    return every
+
+
+COMPUTE_ACCIDENTAL_HITS = define_op(
+    "ComputeAccidentalHits",
+    "true_classes: int64, sampled_candidates: int64",
+    "indices: int32, ids: int64, weights: float",
+    attrs=["num_true: int", *_SEEDS],
+)
+COMPUTE_ACCIDENTAL_HITS.not_differentiable()
+
+
+@COMPUTE_ACCIDENTAL_HITS.shape
+def accidental_hits_shape(c: ShapeContext, true_classes: TensorShape, sampled: TensorShape) -> list[TensorShape]:
+    true_classes.with_rank(2).merge_with([None, c.attrs["num_true"]])
+    sampled.with_rank(1)
+    return [TensorShape([None])] * 3
+
+
+@COMPUTE_ACCIDENTAL_HITS.kernel()
+def accidental_hits_kernel(n: Any) -> Kernel:
+    num_true, device = n["num_true"], n.device
+    lowest = torch.finfo(torch.float32).min
+
+    def hits(true_classes: torch.Tensor, sampled: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+            raise invalid(
+                f"true_candidates must be a matrix of num_true = {num_true} columns, got {list(true_classes.shape)}"
+            )
+        if sampled.ndim != 1:
+            raise invalid(f"sampled_candidates must be a vector, got shape {list(sampled.shape)}")
+        same = true_classes.unsqueeze(2) == sampled
+        # Of a class that was drawn several times, the last draw is the hit.
+        later = (sampled.unsqueeze(1) == sampled).triu(1).any(1)
+        rows, _, places = (same & ~later).nonzero(as_tuple=True)
+        return rows.int(), places, torch.full((len(rows),), lowest, device=device)
+
+    return hits
+
+
+# --- functions ------------------------------------------------------------------------------------------
+
+
+class Candidates(NamedTuple):
+    """What a sampler gives: classes [num_sampled], and expected counts [batch, num_true] and [num_sampled]."""
+
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+
+class AccidentalHits(NamedTuple):
+    """What `compute_accidental_hits` gives: three vectors of one length."""
+
+    indices: Tensor
+    ids: Tensor
+    weights: Tensor
+
+
+def uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Classes of [0, range_max), all alike (TF: tf.nn.uniform_candidate_sampler).
+
+    unique: no class is drawn twice; a step raises InvalidArgumentError where there are too few.
+    """
+    return Candidates(*_call(UNIFORM, true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max))
+
+
+def log_uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Class c of [0, range_max) with probability log((c + 2) / (c + 1)) / log(range_max + 1).
+
+    For classes in the order of falling frequency. TF: tf.nn.log_uniform_candidate_sampler.
+    """
+    return Candidates(*_call(LOG_UNIFORM, true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max))
+
+
+def learned_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Classes of [0, range_max) in proportion to how often they were true in the session so far, plus one.
+
+    TF: tf.nn.learned_unigram_candidate_sampler.
+    """
+    return Candidates(
+        *_call(LEARNED_UNIGRAM, true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max)
+    )
+
+
+def fixed_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Any = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Classes of [0, range_max) in proportion to weights ** distortion (TF: tf.nn.fixed_unigram_candidate_sampler).
+
+    The weights are `unigrams`, or the last of the comma-separated fields of each line of `vocab_file`; in front of
+    them come `num_reserved_ids` classes that are never drawn. Of several shards, this is every num_shards-th class
+    from `shard` on, and `range_max` their number.
+    """
+    return Candidates(
+        *_call(
+            FIXED_UNIGRAM, true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max,
+            vocab_file=vocab_file, distortion=distortion, num_reserved_ids=num_reserved_ids, num_shards=num_shards,
+            shard=shard, unigrams=[float(weight) for weight in unigrams],
+        )
+    )  # fmt: skip
+
+
+def all_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """All classes of [0, num_sampled), each expected once (TF: tf.nn.all_candidate_sampler)."""
+    return Candidates(*_call(ALL, true_classes, num_true, num_sampled, unique, seed, name))
+
+
+def _call(
+    op: OpDef, true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: int | None, name: str | None,
+    **attrs: Any,
+) -> Any:  # fmt: skip
+    seed1, seed2 = get_seed(seed)
+    return op(
+        true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, seed=seed1, seed2=seed2, name=name,
+        **attrs,
+    )  # fmt: skip
+
+
+def compute_accidental_hits(
+    true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None, name: str | None = None
+) -> AccidentalHits:
+    """Where a true class was drawn as well: its row, its place among those drawn, and a weight of -FLT_MAX.
+
+    true_classes [batch, num_true] int64, sampled_candidates [num_sampled] int64. TF: tf.nn.compute_accidental_hits.
+    """
+    seed1, seed2 = get_seed(seed)
+    return AccidentalHits(
+        *COMPUTE_ACCIDENTAL_HITS(
+            true_classes, sampled_candidates, num_true=num_true, seed=seed1, seed2=seed2, name=name
+        )
+    )

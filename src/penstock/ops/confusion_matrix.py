@@ -1,0 +1,82 @@
+"""Which class was predicted for which (TF: tf.confusion_matrix)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.control_flow.cond import cond
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.array import rank, squeeze
+from penstock.ops.basic import with_dependencies
+from penstock.ops.cast import cast
+from penstock.ops.checks import assert_less, assert_non_negative
+from penstock.ops.gather_nd import scatter_nd
+from penstock.ops.reduce import reduce_max
+from penstock.tensor.dtypes import as_dtype, int32, int64
+
+
+def remove_squeezable_dimensions(labels: Any, predictions: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Both, the one of a rank that is one higher without its last dim, where that is 1.
+
+    TF: tf.confusion_matrix's helper, `confusion_matrix.remove_squeezable_dimensions`.
+    """
+    with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
+        predictions, labels = convert_to_tensor(predictions), convert_to_tensor(labels)
+        longer = squeezed(predictions, labels)
+        return squeezed(labels, predictions), longer
+
+
+def squeezed(x: Tensor, other: Tensor) -> Tensor:
+    """`x` without its last dim where that may be 1 and the rank of `x` is one higher than the other's."""
+    if x.shape.ndims == 0 or (x.shape.ndims is not None and x.shape.as_list()[-1] not in (None, 1)):
+        return x
+    if x.shape.ndims is None or other.shape.ndims is None:
+        higher = get_op("Equal")(rank(x) - rank(other), 1)
+        return cond(higher, lambda: squeeze(x, [-1]), lambda: x)
+    return squeeze(x, [-1]) if x.shape.ndims - other.shape.ndims == 1 else x
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    dtype: Any = int32,
+    name: str | None = None,
+    weights: Any = None,
+) -> Tensor:
+    """[classes, classes] of `dtype`: how often (or with what weight) class `row` was predicted as class `column`.
+
+    labels, predictions: [n] ints of at least 0 (below `num_classes`, which is one more than the greatest if not
+    given); weights: of their shape. A step raises InvalidArgumentError for others. TF: tf.confusion_matrix.
+    """
+    with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]) as scope:
+        labels, predictions = remove_squeezable_dimensions(labels, predictions)
+        predictions, labels = cast(predictions, int64), cast(labels, int64)
+        labels = _non_negative(labels, "labels")
+        predictions = _non_negative(predictions, "predictions")
+        if num_classes is None:
+            greatest = get_op("Maximum")(reduce_max(predictions), reduce_max(labels))
+            classes = greatest + 1
+        else:
+            classes = cast(num_classes, int64)
+            labels = _below(labels, classes, "labels")
+            predictions = _below(predictions, classes, "predictions")
+        if weights is None:
+            values = get_op("OnesLike")(cast(predictions, dtype))
+        else:
+            weights = convert_to_tensor(weights, name="weights")
+            predictions.shape.assert_is_compatible_with(weights.shape)
+            values = cast(weights, as_dtype(dtype))
+        places = get_op("Pack")([labels, predictions], axis=1)
+        return scatter_nd(places, values, get_op("Pack")([classes, classes]), name=scope)
+
+
+def _non_negative(classes: Tensor, what: str) -> Tensor:
+    return with_dependencies([assert_non_negative(classes, message=f"`{what}` contains negative values")], classes)
+
+
+def _below(classes: Tensor, limit: Tensor, what: str) -> Tensor:
+    return with_dependencies([assert_less(classes, limit, message=f"`{what}` out of bound")], classes)

@@ -1,0 +1,154 @@
+"""Tensors as image files: JPEG by Pillow, PNG (TF: tf.image.encode_*)."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.operation import Tensor
+from penstock.graph.shape_context import SCALAR
+from penstock.ops.kernel_tools import invalid
+from penstock.ops.png import encode_png as write_png
+from penstock.tensor.dtypes import uint8
+from penstock.tensor.shapes import TensorShape
+
+ENCODE_JPEG = define_op(
+    "EncodeJpeg",
+    "image: uint8",
+    "contents: string",
+    attrs=[
+        "format: {'', 'grayscale', 'rgb'} = ''",
+        "quality: int = 95",
+        "progressive: bool = false",
+        "optimize_size: bool = false",
+        "chroma_downsampling: bool = true",
+        "density_unit: {'in', 'cm'} = 'in'",
+        "x_density: int = 300",
+        "y_density: int = 300",
+        "xmp_metadata: string = ''",
+    ],
+)
+ENCODE_JPEG.shape(lambda c, image: _scalar_of(image))
+ENCODE_JPEG.not_differentiable()
+
+
+def _scalar_of(image: TensorShape) -> TensorShape:
+    image.with_rank(3)
+    return SCALAR
+
+
+def _write_jpeg(image: torch.Tensor, wanted: int, **options: Any) -> np.ndarray:
+    if image.ndim != 3:
+        raise invalid(f"image must be 3-dimensional, got shape {list(image.shape)}")
+    channels = image.shape[2]
+    if channels not in (1, 3) or (wanted and channels != wanted):
+        raise invalid(f"image must have {wanted or '1 or 3'} channels to be a JPEG file, got {channels}")
+    if not image.numel():
+        raise invalid(f"an image of shape {list(image.shape)} has no pixels to encode")
+    pixels = image.numpy()
+    file = io.BytesIO()
+    Image.fromarray(pixels[..., 0] if channels == 1 else np.ascontiguousarray(pixels)).save(file, "JPEG", **options)
+    return np.array(file.getvalue(), object)
+
+
+@ENCODE_JPEG.kernel("CPU")
+def encode_jpeg_kernel(n: Any) -> Kernel:
+    quality = n["quality"]
+    if not 0 <= quality <= 100:
+        raise invalid(f"quality must be in [0,100], got {quality}")
+    per_inch = 1.0 if n["density_unit"] == b"in" else 2.54
+    options: dict[str, Any] = {
+        "quality": quality,
+        "progressive": n["progressive"],
+        "optimize": n["optimize_size"],
+        "subsampling": 2 if n["chroma_downsampling"] else 0,
+        "dpi": (round(n["x_density"] * per_inch), round(n["y_density"] * per_inch)),
+    }
+    if n["xmp_metadata"]:
+        options["xmp"] = n["xmp_metadata"]
+    wanted = {b"": 0, b"grayscale": 1, b"rgb": 3}[n["format"]]
+    return lambda image: _write_jpeg(image, wanted, **options)
+
+
+ENCODE_JPEG_VARIABLE_QUALITY = define_op(
+    "EncodeJpegVariableQuality", "images: uint8, quality: int32", "contents: string"
+)
+ENCODE_JPEG_VARIABLE_QUALITY.shape(lambda c, image, quality: _scalar_of(image))
+ENCODE_JPEG_VARIABLE_QUALITY.not_differentiable()
+
+
+@ENCODE_JPEG_VARIABLE_QUALITY.kernel("CPU")
+def encode_jpeg_variable_quality_kernel(n: Any) -> Kernel:
+    def encode(image: torch.Tensor, quality: torch.Tensor) -> np.ndarray:
+        if quality.ndim or not 0 <= int(quality) <= 100:
+            raise invalid(f"quality must be a scalar in [0,100], got {quality.tolist()}")
+        return _write_jpeg(image, 0, quality=int(quality), subsampling=2)
+
+    return encode
+
+
+ENCODE_PNG = define_op(
+    "EncodePng", "image: T", "contents: string", attrs=["compression: int = -1", "T: {uint8, uint16} = uint8"]
+)
+ENCODE_PNG.shape(lambda c, image: image.with_rank_at_least(3)[:-3])
+ENCODE_PNG.not_differentiable()
+
+
+@ENCODE_PNG.kernel("CPU")
+def encode_png_kernel(n: Any) -> Kernel:
+    level = n["compression"]
+    if not -1 <= level <= 9:
+        raise invalid(f"compression should be in [-1,9], got {level}")
+
+    def encode(image: torch.Tensor) -> np.ndarray:
+        if image.ndim < 3:
+            raise invalid(f"images must be at least rank 3, got shape {list(image.shape)}")
+        if not image.numel() or not 1 <= image.shape[-1] <= 4:
+            raise invalid(f"image must have pixels and 1, 2, 3, or 4 channels, got shape {list(image.shape)}")
+        pixels = image.numpy()
+        files = np.empty(pixels.shape[:-3], object)
+        for place in np.ndindex(files.shape):
+            files[place] = write_png(pixels[place], level)
+        return files
+
+    return encode
+
+
+def encode_jpeg(
+    image: Any,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """[height, width, 1 or 3] uint8 as a JPEG file: a scalar string (TF: tf.image.encode_jpeg)."""
+    return ENCODE_JPEG(
+        convert_to_tensor(image, dtype=uint8),
+        format=format,
+        quality=quality,
+        progressive=progressive,
+        optimize_size=optimize_size,
+        chroma_downsampling=chroma_downsampling,
+        density_unit=density_unit,
+        x_density=x_density,
+        y_density=y_density,
+        xmp_metadata=xmp_metadata,
+        name=name,
+    )
+
+
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+    """[..., height, width, 1 to 4] of uint8 or uint16 as PNG files: strings [...] (TF: tf.image.encode_png)."""
+    return ENCODE_PNG(convert_to_tensor(image), compression=compression, name=name)

@@ -1,0 +1,94 @@
+"""Images flipped, transposed, turned by quarters, also by chance (TF: tf.image)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.control_flow.cond import cond
+from penstock.graph.constants import constant_value
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.array import reshape, shape
+from penstock.ops.basic import identity
+from penstock.ops.cast import cast
+from penstock.ops.compare import equal, less
+from penstock.ops.image_functions import as_batch, without_batch
+from penstock.ops.layout import transpose
+from penstock.ops.random import random_uniform
+from penstock.ops.reversing import reverse
+from penstock.tensor.dtypes import int32
+
+
+def flip_left_right(image: Any) -> Tensor:
+    """The images, 3-D or 4-D, with their columns in reverse."""
+    return _flip(image, 1, "flip_left_right")
+
+
+def flip_up_down(image: Any) -> Tensor:
+    """The images, 3-D or 4-D, with their rows in reverse."""
+    return _flip(image, 0, "flip_up_down")
+
+
+def _flip(image: Any, axis: int, scope: str) -> Tensor:
+    with name_scope(None, scope, [image]):
+        image = convert_to_tensor(image, name="image")
+        rank = image.shape.ndims
+        if rank not in (None, 3, 4):
+            raise ValueError(f"'image' must have either 3 or 4 dimensions, but has shape {image.shape}.")
+        return reverse(image, [axis - 3])
+
+
+def transpose_image(image: Any, name: str | None = None) -> Tensor:
+    """The images with rows and columns exchanged."""
+    with name_scope(name, "transpose_image", [image]):
+        image = convert_to_tensor(image, name="image")
+        return transpose(image, [1, 0, 2] if image.shape.ndims == 3 else [0, 2, 1, 3])
+
+
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+    """The images turned by `k` quarters, counter-clockwise."""
+    with name_scope(name, "rot90", [image, k]) as scope:
+        image, added = as_batch(convert_to_tensor(image, name="image"))
+        turned = [
+            lambda: identity(image),
+            lambda: transpose(reverse(image, [2]), [0, 2, 1, 3]),
+            lambda: reverse(image, [1, 2]),
+            lambda: reverse(transpose(image, [0, 2, 1, 3]), [2]),
+        ]
+        known = constant_value(convert_to_tensor(k, dtype=int32))
+        if known is not None:
+            return identity(without_batch(turned[int(known) % 4](), added), name=scope)
+        k = convert_to_tensor(k, dtype=int32) % 4
+        found = cond(
+            equal(k % 2, 0),
+            lambda: cond(equal(k, 0), turned[0], turned[2]),
+            lambda: cond(equal(k, 1), turned[1], turned[3]),
+        )
+        found.set_shape([image.shape.as_list()[0], None, None, image.shape.as_list()[3]])
+        return identity(without_batch(found, added), name=scope)
+
+
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """Each image flipped left to right, or not, with even chances, drawn in each step."""
+    return _random_flip(image, flip_left_right, seed, "random_flip_left_right")
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+    """Each image flipped upside down, or not, with even chances, drawn in each step."""
+    return _random_flip(image, flip_up_down, seed, "random_flip_up_down")
+
+
+def _random_flip(image: Any, flip: Any, seed: int | None, scope: str) -> Tensor:
+    with name_scope(None, scope, [image]) as name:
+        image = convert_to_tensor(image, name="image")
+        if image.shape.ndims != 4:
+            chosen = cond(
+                less(random_uniform([], 0, 1.0, seed=seed), 0.5), lambda: flip(image), lambda: identity(image)
+            )
+            chosen.set_shape(image.shape)
+            return identity(chosen, name=name)
+        batch = shape(image)[0]
+        chances = cast(less(random_uniform(reshape(batch, [1]), 0, 1.0, seed=seed), 0.5), image.dtype)
+        flipped = reshape(chances, [-1, 1, 1, 1])
+        return identity(flip(image) * flipped + image * (1 - flipped), name=name)

@@ -1,0 +1,354 @@
+"""Floats as small integers with a range, and back (TF: tf.quantize, tf.dequantize).
+
+A quantized tensor comes with the floats that its least and greatest integers stand for, in one of three ways:
+MIN_COMBINED divides the range into steps; MIN_FIRST also moves it so that zero is a step; SCALED has no offset at
+all. Everything is computed in float32, as TensorFlow does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.operation import Tensor
+from penstock.graph.shape_context import ShapeContext
+from penstock.ops.kernel_tools import invalid
+from penstock.tensor.dtypes import DType, as_dtype, float32, qint8, qint16, qint32, quint8, quint16
+from penstock.tensor.shapes import TensorShape
+
+LIMITS: dict[DType, tuple[int, int]] = {
+    dtype: (int(np.iinfo(name).min), int(np.iinfo(name).max))
+    for dtype, name in ((qint8, "i1"), (quint8, "u1"), (qint16, "i2"), (quint16, "u2"), (qint32, "i4"))
+}
+"""The least and the greatest integer of a type."""
+
+QUANTIZED = "{qint8, quint8, qint32, qint16, quint16}"
+_MODE = "mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED'"
+
+QUANTIZE_V2 = define_op(
+    "QuantizeV2",
+    "input: float, min_range: float, max_range: float",
+    "output: T, output_min: float, output_max: float",
+    attrs=[
+        f"T: {QUANTIZED}",
+        _MODE,
+        "round_mode: {'HALF_AWAY_FROM_ZERO', 'HALF_TO_EVEN'} = 'HALF_AWAY_FROM_ZERO'",
+        "narrow_range: bool = false",
+        "axis: int = -1",
+        "ensure_minimum_range: float = 0.009999999776482582",
+    ],
+)
+QUANTIZE_V2.not_differentiable()
+
+DEQUANTIZE = define_op(
+    "Dequantize",
+    "input: T, min_range: float, max_range: float",
+    "output: dtype",
+    attrs=[
+        f"T: {QUANTIZED}",
+        _MODE,
+        "narrow_range: bool = false",
+        "axis: int = -1",
+        "dtype: {bfloat16, float} = float",
+    ],
+)
+DEQUANTIZE.not_differentiable()
+
+# --- shapes ---------------------------------------------------------------------------------------------
+
+
+def _with_ranges(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape) -> list[TensorShape]:
+    """The shapes of the input, and of the ends of the range: scalars, or vectors along the axis."""
+    axis = c.attrs["axis"]
+    if axis < -1:
+        raise ValueError(f"axis should be at least -1, got {axis}")
+    ends = low.with_rank(0 if axis == -1 else 1).merge_with(high)
+    if axis >= 0:
+        x = x.with_rank_at_least(axis + 1)
+        if x.ndims is not None:
+            ends = ends.merge_with(x[axis : axis + 1])
+    return [x, ends]
+
+
+@QUANTIZE_V2.shape
+def quantize_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape) -> list[TensorShape]:
+    x, ends = _with_ranges(c, x, low, high)
+    return [x, ends, ends]
+
+
+@DEQUANTIZE.shape
+def dequantize_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape) -> TensorShape:
+    return _with_ranges(c, x, low, high)[0]
+
+
+# --- arithmetic -----------------------------------------------------------------------------------------
+
+F32 = np.float32
+MOST = np.finfo(np.float32).max
+
+
+def half_away(x: torch.Tensor) -> torch.Tensor:
+    """Rounded to the nearest whole number, halves away from zero."""
+    whole = x.trunc()
+    return whole + ((x - whole).abs() >= 0.5) * x.sign()
+
+
+def to_integers(x: torch.Tensor, dtype: DType) -> torch.Tensor:
+    """Whole floats as integers; what int32 cannot hold becomes its least, as in the instructions of the processor."""
+    assert dtype.torch is not None
+    if dtype is qint32:
+        least = float(LIMITS[qint32][0])
+        return torch.where((x >= least) & (x < -least), x, least).to(dtype.torch)
+    return x.to(torch.int32).to(dtype.torch)
+
+
+class Codec(NamedTuple):
+    """How to quantize one tensor (or one slice): the function, and the range that the integers have then."""
+
+    encode: Callable[[torch.Tensor], torch.Tensor]
+    low: np.float32
+    high: np.float32
+
+
+def _ordered_range(low: np.float32, high: np.float32, least_width: float) -> tuple[np.float32, np.float32]:
+    """The range, with zero in it and some width."""
+    if low > high:
+        raise invalid(f"input_max_range must be larger than input_min_range: {high} < {low}")
+    start = min(F32(0), low)
+    width = max(F32(1), abs(low), abs(high)) * F32(least_width)
+    return start, max(F32(0), high, start + width)
+
+
+def _combined(low: np.float32, high: np.float32, dtype: DType) -> Callable[[torch.Tensor], torch.Tensor]:
+    least, greatest = LIMITS[dtype]
+    scale = float((F32(greatest) - F32(least)) / (high - low))
+    start, end = float(low), float(high)
+    if not least:  # rounded by adding a half and cutting off
+        return lambda x: ((x.clamp(start, end) - start) * scale + 0.5).trunc()
+    half = float((F32(greatest) - F32(least) + F32(1)) / F32(2))
+    return lambda x: half_away((x.clamp(start, end) - start) * scale - half)
+
+
+def _min_first(low: np.float32, high: np.float32, dtype: DType) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Of mode MIN_FIRST, the integers (as floats) that floats become."""
+    least, greatest = LIMITS[dtype]
+    steps = greatest - least + 1
+    width = float(high - low) * (steps / (steps - 1.0))
+    scale = F32(0) if low == high else F32(steps / width)
+    offset = float(_half_away_number(low * scale) - F32(least))
+    factor = float(scale)
+    most = min(greatest, 2**31 - 128)  # the greatest int32 that is a float32
+    return lambda x: (half_away(x * factor) - offset).clamp(least, most)
+
+
+def _half_away_number(x: np.float32) -> np.float32:
+    return F32(np.copysign(np.floor(np.abs(float(x)) + 0.5), x))
+
+
+def scaled_range(
+    low: np.float32, high: np.float32, dtype: DType, narrow: bool
+) -> tuple[np.float32, np.float32, np.float32]:
+    """Of mode SCALED, the scale and the range that the integers have with it."""
+    least, greatest = F32(LIMITS[dtype][0] + narrow), F32(LIMITS[dtype][1])
+    by_low = least / low if least * low > 0 else MOST
+    by_high = greatest / high if greatest * high > 0 else MOST
+    scale = min(by_low, by_high)
+    return scale, least / scale, greatest / scale
+
+
+def _scaled(
+    scale: np.float32, low: np.float32, high: np.float32, to_even: bool
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    factor, start, end = float(scale), float(low), float(high)
+    rounding = torch.round if to_even else half_away
+    return lambda x: rounding(x.clamp(start, end) * factor)
+
+
+def _codec(n: Any, low: np.float32, high: np.float32) -> Codec:
+    dtype, mode, to_even = n["T"], n.text("mode"), n.text("round_mode") == "HALF_TO_EVEN"
+    low, high = _ordered_range(low, high, n["ensure_minimum_range"])
+    if mode == "SCALED":
+        scale, low, high = scaled_range(low, high, dtype, n["narrow_range"])
+        return Codec(_scaled(scale, low, high, to_even), low, high)
+    return Codec((_min_first if mode == "MIN_FIRST" else _combined)(low, high, dtype), low, high)
+
+
+def _decoder(n: Any, low: np.float32, high: np.float32) -> Callable[[torch.Tensor], torch.Tensor]:
+    """A function of the integers as float32."""
+    least, greatest = LIMITS[n["T"]]
+    match n.text("mode"):
+        case "MIN_COMBINED":
+            half = float(F32(0) if not least else (F32(greatest) - F32(least) + F32(1)) / F32(2))
+            scale, start = float((high - low) / (F32(greatest) - F32(least))), float(low)
+            return lambda x: (x.float() + half) * scale + start
+        case "MIN_FIRST":
+            first, step = first_step(low, high, n["T"])
+            return lambda x: ((x.double() - least) * step + first).float()
+    first = least + n["narrow_range"]
+    by_high = high / F32(greatest)
+    factor = float(max(low / F32(first), by_high) if first else by_high)
+    return lambda x: x.float() * factor
+
+
+def first_step(low: np.float32, high: np.float32, dtype: DType) -> tuple[float, float]:
+    """Of mode MIN_FIRST, what the least integer stands for (a whole number of steps), and the step."""
+    least, greatest = LIMITS[dtype]
+    steps = greatest - least + 1
+    step = float(high - low) * (steps / (steps - 1.0)) / steps
+    if low == high:
+        return float(low), step
+    return float(_half_away_number(low / F32(step)) * F32(step)), step
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+def _check_mode(n: Any) -> None:
+    mode, to_even = n.text("mode"), "round_mode" in n.node.attrs and n.text("round_mode") == "HALF_TO_EVEN"
+    if to_even and mode != "SCALED":
+        raise invalid(f"Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED', but mode is {mode!r}.")
+
+
+def number(name: str, value: torch.Tensor) -> np.float32:
+    """A scalar input, or one of one element."""
+    if value.numel() != 1:
+        raise invalid(f"{name} must be a scalar, got shape {list(value.shape)}")
+    return F32(value.item())
+
+
+def _slices(x: torch.Tensor, axis: int, low: torch.Tensor, high: torch.Tensor) -> Any:
+    if axis >= x.ndim:
+        raise invalid(f"Axis must be less than input dimension({x.ndim}), got {axis}")
+    if low.shape != (x.shape[axis],) or high.shape != (x.shape[axis],):
+        raise invalid(
+            f"min_range and max_range must be vectors of {x.shape[axis]} elements, got shapes {list(low.shape)} and "
+            f"{list(high.shape)}"
+        )
+    return zip(x.unbind(axis), low.numpy(), high.numpy(), strict=True)
+
+
+@QUANTIZE_V2.kernel(host=("min_range", "max_range", "output_min", "output_max"))
+def quantize_kernel(n: Any) -> Kernel:
+    dtype, axis = n["T"], n["axis"]
+    _check_mode(n)
+
+    def quantize(
+        x: torch.Tensor, low: torch.Tensor, high: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        codec = _codec(n, number("min_range", low), number("max_range", high))
+        return to_integers(codec.encode(x), dtype), torch.tensor(codec.low), torch.tensor(codec.high)
+
+    def quantize_slices(
+        x: torch.Tensor, low: torch.Tensor, high: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        parts = [(part, _codec(n, *ends)) for part, *ends in _slices(x, axis, low, high)]
+        if not parts:
+            return x.to(dtype.torch), low.clone(), high.clone()
+        found = torch.stack([to_integers(codec.encode(part), dtype) for part, codec in parts], axis)
+        starts, ends = (np.array(end, np.float32) for end in zip(*(codec[1:] for _, codec in parts), strict=True))
+        return found, torch.from_numpy(starts), torch.from_numpy(ends)
+
+    return quantize if axis == -1 else quantize_slices
+
+
+@DEQUANTIZE.kernel(host=("min_range", "max_range"))
+def dequantize_kernel(n: Any) -> Kernel:
+    dtype, axis = n.torch_dtype("dtype"), n["axis"]
+
+    def dequantize(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+        return _decoder(n, number("min_range", low), number("max_range", high))(x).to(dtype)
+
+    def dequantize_slices(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+        parts = [_decoder(n, *ends)(part) for part, *ends in _slices(x, axis, low, high)]
+        return torch.stack(parts, axis).to(dtype) if parts else x.to(dtype)
+
+    return dequantize if axis == -1 else dequantize_slices
+
+
+# --- functions ------------------------------------------------------------------------------------------
+
+
+class Quantized(NamedTuple):
+    """What `quantize` gives: integers, and the floats that their range stands for."""
+
+    output: Tensor
+    output_min: Tensor
+    output_max: Tensor
+
+
+def quantize(
+    input: Any,
+    min_range: Any,
+    max_range: Any,
+    T: Any,
+    mode: str = "MIN_COMBINED",
+    round_mode: str = "HALF_AWAY_FROM_ZERO",
+    name: str | None = None,
+    narrow_range: bool = False,
+    axis: int | None = None,
+    ensure_minimum_range: float = 0.01,
+) -> Quantized:
+    """`input`, float32, as integers of the quantized type `T`, and the range that was used (TF: tf.quantize).
+
+    min_range, max_range: scalars; or vectors with a range for each index of `axis`. Values outside are clipped.
+    round_mode HALF_TO_EVEN is for mode SCALED only: InvalidArgumentError.
+    """
+    return Quantized(
+        *QUANTIZE_V2(
+            input, min_range, max_range, T=as_dtype(T), mode=mode, round_mode=round_mode, narrow_range=narrow_range,
+            axis=_axis(input, axis), ensure_minimum_range=ensure_minimum_range, name=name,
+        )
+    )  # fmt: skip
+
+
+def quantize_v2(
+    input: Any,
+    min_range: Any,
+    max_range: Any,
+    T: Any,
+    mode: str = "MIN_COMBINED",
+    name: str | None = None,
+    round_mode: str = "HALF_AWAY_FROM_ZERO",
+    narrow_range: bool = False,
+    axis: int | None = None,
+    ensure_minimum_range: float = 0.01,
+) -> Quantized:
+    """`quantize` with its arguments in another order (TF: tf.quantize_v2)."""
+    return quantize(input, min_range, max_range, T, mode, round_mode, name, narrow_range, axis, ensure_minimum_range)
+
+
+def dequantize(
+    input: Any,
+    min_range: Any,
+    max_range: Any,
+    mode: str = "MIN_COMBINED",
+    name: str | None = None,
+    axis: int | None = None,
+    narrow_range: bool = False,
+    dtype: Any = float32,
+) -> Tensor:
+    """The floats that the integers of `input`, of a quantized type, stand for (TF: tf.dequantize).
+
+    min_range, max_range, mode and axis: as of `quantize`; dtype: float32 or bfloat16.
+    """
+    return DEQUANTIZE(
+        input, min_range, max_range, mode=mode, narrow_range=narrow_range, axis=_axis(input, axis),
+        dtype=as_dtype(dtype), name=name,
+    )  # fmt: skip
+
+
+def _axis(input: Any, axis: int | None) -> int:
+    """-1 for none: the op counts from the front only."""
+    if axis is None:
+        return -1
+    if axis >= 0:
+        return axis
+    rank = convert_to_tensor(input).shape.ndims
+    if rank is None:
+        raise ValueError("input should have known rank to use negative axis.")
+    return axis + rank

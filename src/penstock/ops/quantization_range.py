@@ -1,0 +1,122 @@
+"""Quantized tensors in another range: that of sums, 32 bits wide, brought down to 8 (TF: Requantize, …)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.shape_context import SCALAR, ShapeContext
+from penstock.ops.kernel_tools import invalid
+from penstock.ops.quantization import F32, LIMITS, QUANTIZED, first_step, number
+from penstock.tensor.dtypes import DType, qint32
+from penstock.tensor.shapes import TensorShape
+
+REQUANTIZE = define_op(
+    "Requantize",
+    "input: Tinput, input_min: float, input_max: float, requested_output_min: float, requested_output_max: float",
+    "output: out_type, output_min: float, output_max: float",
+    attrs=[f"Tinput: {QUANTIZED}", f"out_type: {QUANTIZED}"],
+)
+QUANTIZE_DOWN_AND_SHRINK_RANGE = define_op(
+    "QuantizeDownAndShrinkRange",
+    "input: Tinput, input_min: float, input_max: float",
+    "output: out_type, output_min: float, output_max: float",
+    attrs=[f"Tinput: {QUANTIZED}", f"out_type: {QUANTIZED}"],
+)
+REQUANTIZATION_RANGE = define_op(
+    "RequantizationRange",
+    "input: Tinput, input_min: float, input_max: float",
+    "output_min: float, output_max: float",
+    attrs=[f"Tinput: {QUANTIZED}"],
+)
+for _op in (REQUANTIZE, QUANTIZE_DOWN_AND_SHRINK_RANGE, REQUANTIZATION_RANGE):
+    _op.not_differentiable()
+
+
+@REQUANTIZE.shape
+@QUANTIZE_DOWN_AND_SHRINK_RANGE.shape
+def requantize_shape(c: ShapeContext, x: TensorShape, *ends: TensorShape) -> list[TensorShape]:
+    for end in ends:
+        end.assert_has_rank(0)
+    return [x, SCALAR, SCALAR]
+
+
+@REQUANTIZATION_RANGE.shape
+def requantization_range_shape(c: ShapeContext, x: TensorShape, *ends: TensorShape) -> list[TensorShape]:
+    for end in ends:
+        end.assert_has_rank(0)
+    return [SCALAR, SCALAR]
+
+
+def as_float(x: int, low: np.float32, high: np.float32, dtype: DType) -> np.float32:
+    """What the integer `x` stands for in a range."""
+    first, step = first_step(low, high, dtype)
+    return F32(first + (x - LIMITS[dtype][0]) * step)
+
+
+def used_range(x: torch.Tensor, low: np.float32, high: np.float32) -> tuple[np.float32, np.float32]:
+    """The range of the numbers that are there, with zero in it."""
+    if not x.numel():
+        return F32(0), F32(0)
+    least, greatest = (int(end) for end in torch.aminmax(x))
+    return min(F32(0), as_float(least, low, high, qint32)), as_float(greatest, low, high, qint32)
+
+
+def moved(
+    x: torch.Tensor, low: np.float32, high: np.float32, new_low: np.float32, new_high: np.float32
+) -> torch.Tensor:
+    """int32 of one range as uint8 of another, in fixed point with 16 bits after the point."""
+    width, new_width, point = high - low, new_high - new_low, 1 << 16
+    scale = offset = new_offset = 0
+    if new_width:
+        scale = int(255.0 * point * float(width) / float(new_width))
+        offset = int((low + high) / F32(2) * F32(255.0 / float(new_width)) * F32(point))
+        new_offset = int(point * (float(new_low) * 255.0) / float(new_width))
+    found = ((x.long() * scale) >> 32) + (offset - new_offset + point // 2)
+    return (found >> 16).clamp(0, 255).to(torch.uint8)
+
+
+@REQUANTIZE.kernel(
+    Tinput="qint32",
+    out_type="quint8",
+    host=(
+        "input_min", "input_max", "requested_output_min", "requested_output_max", "output_min", "output_max",
+    ),
+)  # fmt: skip
+def requantize_kernel(n: Any) -> Kernel:
+    def requantize(x: torch.Tensor, *ends: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        names = ("input_min", "input_max", "requested_output_min", "requested_output_max")
+        low, high, new_low, new_high = (number(name, end) for name, end in zip(names, ends, strict=True))
+        if new_low > 0:
+            raise invalid(f"requested_output_min must be <= 0, but got {new_low}")
+        if new_high < new_low:
+            raise invalid(f"requested_output_max must be >= requested_output_min, but got {new_high} and {new_low}")
+        return moved(x, low, high, new_low, new_high), torch.tensor(new_low), torch.tensor(new_high)
+
+    return requantize
+
+
+@QUANTIZE_DOWN_AND_SHRINK_RANGE.kernel(
+    Tinput="qint32", out_type="quint8", host=("input_min", "input_max", "output_min", "output_max")
+)
+def quantize_down_kernel(n: Any) -> Kernel:
+    def shrink(
+        x: torch.Tensor, low: torch.Tensor, high: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        start, end = number("input_min", low), number("input_max", high)
+        new_low, new_high = used_range(x, start, end)
+        return moved(x, start, end, new_low, new_high), torch.tensor(new_low), torch.tensor(new_high)
+
+    return shrink
+
+
+@REQUANTIZATION_RANGE.kernel(Tinput="qint32", host=("input_min", "input_max", "output_min", "output_max"))
+def requantization_range_kernel(n: Any) -> Kernel:
+    def find(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found = used_range(x, number("input_min", low), number("input_max", high))
+        return torch.tensor(found[0]), torch.tensor(found[1])
+
+    return find

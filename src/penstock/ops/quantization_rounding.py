@@ -1,0 +1,220 @@
+"""Rounding floats to what some bits can hold, and back at once (TF: tf.quantization.quantize_and_dequantize)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.graph.shape_context import ShapeContext
+from penstock.ops.kernel_tools import invalid
+from penstock.tensor.shapes import TensorShape
+
+QUANTIZE_AND_DEQUANTIZE = define_op(
+    "QuantizeAndDequantize",
+    "input: T",
+    "output: T",
+    attrs=[
+        "signed_input: bool = true",
+        "num_bits: int = 8",
+        "range_given: bool = false",
+        "input_min: float = 0.0",
+        "input_max: float = 0.0",
+        "T: floattype",
+    ],
+)
+QUANTIZE_AND_DEQUANTIZE_V2 = define_op(
+    "QuantizeAndDequantizeV2",
+    "input: T, input_min: T, input_max: T",
+    "output: T",
+    attrs=[
+        "signed_input: bool = true",
+        "num_bits: int = 8",
+        "range_given: bool = false",
+        "T: floattype",
+        "round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'",
+        "narrow_range: bool = false",
+        "axis: int = -1",
+    ],
+)
+QUANTIZE_AND_DEQUANTIZE_V3 = define_op(
+    "QuantizeAndDequantizeV3",
+    "input: T, input_min: T, input_max: T, num_bits: int32",
+    "output: T",
+    attrs=[
+        "signed_input: bool = true",
+        "range_given: bool = true",
+        "T: floattype",
+        "narrow_range: bool = false",
+        "axis: int = -1",
+    ],
+)
+
+# --- shapes ---------------------------------------------------------------------------------------------
+
+
+@QUANTIZE_AND_DEQUANTIZE.shape
+def v1_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
+    return x
+
+
+@QUANTIZE_AND_DEQUANTIZE_V2.shape
+def v2_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape) -> TensorShape:
+    axis = c.attrs["axis"]
+    if axis < -1:
+        raise ValueError(f"axis should be at least -1, got {axis}")
+    range_shape = low.with_rank(0 if axis == -1 else 1).merge_with(high)
+    if axis == -1:
+        return x
+    x = x.with_rank_at_least(axis + 1)
+    if x.ndims is not None:
+        x[axis : axis + 1].merge_with(range_shape)
+    return x
+
+
+@QUANTIZE_AND_DEQUANTIZE_V3.shape
+def v3_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape, bits: TensorShape) -> TensorShape:
+    bits.assert_has_rank(0)
+    return v2_shape(c, x, low, high)
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+def half_up(x: torch.Tensor) -> torch.Tensor:
+    return (x + 0.5).floor()
+
+
+def rounded(
+    x: torch.Tensor,
+    low: torch.Tensor,
+    high: torch.Tensor,
+    first: int,
+    last: int,
+    clip: bool,
+    rounding: Callable[[torch.Tensor], torch.Tensor],
+) -> torch.Tensor:
+    """`x` on the steps of a grid around zero from `first` to `last`, the widest that [low, high] needs."""
+    most = torch.finfo(x.dtype).max
+    by_low = torch.where(first * low > 0, first / low, most)
+    by_high = torch.where(last * high > 0, last / high, most)
+    from_low = by_low < by_high
+    scale = torch.where(from_low, by_low, by_high)
+    step = torch.where(from_low, low / first if first else 0 * low, high / last)
+    if clip:
+        x = torch.minimum(x, torch.where(from_low, last * step, high)).maximum(torch.where(from_low, low, first * step))
+    return rounding(x * scale) * step
+
+
+def _ends(bits: int, signed: bool, narrow: bool) -> tuple[int, int]:
+    if not (2 if signed else 1) <= bits <= (62 if signed else 63):
+        raise invalid(f"num_bits is out of range: {bits} with signed_input {signed}")
+    if not signed:
+        return 0, 2**bits - 1
+    return -(2 ** (bits - 1)) + narrow, 2 ** (bits - 1) - 1
+
+
+def _rounder(n: Any, rounding: Callable[[torch.Tensor], torch.Tensor], narrow: bool, axis: int) -> Kernel:
+    given = n["range_given"]
+
+    def run(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor, ends: tuple[int, int]) -> torch.Tensor:
+        if axis >= x.ndim:
+            raise invalid(f"axis {axis} is not an axis of an input of shape {list(x.shape)}")
+        if not given:
+            if not x.numel():
+                return x.clone()
+            others = [d for d in range(x.ndim) if d != axis]
+            low, high = (x.amin(others, keepdim=True), x.amax(others, keepdim=True)) if others else (x, x)
+        else:
+            if low.shape != high.shape or low.shape != (x.shape[axis : axis + 1] if axis >= 0 else ()):
+                raise invalid(
+                    f"input_min and input_max must be {'vectors along the axis' if axis >= 0 else 'scalars'}, got "
+                    f"shapes {list(low.shape)} and {list(high.shape)} for an input of shape {list(x.shape)}"
+                )
+            if (low > high).any():
+                raise invalid(f"Invalid range: input_min {low.tolist()} > input_max {high.tolist()}")
+            if axis >= 0:
+                fitting = [-1 if d == axis else 1 for d in range(x.ndim)]
+                low, high = low.reshape(fitting), high.reshape(fitting)
+        return rounded(x, low, high, *ends, given, rounding)
+
+    return run
+
+
+@QUANTIZE_AND_DEQUANTIZE.kernel()
+def v1_kernel(n: Any) -> Kernel:
+    ends = _ends(n["num_bits"], n["signed_input"], False)
+    run = _rounder(n, torch.round, False, -1)
+    low, high = (torch.tensor(n[end], dtype=n.torch_dtype(), device=n.device) for end in ("input_min", "input_max"))
+    return lambda x: run(x, low, high, ends)
+
+
+@QUANTIZE_AND_DEQUANTIZE_V2.kernel()
+def v2_kernel(n: Any) -> Kernel:
+    ends = _ends(n["num_bits"], n["signed_input"], n["narrow_range"])
+    rounding = half_up if n.text("round_mode") == "HALF_UP" else torch.round
+    run = _rounder(n, rounding, n["narrow_range"], n["axis"])
+    return lambda x, low, high: run(x, low, high, ends)
+
+
+@QUANTIZE_AND_DEQUANTIZE_V3.kernel(host=("num_bits",))
+def v3_kernel(n: Any) -> Kernel:
+    signed, narrow = n["signed_input"], n["narrow_range"]
+    run = _rounder(n, torch.round, narrow, n["axis"])
+    return lambda x, low, high, bits: run(x, low, high, _ends(int(bits), signed, narrow))
+
+
+@QUANTIZE_AND_DEQUANTIZE.gradient
+def v1_gradient(op: Operation, grad: Tensor) -> Tensor:
+    """As if nothing were rounded."""
+    return grad
+
+
+@QUANTIZE_AND_DEQUANTIZE_V2.gradient
+def v2_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    return [grad, None, None]
+
+
+@QUANTIZE_AND_DEQUANTIZE_V3.gradient
+def v3_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    return [grad, None, None, None]
+
+
+# --- functions ------------------------------------------------------------------------------------------
+
+
+def quantize_and_dequantize(
+    input: Any,
+    input_min: Any,
+    input_max: Any,
+    signed_input: bool = True,
+    num_bits: int = 8,
+    range_given: bool = False,
+    round_mode: str = "HALF_TO_EVEN",
+    name: str | None = None,
+    narrow_range: bool = False,
+    axis: int | None = None,
+) -> Tensor:
+    """`input`, floats, rounded to what `num_bits` can hold of a range around zero.
+
+    The range is that of the input, or with `range_given` [input_min, input_max], which the input is clipped to; with
+    `axis`, one for each index of this axis. The gradient is that of the identity.
+    TF: tf.quantization.quantize_and_dequantize.
+    """
+    with name_scope(name, "quantize_and_dequantize", [input, input_min, input_max]) as scope:
+        input = convert_to_tensor(input, name="input")
+        if axis is None:
+            axis = -1
+        elif axis < 0:
+            if input.shape.ndims is None:
+                raise ValueError("input should have known rank to use negative axis.")
+            axis += input.shape.ndims
+        return QUANTIZE_AND_DEQUANTIZE_V2(
+            input, input_min, input_max, signed_input=signed_input, num_bits=num_bits, range_given=range_given,
+            round_mode=round_mode, narrow_range=narrow_range, axis=axis, name=scope,
+        )  # fmt: skip

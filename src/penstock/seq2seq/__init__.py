@@ -1,0 +1,1 @@
+"""Decoders in loops, and attention (TF: tf.contrib.seq2seq)."""
