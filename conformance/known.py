@@ -57,7 +57,10 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
         (REFUSED, LENIENT + "a batch of another size than the gradient's"),
     ],
     "DepthwiseConv2dNativeBackpropInput": [("values", "dilations count (TensorFlow's CPU kernel ignores them)")],
+    "CTCBeamSearchDecoder": [("values", "in double precision throughout (TensorFlow rounds to float32 inside)")],
+    "CTCLoss": [("values", "in double precision throughout (TensorFlow rounds to float32 inside)")],
     "DecodeJSONExample": [("values", "the same message; its numbers are packed, as protobuf writes them")],
+    "Dequantize": [("error: a value, TensorFlow InvalidArgumentError", "bfloat16 results in every mode")],
     "Diag": [(REFUSED, LENIENT + "a scalar")],
     "DiagPart": [("error: InvalidArgumentError, TensorFlow a value", "a scalar has no diagonal")],
     "Digamma": [("values", "at its poles: infinite of the side's sign, as its limit (TensorFlow: NaN)")],
@@ -74,6 +77,10 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "EncodePng": [
         ("values", "the file is another one, with the same pixels"),
         ("error: InvalidArgumentError, TensorFlow InternalError", "an image without pixels"),
+    ],
+    "EditDistance": [
+        (REFUSED, LENIENT + "one pair of sequences"),
+        ("error: InvalidArgumentError, TensorFlow InternalError", "an index out of bounds"),
     ],
     "Einsum": [("gradient: NotImplementedError", "the gradient of '...' needs to know ranks")],
     "Erf": [("values", "erf(inf) is 1 (TensorFlow's vectorised half-precision kernel: NaN)")],
@@ -132,12 +139,14 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "QuantizeAndDequantizeV2": [
         (REFUSED, LENIENT + "a range for each index of the axis (2.21's kernel takes scalars only)")
     ],
+    "QuantizeDownAndShrinkRange": [("values", "of no values: a range of 0 (TensorFlow: of the type's ends)")],
     "RandomGammaGrad": [("values", "another approximation (equal to 1e-4), and other limits at the ends")],
     "Range": [("shapes", "a step of the wrong sign, or of zero, is refused in the run")],
     "RGBToHSV": [("gradient", "where two channels are equal, the gradient goes to another one of them")],
     "ReciprocalGrad": [("values", ZERO_TIMES_INF)],
     "RealDiv": [("values", "complex division by zero is infinite where the numerator is not zero (TensorFlow: NaN)")],
     "Relu6Grad": [("values", "an infinite gradient outside 0..6 gives 0 (TensorFlow: NaN)")],
+    "RequantizationRange": [("values", "of no values: a range of 0 (TensorFlow: of the type's ends)")],
     "ResizeBicubicGrad": [("error: InvalidArgumentError, TensorFlow a value", "of another batch than the image's")],
     "ResizeBilinearGrad": [("error: InvalidArgumentError, TensorFlow a value", "of another batch than the image's")],
     "Reverse": [(REFUSED, LENIENT + "an empty tensor")],
@@ -159,6 +168,10 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "SoftmaxCrossEntropyWithLogits": [
         ("gradient", "the labels' gradient through the second output is there (TensorFlow leaves it out)")
     ],
+    "SparseAdd": [("values", "TensorFlow misreads a threshold of another type than the values'")],
+    "SparseSegmentMean": [("gradient", "of no row: zero (TensorFlow leaves memory as it was)")],
+    "SparseSegmentSqrtN": [("gradient", "of no row: zero (TensorFlow leaves memory as it was)")],
+    "SparseSegmentSum": [("gradient", "of no row: zero (TensorFlow leaves memory as it was)")],
     "SqrtGrad": [("values", ZERO_TIMES_INF)],
     "Sum": [(REFUSED, LENIENT + "axis 0 of a scalar of unknown rank")],
     "Svd": [

@@ -24,6 +24,11 @@ from penstock.ops.parsing import (
 )
 from penstock.ops.parsing_sequence import parse_single_sequence_example as parse_single_sequence_example
 from penstock.ops.parsing_tensors import parse_tensor as parse_tensor, serialize_tensor as serialize_tensor
+from penstock.ops.sparse_serialize import (
+    deserialize_many_sparse as deserialize_many_sparse,
+    serialize_many_sparse as serialize_many_sparse,
+    serialize_sparse as serialize_sparse,
+)
 from penstock.ops.string_conversions import decode_base64 as decode_base64, encode_base64 as encode_base64
 from penstock.train.meta_graph import write_graph as write_graph
 
@@ -37,6 +42,7 @@ __all__ = [
     "decode_csv",
     "decode_json_example",
     "decode_raw",
+    "deserialize_many_sparse",
     "encode_base64",
     "gfile",
     "matching_files",
@@ -45,6 +51,8 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "read_file",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "write_file",
     "write_graph",

@@ -112,10 +112,10 @@ def test_samples_have_the_moments_of_their_distribution_and_the_shape_asked_for(
 
 @pytest.mark.parametrize("name", [*LINES, "Dirichlet"])
 def test_gradients_go_through_samples_and_densities_to_parameters(name: str) -> None:
-    arguments = {
+    arguments: list[Any] = {
         "Normal": [0.5, 2.0], "Uniform": [-1.0, 3.0], "Laplace": [0.5, 2.0], "Gamma": [2.5, 2.0],
         "Exponential": [1.5], "Beta": [2.5, 2.0], "StudentT": [7.0, 0.5, 2.0], "Dirichlet": [[2.0, 3.0]],
-    }[name]  # fmt: skip
+    }[name]  # type: ignore[assignment]  # fmt: skip
     parameters = [tf.constant(np.array(value)) for value in arguments]
     made = getattr(D, name)(*parameters)
     assert made.reparameterization_type is D.FULLY_REPARAMETERIZED
@@ -186,9 +186,9 @@ def test_a_bernoulli_is_given_by_log_odds_or_by_probabilities() -> None:
         drawn = run(made.sample(4000, seed=2))
         assert drawn.dtype == np.int32
         np.testing.assert_allclose(drawn.mean(0), p, atol=0.04)
-    for wrong in ({}, {"logits": 0.0, "probs": 0.5}):
+    for logits, probs in ((None, None), (0.0, 0.5)):
         with pytest.raises(ValueError, match="not both"):
-            D.Bernoulli(**wrong)
+            D.Bernoulli(logits, probs)
 
 
 def test_a_categorical_draws_classes() -> None:

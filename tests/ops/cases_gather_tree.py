@@ -26,11 +26,12 @@ def traced(steps: np.ndarray, parents: np.ndarray, lengths: np.ndarray, end: np.
     beams = np.full_like(steps, end)
     for row in range(batch):
         for column in range(width):
-            beam, found = column, []
+            found: list[int] = []
+            beam = column
             for step in range(min(int(lengths[row]), time) - 1, -1, -1):
-                found.insert(0, steps[step, row, beam])
+                found.insert(0, int(steps[step, row, beam]))
                 beam = parents[step, row, beam]
-            found = found[: found.index(end)] if end in found else found
+            found = found[: found.index(int(end))] if int(end) in found else found
             beams[: len(found), row, column] = found
     return beams
 

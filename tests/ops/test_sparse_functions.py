@@ -485,3 +485,13 @@ def test_ctc_decoders_give_sparse_sequences() -> None:
     assert dense(paths[0]) == [[0, 0, 1]]
     merged, _ = tf.nn.ctc_beam_search_decoder(frames, [5], beam_width=10)
     assert dense(merged[0]) == [[0, 1]]
+
+
+def test_functions_that_keep_zeros_take_sparse_tensors() -> None:
+    sparse = tf.SparseTensor([[0, 1], [1, 0]], [-4.0, 9.0], [2, 2])
+    halved = tf.divide(sparse, tf.fill([2, 2], 2.0))
+    with tf.Session() as session:
+        found = session.run([tf.abs(sparse), tf.negative(sparse), tf.square(sparse), tf.sign(sparse), halved])
+    values = [f.values.tolist() for f in found]
+    assert values == [[4.0, 9.0], [4.0, -9.0], [16.0, 81.0], [-1.0, 1.0], [-2.0, 4.5]]
+    assert all(f.dense_shape.tolist() == [2, 2] for f in found)

@@ -176,3 +176,64 @@ def test_a_memory_of_another_batch_size_is_refused() -> None:
     state = cell.zero_state(size, tf.float64)
     with tf.Session() as session, pytest.raises(errors.InvalidArgumentError, match="tile_batch"):
         session.run(state.cell_state, {size: 3})
+
+
+# --- monotonic attention --------------------------------------------------------------------------------
+
+
+def monotonic(p: Any, before: Any) -> Any:
+    """By the definition: from each place, on to the next with 1 - p, until one is chosen."""
+    found = np.zeros_like(p)
+    for row, start in np.ndindex(*p.shape):
+        here = before[row, start]
+        for place in range(start, p.shape[1]):
+            found[row, place] += here * p[row, place]
+            here *= 1 - p[row, place]
+    return found
+
+
+@pytest.mark.parametrize("mode", ["recursive", "parallel", "hard"])
+def test_monotonic_attention_goes_on_from_where_it_was(mode: str) -> None:
+    p = RNG.uniform(size=(3, 5))
+    before = RNG.dirichlet(np.ones(5), 3)
+    if mode == "hard":
+        p, before = (p > 0.5).astype(float), np.eye(5)[[0, 2, 4]]
+    chosen = tf.constant(p)
+    found = seq2seq.monotonic_attention(chosen, before, mode)
+    (found, slope), _ = run([found, tf.gradients(found[:, 3:], chosen)[0]])
+    np.testing.assert_allclose(found, monotonic(p, before), rtol=1e-6, atol=1e-12)
+    assert np.isfinite(slope).all()
+    with pytest.raises(ValueError, match="mode must be"):
+        seq2seq.monotonic_attention(p, before, "soft")
+
+
+def test_a_safe_product_has_a_gradient_at_zero() -> None:
+    x = tf.constant([[0.5, 0.0, 0.5]])
+    product = seq2seq.safe_cumprod(x, axis=1)
+    (found, slope), _ = run([product, tf.gradients(product, x)[0]])
+    np.testing.assert_allclose(found, [[0.5, 0, 0]], atol=1e-30)
+    assert np.isfinite(slope).all()
+
+
+@pytest.mark.parametrize("mode", ["parallel", "hard"])
+@pytest.mark.parametrize("kind", ["bahdanau", "luong"])
+def test_monotonic_mechanisms_start_at_the_first_step(kind: str, mode: str) -> None:
+    make: Any = seq2seq.BahdanauMonotonicAttention if kind == "bahdanau" else seq2seq.LuongMonotonicAttention
+    mechanism = make(5, tf.constant(MEMORY), LENGTHS, score_bias_init=-0.5, mode=mode)
+    start = mechanism.initial_state(2, tf.float64)
+    first, _ = mechanism(tf.constant(QUERY), start)
+    noisy = make(5, tf.constant(MEMORY), LENGTHS, sigmoid_noise=1.0)
+    assert noisy(tf.constant(QUERY), start)[0].shape.as_list() == [2, 4]
+    (start, first), v = run([start, first])
+    np.testing.assert_array_equal(start, [[1, 0, 0, 0]] * 2)
+    masked = MEMORY * (np.arange(4) < np.array(LENGTHS)[:, None])[:, :, None]
+    keys, name = masked @ v["memory_layer/kernel"], f"{kind}_monotonic_attention"
+    assert v[f"{name}/attention_score_bias"] == -0.5
+    if kind == "luong":
+        score = (keys @ QUERY[:, :, None])[:, :, 0]
+    else:
+        hidden = np.tanh(keys + (QUERY @ v[f"{name}/query_layer/kernel"])[:, None])
+        score = (v[f"{name}/attention_v"] * hidden).sum(2)
+    score = np.where(np.arange(4) < np.array(LENGTHS)[:, None], score - 0.5, -np.inf)
+    p = (score > 0).astype(float) if mode == "hard" else 1 / (1 + np.exp(-score))
+    np.testing.assert_allclose(first, monotonic(p, start), rtol=1e-6, atol=1e-9)

@@ -55,7 +55,6 @@ def test_decoding_given_inputs_is_a_dynamic_rnn(time_major: bool) -> None:
     np.testing.assert_allclose(outputs.rnn_output, plain)
     np.testing.assert_array_equal(outputs.sample_id[plain.any(-1)], plain.argmax(-1)[plain.any(-1)])
     np.testing.assert_allclose(np.hstack(state), np.hstack(last))
-    # As in TensorFlow a row counts the step at which it is seen to have finished: none for one of length 0.
     np.testing.assert_array_equal(lengths, LENGTHS)
 
 

@@ -26,6 +26,14 @@ from penstock.seq2seq.beam_step import (
     BeamSearchDecoderState as BeamSearchDecoderState,
 )
 from penstock.seq2seq.decoder import Decoder as Decoder, dynamic_decode as dynamic_decode
+from penstock.seq2seq.decoder_fn import (
+    attention_decoder_fn_inference as attention_decoder_fn_inference,
+    attention_decoder_fn_train as attention_decoder_fn_train,
+    dynamic_rnn_decoder as dynamic_rnn_decoder,
+    prepare_attention as prepare_attention,
+    simple_decoder_fn_inference as simple_decoder_fn_inference,
+    simple_decoder_fn_train as simple_decoder_fn_train,
+)
 from penstock.seq2seq.helpers import (
     CustomHelper as CustomHelper,
     GreedyEmbeddingHelper as GreedyEmbeddingHelper,
@@ -33,6 +41,12 @@ from penstock.seq2seq.helpers import (
     InferenceHelper as InferenceHelper,
     SampleEmbeddingHelper as SampleEmbeddingHelper,
     TrainingHelper as TrainingHelper,
+)
+from penstock.seq2seq.monotonic import (
+    BahdanauMonotonicAttention as BahdanauMonotonicAttention,
+    LuongMonotonicAttention as LuongMonotonicAttention,
+    monotonic_attention as monotonic_attention,
+    safe_cumprod as safe_cumprod,
 )
 from penstock.seq2seq.scheduled_helpers import (
     ScheduledEmbeddingTrainingHelper as ScheduledEmbeddingTrainingHelper,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.graph.composite import SparseTensor
 from penstock.graph.constants import lift
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
@@ -181,7 +182,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y`, as Python 3 divides (TF: tf.divide)."""
-    if name is None and (isinstance(x, Tensor) or isinstance(y, Tensor)):
+    if name is None and (isinstance(x, Tensor | SparseTensor) or isinstance(y, Tensor | SparseTensor)):
         return x / y
     return truediv(x, y, name=name)
 

@@ -62,7 +62,7 @@ def segment_shape(c: ShapeContext, data: TensorShape, ids: TensorShape) -> Tenso
     return unknown_shape() if data.tuple is None else TensorShape([None, *data.tuple[1:]])
 
 
-def _check_sorted(data: Any, ids: Any) -> int:
+def segment_count(data: Any, ids: Any) -> int:
     """The number of segments; ValueError where the ids are none."""
     if ids.ndim != 1 or data.ndim < 1 or ids.shape[0] != data.shape[0]:
         raise ValueError(
@@ -89,7 +89,7 @@ def _segment_op(name: str, types: str, initial: int, reduce: Rows, numpy_reduce:
     @op.kernel(T=native)
     def segment_kernel(n: Any) -> Any:
         def segments(data: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-            output = data.new_full((_check_sorted(data, ids), *data.shape[1:]), initial)
+            output = data.new_full((segment_count(data, ids), *data.shape[1:]), initial)
             if initial == 0 and reduce is not _add_rows:
                 # The first row of each segment is what the others are compared with.
                 output.index_copy_(0, ids.long().flip(0), data.flip(0))
@@ -101,7 +101,7 @@ def _segment_op(name: str, types: str, initial: int, reduce: Rows, numpy_reduce:
     @op.kernel("CPU", T=TORCH_LACKS)
     def segment_numpy_kernel(n: Any) -> Any:
         def segments(data: np.ndarray, ids: np.ndarray) -> np.ndarray:
-            output = np.full((_check_sorted(data, ids), *data.shape[1:]), initial, data.dtype)
+            output = np.full((segment_count(data, ids), *data.shape[1:]), initial, data.dtype)
             if initial == 0 and numpy_reduce is not np.add:
                 output[ids[::-1]] = data[::-1]
             numpy_reduce.at(output, ids, data)
@@ -131,7 +131,7 @@ def segment_mean_kernel(n: Any) -> Any:
     rounding = "trunc" if n["T"].is_integer else None
 
     def mean(data: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-        count = _check_sorted(data, ids)
+        count = segment_count(data, ids)
         total = data.new_zeros((count, *data.shape[1:])).index_add_(0, ids, data)
         sizes = torch.bincount(ids, minlength=count).clamp_(min=1)
         return torch.div(total, sizes.to(data.dtype).reshape(-1, *[1] * (data.dim() - 1)), rounding_mode=rounding)
@@ -142,7 +142,7 @@ def segment_mean_kernel(n: Any) -> Any:
 @SEGMENT_MEAN.kernel("CPU", T=TORCH_LACKS)
 def segment_mean_numpy_kernel(n: Any) -> Any:
     def mean(data: np.ndarray, ids: np.ndarray) -> Any:
-        count = _check_sorted(data, ids)
+        count = segment_count(data, ids)
         total = np.zeros((count, *data.shape[1:]), data.dtype)
         np.add.at(total, ids, data)
         sizes = np.maximum(np.bincount(ids, minlength=count), 1).astype(data.dtype)

@@ -17,7 +17,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import FLOATS, REAL
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed, invalid
-from penstock.ops.segment import _check_sorted as segment_count
+from penstock.ops.segment import segment_count
 from penstock.tensor.shapes import TensorShape, unknown_shape
 
 Divisor = Callable[[torch.Tensor], torch.Tensor]

@@ -5,12 +5,15 @@ Others are in `trigonometry.py`, `special.py` and `rounding.py`.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
 from penstock.graph import shape_rules
+from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -73,11 +76,25 @@ def square_gradient(op: Operation, grad: Tensor) -> Tensor:
     return MUL(grad, MUL(like(2, x), conjugate(x)))
 
 
+def of_sparse(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """`fn`, which keeps zeros zero, of sparse tensors as well: of their values."""
+
+    @functools.wraps(fn)
+    def either(x: Any, name: str | None = None) -> Any:
+        if isinstance(x, SparseTensor):
+            return SparseTensor(x.indices, fn(x.values, name), x.dense_shape)
+        return fn(x, name)
+
+    return either
+
+
+@of_sparse
 def negative(x: Any, name: str | None = None) -> Tensor:
     """`-x` (TF: tf.negative; tf.neg)."""
     return NEG(x, name=name)
 
 
+@of_sparse
 def abs(x: Any, name: str | None = None) -> Tensor:
     """|x|; of a complex tensor the magnitude, which is real (TF: tf.abs)."""
     with name_scope(name, "Abs", [x]) as scope:
@@ -87,11 +104,13 @@ def abs(x: Any, name: str | None = None) -> Tensor:
         return ABS(x, name=scope)
 
 
+@of_sparse
 def sign(x: Any, name: str | None = None) -> Tensor:
     """-1, 0 or 1; of a complex number x / |x| (TF: tf.sign)."""
     return SIGN(x, name=name)
 
 
+@of_sparse
 def square(x: Any, name: str | None = None) -> Tensor:
     """`x * x` (TF: tf.square)."""
     return SQUARE(x, name=name)
@@ -149,6 +168,7 @@ def reciprocal_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [MUL(MUL(like(-2, y), MUL(g, dy)), y), RECIPROCAL_GRAD(y, grad)]
 
 
+@of_sparse
 def sqrt(x: Any, name: str | None = None) -> Tensor:
     """The square root; NaN of negative reals (TF: tf.sqrt)."""
     return SQRT(x, name=name)
@@ -257,6 +277,7 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
     return LOG1P(x, name=name)
 
 
+@of_sparse
 def tanh(x: Any, name: str | None = None) -> Tensor:
     """The hyperbolic tangent (TF: tf.tanh; tf.nn.tanh)."""
     return TANH(x, name=name)
