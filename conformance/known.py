@@ -27,8 +27,14 @@ LENIENT = "takes an input that TensorFlow refuses: "
 
 KNOWN: dict[str, list[tuple[str, str]]] = {
     "AccumulateNV2": [("shapes: build error", "inputs of another shape than the attribute are refused when built")],
-    "ArgMax": [(REFUSED, "TensorFlow misreads an axis of type int16")],
-    "ArgMin": [(REFUSED, "TensorFlow misreads an axis of type int16")],
+    "ArgMax": [
+        (REFUSED, "TensorFlow misreads an axis of type int16"),
+        ("shapes", "TensorFlow misreads an axis of type int16"),
+    ],
+    "ArgMin": [
+        (REFUSED, "TensorFlow misreads an axis of type int16"),
+        ("shapes", "TensorFlow misreads an axis of type int16"),
+    ],
     "AvgPool": [("gradient", "TensorFlow divides by another count where a SAME window is larger than its input")],
     "AvgPoolGrad": [("values", "TensorFlow divides by another count where a SAME window is larger than its input")],
     "BiasAdd": [

@@ -11,6 +11,7 @@ import torch
 
 from penstock.graph.opdef import registered_ops
 from penstock.ops.control_flow import PRIMITIVES
+from penstock.passes import fold_constants
 from penstock.runtime import plan
 
 torch.set_num_threads(1)  # tensors here are tiny, and threads that wait for each other slow a busy machine down
@@ -25,7 +26,7 @@ def _recording(node, *args):  # type: ignore[no-untyped-def]
     return _make_kernel(node, *args)
 
 
-plan.make_kernel = _recording
+plan.make_kernel = fold_constants.make_kernel = _recording  # a step's nodes, and those folded before it
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
