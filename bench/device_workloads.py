@@ -115,3 +115,15 @@ def loop_program(tf: Any, parallel: int) -> tuple[Any, Any]:
         start = [tf.constant(0), tf.zeros([256, 256])]
         _, total = tf.while_loop(lambda i, _: i < 40, body, start, parallel_iterations=parallel)
     return feed, tf.reduce_sum(total)
+
+
+def fan_in(tf: Any, inputs: int, size: int) -> tuple[Any, Any]:
+    """Many tensors of the host that the other device works off one by one."""
+    with tf.device("/cpu:0"):
+        x = tf.placeholder(tf.float32, [size, size])
+        parts = [x * float(i) for i in range(inputs)]
+    with tf.device("/device:NPU:0"):
+        total = tf.zeros([size, size])
+        for part in parts:
+            total = tf.matmul(tf.matmul(total + part, part), part)  # slower than the host sends
+    return x, total

@@ -100,3 +100,29 @@ def test_compressed_transfers_keep_sixteen_bits_of_each_float() -> None:
     np.testing.assert_array_equal(tf.Session(config=config).run(z, {x: values}), exact)
     config.graph_options.enable_bfloat16_sendrecv = False
     np.testing.assert_array_equal(tf.Session(config=config).run(z, {x: values}), values)
+
+
+def test_one_tensor_is_compressed_where_it_crosses_and_nowhere_else() -> None:
+    values = np.array([1.0, 3.14159, 1e-30], np.float32)
+    x = tf.placeholder(tf.float32, [3])
+    with tf.device("/cpu:0"):
+        lossy, exact = tf.placement.compress_transfers(-x), tf.identity(-x)
+        here = -lossy
+    with tf.device("/cpu:1"):
+        there, whole = -lossy, -exact
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        cut, kept, same = session.run([there, whole, here], {x: values})
+    np.testing.assert_array_equal(cut, (values.view(np.uint32) & 0xFFFF0000).view(np.float32))
+    np.testing.assert_array_equal(kept, values)
+    np.testing.assert_array_equal(same, values)
+
+
+def test_log_device_placement_says_where_each_node_runs(capfd: Any) -> None:
+    with tf.device("/cpu:1"):
+        y = tf.add(tf.placeholder_with_default(1.0, []), 2.0, name="sum")
+    config = tf.ConfigProto(device_count={"CPU": 2}, log_device_placement=True)
+    with tf.Session(config=config) as session:
+        session.run(y)
+        session.run(y)
+    logged = capfd.readouterr().err
+    assert logged.count("sum: (AddV2): /job:localhost/replica:0/task:0/device:CPU:1\n") == 1

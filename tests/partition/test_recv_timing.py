@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import penstock as tf
-from penstock.devices.device import Device, device_name, register_device_type, unregister_device_type
+from bench.device_workloads import fan_in
+from bench.own_memory import OwnMemory
+from penstock.devices.device import register_device_type, unregister_device_type
 from penstock.placement.recv_timing import time_recvs
 from penstock.placement.simulator import simulate
 from tests.placement.test_place import _hardware
@@ -19,54 +18,17 @@ from tests.placement.test_place import _hardware
 INPUTS, SIZE = 12, 384
 
 
-class _OwnMemory(Device):
-    """An accelerator as far as memory goes: what it receives is copied, and counted until nobody holds it."""
-
-    def __init__(self) -> None:
-        super().__init__(device_name("NPU", 0), "NPU", torch.device("cpu", 0), kernel_type="CPU")
-        self.now = self.peak = 0
-
-    @property
-    def shares_memory(self) -> bool:
-        return False
-
-    def receive(self, value: Any, source: Device) -> Any:
-        copy = value.clone()
-        self.now += copy.nbytes
-        self.peak = max(self.peak, self.now)
-        weakref.finalize(copy.untyped_storage(), self._freed, copy.nbytes)
-        return copy
-
-    def _freed(self, nbytes: int) -> None:
-        self.now -= nbytes
-
-    def memory_in_use(self) -> tuple[int, int]:
-        return self.now, self.peak
-
-
 @pytest.fixture
-def npu() -> Iterator[_OwnMemory]:
-    device = _OwnMemory()
+def npu() -> Iterator[OwnMemory]:
+    device = OwnMemory()
     register_device_type("NPU", lambda config: [device])
     with tf.Graph().as_default():
         yield device
     unregister_device_type("NPU")
 
 
-def fan_in() -> tuple[Any, Any]:
-    """Many tensors of the host that the other device works off one by one."""
-    with tf.device("/cpu:0"):
-        x = tf.placeholder(tf.float32, [SIZE, SIZE])
-        parts = [x * float(i) for i in range(INPUTS)]
-    with tf.device("/device:NPU:0"):
-        total = tf.zeros([SIZE, SIZE])
-        for part in parts:
-            total = tf.matmul(tf.matmul(total + part, part), part)  # slower than the host sends
-    return x, total
-
-
-def test_a_wide_fan_in_takes_a_fraction_of_the_memory(npu: _OwnMemory) -> None:
-    x, total = fan_in()
+def test_a_wide_fan_in_takes_a_fraction_of_the_memory(npu: OwnMemory) -> None:
+    x, total = fan_in(tf, INPUTS, SIZE)
     value = np.full((SIZE, SIZE), 1e-3, np.float32)
     with tf.Session() as session:
         plan = session._runner(total, {x: value})[0]

@@ -188,8 +188,8 @@ def test_a_cost_model_learns_from_measurements_and_keeps_them_in_a_file(tmp_path
     node = next(n for n in choice.problem.nodes if n.name == "m")
     costs, device = tf.placement.CostModel(), _hardware().devices[0]
     assert costs.seconds(node, device) == pytest.approx(1e-6 + 2e6 / 1e9)  # 2 · 100³ operations at 1e9 a second
-    costs.record(node, "CPU", 3e-3)
-    costs.record(node, "CPU", 5e-3)
+    for milliseconds in (5, 3, 9, 4):
+        costs.record(node, "CPU", milliseconds * 1e-3)
     path = tmp_path / "costs.json"
     costs.save(path)
     assert tf.placement.CostModel.load(path).seconds(node, device) == pytest.approx(4e-3)

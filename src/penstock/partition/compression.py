@@ -6,7 +6,26 @@ rounding by probability, and training does not mind.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import torch
+
+from penstock.ops.basic import identity
+from penstock.partition.ops import COMPRESS
+
+if TYPE_CHECKING:
+    from penstock.graph.operation import Tensor
+
+
+def compress_transfers(input: Any, name: str | None = None) -> Tensor:
+    """The same float32 values, which lose the lower 16 bits of each wherever they cross to another device.
+
+    The choice of one edge: consumers of the result on other devices receive it compressed, those on its own device
+    lose nothing. `ConfigProto.graph_options.enable_bfloat16_sendrecv` is the choice for all of a session.
+    """
+    output = identity(input, name=name)
+    output.op._set_attr(COMPRESS, True)
+    return output
 
 
 def compress(value: torch.Tensor) -> torch.Tensor:

@@ -15,3 +15,6 @@ RECV_CONTROL = OpDef("_RecvControl", (), (), {}, stateful=True)
 SENDS = frozenset({"_Send", "_SendControl"})
 RECVS = frozenset({"_Recv", "_RecvControl"})
 TRANSFERS = SENDS | RECVS
+
+COMPRESS = "_compress_transfers"
+"""The attribute of a node whose float32 values travel as 16 bits, whatever the session's other edges do."""

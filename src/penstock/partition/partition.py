@@ -16,7 +16,7 @@ from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.verify import BACK
 from penstock.ops.control_flow import ENTERS, EXITS, NEXT_ITERATIONS, SWITCHES
-from penstock.partition.ops import RECV, RECV_CONTROL, SEND, SEND_CONTROL
+from penstock.partition.ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.placement.problem import is_everywhere
 from penstock.runtime.hazards import state_accesses
 from penstock.runtime.structure import Frame, find_frames, has_control_flow, is_loop_merge
@@ -106,9 +106,12 @@ class _Partitioner:
         if edge.dtype._is_ref_dtype:
             edge = source.read(edge)
         key = f"{edge.name} to {target}"
-        attrs = {"T": dtype, "key": key, "target": target, "compress": self.compress and dtype == float32}
+        attrs = {"T": dtype, "key": key, "target": target, "compress": self.compresses(edge)}
         source.after(edge.node, self._node(f"_send_{edge.node.name}_{edge.port}", SEND, attrs, (edge,), (), source))
         return key, dtype
+
+    def compresses(self, edge: Edge) -> bool:
+        return edge.dtype.base_dtype == float32 and (self.compress or COMPRESS in edge.node.attrs)
 
     def send_control(self, node: Node, target: str) -> str:
         source = self.part(node.device)
@@ -214,8 +217,7 @@ class _Part:
         frame = self.all.frame_of(edge.node)
         pulse = () if frame is self.all.root else (self.pulse(frame),)
         key, dtype = self.all.send(edge, self.device)
-        compress = self.all.compress and dtype == float32
-        attrs = {"T": dtype, "key": key, "origin": edge.node.device, "compress": compress}
+        attrs = {"T": dtype, "key": key, "origin": edge.node.device, "compress": self.all.compresses(edge)}
         shape = edge.node.shapes[edge.port]
         node = self.all.make(name, RECV, attrs, (), pulse, self, dtype, shape, edge.node.source)
         self.add(node)

@@ -1,9 +1,10 @@
 """PLACE: which device each node runs on (white paper sections 3.2.1 and 4.3).
 
 As `tf.placement`: `configure` a session's strategy, `register_strategy` one of your own, `simulate_step` on real or
-imagined `Hardware`, `compare_strategies`.
+imagined `Hardware`, `compare_strategies`, `compress_transfers` of one tensor.
 """
 
+from penstock.partition.compression import compress_transfers as compress_transfers
 from penstock.placement.configure import configure as configure
 from penstock.placement.cost_model import CostModel as CostModel
 from penstock.placement.hardware import Hardware as Hardware, Link as Link, SimulatedDevice as SimulatedDevice

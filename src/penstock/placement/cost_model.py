@@ -29,13 +29,16 @@ FREE = PRIMITIVES | {
 }  # fmt: skip
 """Ops that move, name or hold values and compute nothing."""
 
+KEPT = 16
+"""Measurements of each node that are kept."""
+
 
 class CostModel:
     """Costs of nodes. `unknown_dim`: see UNKNOWN_DIM. Shapes and times that were measured go before estimates."""
 
     def __init__(self, unknown_dim: int = UNKNOWN_DIM) -> None:
         self.unknown_dim = unknown_dim
-        self._measured: dict[str, tuple[float, int]] = {}
+        self._measured: dict[str, list[float]] = {}
 
     # --- estimates ------------------------------------------------------------------------------------
 
@@ -51,7 +54,7 @@ class CostModel:
     def seconds(self, node: Node, device: SimulatedDevice) -> float:
         """How long `node` computes on `device`: measured there, or estimated."""
         measured = self._measured.get(_key(node, device.type))
-        return self.estimate(node, device) if measured is None else measured[0]
+        return sorted(measured)[len(measured) // 4] if measured else self.estimate(node, device)
 
     def estimate(self, node: Node, device: SimulatedDevice) -> float:
         """The time from shapes alone: the arithmetic or the memory traffic, whichever takes longer, and the launch."""
@@ -78,10 +81,14 @@ class CostModel:
     # --- measurements ---------------------------------------------------------------------------------
 
     def record(self, node: Node, device_type: str, seconds: float) -> None:
-        """One more measurement of `node` on a device of this type; the mean of all counts."""
-        key = _key(node, device_type)
-        mean, count = self._measured.get(key, (0.0, 0))
-        self._measured[key] = (mean + (seconds - mean) / (count + 1), count + 1)
+        """One more measurement of `node` on a device of this type.
+
+        Of the last 16, the lower quartile counts: what disturbs a measurement (another thread that holds the
+        interpreter, a cold cache) makes it longer, never shorter.
+        """
+        kept = self._measured.setdefault(_key(node, device_type), [])
+        kept.append(seconds)
+        del kept[:-KEPT]
 
     @property
     def measurements(self) -> int:
@@ -90,7 +97,7 @@ class CostModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keep the measurements in a file, whole or not at all."""
-        write_whole(path, json.dumps({"version": 1, "measured": self._measured}, indent=0).encode())
+        write_whole(path, json.dumps({"version": 2, "measured": self._measured}, indent=0).encode())
 
     @staticmethod
     def load(path: str | os.PathLike[str], unknown_dim: int = UNKNOWN_DIM) -> CostModel:
@@ -98,9 +105,9 @@ class CostModel:
         model = CostModel(unknown_dim)
         try:
             found = json.loads(Path(path).read_bytes())
-            if found["version"] != 1:
+            if found["version"] != 2:
                 raise ValueError(f"version {found['version']}")
-            model._measured = {str(key): (float(mean), int(n)) for key, (mean, n) in found["measured"].items()}
+            model._measured = {str(key): [float(s) for s in times] for key, times in found["measured"].items()}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"{os.fspath(path)} is no saved cost model: {error}") from error
         return model

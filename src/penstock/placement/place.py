@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 from collections.abc import Sequence
 
 from penstock import errors
@@ -14,8 +14,6 @@ from penstock.placement.hardware import Hardware
 from penstock.placement.problem import make_problem
 from penstock.placement.strategies import Choice, Strategy
 from penstock.tensor.dtypes import resource
-
-logger = logging.getLogger("penstock")
 
 
 def place(
@@ -78,10 +76,10 @@ def _decide(
 
 
 def log_placement(graph: StepGraph) -> None:
-    """A line for each node, as ConfigProto.log_device_placement asks."""
+    """A line on stderr for each node, as ConfigProto.log_device_placement asks, whatever tf.logging shows."""
     for node in graph.nodes:
         if node.op is not FEED:
-            logger.info("%s: (%s): %s", node.name, node.op.name, node.device)
+            print(f"{node.name}: ({node.op.name}): {node.device}", file=sys.stderr)
 
 
 def state_devices(graph: StepGraph) -> dict[str, str]:
