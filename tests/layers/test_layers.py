@@ -89,6 +89,19 @@ def test_conv1d_is_conv2d_of_height_one() -> None:
     np.testing.assert_allclose(a[:, 0], b, rtol=1e-5)
 
 
+def test_two_layer_objects_of_one_name_have_variables_of_their_own() -> None:
+    x = tf.constant(X)
+    tf.layers.Dense(2, use_bias=False, name="d")(x)
+    tf.layers.Dense(2, use_bias=False, name="d")(x)
+    assert names() == ["d/kernel", "d_1/kernel"]
+    tf.layers.Dense(2, use_bias=False, name="d", _reuse=True)(x)
+    assert names() == ["d/kernel", "d_1/kernel"]
+    with pytest.raises(ValueError, match="d/kernel already exists"):
+        tf.layers.dense(x, 2, use_bias=False, name="d")
+    with pytest.raises(ValueError, match="d/kernel already exists"):
+        tf.layers.conv2d(x, 2, 1, name="d")
+
+
 @pytest.mark.parametrize(("padding", "size"), [("same", [8, 12]), ("valid", [9, 13])])
 def test_conv2d_transpose_spreads_each_input_over_a_window(padding: str, size: list[int]) -> None:
     x = tf.placeholder(tf.float32, [None, 4, 6, 3])

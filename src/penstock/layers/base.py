@@ -21,13 +21,14 @@ class Layer:
     """A function of tensors that owns variables (TF: tf.layers.Layer).
 
     Subclasses write `build(input_shape)`, which makes variables with `add_weight`, and `call(inputs)`. The scope
-    is `name`, or the class's name in lower case, made unique ("dense", "dense_1"); `_reuse` shares variables.
+    is `name`, or the class's name in lower case, made unique ("dense", "dense_1"); `_reuse` shares variables, and
+    `_scope` is the scope as it stands, which the functions (`tf.layers.dense`) give for a name.
     """
 
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         self._reuse = kwargs.pop("_reuse", None)
         scope = kwargs.pop("_scope", None)
-        self._given_scope = scope if scope is not None else name
+        self._given_scope = name if scope is None and self._reuse else scope
         self.activity_regularizer = kwargs.pop("activity_regularizer", None)
         if kwargs:
             raise TypeError(f"{type(self).__name__} does not take {', '.join(map(repr, kwargs))}")
@@ -129,7 +130,8 @@ class Layer:
         """The layer's variable scope, and the name scope that it was first opened in."""
         given = scope if scope is not None else self._given_scope
         if self._scope is None and not isinstance(given, VariableScope):
-            with variable_scope(given, default_name=snake_case(type(self).__name__), reuse=self._reuse) as opened:
+            default = self._name or snake_case(type(self).__name__)
+            with variable_scope(given, default_name=default, reuse=self._reuse) as opened:
                 yield opened
             return
         again: Any = self._scope or given

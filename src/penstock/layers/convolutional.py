@@ -144,7 +144,7 @@ class Conv3DTranspose(_ConvTranspose):
 
 def _function(layer: type[_Conv], what: str) -> Any:
     def apply(inputs: Any, filters: int, kernel_size: Any, *args: Any, reuse: Any = None, **kwargs: Any) -> Tensor:
-        return layer(filters, kernel_size, *args, _reuse=reuse, **kwargs)(inputs)
+        return layer(filters, kernel_size, *args, _reuse=reuse, _scope=kwargs.get("name"), **kwargs)(inputs)
 
     apply.__name__ = apply.__qualname__ = what
     apply.__doc__ = f"""The layer {layer.__name__} applied to `inputs` (TF: tf.layers.{what}).
@@ -166,7 +166,15 @@ def conv2d_transpose(
 ) -> Tensor:  # fmt: skip
     """The layer Conv2DTranspose applied to `inputs` [n, h, w, c] (TF: tf.layers.conv2d_transpose)."""
     layer = Conv2DTranspose(
-        filters, kernel_size, strides, padding, data_format, activation=activation, _reuse=reuse, **kwargs
+        filters,
+        kernel_size,
+        strides,
+        padding,
+        data_format,
+        activation=activation,
+        _reuse=reuse,
+        _scope=kwargs.get("name"),
+        **kwargs,
     )
     return layer(inputs)
 
@@ -179,7 +187,7 @@ def conv3d_transpose(
     """The layer Conv3DTranspose applied to `inputs` [n, d, h, w, c] (TF: tf.layers.conv3d_transpose)."""
     layer = Conv3DTranspose(
         filters, kernel_size, strides, padding, data_format, activation=activation, use_bias=use_bias, _reuse=reuse,
-        **kwargs,
+        _scope=kwargs.get("name"), **kwargs,
     )  # fmt: skip
     return layer(inputs)
 

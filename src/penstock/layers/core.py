@@ -148,7 +148,7 @@ def dense(
     """inputs [..., n] -> [..., units], with variables "kernel" [n, units] and "bias" (TF: tf.layers.dense)."""
     layer = Dense(
         units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
-        activity_regularizer, kernel_constraint, bias_constraint, trainable, name, _reuse=reuse,
+        activity_regularizer, kernel_constraint, bias_constraint, trainable, name, _reuse=reuse, _scope=name,
     )  # fmt: skip
     return layer(inputs)
 

@@ -157,6 +157,6 @@ def batch_normalization(
             train_op = optimizer.minimize(loss)
     """
     layer = BatchNormalization(
-        axis, momentum, epsilon, center, scale, trainable=trainable, name=name, _reuse=reuse, **kwargs
+        axis, momentum, epsilon, center, scale, trainable=trainable, name=name, _reuse=reuse, _scope=name, **kwargs
     )
     return layer(inputs, training=training)

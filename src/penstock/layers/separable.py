@@ -99,7 +99,7 @@ SeparableConvolution1D, SeparableConvolution2D = SeparableConv1D, SeparableConv2
 
 def _function(layer: type[_SeparableConv], what: str) -> Any:
     def apply(inputs: Any, filters: int, kernel_size: Any, *args: Any, reuse: Any = None, **kwargs: Any) -> Tensor:
-        return layer(filters, kernel_size, *args, _reuse=reuse, **kwargs)(inputs)
+        return layer(filters, kernel_size, *args, _reuse=reuse, _scope=kwargs.get("name"), **kwargs)(inputs)
 
     apply.__name__ = apply.__qualname__ = what
     apply.__doc__ = f"""The layer {layer.__name__} applied to `inputs` (TF: tf.layers.{what}).
