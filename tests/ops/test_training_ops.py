@@ -44,6 +44,9 @@ class UpdateCase:
         return self.name + (f"{{{attrs}}}" if attrs else "")
 
 
+LARGE_W, LARGE_POSITIVE, LARGE_GRAD = (np.tile(np.float32(x), (500, 1)) for x in (W, POSITIVE, GRAD))
+"""Of a size at which some updates are done in one pass over memory."""
+
 RMS = {"lr": 0.1, "rho": 0.9, "momentum": 0.5, "epsilon": 0.01, "grad": GRAD}
 ADAM = {"beta1_power": 0.81, "beta2_power": 0.998, "lr": 0.1, "beta1": 0.9, "beta2": 0.999, "epsilon": 0.001}
 FTRL = {"grad": GRAD, "lr": 0.3, "l1": 0.2, "l2": 0.1, "lr_power": -0.5}
@@ -54,6 +57,9 @@ CASES = [
     UpdateCase("Momentum", [W, POSITIVE], MOMENTUM, formulas.momentum),
     UpdateCase("Momentum", [W, POSITIVE], MOMENTUM, formulas.nesterov_momentum, {"use_nesterov": True}),
     UpdateCase("Momentum", [W, POSITIVE], MOMENTUM, formulas.momentum, {"use_locking": True}),
+    UpdateCase(
+        "Momentum", [LARGE_W, LARGE_POSITIVE], {**MOMENTUM, "grad": LARGE_GRAD}, formulas.momentum, sparse=False
+    ),
     UpdateCase("Adagrad", [W, POSITIVE], {"lr": 0.1, "grad": GRAD}, formulas.adagrad),
     UpdateCase("Adagrad", [W, POSITIVE], {"lr": 0.1, "grad": GRAD}, formulas.adagrad_fixed, {"update_slots": False}),
     UpdateCase("AdagradV2", [W, POSITIVE], {"lr": 0.1, "epsilon": 0.05, "grad": GRAD}, formulas.adagrad_v2),
@@ -70,6 +76,7 @@ CASES = [
         formulas.adagrad_da,
     ),
     UpdateCase("Adam", [W, GRAD, POSITIVE], {**ADAM, "grad": W}, formulas.adam, sparse=False),
+    UpdateCase("Adam", [LARGE_W, LARGE_GRAD, LARGE_POSITIVE], {**ADAM, "grad": LARGE_W}, formulas.adam, sparse=False),
     UpdateCase(
         "Adam",
         [W, GRAD, POSITIVE],

@@ -89,7 +89,7 @@ def test_any_placement_on_several_devices_gives_the_bits_of_one(
 def _check_partitions(session: Any, fetches: list[Any], feeds: dict[Any, Any]) -> None:
     wanted = FetchPlan(session.graph, fetches)
     options = session._options
-    step = prepare(list(feeds), wanted.tensors, wanted.targets, options)
+    step = prepare(list(feeds), wanted.tensors, wanted.targets, options).graph
     groups = find_groups(step, options.devices, False, options.placed)
     for node in step.nodes:
         assert node.device in [options.devices[i].name for i in groups[node].feasible]

@@ -213,7 +213,18 @@ _ops: dict[str, OpDef] = {}
 _gradients: dict[str, GradientFn | None] = {}
 
 
-def define_op(
+def define_op(name: str, *args: Any, **kwargs: Any) -> OpDef:
+    """Register an operation and return it, ready for `@op.shape`, `@op.kernel` and `@op.gradient`.
+
+    The arguments are those of `make_op`. Raises ValueError if the name is taken or the signature does not parse.
+    """
+    if name in _ops:
+        raise ValueError(f"op {name} is already registered")
+    op = _ops[name] = make_op(name, *args, **kwargs)
+    return op
+
+
+def make_op(
     name: str,
     inputs: str = "",
     outputs: str = "",
@@ -229,14 +240,9 @@ def define_op(
     shape: ShapeFn | None = None,
     doc: str = "",
 ) -> OpDef:
-    """Register an operation and return it, ready for `@op.shape`, `@op.kernel` and `@op.gradient`.
-
-    Raises ValueError if the name is taken or the signature does not parse.
-    """
-    if name in _ops:
-        raise ValueError(f"op {name} is already registered")
+    """An operation that is in no registry: what a pass puts into steps, and clients never see."""
     parsed = {a.name: a for a in map(parse_attr, attrs)}
-    op = OpDef(
+    return OpDef(
         name,
         tuple(parse_arg(text, parsed) for text in _split(inputs)),
         tuple(parse_arg(text, parsed) for text in _split(outputs)),
@@ -251,8 +257,6 @@ def define_op(
         doc,
         shape,
     )
-    _ops[name] = op
-    return op
 
 
 def get_op(name: str) -> OpDef:

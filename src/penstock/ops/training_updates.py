@@ -70,6 +70,19 @@ def decay_squares(square: Tensor, grad: Tensor, rho: Tensor, remainder: Any) -> 
         square.mul_(rho).addcmul_(grad, grad, value=remainder)
 
 
+_ONE_PASS_FROM = 4096
+
+
+def one_pass(n: Any) -> Callable[..., bool]:
+    """What says whether torch's one-pass kernel of an optimizer suits these buffers: half the time of its parts
+    where they are large, since each buffer is read once; not worth its start where they are small."""
+    if n.device.type != "cpu" or n.torch_dtype() not in (torch.float32, torch.float64):
+        return lambda *buffers: False
+    return lambda *buffers: (
+        buffers[0].numel() >= _ONE_PASS_FROM and all(b.is_contiguous() and b.shape == buffers[0].shape for b in buffers)
+    )
+
+
 # --- gradient descent and momentum ----------------------------------------------------------------------
 
 
@@ -85,8 +98,15 @@ def gradient_descent(n: Any) -> Update:
 def momentum(n: Any) -> Update:
     """accum = momentum * accum + grad; var -= lr * accum (Nesterov: lr * grad + lr * momentum * accum)."""
     rate, decay = hyper(n, "lr"), hyper(n, "momentum")
+    fits = one_pass(n)
 
     def plain(w: Tensor, a: Tensor, lr: Any, grad: Tensor, momentum: Any) -> None:
+        if fits(w, a, grad):
+            torch._fused_sgd_(
+                [w], [grad], [a], weight_decay=0.0, momentum=decay(momentum), lr=rate(lr), dampening=0.0,
+                nesterov=False, maximize=False, is_first_step=False,
+            )  # fmt: skip
+            return
         a.mul_(momentum).add_(grad)
         add_scaled(w, a, -rate(lr))
 
@@ -159,19 +179,30 @@ def adagrad_da(n: Any) -> Update:
 def adam(n: Any) -> Update:
     """var -= lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon), as in Kingma and Ba."""
     power1, power2, rate = hyper(n, "beta1_power"), hyper(n, "beta2_power"), hyper(n, "lr")
-    rest1, decay2, nesterov = rest(n, "beta1"), hyper(n, "beta2"), n["use_nesterov"]
+    rest1, decay1, decay2, nesterov = rest(n, "beta1"), hyper(n, "beta1"), hyper(n, "beta2"), n["use_nesterov"]
+    small, fits = hyper(n, "epsilon"), one_pass(n)
 
     def update(
         w: Tensor, m: Tensor, v: Tensor, beta1_power: Any, beta2_power: Any, lr: Any, beta1: Any,
         beta2: Any, epsilon: Any, grad: Tensor,
     ) -> None:  # fmt: skip
         alpha = _adam_rate(rate(lr), power1(beta1_power), power2(beta2_power))
+        if not nesterov and fits(w, m, v, grad):
+            torch._fused_adam_(
+                [w], [grad], [m], [v], [], [_CORRECTED], lr=alpha, beta1=decay1(beta1), beta2=decay2(beta2),
+                weight_decay=0.0, eps=small(epsilon), amsgrad=False, maximize=False,
+            )  # fmt: skip
+            return
         m.lerp_(grad, rest1(beta1))
         decay_squares(v, grad, beta2, 1 - decay2(beta2))
         direction = torch.lerp(m, grad, rest1(beta1)) if nesterov else m
         add_quotient(w, direction, v.sqrt().add_(epsilon), -alpha)
 
     return update
+
+
+_CORRECTED = torch.tensor(1e30)
+"""A number of steps after which torch has no bias left to correct: `alpha` is corrected already."""
 
 
 def _adam_rate(lr: Any, beta1_power: Any, beta2_power: Any) -> Any:

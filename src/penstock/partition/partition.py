@@ -15,10 +15,10 @@ import numpy as np
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import ENTERS, EXITS, NEXT_ITERATIONS, SWITCHES
+from penstock.ops.control_flow import ENTERS, EXITS, NEXT_ITERATIONS
 from penstock.partition.ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.placement.problem import is_everywhere
-from penstock.runtime.hazards import state_accesses
+from penstock.runtime.hazards import order_state
 from penstock.runtime.structure import Frame, find_frames, has_control_flow, is_loop_merge
 from penstock.tensor.dtypes import DType, bool as bool_dtype, float32
 from penstock.tensor.shapes import TensorShape
@@ -328,29 +328,3 @@ class _Part:
 
 
 _INT32 = get_op("Merge").outputs[1].dtypes({})[0]
-
-
-def order_state(graph: StepGraph, frames: dict[Node, Frame]) -> None:
-    """Control edges between a write of a variable and other uses of it, in the order in which they were built.
-
-    On one device that order is the order of execution. What runs in a loop or a branch is left alone: there the
-    program says itself what comes first.
-    """
-    conditional = {node for node in graph.nodes if node in frames and frames[node].parent is not None}
-    for node in graph.nodes:
-        before = [*(e.node for e in node.inputs), *node.controls]
-        if node.op.name in SWITCHES or any(n in conditional for n in before):
-            conditional.add(node)
-    last_write: dict[Node, Node] = {}
-    reads: dict[Node, list[Node]] = {}
-    for node, root, writes in state_accesses(graph):
-        if node in conditional:
-            continue
-        before = [last_write[root]] if root in last_write else []
-        if writes:
-            before += reads.pop(root, [])
-            last_write[root] = node
-        else:
-            reads.setdefault(root, []).append(node)
-        known = {node, *node.controls, *(e.node for e in node.inputs)}
-        node.controls += tuple(dict.fromkeys(b for b in before if b not in known))

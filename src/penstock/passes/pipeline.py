@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from penstock.devices.device import Device
@@ -10,13 +10,36 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import StepGraph
 from penstock.graph.verify import CHECK, verify
 from penstock.passes.common_subexpressions import merge_common_subexpressions
+from penstock.passes.dead_controls import skip_dead_controls
 from penstock.passes.fold_constants import fold_constants
+from penstock.passes.fuse import fuse
 from penstock.passes.memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.passes.prune import prune
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import log_placement, place
 from penstock.placement.strategies import Strategy
+
+Pass = Callable[[StepGraph, CostModel], StepGraph]
+
+
+def _plain(transform: Callable[[StepGraph], StepGraph]) -> Pass:
+    return lambda graph, costs: transform(graph)
+
+
+BEFORE_PLACING: dict[str, Pass] = {
+    "fold_constants": _plain(fold_constants),
+    "merge_common_subexpressions": _plain(merge_common_subexpressions),
+    "skip_dead_controls": _plain(skip_dead_controls),
+    "fuse": _plain(fuse),  # before placing, so that the numbers do not depend on where nodes are placed
+}
+AFTER_PLACING: dict[str, Pass] = {
+    "recompute_for_gradients": recompute_for_gradients,
+    "swap_to_host": swap_to_host,
+    "order_for_memory": order_for_memory,
+}
+DEFAULT = frozenset(BEFORE_PLACING)
+"""The passes that run unless a ConfigProto says otherwise (session/options.py). Those for memory cost time."""
 
 
 @dataclass(slots=True)
@@ -36,37 +59,39 @@ class StepOptions:
     placed: dict[str, str] = field(default_factory=dict)
     compress: bool = False
     time_recvs: bool = False
-    fold_constants: bool = True
-    merge_common: bool = True
-    memory: Sequence[str] = ()
+    passes: Collection[str] = DEFAULT
 
 
-def prepare(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], options: StepOptions) -> StepGraph:
+@dataclass(slots=True)
+class Prepared:
+    """The graph that a plan is made from. `counts`: the number of nodes after each pass, by its name, in order."""
+
+    graph: StepGraph
+    counts: dict[str, int]
+
+
+def prepare(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], options: StepOptions) -> Prepared:
     """Everything that happens to a graph between `Session.run` and the plan, in order."""
-    graph = _checked(prune(feeds, fetches, targets), "prune")
     o = options
-    if o.fold_constants:
-        graph = _checked(fold_constants(graph), "fold_constants")
-    if o.merge_common:
-        graph = _checked(merge_common_subexpressions(graph), "merge_common_subexpressions")
+    graph = prune(feeds, fetches, targets)
+    counts = {"prune": _checked(graph, "prune")}
+    for name, transform in BEFORE_PLACING.items():
+        if name in o.passes:
+            graph = transform(graph, o.costs)
+            counts[name] = _checked(graph, name)
     graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
+    counts["place"] = _checked(graph, "place")
     if o.log_placement:
         log_placement(graph)
-    graph = _checked(graph, "place")
-    for name in o.memory:
-        graph = _checked(MEMORY_PASSES[name](graph, o.costs), name)
-    return graph
+    for name, transform in AFTER_PLACING.items():
+        if name in o.passes:
+            graph = transform(graph, o.costs)
+            counts[name] = _checked(graph, name)
+    return Prepared(graph, counts)
 
 
-MEMORY_PASSES: dict[str, Callable[[StepGraph, CostModel], StepGraph]] = {
-    "recompute_for_gradients": recompute_for_gradients,
-    "swap_to_host": swap_to_host,
-    "order_for_memory": order_for_memory,
-}
-"""Off unless asked for (RewriterConfig.memory_optimization), since they cost time."""
-
-
-def _checked(graph: StepGraph, after: str) -> StepGraph:
+def _checked(graph: StepGraph, after: str) -> int:
+    """How many nodes there are; an error where a pass left a graph that cannot run."""
     if CHECK:
         verify(graph, after)
-    return graph
+    return len(graph.nodes)

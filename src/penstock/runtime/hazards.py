@@ -8,11 +8,13 @@ between them, nodes run in the order in which they were built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
+from penstock.ops.control_flow import SWITCHES
 from penstock.tensor.dtypes import resource
 
 
@@ -49,6 +51,33 @@ def state_accesses(graph: StepGraph) -> list[tuple[Node, Node, bool]]:
             elif root in readers:
                 found.append((node, root, False))
     return found
+
+
+def order_state(graph: StepGraph, frames: Mapping[Node, Any]) -> None:
+    """Control edges between a write of a variable and other uses of it, in the order in which they were built.
+
+    Where one segment runs a graph, that is the order of execution; nodes that wait or are on several devices need
+    the edges. What runs in a loop or a branch is left alone: there the program says itself what comes first.
+    `frames`: the frame of each node that is in one (structure.py).
+    """
+    conditional = {node for node in graph.nodes if node in frames and frames[node].parent is not None}
+    for node in graph.nodes:
+        before = [*(e.node for e in node.inputs), *node.controls]
+        if node.op.name in SWITCHES or any(n in conditional for n in before):
+            conditional.add(node)
+    last_write: dict[Node, Node] = {}
+    reads: dict[Node, list[Node]] = {}
+    for node, root, writes in state_accesses(graph):
+        if node in conditional:
+            continue
+        before = [last_write[root]] if root in last_write else []
+        if writes:
+            before += reads.pop(root, [])
+            last_write[root] = node
+        else:
+            reads.setdefault(root, []).append(node)
+        known = {node, *node.controls, *(e.node for e in node.inputs)}
+        node.controls += tuple(dict.fromkeys(b for b in before if b not in known))
 
 
 class _Analysis:
@@ -96,11 +125,9 @@ class _Analysis:
         """For each root of state, the nodes that may write to it."""
         writes: dict[Node, list[Node]] = {}
         for node in self.graph.nodes:
-            names = [name for name, _, edges in node.grouped_inputs() for _ in edges]
-            for name, edge in zip(names, node.inputs, strict=True):
-                if is_state(edge) and name not in node.op.reads and not _takes_value(node, name):
-                    for root in self.roots[edge]:
-                        writes.setdefault(root, []).append(node)
+            for edge in _written(node):
+                for root in self.roots[edge]:
+                    writes.setdefault(root, []).append(node)
         return writes
 
     def _overwritten(self, node: Node, index: int) -> bool:
@@ -166,6 +193,21 @@ class _Analysis:
             copies.append(shared)
             seen |= roots
         return copies
+
+
+def _written(node: Node) -> list[Edge]:
+    """The handles of state that `node` may write to."""
+    names = [name for name, _, edges in node.grouped_inputs() for _ in edges]
+    return [
+        edge
+        for name, edge in zip(names, node.inputs, strict=True)
+        if is_state(edge) and name not in node.op.reads and not _takes_value(node, name)
+    ]
+
+
+def writes_state(node: Node) -> bool:
+    """Whether `node` may change state that it is given a handle of."""
+    return bool(_written(node))
 
 
 def _takes_value(node: Node, name: str) -> bool:

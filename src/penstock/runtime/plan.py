@@ -22,7 +22,7 @@ from penstock.partition.ops import TRANSFERS
 from penstock.runtime.dataflow import Carry, build_program, is_asynchronous
 from penstock.runtime.executor import Execution, Program
 from penstock.runtime.failures import node_error
-from penstock.runtime.hazards import find_hazards
+from penstock.runtime.hazards import find_hazards, order_state
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.rendezvous import Rendezvous
@@ -63,6 +63,8 @@ def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
         except Unstructured:
             if choice == "structured":
                 raise
+    if not has_control_flow(graph):
+        order_state(graph, {})
     return DataflowPlan(graph, kernels, device.torch, state.closing)
 
 
@@ -72,6 +74,8 @@ class Plan:
     def __init__(self, graph: StepGraph, kernels: dict[Node, Any]) -> None:
         self.graph = graph
         self._kernels = kernels
+        self.node_counts: dict[str, int] = {}
+        """The nodes that each pass left, for `Session.explain`."""
 
     @property
     def source(self) -> str:

@@ -11,7 +11,7 @@ from penstock import errors
 from penstock.devices.device import devices_for
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation
-from penstock.passes.pipeline import StepOptions
+from penstock.passes.pipeline import DEFAULT, StepOptions
 from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
 from penstock.placement.cost_model import CostModel
@@ -28,10 +28,7 @@ def step_options(config: Any) -> StepOptions:
     if config is not None:
         options.soft_placement = config.allow_soft_placement
         options.log_placement = config.log_device_placement
-        wants = config.graph_options.optimizer_options.opt_level >= 0
-        options.merge_common = wants
-        options.fold_constants = wants and config.graph_options.rewrite_options.constant_folding != RewriterConfig.OFF
-        options.memory = _MEMORY.get(config.graph_options.rewrite_options.memory_optimization, ())
+        options.passes = _passes(config.graph_options)
         options.time_recvs = config.graph_options.enable_recv_scheduling
         options.compress = config.graph_options.enable_bfloat16_sendrecv
     if any(not device.shares_memory for device in devices):
@@ -45,6 +42,22 @@ def step_options(config: Any) -> StepOptions:
     return options
 
 
+def _passes(graph_options: Any) -> frozenset[str]:
+    """The passes that these GraphOptions leave on: each has the switch that TensorFlow has for its like."""
+    rewrites = graph_options.rewrite_options
+    found = set(_MEMORY.get(rewrites.memory_optimization, ()))
+    if graph_options.optimizer_options.opt_level >= 0 and not rewrites.disable_meta_optimizer:
+        off = {name for name, field in _SWITCHES.items() if getattr(rewrites, field) == RewriterConfig.OFF}
+        found |= DEFAULT - off
+    return frozenset(found)
+
+
+_SWITCHES = {
+    "fold_constants": "constant_folding",
+    "merge_common_subexpressions": "common_subgraph_elimination",
+    "skip_dead_controls": "dependency_optimization",
+    "fuse": "remapping",
+}
 _MEMORY = {
     RewriterConfig.SCHEDULING_HEURISTICS: ("order_for_memory",),
     RewriterConfig.RECOMPUTATION_HEURISTICS: ("recompute_for_gradients",),

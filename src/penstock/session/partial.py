@@ -32,7 +32,7 @@ class PartialRun:
     ) -> None:
         self._graph = graph
         self._state, self._device = state, device
-        self._whole = prepare(feeds, wanted.tensors, wanted.targets, StepOptions([device], soft_placement=True))
+        self._whole = prepare(feeds, wanted.tensors, wanted.targets, StepOptions([device], soft_placement=True)).graph
         moves = [node.name for node in self._whole.nodes if node.op.name in PRIMITIVES]
         if moves:
             raise errors.UnimplementedError(

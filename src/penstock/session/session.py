@@ -146,9 +146,11 @@ class BaseSession:
     def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> Plan:
         with self._lock:
             place_state(self._graph, self._options)
-            graph = prepare(feeds, fetches, targets, self._options)
-            self._options.placed.update(state_devices(graph))
-        return make_step_plan(graph, self._state, self._options)
+            prepared = prepare(feeds, fetches, targets, self._options)
+            self._options.placed.update(state_devices(prepared.graph))
+        plan = make_step_plan(prepared.graph, self._state, self._options)
+        plan.node_counts = prepared.counts
+        return plan
 
     def _forget_plans(self) -> None:
         with self._lock:
@@ -220,8 +222,18 @@ class BaseSession:
         return call
 
     def explain(self, fetches: Any, feeds: Any = ()) -> str:
-        """What a step for these fetches and feeds (a list or dict of fed tensors) runs, to read."""
-        return self._runner(fetches, dict.fromkeys(feeds))[0].source
+        """What a step for these fetches and feeds (a list or dict of fed tensors) runs, to read.
+
+        It begins with the number of nodes after pruning, and before and after each pass that changed it.
+        """
+        plan = self._runner(fetches, dict.fromkeys(feeds))[0]
+        (_, before), *rest = plan.node_counts.items()
+        text = f"# {before} nodes"
+        for name, after in rest:
+            if after != before:
+                text += f", {name} {before} -> {after}"
+                before = after
+        return f"{text}\n{plan.source}"
 
     # --- partial runs -----------------------------------------------------------------------------------
 
@@ -315,7 +327,8 @@ class _Rearranged:
     """A plan whose feeds come grouped (sparse values): spreads them first."""
 
     def __init__(self, plan: Plan, arrange: Callable[[Any], list[Any]]) -> None:
-        self._plan, self._arrange, self.graph = plan, arrange, plan.graph
+        self._plan, self._arrange = plan, arrange
+        self.graph, self.node_counts = plan.graph, plan.node_counts
 
     @property
     def source(self) -> str:

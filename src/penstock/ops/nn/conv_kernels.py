@@ -98,6 +98,7 @@ def _groups(channels: int, dims: Sequence[int], depthwise: bool) -> int:
 
 
 def forward_kernel(n: Any, depthwise: bool = False) -> Kernel:
+    """`kernel(input, filter, bias=None)`: adding a bias [channels of the result] here costs next to nothing."""
     win = window_of(n.node.attrs)
     win.check(n)
     conv, view = _FORWARD[win.rank], _filter_view(win.rank, depthwise)
@@ -112,18 +113,18 @@ def forward_kernel(n: Any, depthwise: bool = False) -> Kernel:
         outs = [e.out for e in extents]
         channels = _torch_filter_dims(w_dims, depthwise)[0]
         if 0 in outs:
-            return lambda x, w: x.new_zeros(win.image(x.shape[0], outs, channels))
+            return lambda x, w, b=None: x.new_zeros(win.image(x.shape[0], outs, channels))
         paddings = Paddings.of(extents, sizes)
         even, pad = paddings.even, paddings.pad()
         if not paddings.uneven:
-            return lambda x, w: last(conv(first(x), view(w), None, strides, even, dilations, groups))
-        return lambda x, w: last(conv(pad(first(x)), view(w), None, strides, even, dilations, groups))
+            return lambda x, w, b=None: last(conv(first(x), view(w), b, strides, even, dilations, groups))
+        return lambda x, w, b=None: last(conv(pad(first(x)), view(w), b, strides, even, dilations, groups))
 
     x_shape, w_shape = n.input_shape("input"), n.input_shape("filter")
     if known_but_batch(x_shape) and w_shape.is_fully_defined():
         return build(x_shape.tuple[1:], w_shape.tuple)
     find = per_shape(build)
-    return lambda x, w: find(x.shape[1:], w.shape)(x, w)
+    return lambda x, w, b=None: find(x.shape[1:], w.shape)(x, w, b)
 
 
 def backprop_input_kernel(n: Any, depthwise: bool = False) -> Kernel:

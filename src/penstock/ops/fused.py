@@ -1,0 +1,100 @@
+"""Ops that only passes make: several nodes of the client's graph as one kernel (paper 5.4: optimised libraries).
+
+They are in no registry, have no gradients and never leave a step. `passes/fuse.py` says what becomes of what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from penstock.graph.opdef import Kernel, OpDef, make_op
+from penstock.ops.matrix import MATMUL
+from penstock.ops.nn.conv import CONV_2D
+from penstock.ops.nn.conv_kernels import forward_kernel
+from penstock.ops.training_updates import hyper
+
+FUSED_TYPES = "float double"
+
+# --- products -------------------------------------------------------------------------------------------
+
+_TURNED = ["transpose_a: bool", "transpose_b: bool"]
+
+
+def turned(n: Any) -> tuple[Any, Any]:
+    """What makes the left and the right factor of torch.mm of the two matrices of a product."""
+    return (torch.t if n["transpose_a"] else _same), (torch.t if n["transpose_b"] else _same)
+
+
+def _same(value: torch.Tensor) -> torch.Tensor:
+    return value
+
+
+PRODUCT_SUM = make_op("_ProductSum", "a: N * T, b: N * T", "sum: T", attrs=["N: int >= 2", "T: type", *_TURNED])
+PRODUCT_SUM.flops_fn = lambda node, inputs, outputs: len(inputs) * MATMUL.flops_fn(node, inputs, outputs) / 2  # type: ignore[misc]
+
+
+@PRODUCT_SUM.kernel(T=FUSED_TYPES)
+def product_sum_kernel(n: Any) -> Kernel:
+    """The sum of products, as one product of the matrices laid one after another along the axis summed over."""
+    left, right = turned(n)
+    a_axis, b_axis = (0 if n["transpose_a"] else 1), (1 if n["transpose_b"] else 0)
+
+    def multiply(a: list[torch.Tensor], b: list[torch.Tensor]) -> torch.Tensor:
+        if any(x.shape[a_axis] != y.shape[b_axis] for x, y in zip(a, b, strict=True)):
+            raise ValueError(f"Matrix size-incompatible: {[list(x.shape) for x in a]}, {[list(y.shape) for y in b]}")
+        return torch.mm(left(torch.cat(a, a_axis)), right(torch.cat(b, b_axis)))
+
+    return multiply
+
+
+# --- updates --------------------------------------------------------------------------------------------
+
+
+def _descent_along_product(name: str, var: str, output: str) -> OpDef:
+    op = make_op(
+        name,
+        f"var: {var}, alpha: T, a: T, b: T",
+        output,
+        attrs=["T: type", *_TURNED],
+        stateful=not output,
+        aliases=bool(output),
+    )
+    op.kernel(T=FUSED_TYPES)(_descent_kernel)
+    op.flops_fn = lambda node, inputs, outputs: MATMUL.flops_fn(node, inputs[2:], [inputs[0]])  # type: ignore[misc]
+    return op
+
+
+def _descent_kernel(n: Any) -> Kernel:
+    """var -= alpha * product, added up by the product itself: the gradient is never written to memory."""
+    left, right = turned(n)
+    rate = hyper(n, "alpha")
+
+    def update(var: Any, alpha: Any, a: torch.Tensor, b: torch.Tensor) -> Any:
+        step = rate(alpha)
+        if isinstance(step, torch.Tensor):  # torch takes only numbers for factors of a product
+            var.read().addcmul_(torch.mm(left(a), right(b)), -step)
+        else:
+            var.read().addmm_(left(a), right(b), alpha=-step)
+        return var
+
+    return update
+
+
+APPLY_PRODUCT_DESCENT = _descent_along_product("_ApplyProductDescent", "Ref(T)", "out: Ref(T)")
+RESOURCE_APPLY_PRODUCT_DESCENT = _descent_along_product("_ResourceApplyProductDescent", "resource", "")
+
+# --- convolutions ---------------------------------------------------------------------------------------
+
+CONV_BIAS = OpDef(
+    "_ConvBias", (*CONV_2D.inputs, replace(MATMUL.inputs[0], name="bias")), CONV_2D.outputs, CONV_2D.attrs
+)
+"""Conv2D and the BiasAdd of its result; attributes are those of the Conv2D."""
+CONV_BIAS.flops_fn = CONV_2D.flops_fn
+
+
+@CONV_BIAS.kernel(T=FUSED_TYPES)
+def conv_bias_kernel(n: Any) -> Kernel:
+    return forward_kernel(n)

@@ -1,0 +1,86 @@
+"""Control edges that say nothing, and nodes that only others wait for: both go.
+
+Gradients of one node are tied together by control edges (`tf.gradients(gate_gradients=...)`), so that the gradient of
+an image that nobody asked for would be computed in each step, to be waited for and thrown away.
+"""
+
+from __future__ import annotations
+
+from penstock.graph.opdef import get_op
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.ops.control_flow import PRIMITIVES
+from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
+from penstock.runtime.hazards import is_state, writes_state
+from penstock.tensor.dtypes import resource
+
+_MAY_REFUSE = frozenset({"CheckNumerics"})
+"""Pure ops that are run for the errors that they raise."""
+
+
+def skip_dead_controls(graph: StepGraph) -> StepGraph:
+    """The same effects in the same order, without what is only waited for."""
+    if not any(node.op.name in PRIMITIVES for node in graph.nodes):
+        graph = _pass_identities(_drop_controls(graph))
+    taken = {edge.node for edge in graph.fetches} | set(graph.targets)
+    for node in reversed(graph.nodes):
+        if node not in taken and _only_waited_for(node):
+            # A NoOp that waits for what the node would have waited for is in the same branches and iterations.
+            node.controls = tuple(dict.fromkeys([*node.controls, *(e.node for e in node.inputs)]))
+            node.op, node.attrs = get_op("NoOp"), {}
+            node.inputs, node.dtypes, node.shapes = (), (), ()
+        taken.update(edge.node for edge in node.inputs)
+    return remove_unused(graph)
+
+
+def _only_waited_for(node: Node) -> bool:
+    if not is_pure(node) or node.op.name in _MAY_REFUSE or not node.dtypes:
+        return False
+    return not any(edge.node.op.name in PRIMITIVES for edge in node.inputs)  # what is dead or not is theirs to say
+
+
+def _drop_controls(graph: StepGraph) -> StepGraph:
+    """Without the control edges after which nothing more has happened than before.
+
+    What happens are effects. Reading a variable is none: reads and writes of one keep the order in which they were
+    built, which is the order of the graph's nodes, with control edges or without.
+    """
+    effects: dict[Node, int] = {}  # a bit for each effect that comes before a node, or is its own
+    count = 0
+    targets = set(graph.targets)
+    for node in graph.nodes:
+        before = 0
+        for edge in node.inputs:
+            before |= effects[edge.node]
+        kept = []
+        for control in node.controls:
+            if effects[control] & ~before or node in targets:
+                kept.append(control)
+                before |= effects[control]
+        node.controls = tuple(kept)
+        if _has_effect(node):
+            before |= 1 << count
+            count += 1
+        effects[node] = before
+    return graph
+
+
+def _has_effect(node: Node) -> bool:
+    if node.op is FEED or node.op.name.startswith("Placeholder"):
+        return False
+    if node.op.name in _MAY_REFUSE or writes_state(node):
+        return True
+    uses_state = any(map(is_state, node.inputs)) or any(d._is_ref_dtype or d == resource for d in node.dtypes)
+    return node.op.stateful and not uses_state
+
+
+def _pass_identities(graph: StepGraph) -> StepGraph:
+    """Whoever takes an Identity that waits for nothing takes its input."""
+    edges: dict[Edge, Edge] = {}
+    kept = {edge.node for edge in graph.fetches} | set(graph.targets)
+    for node in graph.nodes:
+        if node.op.name == "Identity" and is_pure(node) and not node.controls and node not in kept:
+            (source,) = node.inputs
+            says_more = any(key.startswith("_") and key != "_class" for key in node.attrs)
+            if node.device in ("", source.node.device) and not says_more:
+                edges[Edge(node, 0)] = edges.get(source, source)
+    return replace_edges(graph, edges, {})

@@ -1,0 +1,114 @@
+"""Fusions: patterns of nodes that one kernel carries out with less traffic through memory (white paper section 5.4).
+
+Each rule looks at one node and gives the node to take its place, or None. A value that is fetched, or that something
+else takes too, is never fused away, so the client sees no difference but the last bits of sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.fused import APPLY_PRODUCT_DESCENT, CONV_BIAS, PRODUCT_SUM, RESOURCE_APPLY_PRODUCT_DESCENT
+from penstock.passes.rewrite import remove_unused, replace_edges
+from penstock.tensor.dtypes import DType, float32, float64
+
+
+class Uses:
+    """Who takes what in a graph."""
+
+    def __init__(self, graph: StepGraph) -> None:
+        self._count: dict[Edge, int] = {}
+        self._waited_for: set[Node] = set(graph.targets)
+        for edge in graph.fetches:
+            self._count[edge] = 2  # more than a rule can take
+        for node in graph.nodes:
+            self._waited_for.update(node.controls)
+            for edge in node.inputs:
+                self._count[edge] = self._count.get(edge, 0) + 1
+
+    def maker(self, edge: Edge, op: str, device: str) -> Node | None:
+        """The node that makes `edge`, if it is an `op` on that device, for nobody else than the one consumer that
+        asks, and waits for nothing itself."""
+        node = edge.node
+        alone = node.op.name == op and self._count[edge] == 1 and node not in self._waited_for
+        return node if alone and node.device == device and not node.controls else None
+
+
+Rule = Callable[[Node, Uses], Node | None]
+
+
+def fuse(graph: StepGraph) -> StepGraph:
+    """Apply the rules to every node, in the graph's order."""
+    uses = Uses(graph)
+    nodes: list[Node] = []
+    edges: dict[Edge, Edge] = {}
+    fused: dict[Node, Node | None] = {}
+    for node in graph.nodes:
+        rule = RULES.get(node.op.name)
+        found = rule(node, uses) if rule is not None and _computes(node) else None
+        nodes.append(found or node)
+        if found is not None:
+            fused[node] = found
+            edges |= {Edge(node, port): Edge(found, port) for port in range(len(node.dtypes))}
+    if not fused:
+        return graph
+    return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, fused))
+
+
+def _computes(node: Node) -> bool:
+    dtype: DType | None = node.attrs.get("T")
+    return dtype in (float32, float64)
+
+
+def _fused(node: Node, op: Any, attrs: dict[str, Any], inputs: tuple[Edge, ...]) -> Node:
+    """The node that does what `node` did, and what its fused inputs did."""
+    if "_class" in node.attrs:  # colocated with what `node` is
+        attrs = {**attrs, "_class": node.attrs["_class"]}
+    return Node(node.name, op, attrs, inputs, node.controls, node.device, node.dtypes, node.shapes, node.source)
+
+
+_TURNED = ("transpose_a", "transpose_b")
+
+
+def _descent(node: Node, uses: Uses) -> Node | None:
+    """ApplyGradientDescent(var, alpha, MatMul(a, b)): the product is added to the variable where it is computed."""
+    var, alpha, delta = node.inputs
+    product = uses.maker(delta, "MatMul", node.device)
+    if product is None or node.attrs["use_locking"]:
+        return None
+    op = APPLY_PRODUCT_DESCENT if node.dtypes else RESOURCE_APPLY_PRODUCT_DESCENT
+    attrs = {"T": node.attrs["T"], **{key: product.attrs[key] for key in _TURNED}}
+    return _fused(node, op, attrs, (var, alpha, *product.inputs))
+
+
+def _sum(node: Node, uses: Uses) -> Node | None:
+    """AddN(MatMul(a1, b1), MatMul(a2, b2), ...), the gradient of a matrix used at every step of a sequence: one
+    product of the matrices laid side by side."""
+    products = [uses.maker(edge, "MatMul", node.device) for edge in node.inputs]
+    if len(products) < 2 or any(p is None for p in products):
+        return None
+    made = [p for p in products if p is not None]
+    turns = {tuple(p.attrs[key] for key in _TURNED) for p in made}
+    if len(turns) > 1:
+        return None
+    attrs = {"N": len(made), "T": node.attrs["T"], **dict(zip(_TURNED, turns.pop(), strict=True))}
+    return _fused(node, PRODUCT_SUM, attrs, (*(p.inputs[0] for p in made), *(p.inputs[1] for p in made)))
+
+
+def _bias(node: Node, uses: Uses) -> Node | None:
+    """BiasAdd(Conv2D(x, w), b): the convolution starts from the bias."""
+    value, bias = node.inputs
+    conv = uses.maker(value, "Conv2D", node.device)
+    if conv is None or conv.attrs.get("data_format") != node.attrs.get("data_format"):
+        return None
+    return _fused(node, CONV_BIAS, conv.attrs, (*conv.inputs, bias))
+
+
+RULES: dict[str, Rule] = {
+    "ApplyGradientDescent": _descent,
+    "ResourceApplyGradientDescent": _descent,
+    "AddN": _sum,
+    "BiasAdd": _bias,
+}
