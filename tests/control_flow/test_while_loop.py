@@ -941,3 +941,12 @@ def test_a_long_loop_has_a_gradient(session: tf.Session, parallel: int) -> None:
     for _ in range(n):
         v, expected = np.sin(v) + 0.3, np.cos(v) * expected + 1
     assert session.run([y, tf.gradients(y, x)[0]], {x: 0.3}) == pytest.approx([v, expected])
+
+
+def test_a_bound_computed_by_reductions_of_the_same_name_as_pythons_functions() -> None:
+    n = tf.placeholder(tf.int32, [None])
+    most = tf.reduce_max(n)
+    count = tf.while_loop(lambda i: i < tf.maximum(1, most), lambda i: i + 1, [tf.constant(0)])
+    with tf.Session() as session:
+        assert session.run(count, {n: [3, 5]}) == 5
+        assert session.run(count, {n: [-3, -5]}) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from penstock.graph.step_graph import Node
 
 INDENT = "    "
 ELSE = "else:"
-_RESERVED = {"step", "before", "inference"}
+_RESERVED = {"step", "before", "inference", *dir(builtins)}  # lines use max, min and the like themselves
 _LOCAL = re.compile(r"^[abiv]\d+$")
 
 
