@@ -40,7 +40,7 @@ def test_the_generated_function_is_readable_and_frees_values_after_their_last_us
         "v0 = feed0(a0)",
         "v1 = matmul(v0, v0)",
         "del v0",
-        "v2 = tanh(v1)",
+        "v2 = tanh_into_0(v1)",  # over the memory of v1, which nobody needs any more
         "del v1",
         "return (fetch0(v2),)",
     ]

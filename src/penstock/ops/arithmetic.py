@@ -29,6 +29,7 @@ from penstock.ops.elementwise import (
     unbroadcast,
 )
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.in_place import register_in_place
 from penstock.tensor.dtypes import as_dtype, string
 from penstock.tensor.shapes import TensorShape
 
@@ -133,12 +134,20 @@ def _two(inputs: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _many(inputs: list[torch.Tensor]) -> torch.Tensor:
-    total = _two(inputs[:2])
-    for value in inputs[2:]:
-        if value.shape != total.shape:
-            raise _unequal(inputs)
+    return _add_into([_two(inputs[:2]), *inputs[2:]])
+
+
+def _add_into(inputs: list[torch.Tensor]) -> torch.Tensor:
+    total, *others = inputs
+    if any(value.shape != total.shape for value in others):
+        raise _unequal(inputs)
+    for value in others:
         total.add_(value)
     return total
+
+
+register_in_place(_two, {0: _add_into})
+register_in_place(_many, {0: _add_into})
 
 
 def _unequal(inputs: list[torch.Tensor]) -> ValueError:

@@ -20,7 +20,7 @@ from penstock.tensor.shapes import TensorShape
 
 _ATTRS = ["token: string", "Tin: list(type) >= 0", "Tout: list(type) >= 0"]
 PY_FUNC = define_op("PyFunc", "input: Tin", "output: Tout", attrs=_ATTRS, stateful=True)
-PY_FUNC_STATELESS = define_op("PyFuncStateless", "input: Tin", "output: Tout", attrs=_ATTRS)
+PY_FUNC_STATELESS = define_op("PyFuncStateless", "input: Tin", "output: Tout", attrs=_ATTRS, keeps="input")
 
 
 class _Function:

@@ -30,6 +30,7 @@ from penstock.ops.elementwise import (
     like,
     unary_op,
 )
+from penstock.runtime.in_place import register_in_place
 
 _FLOAT_OR_COMPLEX = "{bfloat16, half, float, double, complex64, complex128}"
 _COMPUTED = f"{FLOATS} {COMPLEX}"
@@ -196,18 +197,21 @@ TANH_GRAD = _grad_op("TanhGrad")
 SIGMOID_GRAD = _grad_op("SigmoidGrad")
 
 
-@TANH_GRAD.kernel(T=FLOATS)
-def tanh_grad_kernel(n: Any) -> Any:
-    backward = torch.ops.aten.tanh_backward.default
-    return lambda y, dy: backward(dy, y)
+_tanh_backward, _sigmoid_backward = torch.ops.aten.tanh_backward, torch.ops.aten.sigmoid_backward
 
 
-@SIGMOID_GRAD.kernel(T=FLOATS)
-def sigmoid_grad_kernel(n: Any) -> Any:
-    backward = torch.ops.aten.sigmoid_backward.default
-    return lambda y, dy: backward(dy, y)
+def _tanh_grad(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
+    return _tanh_backward.default(dy, y)
 
 
+def _sigmoid_grad(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
+    return _sigmoid_backward.default(dy, y)
+
+
+register_in_place(_tanh_grad, {1: lambda y, dy: _tanh_backward.grad_input(dy, y, grad_input=dy)})
+register_in_place(_sigmoid_grad, {1: lambda y, dy: _sigmoid_backward.grad_input(dy, y, grad_input=dy)})
+TANH_GRAD.kernel(T=FLOATS)(lambda n: _tanh_grad)
+SIGMOID_GRAD.kernel(T=FLOATS)(lambda n: _sigmoid_grad)
 # torch's own conjugate y; TensorFlow leaves that to the caller.
 TANH_GRAD.kernel(T=COMPLEX)(lambda n: lambda y, dy: dy * (1 - y * y))
 SIGMOID_GRAD.kernel(T=COMPLEX)(lambda n: lambda y, dy: dy * y * (1 - y))

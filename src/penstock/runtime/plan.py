@@ -24,6 +24,7 @@ from penstock.runtime.executor import Execution, Program
 from penstock.runtime.failures import node_error
 from penstock.runtime.hazards import find_hazards, order_state
 from penstock.runtime.host_scalars import find_host_nodes
+from penstock.runtime.in_place import find_in_place
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.segment import Param, Result, Segment, build_segment
@@ -104,13 +105,16 @@ class StructuredPlan(Plan):
     ) -> None:
         super().__init__(graph, kernels)
         self._statements = statements
-        self._hazards = find_hazards(graph, execution_order(statements))
+        order = list(execution_order(statements))
+        self._hazards = find_hazards(graph, order)
         self._params = [Param(Edge(n, 0), feed_converter(n.attrs["tensor"], device)) for n in graph.feeds]
         self._results = [
             Result(edge, _fetcher(edge, device, copy), guards.edge(edge) if guards is not None else NO_GUARD)
             for edge, copy in zip(graph.fetches, self._hazards.fetches, strict=True)
         ]
-        self._host = find_host_nodes(graph, guards.frames) if guards is not None else set()
+        frames = guards.frames if guards is not None else {}
+        self._host = find_host_nodes(graph, frames) if frames else set()
+        self._in_place = find_in_place(graph, kernels, [node for node, _ in order], frames)
         self.segment = self._build()
         self._step = self.segment.fn
         self._observed: Segment | None = None
@@ -124,6 +128,7 @@ class StructuredPlan(Plan):
             self._hazards.reads,
             observed,
             self._host,
+            self._in_place,
         )
 
     @property

@@ -20,9 +20,9 @@ import functools
 import itertools
 import linecache
 import weakref
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
-from types import CodeType, TracebackType
+from types import CodeType, MappingProxyType, TracebackType
 from typing import Any
 
 import torch
@@ -34,6 +34,7 @@ from penstock.ops.control_flow import NEXT_ITERATIONS, SWITCHES
 from penstock.runtime.codegen import ELSE, Block, Code
 from penstock.runtime.hazards import is_state
 from penstock.runtime.host_scalars import expression, tensor_of
+from penstock.runtime.in_place import InPlace
 from penstock.runtime.structure import NO_GUARD, Branch, Condition, Guard, Loop, MergeSide, Statement, execution_order
 
 Converter = Callable[[Any], Any]
@@ -100,12 +101,13 @@ def build_segment(
     copied_reads: set[tuple[Node, int]],
     observed: bool = False,
     host: Set[Node] = frozenset(),
+    in_place: Mapping[Node, InPlace] = MappingProxyType({}),
 ) -> Segment:
     """Compile `statements`, in their order. An `observed` one takes a hook first, called before each node runs.
 
-    The nodes in `host` (see `host_scalars.py`) compute with Python numbers.
+    The nodes in `host` (see `host_scalars.py`) compute with Python numbers, those of `in_place` write over an input.
     """
-    return _Writer(kernels, copied_reads, observed, host).write(statements, params, results)
+    return _Writer(kernels, copied_reads, observed, host, in_place).write(statements, params, results)
 
 
 def copy_value(value: Any) -> Any:
@@ -126,6 +128,7 @@ class _Writer:
     copied_reads: set[tuple[Node, int]]
     observed: bool
     host: Set[Node]
+    in_place: Mapping[Node, InPlace]
     names: dict[Edge, str] = field(default_factory=dict)
     code: Code = field(default_factory=Code)
     counters: dict[Block, tuple[str, str]] = field(default_factory=dict)
@@ -273,7 +276,7 @@ class _Writer:
         if kernel is None:
             return
         self.calls += 1
-        call = f"{self.code.bind(node.op.name, kernel)}({', '.join(arguments)})"
+        call = self._call(node, kernel, arguments)
         if self._reads_through_kernel(node):
             call = f"{self.code.bind('copy', copy_value)}({call})"
         targets = []
@@ -285,6 +288,17 @@ class _Writer:
             single = len(node.op.outputs) == 1 and not node.op.outputs[0].is_list
             left = f"{targets[0]} = " if single else f"({', '.join(targets)},) = "
         self.code.line(left + call, node)
+
+    def _call(self, node: Node, kernel: Kernel, arguments: list[str]) -> str:
+        call = f"{self.code.bind(node.op.name, kernel)}({', '.join(arguments)})"
+        if node not in self.in_place:
+            return call
+        found = self.in_place[node]
+        over = f"{self.code.bind(f'{node.op.name}_into_{found.index}', found.kernel)}({', '.join(arguments)})"
+        if found.other is None:
+            return over
+        same = f"{arguments[found.index]}.shape == {arguments[found.other]}.shape"
+        return f"{over} if {same} else {call}"
 
     def _move(self, node: Node) -> None:
         """Switch, LoopCond, NextIteration: the value goes on under its name."""

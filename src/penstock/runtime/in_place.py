@@ -1,0 +1,123 @@
+"""In-place forwarding: a result written over an input that nobody needs any more.
+
+Memory that was just used is in the cache, and no new memory has to be found: a chain of element-wise kernels on large
+tensors takes half the time. Kernels say which of their inputs they can write over (`register_in_place`); a plan does
+so where the input is the last use of memory that its maker has just allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from penstock.graph.opdef import Kernel
+from penstock.graph.step_graph import Edge, Node, StepGraph
+
+_VERSIONS: dict[Kernel, dict[int, Kernel]] = {}
+
+_NEW = frozenset({
+    "MatMul", "BatchMatMul", "BatchMatMulV2", "Conv2D", "_ConvBias", "Conv2DBackpropInput", "Conv3D",
+    "DepthwiseConv2dNative", "MaxPoolGrad", "AvgPoolGrad", "Softmax", "LogSoftmax", "_ProductSum",
+})  # fmt: skip
+"""Ops whose results are memory of their own, besides those of kernels that have a version in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """`kernel` writes over input `index`. `other`: the input whose shape must be the same for that, if one must."""
+
+    kernel: Kernel
+    index: int
+    other: int | None
+
+
+def register_in_place(kernel: Kernel, versions: Mapping[int, Kernel]) -> Kernel:
+    """Say that `versions[i]` computes what `kernel` does, with the same arguments, into its `i`-th tensor.
+
+    That one has the dtype of the result, and its shape unless the other input is larger. Gives the kernel.
+    """
+    _VERSIONS[kernel] = dict(versions)
+    return kernel
+
+
+_UNARY = (
+    "abs", "cos", "exp", "expm1", "log", "log1p", "neg", "reciprocal", "relu", "rsqrt", "sigmoid", "sin", "sqrt",
+    "square", "tanh",
+)  # fmt: skip
+for _name in _UNARY:
+    register_in_place(getattr(torch, _name), {0: getattr(torch, f"{_name}_")})
+register_in_place(torch.add, {0: torch.Tensor.add_, 1: lambda x, y: y.add_(x)})
+register_in_place(torch.mul, {0: torch.Tensor.mul_, 1: lambda x, y: y.mul_(x)})
+register_in_place(torch.sub, {0: torch.Tensor.sub_})
+register_in_place(torch.div, {0: torch.Tensor.div_})
+
+
+def find_in_place(
+    graph: StepGraph, kernels: Mapping[Node, Any], order: Iterable[Node], frames: Mapping[Node, Any]
+) -> dict[Node, InPlace]:
+    """The nodes of a graph that runs in `order` that can write over an input. `frames`: of nodes in loops."""
+    position = {node: i for i, node in enumerate(order)}
+    users: dict[Edge, list[Node]] = {edge: [] for node in graph.nodes for edge in node.inputs}
+    for node in graph.nodes:
+        for edge in node.inputs:
+            users[edge].append(node)
+    fetched = set(graph.fetches)
+    found: dict[Node, InPlace] = {}
+    for node, kernel in kernels.items():
+        if not node.dtypes or not node.dtypes[0].is_floating:
+            continue
+        for index, version in _versions(kernel).items():
+            edge = node.inputs[index]
+            if edge in fetched or edge.dtype != node.dtypes[0] or node.inputs.count(edge) > 1:
+                continue
+            if _is_new(edge, kernels) and _is_last(node, edge, users[edge], position, frames):
+                found[node] = InPlace(version, index, _to_compare(node, index))
+                break
+    return found
+
+
+def _versions(kernel: Any) -> Mapping[int, Kernel]:
+    try:
+        return _VERSIONS.get(kernel, {})
+    except TypeError:  # not hashable, so never registered
+        return {}
+
+
+def _is_new(edge: Edge, kernels: Mapping[Node, Any]) -> bool:
+    """Whether the maker of a value has allocated memory for it, in this step."""
+    return edge.node.op.name in _NEW or bool(_versions(kernels.get(edge.node)))
+
+
+def _is_last(
+    node: Node, edge: Edge, users: list[Node], position: Mapping[Node, int], frames: Mapping[Node, Any]
+) -> bool:
+    """Whether `node` is the last to see the memory of `edge`, and sees it once."""
+    if frames.get(node) is not frames.get(edge.node):
+        return False  # made once, used in each iteration
+    return not any(position[user] > position[node] or _holds(user) for user in users if user is not node)
+
+
+def _holds(user: Node) -> bool:
+    """Whether a value given to `user` may be seen after it has run: under another name, in state, by the client."""
+    return user.op.aliases or user.op.stateful or bool(user.op.keeps)
+
+
+def _to_compare(node: Node, index: int) -> int | None:
+    """The input whose shape decides whether the result has that of input `index`; None where it has for sure.
+
+    Kernels of a list of inputs look at their shapes themselves.
+    """
+    if len(node.inputs) != 2 or node.op.inputs[0].is_list:
+        return None
+    shape = node.inputs[index].node.shapes[node.inputs[index].port].tuple
+    other = node.inputs[1 - index]
+    beside = other.node.shapes[other.port].tuple
+    if beside == ():
+        return None
+    if shape is None or beside is None or len(beside) > len(shape):
+        return 1 - index
+    ends = zip(reversed(beside), reversed(shape), strict=False)
+    return None if all(b == 1 or (b is not None and b == s) for b, s in ends) else 1 - index

@@ -1,0 +1,116 @@
+"""Results written over inputs: where that is done, where it must not be, and that nothing else changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import penstock as tf
+from penstock.runtime import in_place
+
+
+@pytest.fixture(autouse=True)
+def _own_graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+X = np.random.RandomState(0).uniform(0.1, 1, (4, 4)).astype(np.float32)
+
+
+def _run(fetches: Any, feeds: Any) -> tuple[Any, str]:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds), session.explain(fetches, feeds)
+
+
+@pytest.mark.parametrize("kernel", in_place._VERSIONS, ids=lambda kernel: kernel.__qualname__)
+def test_each_version_gives_what_its_kernel_gives_in_the_memory_that_it_says(kernel: Any) -> None:
+    for index, version in in_place._VERSIONS[kernel].items():
+        for dtype in (torch.float32, torch.float64):
+            x, y = torch.rand(3, 4, dtype=dtype) + 0.1, torch.rand(3, 4, dtype=dtype) - 0.5
+            arguments: list[Any] = [x.clone(), y.clone()]
+            if kernel.__qualname__ in ("_two", "_many"):
+                expected = kernel([x, y, x] if kernel.__qualname__ == "_many" else [x, y])
+                inputs = [*arguments, x] if kernel.__qualname__ == "_many" else arguments
+                found = version(inputs)
+            else:
+                count = 1 if kernel in {getattr(torch, name) for name in in_place._UNARY} else 2
+                arguments = arguments[:count]
+                expected = kernel(*(x, y)[:count])
+                found = version(*arguments)
+            torch.testing.assert_close(found, expected, rtol=0, atol=0)
+            assert found.data_ptr() == arguments[index].data_ptr()
+
+
+def test_a_chain_on_new_memory_stays_in_it() -> None:
+    x = tf.placeholder(tf.float32, [4, 4])
+    y = tf.exp(tf.tanh(tf.matmul(x, x)) * 2.0 + x)
+    found, source = _run(y, {x: X})
+    assert source.count("_into_") == 4
+    np.testing.assert_allclose(found, np.exp(np.tanh(X @ X) * 2 + X), rtol=1e-5)
+
+
+def test_feeds_constants_and_variables_are_never_written_over() -> None:
+    x, v, c = tf.placeholder(tf.float32, [4, 4]), tf.Variable(X), tf.constant(X)
+    value = X.copy()
+    (a, b, d), source = _run([tf.tanh(x), tf.exp(v), tf.sqrt(c)], {x: value})
+    assert "_into_" not in source
+    np.testing.assert_array_equal(value, X)
+    for found, expected in ((a, np.tanh(X)), (b, np.exp(X)), (d, np.sqrt(X))):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_what_is_needed_later_fetched_or_seen_under_another_name_is_left_alone() -> None:
+    x = tf.placeholder(tf.float32, [4, 4])
+    m, n, o = tf.matmul(x, x), tf.matmul(x, 2.0 * x), tf.matmul(x, 3.0 * x)
+    flat = tf.reshape(n, [16])
+    kept = tf.exp(m), m + 1.0, tf.tanh(n), flat * 2.0, tf.sin(o), o
+    found, _ = _run(kept, {x: X})
+    m_, n_, o_ = X @ X, X @ (2 * X), X @ (3 * X)
+    expected = np.exp(m_), m_ + 1, np.tanh(n_), n_.reshape(16) * 2, np.sin(o_), o_
+    for value, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(value, wanted, rtol=1e-4)
+
+
+def test_an_input_that_is_smaller_than_the_result_is_not_written_over() -> None:
+    x, y = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.float32, [None, 4])
+    total = tf.tanh(x) + tf.exp(y)
+    for rows, others in ((1, 3), (3, 1), (3, 3)):
+        found, source = _run(total, {x: X[:rows], y: X[:others]})
+        assert ".shape ==" in source
+        np.testing.assert_allclose(found, np.tanh(X[:rows]) + np.exp(X[:others]), rtol=1e-5)
+
+
+def test_a_value_made_before_a_loop_is_the_same_in_each_iteration() -> None:
+    x = tf.placeholder(tf.float32, [4, 4])
+    m = tf.matmul(x, x)
+    _, total = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t + tf.tanh(m)), [0, tf.zeros([4, 4])])
+    found, _ = _run(total, {x: X})
+    np.testing.assert_allclose(found, 3 * np.tanh(X @ X), rtol=1e-5)
+
+
+def test_an_array_of_tensors_keeps_what_is_written_to_it() -> None:
+    x = tf.placeholder(tf.float32, [4, 4])
+    m = tf.matmul(x, x)
+    array = tf.TensorArray(tf.float32, 2).write(0, m)
+    with tf.control_dependencies([array.flow]):
+        changed = tf.exp(m)
+    array = array.write(1, changed)
+    found, _ = _run(array.stack(), {x: X})
+    np.testing.assert_allclose(found, [X @ X, np.exp(X @ X)], rtol=1e-4)
+
+
+def test_a_function_of_python_may_keep_what_it_is_given() -> None:
+    kept = []
+    x = tf.placeholder(tf.float32, [4, 4])
+    m = tf.matmul(x, x)
+    seen = tf.py_func(lambda a: (kept.append(a), np.float32(0))[1], [m], tf.float32)
+    with tf.control_dependencies([seen]):
+        y = tf.exp(m)
+    _run(y, {x: X})
+    np.testing.assert_allclose(kept[0], X @ X, rtol=1e-5)
