@@ -50,6 +50,19 @@ def product_sum_kernel(n: Any) -> Kernel:
     return multiply
 
 
+# --- means ----------------------------------------------------------------------------------------------
+
+DIVIDE_BY_SIZE = make_op("_DivideBySize", "x: T, of: S", "y: T", attrs=["T: type", "S: type", "divisor: int"])
+"""x / (the number of elements of `of` // divisor): the gradient of a mean, without tensors for the number."""
+
+
+@DIVIDE_BY_SIZE.kernel()
+def divide_by_size_kernel(n: Any) -> Kernel:
+    divisor, dtype, device = n["divisor"], n.torch_dtype(), n.device
+    number = torch.scalar_tensor
+    return lambda x, of: torch.div(x, number(of.numel() // divisor, dtype=dtype, device=device))
+
+
 # --- updates --------------------------------------------------------------------------------------------
 
 

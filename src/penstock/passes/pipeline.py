@@ -15,6 +15,7 @@ from penstock.passes.fold_constants import fold_constants
 from penstock.passes.fuse import fuse
 from penstock.passes.memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.passes.prune import prune
+from penstock.passes.simplify import simplify
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import log_placement, place
@@ -31,6 +32,7 @@ BEFORE_PLACING: dict[str, Pass] = {
     "fold_constants": _plain(fold_constants),
     "merge_common_subexpressions": _plain(merge_common_subexpressions),
     "skip_dead_controls": _plain(skip_dead_controls),
+    "simplify": _plain(simplify),
     "fuse": _plain(fuse),  # before placing, so that the numbers do not depend on where nodes are placed
 }
 AFTER_PLACING: dict[str, Pass] = {

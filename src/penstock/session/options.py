@@ -56,6 +56,7 @@ _SWITCHES = {
     "fold_constants": "constant_folding",
     "merge_common_subexpressions": "common_subgraph_elimination",
     "skip_dead_controls": "dependency_optimization",
+    "simplify": "arithmetic_optimization",
     "fuse": "remapping",
 }
 _MEMORY = {

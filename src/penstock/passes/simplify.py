@@ -1,0 +1,145 @@
+"""Algebraic clean-up (white paper section 5.1 and beyond): what multiplies by one, reshapes to the same shape or
+spreads a number over a tensor that it is then multiplied with is left out.
+
+Only what holds for every value is done: `x + 0` stays, since it turns -0 into 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.fused import DIVIDE_BY_SIZE
+from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
+from penstock.passes.shape_classes import ShapeClasses
+
+Rule = Callable[[Node, ShapeClasses], Edge | None]
+
+
+def simplify(graph: StepGraph) -> StepGraph:
+    """Apply the rules to every node, in the graph's order; each gives an edge that is the same as the node's output."""
+    shapes = ShapeClasses(graph)
+    fetched, there = set(graph.fetches), set(graph.nodes)
+    edges: dict[Edge, Edge] = {}
+    replaced: dict[Node, Node | None] = {}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        node.inputs = tuple(edges.get(e, e) for e in node.inputs)
+        rule = RULES.get(node.op.name)
+        found = rule(node, shapes) if rule is not None and is_pure(node) and not node.controls else None
+        if found is not None and found.node not in there:
+            there.add(found.node)
+            nodes.append(found.node)
+            replaced[node] = found.node
+            edges[Edge(node, 0)] = found
+            continue
+        nodes.append(node)
+        if found is not None and Edge(node, 0) not in fetched:  # a fetch keeps memory of its own
+            edges[Edge(node, 0)] = found
+    if not edges:
+        return graph
+    return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, replaced))
+
+
+def _constant(edge: Edge) -> np.ndarray | None:
+    return edge.node.attrs["value"] if edge.node.op.name == "Const" else None
+
+
+def _is_one(edge: Edge) -> bool:
+    value = _constant(edge)
+    return value is not None and value.ndim == 0 and value.dtype.kind in "fiuc" and bool(value == 1)
+
+
+def _instead(node: Node, inputs: tuple[Edge, ...]) -> Edge:
+    """The same op on other inputs, with the same results."""
+    made = Node(
+        node.name, node.op, node.attrs, inputs, node.controls, node.device, node.dtypes, node.shapes, node.source
+    )
+    return Edge(made, 0)
+
+
+def _mul(node: Node, shapes: ShapeClasses) -> Edge | None:
+    for index in (0, 1):
+        one, other = node.inputs[index], node.inputs[1 - index]
+        if _is_one(one):
+            return other
+        number = _spread_number(one, other, shapes)
+        if number is not None:
+            return _instead(node, (number, other) if index == 0 else (other, number))
+    return None
+
+
+def _div(node: Node, shapes: ShapeClasses) -> Edge | None:
+    x, y = node.inputs
+    if _is_one(y):
+        return x
+    size = _size(y)
+    if size is not None and node.dtypes[0].is_floating:
+        of, divisor = size
+        attrs = {"T": node.attrs["T"], "S": of.dtype, "divisor": divisor}
+        made = Node(node.name, DIVIDE_BY_SIZE, attrs, (x, of), (), node.device, node.dtypes, node.shapes, node.source)
+        return Edge(made, 0)
+    return None
+
+
+def _size(edge: Edge) -> tuple[Edge, int] | None:
+    """(x, n) of Cast(FloorDiv(Size(x), n)), as the gradient of a mean has it."""
+    cast = edge.node
+    if cast.op.name != "Cast" or cast.controls:
+        return None
+    division = cast.inputs[0].node
+    if division.op.name != "FloorDiv" or division.controls:
+        return None
+    size, by = division.inputs
+    number = _constant(by)
+    if size.node.op.name != "Size" or size.node.controls or number is None or number.ndim or number < 1:
+        return None
+    return size.node.inputs[0], int(number)
+
+
+def _spread_number(spread: Edge, beside: Edge, shapes: ShapeClasses) -> Edge | None:
+    """The scalar that BroadcastTo(scalar, Shape(x)) repeats, if x has the shape of what it is multiplied with.
+
+    Also as ExpandDims(BroadcastTo(scalar, Shape(losses)), -1) beside the rows that a cross entropy has beside its
+    losses.
+    """
+    node, rows = spread.node, False
+    if node.op.name == "ExpandDims" and not node.controls and _is_last_axis(node):
+        node, rows = node.inputs[0].node, True
+    if node.op.name != "BroadcastTo" or node.controls:
+        return None
+    number, shape = node.inputs
+    if number.node.shapes[number.port].tuple != ():
+        return None
+    of = shape.node.inputs[0] if shape.node.op.name == "Shape" and not shape.node.controls else None
+    if of is None:
+        known = None if rows else _constant(shape)
+        static = beside.node.shapes[beside.port].tuple
+        return number if known is not None and tuple(known.tolist()) == static else None
+    if rows:
+        of_rows = of.node.op.name in _CROSS_ENTROPIES and of.port == 0
+        return number if of_rows and shapes.same(Edge(of.node, 1), beside) else None
+    return number if shapes.same(of, beside) else None
+
+
+_CROSS_ENTROPIES = ("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
+
+
+def _is_last_axis(node: Node) -> bool:
+    axis = _constant(node.inputs[1])
+    return axis is not None and axis.size == 1 and int(axis.reshape(())) in (-1, 1)
+
+
+def _reshape(node: Node, shapes: ShapeClasses) -> Edge | None:
+    x = node.inputs[0]
+    before, after = x.node.shapes[x.port].tuple, node.shapes[0].tuple
+    return x if before is not None and before == after and None not in before else None
+
+
+def _cast(node: Node, shapes: ShapeClasses) -> Edge | None:
+    return node.inputs[0] if node.inputs[0].dtype == node.dtypes[0] else None
+
+
+RULES: dict[str, Rule] = {"Mul": _mul, "RealDiv": _div, "Div": _div, "Reshape": _reshape, "Cast": _cast}
