@@ -15,6 +15,7 @@ from penstock.passes.fold_constants import fold_constants
 from penstock.passes.fuse import fuse
 from penstock.passes.memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.passes.prune import prune
+from penstock.passes.reduced_precision import emulate_float16, use_bfloat16, use_float16
 from penstock.passes.simplify import simplify
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
@@ -36,6 +37,10 @@ BEFORE_PLACING: dict[str, Pass] = {
     "fuse": _plain(fuse),  # before placing, so that the numbers do not depend on where nodes are placed
 }
 AFTER_PLACING: dict[str, Pass] = {
+    "use_float16": use_float16,
+    "emulate_float16": emulate_float16,
+    "use_bfloat16": use_bfloat16,
+    "fuse_placed": _plain(fuse),  # in place of "fuse" where precision is reduced, which needs to see single products
     "recompute_for_gradients": recompute_for_gradients,
     "swap_to_host": swap_to_host,
     "order_for_memory": order_for_memory,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tensorboard.compat.proto.config_pb2 import ConfigProto
 from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 from penstock import errors
@@ -13,6 +14,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation
 from penstock.passes.pipeline import DEFAULT, StepOptions
 from penstock.passes.prune import prune
+from penstock.passes.reduced_precision import asked_for
 from penstock.placement.configure import placement_options
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
@@ -25,10 +27,10 @@ def step_options(config: Any) -> StepOptions:
     devices = devices_for(config)
     wanted = placement_options(config)
     options = StepOptions(devices)
+    options.passes = _passes((config or ConfigProto()).graph_options)
     if config is not None:
         options.soft_placement = config.allow_soft_placement
         options.log_placement = config.log_device_placement
-        options.passes = _passes(config.graph_options)
         options.time_recvs = config.graph_options.enable_recv_scheduling
         options.compress = config.graph_options.enable_bfloat16_sendrecv
     if any(not device.shares_memory for device in devices):
@@ -49,6 +51,10 @@ def _passes(graph_options: Any) -> frozenset[str]:
     if graph_options.optimizer_options.opt_level >= 0 and not rewrites.disable_meta_optimizer:
         off = {name for name, field in _SWITCHES.items() if getattr(rewrites, field) == RewriterConfig.OFF}
         found |= DEFAULT - off
+        precision = asked_for(rewrites)
+        if precision and "fuse" in found:
+            found ^= {"fuse", "fuse_placed"}
+        found |= precision
     return frozenset(found)
 
 

@@ -24,6 +24,7 @@ from penstock.tensor.example_protos import (
     Int64List,
     SequenceExample,
 )
+from penstock.train import experimental
 from penstock.train.adadelta import AdadeltaOptimizer
 from penstock.train.adagrad import AdagradDAOptimizer, AdagradOptimizer, ProximalAdagradOptimizer
 from penstock.train.adam import AdamOptimizer
@@ -100,6 +101,7 @@ __all__ = [
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
+    "experimental",
     "exponential_decay",
     "export_meta_graph",
     "generate_checkpoint_state_proto",

@@ -1,0 +1,234 @@
+"""Reduced precision: products and convolutions compute with 16-bit floats, all that is sensitive with float32.
+
+The white paper gives up bits only where values cross machines (section 5.5); processors now multiply short floats
+several times as fast as float32. The graph is painted as TensorFlow's auto_mixed_precision paints it, by four lists of
+ops. Variables, and so checkpoints, slots of optimizers and whatever is fed or fetched, stay float32. Products add up
+in float32: torch's kernels round once, when a result is written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
+
+from penstock.graph.device_spec import DeviceSpec
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.cast import CAST
+from penstock.passes.rewrite import remove_unused
+from penstock.placement.cost_model import CostModel
+from penstock.tensor.dtypes import DType, bfloat16, float16, float32
+
+# --- which ops ------------------------------------------------------------------------------------------
+
+ALLOW = frozenset({
+    "MatMul", "BatchMatMul", "BatchMatMulV2",
+    "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter",
+    "Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2",
+})  # fmt: skip
+"""Always reduced, where they are large enough to gain from it."""
+
+INFER = frozenset({
+    "Add", "AddN", "AddV2", "Sub", "Mul", "BiasAdd", "BiasAddGrad", "BiasAddV1",
+    "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter",
+    "Elu", "EluGrad", "LeakyRelu", "LeakyReluGrad", "Selu", "SeluGrad", "Sigmoid", "SigmoidGrad",
+    "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad", "Tanh", "TanhGrad",
+})  # fmt: skip
+"""Reduced between ops of ALLOW, but not after an op of DENY. Depthwise convolutions wait for memory: alone they gain
+nothing."""
+
+CLEAR = frozenset({
+    "Abs", "BatchToSpaceND", "BroadcastTo", "ClipByValue", "Concat", "ConcatV2", "DepthToSpace", "EnsureShape",
+    "ExpandDims", "Identity", "Max", "MaxPool", "MaxPoolGrad", "MaxPoolGradV2", "MaxPoolV2", "Maximum",
+    "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Neg", "Pack", "Pad", "PadV2", "PreventGradient",
+    "Relu", "Relu6", "Relu6Grad", "ReluGrad", "Reshape", "Reverse", "ReverseSequence", "ReverseV2", "Select",
+    "SelectV2", "Slice", "SpaceToBatchND", "SpaceToDepth", "Split", "SplitV", "Squeeze", "StopGradient",
+    "StridedSlice", "StridedSliceGrad", "Tile", "Transpose", "Unpack", "ZerosLike",
+})  # fmt: skip
+"""Reduced wherever that saves a cast, since they move and choose values but do not compute new ones."""
+
+DENY = frozenset({
+    "Exp", "Expm1", "L2Loss", "Log", "Log1p", "LogSoftmax", "Mean", "Pow", "Prod", "Softmax",
+    "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "Sum",
+})  # fmt: skip
+"""Never reduced, and what INFER has after them is not either. Ops on none of the lists stay as they are."""
+
+_REDUCIBLE = ALLOW | INFER | CLEAR
+
+LEAST_FLOPS = 2e7
+FLOPS_PER_ELEMENT = 32
+"""A product is worth its casts when it takes this many operations, in all and for each element that it reads and
+writes. Measured on two cores with AVX-512 BF16, where large products of bfloat16 take half the time: with fewer
+operations, starting two or three casts on both cores takes what the product saves."""
+
+
+# --- the pass -------------------------------------------------------------------------------------------
+
+
+def reduce_precision(graph: StepGraph, dtypes: Mapping[str, DType], costs: CostModel | None = None) -> StepGraph:
+    """The graph with large products, and what lies between them, computed in 16-bit floats.
+
+    `dtypes` gives the float type for each type of device ("CPU", "GPU"); nodes on devices of other types stay as they
+    are. Nodes have been placed. Each value is cast once, right before it is first taken; constants are cast before the
+    step, what a loop takes from outside before the loop. Fetched values have the dtypes that they had.
+    """
+    able: dict[Node, DType] = {}
+    for node in graph.nodes:
+        if node.op.name in _REDUCIBLE:
+            device = DeviceSpec.from_string(node.device).device_type or ""
+            if device in dtypes and _is_able(node, device, dtypes[device]):
+                able[node] = dtypes[device]
+    painted = _paint(graph, able, costs or CostModel())
+    if not painted:
+        return graph
+    fetched = [edge.dtype.base_dtype for edge in graph.fetches]
+    casts = _Casts()
+    for node in graph.nodes:
+        node.inputs = tuple(map(casts.of, node.inputs, _wanted(node, painted.get(node))))
+        if node in painted:
+            node.attrs = {**node.attrs, "T": painted[node]}
+            node.dtypes = tuple(d for arg in node.op.outputs for d in arg.dtypes(node.attrs))
+        casts.nodes.append(node)
+    fetches = [casts.of(edge, dtype) for edge, dtype in zip(graph.fetches, fetched, strict=True)]
+    return remove_unused(StepGraph(casts.nodes, graph.feeds, fetches, graph.targets))
+
+
+def _is_able(node: Node, device: str, dtype: DType) -> bool:
+    """Whether a node computes with float32 and could compute with `dtype`. What reads a variable's buffer cannot: a
+    cast before it would read the variable at another moment."""
+    if node.attrs["T"] != float32 or any(edge.dtype._is_ref_dtype for edge in node.inputs):
+        return False
+    allowed = node.op.attrs["T"].allowed
+    legal = allowed is None or dtype in allowed
+    return legal and node.op.find_kernel(device, {**node.attrs, "T": dtype}) is not None
+
+
+def _is_worth_it(node: Node, costs: CostModel) -> bool:
+    outputs = [Edge(node, port) for port in range(len(node.dtypes))]
+    takes, gives = [costs.dims(edge) for edge in node.inputs], [costs.dims(edge) for edge in outputs]
+    flops = node.op.flops_fn(node, takes, gives) if node.op.flops_fn is not None else 0.0
+    return flops >= max(LEAST_FLOPS, FLOPS_PER_ELEMENT * sum(map(math.prod, (*takes, *gives))))
+
+
+def _wanted(node: Node, dtype: DType | None) -> list[DType]:
+    """The dtypes of a node's inputs, with `dtype` where it is painted."""
+    return [
+        dtype if dtype is not None and arg.type_attr == "T" else given.base_dtype
+        for arg in node.op.inputs
+        for given in arg.dtypes(node.attrs)
+    ]
+
+
+class _Casts:
+    """Values in other dtypes, each made once, and `nodes`: the graph as far as it has been rewritten."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._made: dict[tuple[Edge, DType], Edge] = {}
+
+    def of(self, edge: Edge, dtype: DType) -> Edge:
+        if edge.dtype.base_dtype == dtype:
+            return edge
+        if (edge, dtype) not in self._made:
+            self._made[edge, dtype] = Edge(self._cast(edge, dtype), 0)
+        return self._made[edge, dtype]
+
+    def _cast(self, edge: Edge, dtype: DType) -> Node:
+        node, name = edge.node, f"{edge.name}/{dtype.name}"
+        op, inputs, controls = node.op, node.inputs, node.controls
+        if op.name == "Const":
+            attrs = {"value": node.attrs["value"].astype(dtype.np), "dtype": dtype}
+        elif op.name == "Enter" and node.attrs["is_constant"]:
+            attrs, inputs = {**node.attrs, "T": dtype}, (self.of(inputs[0], dtype),)
+        else:
+            op, inputs, controls = CAST, (edge,), ()
+            attrs = {"SrcT": edge.dtype.base_dtype, "DstT": dtype, "Truncate": False}
+        shape = node.shapes[edge.port]
+        made = Node(name, op, attrs, inputs, controls, node.device, (dtype,), (shape,), node.source)
+        self.nodes.append(made)
+        return made
+
+
+# --- painting -------------------------------------------------------------------------------------------
+
+
+def _paint(graph: StepGraph, able: Mapping[Node, DType], costs: CostModel) -> dict[Node, DType]:
+    """The nodes to reduce, in four strokes (as TensorFlow's AutoMixedPrecision paints a graph)."""
+    before = {node: [edge.node for edge in node.inputs] for node in graph.nodes}
+    after: dict[Node, list[Node]] = {node: [] for node in graph.nodes}
+    for node, takes in before.items():
+        for other in takes:
+            after[other].append(node)
+    beside = {node: [*before[node], *after[node]] for node in graph.nodes}
+
+    def of(names: frozenset[str]) -> set[Node]:
+        return {node for node in graph.nodes if node.op.name in names}
+
+    # 1. Products that gain from it.
+    painted = {node for node in of(ALLOW) if node in able and _is_worth_it(node, costs)}
+    # 2. What is sensitive spreads forward, through what is clear only if something that infers takes it in the end.
+    denied, clear = of(DENY), of(CLEAR)
+    spreads = _reached(denied | of(INFER), before, clear)
+    denied |= _reached(denied, after, spreads)
+    # 3. What lies between two painted nodes.
+    free = {node for node in able if node.op.name not in ALLOW} - denied
+    painted |= _reached(painted, after, free) & _reached(painted, before, free)
+    # 4. What is clear and next to it.
+    painted |= _reached(painted, beside, clear & free)
+    return {node: able[node] for node in graph.nodes if node in painted}
+
+
+def _reached(start: Collection[Node], follow: Mapping[Node, Iterable[Node]], through: Collection[Node]) -> set[Node]:
+    """`start`, and the nodes of `through` to which paths lead from there that pass nothing else."""
+    found = set(start)
+    pending = list(start)
+    while pending:
+        for node in follow[pending.pop()]:
+            if node in through and node not in found:
+                found.add(node)
+                pending.append(node)
+    return found
+
+
+# --- what sessions ask for ------------------------------------------------------------------------------
+
+
+def use_bfloat16(graph: StepGraph, costs: CostModel) -> StepGraph:
+    """`reduce_precision` to bfloat16 wherever there are kernels: it has float32's range, so nothing overflows."""
+    return reduce_precision(graph, {"CPU": bfloat16, "GPU": bfloat16}, costs)
+
+
+def use_float16(graph: StepGraph, costs: CostModel) -> StepGraph:
+    """`reduce_precision` to float16 on GPUs; training wants loss scaling (train/loss_scale.py) with it."""
+    return reduce_precision(graph, {"GPU": float16}, costs)
+
+
+def emulate_float16(graph: StepGraph, costs: CostModel) -> StepGraph:
+    """What `use_float16` does to numbers, on CPUs, which gain nothing from it."""
+    return reduce_precision(graph, {"CPU": float16}, costs)
+
+
+_for_new_sessions = False
+
+
+def set_for_new_sessions(on: bool) -> bool:
+    """Whether sessions use float16 whose ConfigProto does not say; gives what it was before."""
+    global _for_new_sessions
+    before, _for_new_sessions = _for_new_sessions, on
+    return before
+
+
+def asked_for(rewrites: Any) -> set[str]:
+    """The names of the passes above that a RewriterConfig asks for."""
+    default = RewriterConfig.ON if _for_new_sessions else RewriterConfig.OFF
+    float16_wanted = rewrites.auto_mixed_precision or default
+    wanted = {
+        "use_float16": float16_wanted == RewriterConfig.ON,
+        "emulate_float16": rewrites.auto_mixed_precision_cpu == RewriterConfig.ON,
+        "use_bfloat16": RewriterConfig.ON
+        in (rewrites.auto_mixed_precision_mkl, rewrites.auto_mixed_precision_onednn_bfloat16),
+    }
+    return {name for name, on in wanted.items() if on}
