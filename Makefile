@@ -33,7 +33,7 @@ check: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	$(BIN)/python -m bench.run $(ARGS)
+	$(BIN)/python -m bench.run --out bench/RESULTS.md $(ARGS)
 
 conformance: $(READY)
 	$(BIN)/python -m conformance.run $(ARGS)

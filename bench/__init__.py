@@ -1,6 +1,7 @@
 """Benchmarks: the same program text under Penstock and TensorFlow, and the same models in other frameworks.
 
     python -m bench.run                                   # everything, five rounds
+    python -m bench.run --quick                           # a first look, without torch.compile
     python -m bench.run --workloads empty_step --rounds 3
     python -m bench.worker penstock empty_step            # one process, with its traceback if it fails
 

@@ -1,14 +1,20 @@
-"""The frameworks compared: how each is imported, and which program of a workload it runs.
+"""The frameworks compared: how each is imported, and which program of a workload it runs. A row is a column.
 
-To add a column, add a row to `FRAMEWORKS`. A row that names a new program (say `torch_compile`) shows "-" for
-every workload that does not define that function yet.
+Penstock comes twice, as tier 0 (generated Python that calls kernels) and as tier 1 (compiled clusters as well), and
+so does torch, eager and by torch.compile.
 """
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+import math
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import ModuleType
+
+Step = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -16,23 +22,40 @@ class Framework:
     name: str  # the column's title, and the worker's first argument
     module: str  # what is imported and handed to the program
     program: str  # the workload's function that is called with it
+    environment: Mapping[str, str] = field(default_factory=dict)  # for the worker
+    compiles: bool = False  # whether torch.compile is applied to the program's step
+    timeout_s: float = math.inf  # for a whole measurement; the cell says so when it is over
+    quick: bool = True  # whether it takes part in a quick run
+
+    @property
+    def package(self) -> str:
+        """What an interpreter must have: columns that share it share the interpreter."""
+        return self.module.partition(".")[0]
+
+    def prepared(self, module: ModuleType, step: Step) -> Step:
+        return module.compile(step) if self.compiles else step
 
 
 FRAMEWORKS = {
     framework.name: framework
     for framework in (
-        Framework("penstock", "penstock", "build"),
+        Framework("penstock", "penstock", "build", {"PENSTOCK_COMPILE": "off"}),
+        Framework("penstock-c", "penstock", "build", {"PENSTOCK_COMPILE": "auto"}),
         Framework("tensorflow", "tensorflow.compat.v1", "build"),
         Framework("torch", "torch", "torch_eager"),
+        Framework("torch-compile", "torch", "torch_eager", compiles=True, timeout_s=90, quick=False),
         Framework("jax", "jax", "jax_jit"),
     )
 }
+PACKAGES = tuple(dict.fromkeys(framework.package for framework in FRAMEWORKS.values()))
 
 
 def import_framework(framework: Framework) -> ModuleType:
-    """The framework's module, ready to be given to a program."""
+    """The framework's module, ready to be given to a program. Raises ImportError where it cannot be used."""
+    if framework.compiles and not shutil.which(os.environ.get("CXX", "g++")):
+        raise ImportError("torch.compile needs a C++ compiler, $CXX or g++, and there is none")
     module = importlib.import_module(framework.module)
-    if framework.name == "tensorflow":
+    if framework.package == "tensorflow":
         module.disable_v2_behavior()  # graphs and sessions, as in TF 1.x
         if hasattr(module, "disable_control_flow_v2"):
             module.disable_control_flow_v2()  # loops of Switch, Merge and the like, which Penstock has too

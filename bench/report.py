@@ -1,26 +1,44 @@
-"""The table: workloads down; medians, ratios, first runs and memory across.
+"""The tables: workloads down; medians and ratios across, and under them first runs and memory.
 
-A ratio is TensorFlow's median over Penstock's of the same round, when the machine was in the same mood; the
+A ratio is another framework's median over Penstock's of the same round, when the machine was in the same mood; the
 table gives the median over the rounds and, in brackets, the worst and the best round.
 """
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench.results import Failure, Result
+from bench.formats import NONE, format_ratios, format_time, three_digits
+from bench.results import Failure, Result, relative_difference
 from bench.workloads import Workload
 
 CHECK_TOLERANCE = 1e-3  # relative
 BUSY_CORES = 0.1  # used by other programs: more, and a measurement counts as disturbed
 REFERENCE = "tensorflow"  # whose check values the others are compared with
-OURS, THEIRS = "penstock", "tensorflow"
-NONE = "-"
+OURS = ("penstock", "penstock-c")
 
 Round = Mapping[tuple[str, str], Result]  # by workload and framework
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Of one of our columns with others': a column of ratios."""
+
+    ours: str
+    peers: Sequence[str]
+    title: str
+
+    def ratios(self, rounds: Iterable[Round], workload: str) -> list[float]:
+        """How many times our speed is that of the fastest peer, in each round that has both."""
+        found = []
+        for each in rounds:
+            ours = each.get((workload, self.ours))
+            peers = [result.median_s for peer in self.peers if (result := each.get((workload, peer)))]
+            if ours and peers:
+                found.append(min(peers) / ours.median_s)
+        return found
 
 
 @dataclass
@@ -33,41 +51,50 @@ class Report:
     failures: list[Failure] = field(default_factory=list)
 
     def text(self) -> str:
-        return "\n".join([*self.table(), "", *self.notes()])
+        return "\n".join([*self.times(), "", *self._means(), "", *self.starts(), "", *self.notes()])
 
-    def table(self) -> list[str]:
-        """A Markdown table, padded so that it also reads well in a terminal."""
-        header = ["workload", *self.frameworks, "TF/Penstock", "first run", "peak memory, MiB", "same values"]
-        rows = [header, *(self._row(workload) for workload in self.workloads)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
-        lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows]
-        return [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]
+    def times(self) -> list[str]:
+        """The table of medians and ratios."""
+        comparisons = self.comparisons()
+        rows = [["median", *self.frameworks, *(comparison.title for comparison in comparisons)]]
+        for name in self._names():
+            medians = [self._cell(name, f, lambda r: format_time(r("median_s"))) for f in self.frameworks]
+            rows.append([name, *medians, *(format_ratios(c.ratios(self.rounds, name)) for c in comparisons)])
+        return markdown(rows)
 
-    def _row(self, workload: Workload) -> list[str]:
-        name = workload.name
-        medians = [self._median(name, framework, lambda r: r.median_s) for framework in self.frameworks]
-        firsts = [self._median(name, framework, lambda r: r.first_run_s) for framework in self.frameworks]
-        peaks = [self._median(name, framework, lambda r: r.peak_rss_mb) for framework in self.frameworks]
-        return [
-            name,
-            *map(format_time, medians),
-            format_ratios(self.ratios(name)),
-            " / ".join(map(format_time, firsts)),
-            " / ".join(NONE if peak is None else f"{peak:.0f}" for peak in peaks),
-            self._check(name),
-        ]
+    def starts(self) -> list[str]:
+        """The table of first runs and memory."""
+        rows = [["first run, peak memory", *self.frameworks, "same values"]]
+        for name in self._names():
+            cells = [
+                self._cell(name, f, lambda r: f"{format_time(r('first_run_s'))}, {r('peak_mib'):.0f} MiB")
+                for f in self.frameworks
+            ]
+            rows.append([name, *cells, self._check(name)])
+        return markdown(rows)
 
-    def ratios(self, workload: str) -> list[float]:
-        """How many times Penstock's speed is TensorFlow's, in each round that has both."""
-        pairs = [(r.get((workload, THEIRS)), r.get((workload, OURS))) for r in self.rounds]
-        return [theirs.median_s / ours.median_s for theirs, ours in pairs if theirs and ours]
+    def comparisons(self) -> list[Comparison]:
+        """Each of our columns beside TensorFlow's, and beside the best of all peers in each round."""
+        peers = [framework for framework in self.frameworks if framework not in OURS]
+        pairs = [([REFERENCE], REFERENCE)] if REFERENCE in peers else []
+        if len(peers) > 1:
+            pairs.append((peers, "best peer"))
+        ours = [framework for framework in OURS if framework in self.frameworks]
+        return [Comparison(mine, theirs, f"{title}/{mine}") for mine in ours for theirs, title in pairs]
+
+    def _names(self) -> list[str]:
+        return [workload.name for workload in self.workloads]
 
     def _results(self, workload: str, framework: str) -> list[Result]:
         return [r[workload, framework] for r in self.rounds if (workload, framework) in r]
 
-    def _median(self, workload: str, framework: str, value: Callable[[Result], float]) -> float | None:
-        values = [value(result) for result in self._results(workload, framework)]
-        return statistics.median(values) if values else None
+    def _cell(self, workload: str, framework: str, text: Callable[[Callable[[str], float]], str]) -> str:
+        """`text` of the medians over the rounds; without any result, why there is none."""
+        results = self._results(workload, framework)
+        if results:
+            return text(lambda name: statistics.median(getattr(result, name) for result in results))
+        stages = [f.stage for f in self.failures if f.framework == framework and f.workload == workload]
+        return NONE if not stages else "timeout" if "timeout" in stages else "failed"
 
     def _check(self, workload: str) -> str:
         """Whether all frameworks returned the same numbers; if not, which differed and how much."""
@@ -80,6 +107,15 @@ class Report:
         differences = {f: max(relative_difference(c, expected) for c in checks[f]) for f in measured}
         wrong = [f"{f} by {d:.1e}" for f, d in differences.items() if not d <= CHECK_TOLERANCE]
         return "DIFFER: " + ", ".join(wrong) if wrong else "yes"
+
+    def _means(self) -> Iterable[str]:
+        """A line for each comparison: the geometric mean over the workloads, and how many are won."""
+        for comparison in self.comparisons():
+            ratios = [comparison.ratios(self.rounds, name) for name in self._names()]
+            medians = [statistics.median(each) for each in ratios if each]
+            if medians:
+                mean, won = three_digits(statistics.geometric_mean(medians)), sum(ratio >= 1 for ratio in medians)
+                yield f"- {comparison.title}: geometric mean {mean}x; 1x or more in {won} of {len(medians)} workloads."
 
     def notes(self) -> list[str]:
         return [*self._goals(), *self._absences(), *self._disturbances(), *self._legend()]
@@ -95,15 +131,15 @@ class Report:
 
     def _goals(self) -> Iterable[str]:
         for workload in self.workloads:
-            ratios = self.ratios(workload.name)
+            ratios = Comparison(OURS[0], [REFERENCE], "").ratios(self.rounds, workload.name)
             if workload.min_ratio is None or not ratios:
                 continue
             verdict = "met" if statistics.median(ratios) >= workload.min_ratio else "MISSED"
-            goal = f"{workload.min_ratio:g} times {THEIRS}'s speed or more"
+            goal = f"{workload.min_ratio:g} times {REFERENCE}'s speed or more"
             yield f"- Goal for {workload.name}, {goal}: {verdict} ({format_ratios(ratios)})."
 
     def _absences(self) -> Iterable[str]:
-        """One line per reason: a framework that cannot be imported fails everywhere for the same one."""
+        """One line per reason: a framework that cannot be imported is absent everywhere for the same one."""
         reasons: dict[tuple[str, str, str], list[str]] = {}
         for failure in self.failures:
             key = (failure.framework, failure.stage, failure.message)
@@ -112,10 +148,13 @@ class Report:
                 workloads.append(failure.workload)
         for (framework, stage, message), workloads in reasons.items():
             where = "all" if stage == "import" else ", ".join(workloads)
-            yield f"- {framework}, {where}: failed at {stage}: {message}"
+            yield f"- {framework}, {where}: {stage}: {message}"
 
     def _legend(self) -> Iterable[str]:
-        yield f"- First run and peak memory: {' / '.join(self.frameworks)}."
+        yield (
+            "- First run: the first step's seconds, whatever is compiled for it included. Peak memory: the resident set"
+            " of the process at most, above what it is when the framework has been imported."
+        )
         for workload in self.workloads:
             yield f"- `{workload.name}`: {workload.about}."
 
@@ -129,36 +168,8 @@ class Report:
         return ", ".join(versions[framework] for framework in self.frameworks if framework in versions)
 
 
-def relative_difference(values: Sequence[float], expected: Sequence[float]) -> float:
-    """The largest |value - expected| / |expected|; NaN never counts as equal."""
-    if len(values) != len(expected):
-        return math.inf
-    worst = 0.0
-    for value, want in zip(values, expected, strict=True):
-        difference = abs(value - want) / max(abs(want), 1e-30)
-        worst = max(worst, math.inf if math.isnan(difference) else difference)
-    return worst
-
-
-def format_time(seconds: float | None) -> str:
-    """Three significant digits with a unit: 1.30 µs, 325 µs, 8.24 ms."""
-    if seconds is None:
-        return NONE
-    for factor, unit in ((1e6, "µs"), (1e3, "ms"), (1.0, "s")):
-        scaled = seconds * factor
-        if scaled < 999.5 or unit == "s":
-            break
-    return f"{three_digits(scaled)} {unit}"
-
-
-def format_ratios(ratios: Sequence[float]) -> str:
-    """Median, worst and best: 4.41x [3.08..5.02]."""
-    if not ratios:
-        return NONE
-    median, worst, best = map(three_digits, (statistics.median(ratios), min(ratios), max(ratios)))
-    return f"{median}x [{worst}..{best}]"
-
-
-def three_digits(value: float) -> str:
-    """0.95, 4.41, 12.3, 174: at most three digits, no exponent."""
-    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}"
+def markdown(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table, padded so that it also reads well in a terminal; the first row is its header."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    header, *lines = ("| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows)
+    return [header, "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Stage = Literal["import", "build", "run", "process"]
+Stage = Literal["import", "build", "run", "process", "timeout"]
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,11 @@ class Result:
     import_s: float
     build_s: float
     first_run_s: float
-    median_s: float  # of a step; of the build where that is what the workload measures
+    median_s: float  # of a step, or of what else the workload measures
     q1_s: float
     q3_s: float
     steps: int  # timed steps behind the median
-    peak_rss_mb: float
+    peak_mib: float  # of resident memory, above what is resident when the framework has been imported
     other_cores: float | None  # that other programs used meanwhile; None where unknown
     check: tuple[float, ...]  # what the first steps returned
 
@@ -56,3 +58,14 @@ def from_json(line: str) -> Result | Failure:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"not a worker's report: {line[:80]!r}") from error
     raise ValueError(f"not a worker's report: {line[:80]!r}")
+
+
+def relative_difference(values: Sequence[float], expected: Sequence[float]) -> float:
+    """The largest |value - expected| / |expected|; NaN never counts as equal."""
+    if len(values) != len(expected):
+        return math.inf
+    worst = 0.0
+    for value, want in zip(values, expected, strict=True):
+        difference = abs(value - want) / max(abs(want), 1e-30)
+        worst = max(worst, math.inf if math.isnan(difference) else difference)
+    return worst

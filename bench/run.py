@@ -1,23 +1,27 @@
 """Compare the frameworks: `python -m bench.run`. Fresh processes take turns, and one table comes out.
 
 In each round every workload runs once under each framework, one process after another, so that a ratio
-compares neighbours in time; who goes first rotates. GPUs are hidden unless CUDA_VISIBLE_DEVICES is set.
+compares neighbours in time; who goes first rotates. Each process has temporary and cache folders of its own, so that
+none finds what another has compiled. GPUs are hidden unless CUDA_VISIBLE_DEVICES is set.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import datetime
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.frameworks import FRAMEWORKS
+from bench.frameworks import FRAMEWORKS, PACKAGES
 from bench.machine import describe_machine
 from bench.progress import Progress
 from bench.report import Report
@@ -25,6 +29,9 @@ from bench.results import Failure, Result, from_json
 from bench.workloads import NAMES, load
 
 ROOT = Path(__file__).resolve().parent.parent  # `python -m bench.worker` is found from here
+
+FULL = {"rounds": 5, "seconds": 2.0, "warmup": 1.0, "frameworks": list(FRAMEWORKS)}
+QUICK = {"rounds": 1, "seconds": 0.3, "warmup": 0.2, "frameworks": [f.name for f in FRAMEWORKS.values() if f.quick]}
 
 
 def main() -> int:
@@ -57,21 +64,25 @@ def main() -> int:
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Run the benchmarks and print a table of times and ratios.")
     parser.add_argument("--workloads", nargs="+", default=list(NAMES), help=", ".join(NAMES))
-    parser.add_argument("--frameworks", nargs="+", default=list(FRAMEWORKS), help=", ".join(FRAMEWORKS))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of timed steps in each process")
-    parser.add_argument("--warmup", type=float, default=1.0, help="seconds of steps before those")
+    parser.add_argument("--frameworks", nargs="+", help=", ".join(FRAMEWORKS))
+    parser.add_argument("--quick", action="store_true", help=f"a first look; as if given {in_words(QUICK)}")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--seconds", type=float, help="of timed steps in each process")
+    parser.add_argument("--warmup", type=float, help="seconds of steps before those")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds that one process may take")
     parser.add_argument(
         "--python",
         action="append",
         default=[],
-        metavar="FRAMEWORK=PATH",
-        help="an interpreter that has the framework; or set BENCH_PYTHON_TENSORFLOW and the like",
+        metavar="PACKAGE=PATH",
+        help=f"an interpreter that has one of {', '.join(PACKAGES)}; or set BENCH_PYTHON_TENSORFLOW and the like",
     )
     parser.add_argument("--out", type=Path, help="also write the table to this Markdown file")
     parser.add_argument("--json", type=Path, help="also write every measurement to this file")
     args = parser.parse_args(argv)
+    for name, value in (QUICK if args.quick else FULL).items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
     try:
         args.workloads = split_names(args.workloads, NAMES)
         args.frameworks = split_names(args.frameworks, FRAMEWORKS)
@@ -90,13 +101,20 @@ def split_names(words: Sequence[str], known: Collection[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def in_words(preset: Mapping[str, Any]) -> str:
+    """The options that a preset stands for."""
+    return " ".join(
+        f"--{name} {','.join(value) if isinstance(value, list) else value}" for name, value in preset.items()
+    )
+
+
 def interpreters(choices: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Each framework's Python: from FRAMEWORK=PATH choices, else from the environment, else this one."""
-    paths = {name: environ.get(f"BENCH_PYTHON_{name.upper()}") or sys.executable for name in FRAMEWORKS}
+    """Each package's Python: from PACKAGE=PATH choices, else from the environment, else this one."""
+    paths = {name: environ.get(f"BENCH_PYTHON_{name.upper()}") or sys.executable for name in PACKAGES}
     for choice in choices:
         name, _, path = choice.partition("=")
-        if name not in FRAMEWORKS or not path:
-            raise ValueError(f"--python {choice}: not FRAMEWORK=PATH with one of {', '.join(FRAMEWORKS)}")
+        if name not in PACKAGES or not path:
+            raise ValueError(f"--python {choice}: not PACKAGE=PATH with one of {', '.join(PACKAGES)}")
         paths[name] = path
     return paths
 
@@ -140,33 +158,57 @@ def hopeless(failures: Sequence[Failure], workload: str, framework: str) -> bool
     )
 
 
-def run_worker(framework: str, workload: str, args: argparse.Namespace) -> Result | Failure:
-    command = [args.interpreters[framework], "-m", "bench.worker", framework, workload]
+def run_worker(name: str, workload: str, args: argparse.Namespace) -> Result | Failure:
+    framework = FRAMEWORKS[name]
+    command = [args.interpreters[framework.package], "-m", "bench.worker", name, workload]
     command += ["--seconds", str(args.seconds), "--warmup", str(args.warmup)]
-    environment = {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3", **os.environ}
-    try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=args.timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Failure(framework, workload, "process", f"no result within {args.timeout:g} s")
-    except OSError as error:
-        return Failure(framework, workload, "import", f"cannot start {command[0]}: {error.strerror}")
-    for line in reversed(done.stdout.splitlines()):
+    timeout = min(args.timeout, framework.timeout_s)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        environment = {
+            "CUDA_VISIBLE_DEVICES": "",
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            **os.environ,
+            **framework.environment,
+            "TMPDIR": folder,
+            "XDG_CACHE_HOME": folder,
+        }
+        try:
+            status, output, messages = run_group(command, environment, timeout)
+        except subprocess.TimeoutExpired:
+            return Failure(name, workload, "timeout", f"no result within {timeout:g} s")
+        except OSError as error:
+            return Failure(name, workload, "import", f"cannot start {command[0]}: {error.strerror}")
+    for line in reversed(output.splitlines()):
         try:
             return from_json(line)
         except ValueError:
             continue
-    last_words = (done.stderr.strip().splitlines() or ["no message"])[-1]
-    return Failure(framework, workload, "process", f"exit {done.returncode}: {last_words}", done.stderr)
+    last_words = (messages.strip().splitlines() or ["no message"])[-1]
+    return Failure(name, workload, "process", f"exit {status}: {last_words}", messages)
+
+
+def run_group(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> tuple[int, str, str]:
+    """Exit status, output and messages. Whatever ends this call ends the compilers that the process has started too.
+
+    Raises subprocess.TimeoutExpired, and OSError if the command cannot be started.
+    """
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            output, messages = process.communicate(timeout=timeout)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, output, messages
 
 
 def raw(report: Report, machine: str) -> dict[str, Any]:

@@ -9,24 +9,21 @@ from __future__ import annotations
 import argparse
 import math
 import platform
-import resource
 import statistics
 import sys
 import time
 import traceback
-from collections.abc import Callable
 from types import ModuleType
 
-from bench.frameworks import FRAMEWORKS, Framework, import_framework
+from bench.frameworks import FRAMEWORKS, Framework, Step, import_framework
 from bench.machine import OtherWork
+from bench.memory import PeakMemory
 from bench.results import Failure, Result, Stage, to_json
 from bench.workloads import load
 
 CHECK_STEPS = 5
 MIN_SAMPLES = 5
 MIN_SAMPLE_S = 50e-6  # shorter steps are timed several at a time: reading the clock costs some 0.05 µs
-
-Step = Callable[[], float]
 
 
 def main() -> int:
@@ -56,23 +53,25 @@ def attempt(framework: Framework, workload_name: str, seconds: float, warmup: fl
         stage = "build"
         workload = load(workload_name)  # after the framework: programs import NumPy
         program = workload.program_for(framework)
-        others = OtherWork()
+        memory, others = PeakMemory(), OtherWork()
         start = time.perf_counter()
         step = program(module)
         build_s = time.perf_counter() - start
-        other_cores = others.cores()
 
         stage = "run"
         start = time.perf_counter()
+        step = framework.prepared(module, step)
         first = float(step())
         first_run_s = time.perf_counter() - start
+        other_cores = others.cores()
 
         check = [first] + [float(step()) for _ in range(CHECK_STEPS - 1)]
-        samples, steps = [build_s], 1
         if workload.measures == "step":
             others = OtherWork()
             samples, steps = time_steps(step, seconds, warmup)
             other_cores = others.cores()
+        else:
+            samples, steps = [{"build": build_s, "first_run": first_run_s}[workload.measures]], 1
     except Exception as error:  # whatever a framework raises becomes a note under the table
         return Failure(framework.name, workload_name, stage, one_line(error), traceback.format_exc())
 
@@ -89,7 +88,7 @@ def attempt(framework: Framework, workload_name: str, seconds: float, warmup: fl
         q1_s=q1_s,
         q3_s=q3_s,
         steps=steps,
-        peak_rss_mb=peak_rss_mb(),
+        peak_mib=memory.mib(),
         other_cores=other_cores,
         check=tuple(check),
     )
@@ -124,11 +123,6 @@ def quartiles(samples: list[float]) -> tuple[float, float, float]:
         return samples[0], samples[0], samples[0]
     q1, median, q3 = statistics.quantiles(samples, n=4, method="inclusive")
     return q1, median, q3
-
-
-def peak_rss_mb() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)  # bytes there, KiB on Linux
 
 
 def version_of(module: ModuleType) -> str:

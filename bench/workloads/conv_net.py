@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from bench.workloads.parameters import examples, he_normal, zeros
+from bench.workloads.torch_layers import convolution, linear
+from bench.workloads.training import Step, jax_momentum, jax_training, tf_training, torch_training
 
 BATCH, SIZE, CLASSES = 32, 32, 10
 CHANNELS = (64, 128, 256)  # two convolutions each, then a 2x2 max-pool
@@ -16,10 +18,7 @@ LEARNING_RATE, MOMENTUM = 1e-4, 0.9  # a larger rate makes the loss jump, which 
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:
-    """Images [BATCH, SIZE, SIZE, 3] float32 and labels [BATCH] int32."""
-    rng = np.random.RandomState(0)
-    images = rng.randn(BATCH, SIZE, SIZE, 3).astype(np.float32)
-    return images, rng.randint(0, CLASSES, BATCH).astype(np.int32)
+    return examples([BATCH, SIZE, SIZE, 3], CLASSES)
 
 
 def parameters() -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[np.ndarray, np.ndarray]]:
@@ -27,14 +26,12 @@ def parameters() -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[np.ndarray,
     rng = np.random.RandomState(1)
     convolutions, inputs = [], 3
     for outputs in np.repeat(CHANNELS, 2):
-        filters = rng.randn(3, 3, inputs, outputs) * np.sqrt(2 / (9 * inputs))
-        convolutions.append((filters.astype(np.float32), np.zeros(outputs, np.float32)))
+        convolutions.append((he_normal(rng, 3, 3, inputs, outputs), zeros(outputs)))
         inputs = outputs
-    weights = (rng.randn(FLAT, CLASSES) * 0.01).astype(np.float32)
-    return convolutions, (weights, np.zeros(CLASSES, np.float32))
+    return convolutions, ((rng.randn(FLAT, CLASSES) * 0.01).astype(np.float32), zeros(CLASSES))
 
 
-def build(tf: ModuleType) -> Callable[[], float]:
+def build(tf: ModuleType) -> Step:
     convolutions, (weights, biases) = parameters()
     images = tf.placeholder(tf.float32, [None, SIZE, SIZE, 3])
     labels = tf.placeholder(tf.int32, [None])
@@ -48,51 +45,33 @@ def build(tf: ModuleType) -> Callable[[], float]:
     logits = tf.nn.bias_add(tf.matmul(h, tf.Variable(weights)), tf.Variable(biases))
     loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
     train = tf.train.MomentumOptimizer(LEARNING_RATE, MOMENTUM).minimize(loss)
-
-    session = tf.Session()
-    session.run(tf.global_variables_initializer())
-    images_value, labels_value = data()
-
-    def step() -> float:
-        loss_value, _ = session.run([loss, train], {images: images_value, labels: labels_value})
-        return float(loss_value)
-
-    return step
+    return tf_training(tf, loss, train, dict(zip((images, labels), data(), strict=True)))
 
 
-def torch_eager(torch: ModuleType) -> Callable[[], float]:
+def torch_eager(torch: ModuleType) -> Step:
     """In channels_last, which is both torch's faster layout here and the one the images come in."""
     convolutions, (weights, biases) = parameters()
     layers: list[Any] = []
     for i, (filters, bias) in enumerate(convolutions):
-        convolution = torch.nn.Conv2d(*filters.shape[2:], kernel_size=3, padding=1)
-        convolution.weight.data = torch.from_numpy(filters.transpose(3, 2, 0, 1).copy())
-        convolution.bias.data = torch.from_numpy(bias)
-        layers += [convolution, torch.nn.ReLU()]
+        layers += [convolution(torch, filters, bias), torch.nn.ReLU()]
         if i % 2:
             layers.append(torch.nn.MaxPool2d(2))
-    features = torch.nn.Sequential(*layers).to(memory_format=torch.channels_last)
-    head = torch.nn.Linear(FLAT, CLASSES)
-    head.weight.data = torch.from_numpy(weights.T.copy())
-    head.bias.data = torch.from_numpy(biases)
+    features = torch.nn.Sequential(*layers)
+    head = linear(torch, weights, biases)
     weights_and_biases = [*features.parameters(), *head.parameters()]
     optimizer = torch.optim.SGD(weights_and_biases, LEARNING_RATE, momentum=MOMENTUM)
     images_value, labels_value = data()
 
-    def step() -> float:
+    def loss_of() -> Any:
         images = torch.from_numpy(images_value).permute(0, 3, 1, 2)
         labels = torch.from_numpy(labels_value).long()
-        optimizer.zero_grad()
         h = features(images).permute(0, 2, 3, 1).flatten(1)  # the order of an NHWC reshape
-        loss = torch.nn.functional.cross_entropy(head(h), labels)
-        loss.backward()
-        optimizer.step()
-        return float(loss)
+        return torch.nn.functional.cross_entropy(head(h), labels)
 
-    return step
+    return torch_training(optimizer, loss_of)
 
 
-def jax_jit(jax: ModuleType) -> Callable[[], float]:
+def jax_jit(jax: ModuleType) -> Step:
     jnp, lax = jax.numpy, jax.lax
     layout = ("NHWC", "HWIO", "NHWC")
 
@@ -107,19 +86,4 @@ def jax_jit(jax: ModuleType) -> Callable[[], float]:
         log_p = jax.nn.log_softmax(h.reshape(-1, FLAT) @ weights + biases)
         return -jnp.take_along_axis(log_p, labels[:, None], 1).mean()
 
-    @partial(jax.jit, donate_argnums=(0, 1))
-    def update(params: Any, momenta: Any, images: Any, labels: Any) -> Any:
-        loss, gradients = jax.value_and_grad(loss_of)(params, images, labels)
-        momenta = jax.tree.map(lambda m, g: MOMENTUM * m + g, momenta, gradients)
-        return loss, jax.tree.map(lambda p, m: p - LEARNING_RATE * m, params, momenta), momenta
-
-    params = jax.tree.map(jnp.array, parameters())
-    momenta = jax.tree.map(jnp.zeros_like, params)
-    images_value, labels_value = data()
-
-    def step() -> float:
-        nonlocal params, momenta
-        loss, params, momenta = update(params, momenta, images_value, labels_value)
-        return float(loss)
-
-    return step
+    return jax_training(jax, loss_of, parameters(), data(), jax_momentum(jax, LEARNING_RATE, MOMENTUM))

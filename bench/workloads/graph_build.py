@@ -1,33 +1,39 @@
-"""Building the graph of 100 dense layers with gradients and SGD, some 2,700 ops; timed once per process.
-
-The first run, timed apart, is all that then happens once: opening the session, initialising the variables,
-and one training step.
-"""
+"""Building the graph of 100 dense layers with gradients and SGD, some 2,700 ops; timed once per process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
 
+from bench.workloads.parameters import zeros
+from bench.workloads.training import Step
+
 MEASURES = "build"
 LAYERS, WIDTH, BATCH = 100, 16, 8
+LEARNING_RATE = 0.01
 
 
-def build(tf: ModuleType) -> Callable[[], float]:
-    rng = np.random.RandomState(0)
+def data() -> np.ndarray:
+    """Inputs [BATCH, WIDTH] float32."""
+    return np.random.RandomState(0).randn(BATCH, WIDTH).astype(np.float32)
+
+
+def parameters() -> list[tuple[np.ndarray, np.ndarray]]:
+    """Weights [WIDTH, WIDTH] of each layer, near the identity so that the signal arrives, and biases [WIDTH]."""
+    rng = np.random.RandomState(1)
+    return [((np.eye(WIDTH) + 0.02 * rng.randn(WIDTH, WIDTH)).astype(np.float32), zeros(WIDTH)) for _ in range(LAYERS)]
+
+
+def build(tf: ModuleType) -> Step:
     x = tf.placeholder(tf.float32, [None, WIDTH])
     h = x
-    for _ in range(LAYERS):
-        near_identity = np.eye(WIDTH) + 0.02 * rng.randn(WIDTH, WIDTH)  # so that the signal arrives
-        weights = tf.Variable(near_identity.astype(np.float32))
-        biases = tf.Variable(np.zeros(WIDTH, np.float32))
-        h = tf.nn.relu(tf.matmul(h, weights) + biases)
+    for weights, biases in parameters():
+        h = tf.nn.relu(tf.matmul(h, tf.Variable(weights)) + tf.Variable(biases))
     loss = tf.reduce_mean(tf.square(h))
-    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    train = tf.train.GradientDescentOptimizer(LEARNING_RATE).minimize(loss)
     initializer = tf.global_variables_initializer()
-    x_value = rng.randn(BATCH, WIDTH).astype(np.float32)
+    x_value = data()
 
     session = None
 

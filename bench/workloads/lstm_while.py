@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from bench.workloads import lstm_unrolled
 from bench.workloads.lstm_unrolled import BATCH, STEPS, UNITS, data, parameters
+from bench.workloads.training import Step, jax_sgd, jax_training, tf_training, torch_training
 
 LEARNING_RATE = 1e-4  # small, since the loss is a sum
 
 
-def build(tf: ModuleType) -> Callable[[], float]:
+def build(tf: ModuleType) -> Step:
     weights, biases = (tf.Variable(value) for value in parameters())
     x = tf.placeholder(tf.float32, [STEPS, BATCH, UNITS])
     inputs = tf.TensorArray(tf.float32, STEPS).unstack(x)
@@ -31,13 +32,18 @@ def build(tf: ModuleType) -> Callable[[], float]:
     gradients = tf.gradients(loss, [weights, biases])
     optimizer = tf.train.GradientDescentOptimizer(LEARNING_RATE)
     train = optimizer.apply_gradients(zip(gradients, [weights, biases], strict=True))
+    return tf_training(tf, loss, train, {x: data()})
 
-    session = tf.Session()
-    session.run(tf.global_variables_initializer())
+
+def torch_eager(torch: ModuleType) -> Step:
+    """With a Python loop, torch's own."""
+    params = [torch.nn.Parameter(torch.from_numpy(value)) for value in parameters()]
     x_value = data()
+    return torch_training(
+        torch.optim.SGD(params, LEARNING_RATE),
+        lambda: lstm_unrolled.torch_loss(torch, params, torch.from_numpy(x_value)),
+    )
 
-    def step() -> float:
-        loss_value, _ = session.run([loss, train], {x: x_value})
-        return float(loss_value)
 
-    return step
+def jax_jit(jax: ModuleType) -> Step:
+    return jax_training(jax, lstm_unrolled.jax_loss(jax), parameters(), [data()], jax_sgd(jax, LEARNING_RATE))

@@ -35,13 +35,29 @@ LRN_GRAD.shape(_image)
 LRN_GRAD.not_differentiable()
 
 
+_SLICES = 32
+"""Neighbours up to which adding up shifted slices is quicker than a pool."""
+
+
 def _window_sum(radius: int, x: torch.Tensor) -> torch.Tensor:
     """The sum over 2 * radius + 1 neighbours along the last axis, fewer at its ends."""
-    radius = min(radius, x.shape[-1])
+    channels = x.shape[-1]
+    radius = min(radius, channels)
     size = 2 * radius + 1
-    rows = x.reshape(-1, 1, x.shape[-1])
+    if 1 < size <= _SLICES:
+        padded = torch.constant_pad_nd(x, (radius, radius))
+        total = padded[..., :channels] + padded[..., 1 : channels + 1]
+        for first in range(2, size):
+            total.add_(padded[..., first : first + channels])
+        return total
     # Half of the window is all that torch pads for a pool; zeros that are counted make it a sum.
+    rows = x.reshape(-1, 1, channels)
     return torch.avg_pool1d(rows, (size,), (1,), (radius,), False, True).mul_(size).view(x.shape)
+
+
+def _to_minus(beta: float, x: torch.Tensor) -> torch.Tensor:
+    """x ** -beta; roots take half the time of a power, and 0.75 is what networks use."""
+    return torch.sqrt(x).mul_(x).rsqrt_() if beta == 0.75 else x.pow(-beta)
 
 
 def _norm(n: Any, x: torch.Tensor) -> torch.Tensor:
@@ -63,7 +79,7 @@ def lrn_kernel(n: Any) -> Kernel:
         if not _check(x):
             return x.clone()
         wide = x.float()
-        return (_norm(n, wide).pow_(-beta).mul_(wide)).to(dtype)
+        return (_to_minus(beta, _norm(n, wide)).mul_(wide)).to(dtype)
 
     return lrn
 
@@ -78,7 +94,7 @@ def lrn_grad_kernel(n: Any) -> Kernel:
         grad, x, y = grad.float(), x.float(), y.float()
         norm = _norm(n, x)
         spread = _window_sum(radius, grad * y / norm)
-        return norm.pow_(-beta).mul_(grad).sub_(spread.mul_(x).mul_(2 * alpha * beta)).to(dtype)
+        return _to_minus(beta, norm).mul_(grad).sub_(spread.mul_(x).mul_(2 * alpha * beta)).to(dtype)
 
     return lrn_grad
 
