@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 os.environ.setdefault("PENSTOCK_CHECK", "1")  # read when penstock is imported: graphs are verified between passes
+os.environ.setdefault("PENSTOCK_COMPILE", "off")  # tests/compiled has the tests of what a compiler makes
 
 import pytest
 import torch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from penstock import compiled
 from penstock.devices.device import Device
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import StepGraph
@@ -44,8 +45,10 @@ AFTER_PLACING: dict[str, Pass] = {
     "recompute_for_gradients": recompute_for_gradients,
     "swap_to_host": swap_to_host,
     "order_for_memory": order_for_memory,
+    "compile": lambda graph, costs: compiled.apply(graph, "auto"),
+    "compile_at_once": lambda graph, costs: compiled.apply(graph, "on"),
 }
-DEFAULT = frozenset(BEFORE_PLACING)
+DEFAULT = frozenset({*BEFORE_PLACING, "compile"})
 """The passes that run unless a ConfigProto says otherwise (session/options.py). Those for memory cost time."""
 
 

@@ -20,7 +20,7 @@ _VERSIONS: dict[Kernel, dict[int, Kernel]] = {}
 
 _NEW = frozenset({
     "MatMul", "BatchMatMul", "BatchMatMulV2", "Conv2D", "_ConvBias", "Conv2DBackpropInput", "Conv3D",
-    "DepthwiseConv2dNative", "MaxPoolGrad", "AvgPoolGrad", "Softmax", "LogSoftmax", "_ProductSum",
+    "DepthwiseConv2dNative", "MaxPoolGrad", "AvgPoolGrad", "Softmax", "LogSoftmax", "_ProductSum", "_Cluster",
 })  # fmt: skip
 """Ops whose results are memory of their own, besides those of kernels that have a version in place."""
 
@@ -56,26 +56,25 @@ register_in_place(torch.div, {0: torch.Tensor.div_})
 
 
 def find_in_place(
-    graph: StepGraph, kernels: Mapping[Node, Any], order: Iterable[Node], frames: Mapping[Node, Any]
+    graph: StepGraph, kernels: dict[Node, Any], order: Iterable[Node], frames: Mapping[Node, Any]
 ) -> dict[Node, InPlace]:
-    """The nodes of a graph that runs in `order` that can write over an input. `frames`: of nodes in loops."""
-    position = {node: i for i, node in enumerate(order)}
-    users: dict[Edge, list[Node]] = {edge: [] for node in graph.nodes for edge in node.inputs}
-    for node in graph.nodes:
-        for edge in node.inputs:
-            users[edge].append(node)
-    fetched = set(graph.fetches)
+    """The nodes of a graph that runs in `order` that can write over an input. `frames`: of nodes in loops.
+
+    Kernels that look for themselves which of the inputs that end with them they can use (compiled clusters: those that
+    have `taking`) are told so, and replaced in `kernels`.
+    """
+    ends = _Ends(graph, kernels, order, frames)
     found: dict[Node, InPlace] = {}
     for node, kernel in kernels.items():
-        if not node.dtypes or not node.dtypes[0].is_floating:
-            continue
-        for index, version in _versions(kernel).items():
-            edge = node.inputs[index]
-            if edge in fetched or edge.dtype != node.dtypes[0] or node.inputs.count(edge) > 1:
-                continue
-            if _is_new(edge, kernels) and _is_last(node, edge, users[edge], position, frames):
-                found[node] = InPlace(version, index, _to_compare(node, index))
-                break
+        if hasattr(kernel, "taking"):
+            ending = tuple(i for i in range(len(node.inputs)) if ends.at(node, i))
+            if ending:
+                kernels[node] = kernel.taking(ending)
+        elif node.dtypes and node.dtypes[0].is_floating:
+            for index, version in _versions(kernel).items():
+                if node.inputs[index].dtype == node.dtypes[0] and ends.at(node, index):
+                    found[node] = InPlace(version, index, _to_compare(node, index))
+                    break
     return found
 
 
@@ -86,18 +85,31 @@ def _versions(kernel: Any) -> Mapping[int, Kernel]:
         return {}
 
 
-def _is_new(edge: Edge, kernels: Mapping[Node, Any]) -> bool:
-    """Whether the maker of a value has allocated memory for it, in this step."""
-    return edge.node.op.name in _NEW or bool(_versions(kernels.get(edge.node)))
+class _Ends:
+    """Where the memory of each value is seen for the last time."""
 
+    def __init__(
+        self, graph: StepGraph, kernels: Mapping[Node, Any], order: Iterable[Node], frames: Mapping[Node, Any]
+    ) -> None:
+        self._kernels, self._frames = kernels, frames
+        self._position = {node: i for i, node in enumerate(order)}
+        self._fetched = set(graph.fetches)
+        self._users: dict[Edge, list[Node]] = {}
+        for node in graph.nodes:
+            for edge in node.inputs:
+                self._users.setdefault(edge, []).append(node)
 
-def _is_last(
-    node: Node, edge: Edge, users: list[Node], position: Mapping[Node, int], frames: Mapping[Node, Any]
-) -> bool:
-    """Whether `node` is the last to see the memory of `edge`, and sees it once."""
-    if frames.get(node) is not frames.get(edge.node):
-        return False  # made once, used in each iteration
-    return not any(position[user] > position[node] or _holds(user) for user in users if user is not node)
+    def at(self, node: Node, index: int) -> bool:
+        """Whether `node` is the last to see the memory of its input `index`, sees it once, and its maker has allocated
+        it in this step, for nothing else."""
+        edge = node.inputs[index]
+        new = edge.node.op.name in _NEW or bool(_versions(self._kernels.get(edge.node)))
+        if not new or edge in self._fetched or node.inputs.count(edge) > 1:
+            return False
+        if self._frames.get(node) is not self._frames.get(edge.node):
+            return False  # made once, used in each iteration
+        last, others = self._position[node], (user for user in self._users[edge] if user is not node)
+        return not any(self._position[user] > last or _holds(user) for user in others)
 
 
 def _holds(user: Node) -> bool:

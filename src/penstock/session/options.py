@@ -50,12 +50,27 @@ def _passes(graph_options: Any) -> frozenset[str]:
     found = set(_MEMORY.get(rewrites.memory_optimization, ()))
     if graph_options.optimizer_options.opt_level >= 0 and not rewrites.disable_meta_optimizer:
         off = {name for name, field in _SWITCHES.items() if getattr(rewrites, field) == RewriterConfig.OFF}
-        found |= DEFAULT - off
+        found |= DEFAULT - off - {"compile"} | _compilation(graph_options.optimizer_options.global_jit_level)
         precision = asked_for(rewrites)
         if precision and "fuse" in found:
             found ^= {"fuse", "fuse_placed"}
         found |= precision
     return frozenset(found)
+
+
+def _compilation(jit_level: int) -> set[str]:
+    """How clusters of nodes are compiled (`compiled/`): PENSTOCK_COMPILE decides, then `global_jit_level`.
+
+    "auto" compiles in the background what runs a few times, "on" at the first run, where errors of the compiler are
+    raised, "off" nothing. ValueError for another word.
+    """
+    mode = os.environ.get("PENSTOCK_COMPILE") or ("off" if jit_level < 0 else "auto")
+    if mode not in _COMPILATION:
+        raise ValueError(f"PENSTOCK_COMPILE must be one of {', '.join(_COMPILATION)}, got {mode!r}")
+    return _COMPILATION[mode]
+
+
+_COMPILATION: dict[str, set[str]] = {"auto": {"compile"}, "on": {"compile_at_once"}, "off": set()}
 
 
 _SWITCHES = {

@@ -1,0 +1,61 @@
+"""Steps with clusters, without a session: what these tests run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import compiled
+from penstock.devices.device import Device
+from penstock.graph.operation import Tensor
+from penstock.graph.step_graph import Node, StepGraph
+from penstock.graph.verify import verify
+from penstock.passes.prune import prune
+from penstock.runtime.kernels import SessionState
+from penstock.runtime.plan import Plan, make_plan
+from penstock.runtime.resources import ResourceManager
+
+CPU = Device("/job:localhost/replica:0/task:0/device:CPU:0", "CPU", torch.device("cpu"))
+
+
+def clustered(fetches: list[Tensor], feeds: list[Tensor], mode: str = "on") -> StepGraph:
+    """The graph of a step, with clusters unless `mode` is "off"."""
+    graph = compiled.apply(prune(feeds, fetches, []), mode)
+    verify(graph, "compiled.apply")
+    return graph
+
+
+def clusters(graph: StepGraph) -> list[Node]:
+    return [node for node in graph.nodes if node.op.name == "_Cluster"]
+
+
+def members(cluster: Node) -> list[str]:
+    """The ops of a cluster, sorted."""
+    return sorted(n.op.name for n in cluster.attrs["body"].nodes if n.op.name not in ("_Feed", "Const"))
+
+
+def new_state() -> SessionState:
+    return SessionState(ResourceManager())
+
+
+def plan(fetches: list[Tensor], feeds: list[Tensor], mode: str = "on") -> Plan:
+    return make_plan(clustered(fetches, feeds, mode), new_state(), CPU)
+
+
+def run(fetches: list[Tensor], feeds: dict[Tensor, Any], mode: str = "on") -> list[np.ndarray]:
+    """The values of `fetches`."""
+    return [np.asarray(value) for value in plan(fetches, list(feeds), mode).run(list(feeds.values()))]
+
+
+def ulps_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """How many floats lie between a and b, element by element: 0 for two NaNs, and for zeros of both signs."""
+    assert a.dtype == b.dtype
+    bits = {4: np.int32, 8: np.int64}[a.dtype.itemsize]
+    apart = np.zeros(a.shape)
+    for i in zip(*np.nonzero((a != b) & ~(np.isnan(a) & np.isnan(b))), strict=True):
+        places = [int(x[i].view(bits)) for x in (a, b)]
+        low, high = (np.iinfo(bits).min - p if p < 0 else p for p in places)
+        apart[i] = np.inf if np.isnan(a[i]) or np.isnan(b[i]) else abs(low - high)
+    return apart

@@ -1,0 +1,278 @@
+"""The compiler and its cache: several processes, damage, and compilers that are absent, fail or hang."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import stat
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from penstock import errors
+from penstock.compiled import compiler as compiler_module
+from penstock.compiled.compiler import Compiler, Function
+from penstock.compiled.expressions import Expression
+from penstock.compiled.program import Instruction, Program
+from penstock.compiled.source import Source, c_source
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of the test's own."""
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "compiled"
+
+
+def _source(factor: float = 2.0) -> Source:
+    """x * factor, of floats."""
+    expression = Expression(f"{{0}} * {factor}f", "f32", "broadcast", 1)
+    return c_source(Program(("f32",), (Instruction(expression, (0,)),), (1,)), "F")
+
+
+def _works(function: Function | None, factor: float = 2.0) -> bool:
+    assert function is not None
+    x = torch.arange(300, dtype=torch.float32)
+    y = torch.empty_like(x)
+    function(300, 1, 0, x.data_ptr(), y.data_ptr())
+    return bool((y == x * factor).all())
+
+
+def _objects(cache: Path) -> list[Path]:
+    return sorted(cache.glob("*.so"))
+
+
+def _requested(compiler: Compiler, source: Source, seconds: float = 30) -> Function | None:
+    """What the background thread gives."""
+    ready = threading.Event()
+    found: list[Function | None] = []
+    compiler.request(source, lambda function: (found.append(function), ready.set()))
+    assert ready.wait(seconds)
+    return found[0]
+
+
+def _script(path: Path, text: str) -> str:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_a_compiled_object_is_found_on_disk_by_the_next_process(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _works(Compiler().compile(_source()))
+    before = {path: path.stat().st_mtime_ns for path in _objects(cache)}
+    compiler = Compiler()
+    monkeypatch.setattr(compiler_module.Toolchain, "compile", _only_the_probe())
+    assert _works(compiler.compile(_source()))
+    assert {path: path.stat().st_mtime_ns for path in _objects(cache)} == before
+
+
+def _only_the_probe():  # type: ignore[no-untyped-def]
+    real = compiler_module.Toolchain.compile
+
+    def compile(self, text, target):  # type: ignore[no-untyped-def]
+        assert "int probe" in text
+        real(self, text, target)
+
+    return compile
+
+
+def test_several_requests_are_compiled_together_and_found_one_by_one(cache: Path) -> None:
+    compiler = Compiler()
+    ready = threading.Semaphore(0)
+    found: dict[float, Function | None] = {}
+
+    def done(factor: float, function: Function | None) -> None:
+        found[factor] = function
+        ready.release()
+
+    factors = [2.0, 3.0, 4.0, 5.0]
+    with compiler._working:  # the thread waits, so that all are there when it begins
+        for factor in factors:
+            compiler.request(_source(factor), lambda function, factor=factor: done(factor, function))  # type: ignore[misc]
+    assert all(ready.acquire(timeout=30) for _ in factors)
+    assert all(_works(found[factor], factor) for factor in factors)
+    assert len(_objects(cache)) == len(factors)
+    assert len({path.stat().st_ino for path in _objects(cache)}) <= 2  # the first may have gone alone
+    assert _works(Compiler().compile(_source(4.0)), 4.0)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "empty", "of another function"])
+def test_a_damaged_object_is_made_anew(cache: Path, damage: str) -> None:
+    compiler = Compiler()
+    compiler.compile(_source(3.0))
+    data = _objects(cache)[0].read_bytes()
+    broken = {
+        "truncated": data[: len(data) // 2],
+        "garbage": b"\x7fELF" + os.urandom(5000),
+        "empty": b"",
+        "of another function": data,
+    }[damage]
+    path = compiler._toolchain()[1].path(_source())
+    path.write_bytes(broken)
+    assert _works(compiler.compile(_source()))
+    assert path.read_bytes() != broken
+
+
+def test_those_who_compile_the_same_at_once_do_no_harm(cache: Path) -> None:
+    """Each has a compiler of its own, as processes have: they share the folder only."""
+    start = threading.Barrier(4)
+    works: list[bool] = []
+
+    def compile() -> None:
+        compiler = Compiler()
+        start.wait()
+        works.append(_works(compiler.compile(_source())))
+
+    threads = [threading.Thread(target=compile) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert works == [True] * 4
+    assert len(_objects(cache)) == 1 and not list(cache.glob("*.tmp"))
+
+
+def _fork(child: Callable[[], None]) -> int:
+    """The id of a process that runs `child`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # there are threads; the child leaves them alone
+        pid = os.fork()
+    if pid == 0:
+        try:
+            child()
+        finally:
+            os._exit(0)
+    return pid
+
+
+def test_a_process_killed_while_compiling_leaves_nothing_that_hurts(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its compiler has written half of the object."""
+    slow = _script(
+        tmp_path / "slow-cc",
+        'case "$*" in *--version*|*probe*) exec cc "$@";; esac\n'
+        f"echo $$ > {tmp_path}/pid\n"
+        'while [ "$1" != "-o" ]; do shift; done\nprintf half > "$2"\nexec sleep 60',
+    )
+    with monkeypatch.context() as patch:
+        patch.setenv("CC", slow)
+        pid = _fork(lambda: print(Compiler().compile(_source())))
+    deadline = time.monotonic() + 30
+    while not [path for path in cache.glob("*.tmp/clusters.so") if path.stat().st_size]:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert not _objects(cache)
+    assert _works(Compiler().compile(_source()))
+    assert len(list(cache.glob("*.tmp"))) == 1  # whose process might still be at work
+    monkeypatch.setattr(compiler_module, "_STALE", -1.0)
+    assert _works(Compiler().compile(_source()))
+    assert not list(cache.glob("*.tmp"))
+
+
+@pytest.mark.parametrize("command", ["/bin/false", "/there/is/no/such/compiler", "echo"])
+def test_without_a_compiler_that_works_there_is_one_warning_and_no_function(
+    command: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CC", command)
+    compiler = Compiler()
+    with caplog.at_level(logging.WARNING, "penstock"):
+        assert _requested(compiler, _source()) is None
+        assert _requested(compiler, _source(3.0)) is None
+    assert len(caplog.records) == 1
+    with pytest.raises(errors.UnimplementedError, match="cannot compile a cluster"):
+        compiler.compile(_source())
+
+
+def test_nothing_on_the_path_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(compiler_module.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(compiler_module.NoCompiler, match="there is none"):
+        compiler_module.find_toolchain()
+
+
+def test_a_compiler_that_hangs_is_stopped_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pids = tmp_path / "pids"
+    monkeypatch.setenv("CC", _script(tmp_path / "hanging-cc", f"sleep 60 &\necho $! >> {pids}\nwait"))
+    monkeypatch.setattr(compiler_module, "TIMEOUT", 0.3)
+    with caplog.at_level(logging.WARNING, "penstock"):
+        assert _requested(Compiler(), _source()) is None
+    assert "did not end within 0.3 seconds" in caplog.text
+    (pid,) = map(int, pids.read_text().split())
+    assert _is_gone(pid)
+
+
+def _is_gone(pid: int) -> bool:
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        state = Path(f"/proc/{pid}/stat")
+        if state.exists() and state.read_text().split()[2] == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_one_source_that_does_not_compile_leaves_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    broken = Source.named_after_itself("struct method NAME = nonsense;\n")
+    compiler = Compiler()
+    with caplog.at_level(logging.WARNING, "penstock"):
+        compiler._try([broken, _source()])
+    assert broken.name not in compiler._loaded
+    assert _works(compiler._loaded[_source().name])
+    assert len(caplog.records) == 1 and "nonsense" in caplog.text
+
+
+def test_a_cache_folder_that_cannot_be_written_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "file"))
+    assert _works(Compiler().compile(_source()))
+
+
+def test_another_compiler_means_another_object(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Compiler().compile(_source())
+    monkeypatch.setenv("CC", _script(tmp_path / "other-cc", '[ "$1" = --version ] && echo other || exec cc "$@"'))
+    Compiler().compile(_source())
+    assert len(_objects(cache)) == 2
+
+
+def test_a_child_made_by_fork_has_a_compiler_of_its_own() -> None:
+    reader, writer = os.pipe()
+    parent = compiler_module.compiler()
+
+    def child() -> None:
+        own = compiler_module.compiler()
+        os.write(writer, b"1" if own is not parent and not own._working.locked() else b"0")
+
+    with parent._working:  # held by another thread, say, when the process forks
+        os.waitpid(_fork(child), 0)
+    assert os.read(reader, 1) == b"1"
+
+
+def test_the_result_is_the_same_on_one_thread_and_on_several() -> None:
+    function = Compiler().compile(_source())
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=100_003).astype(np.float32))
+    results = []
+    for threads in (1, 2, 5):
+        y = torch.full_like(x, -1)
+        function(x.numel(), threads, 0, x.data_ptr(), y.data_ptr())
+        results.append(y)
+    assert all(torch.equal(y, x * 2) for y in results)
