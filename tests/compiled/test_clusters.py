@@ -174,3 +174,10 @@ def test_a_large_cluster_is_cut_into_pieces_that_follow_each_other(monkeypatch: 
     assert [len(steps.members(c)) for c in steps.clusters(graph)] == [8, 8, 4]
     value = np.array([0.1, 0.2, 0.3], np.float32)
     np.testing.assert_allclose(steps.run([y], {x: value})[0], steps.run([y], {x: value}, "off")[0], rtol=1e-6)
+
+
+def test_an_op_alone_is_compiled_where_torch_is_slow_and_the_tensor_large() -> None:
+    for size, expected in ((10_000, 1), (10, 0), (None, 0)):
+        x = tf.placeholder("float32", [size])
+        assert len(steps.clusters(steps.clustered([tf.tanh(x)], [x]))) == expected
+        assert not steps.clusters(steps.clustered([tf.exp(x)], [x]))

@@ -27,6 +27,9 @@ from penstock.runtime.structure import Frame, Guard, Guards, Unstructured, find_
 
 LEAST = 2
 """Calls of kernels that a cluster must save one of to be worth it."""
+ALONE = frozenset({"Tanh", "Select", "SelectV2"})
+"""Ops that are worth it on their own: torch's kernels take three times as long, from so many elements on."""
+ALONE_FROM = 4096
 MOST_MEMBERS = 1000
 MOST_VALUES = 200
 """Larger clusters are cut: the time to compile one, and the arguments of one call, have an end."""
@@ -40,10 +43,16 @@ def form_clusters(graph: StepGraph, mode: str) -> StepGraph:
     The nodes' own `inputs` and `controls` change with the graph, as in other passes.
     """
     finder = _Finder(graph)
-    clusters = [c for c in finder.clusters() if sum(e.weight > 0 for e in c.values()) >= LEAST]
+    clusters = [c for c in finder.clusters() if _is_worth_it(c)]
     if not clusters:
         return graph
     return remove_unused(_replace(graph, clusters, finder.order, mode))
+
+
+def _is_worth_it(members: dict[Node, Expression]) -> bool:
+    if sum(expression.weight > 0 for expression in members.values()) >= LEAST:
+        return True
+    return any(node.op.name in ALONE and (node.shapes[0].num_elements() or 0) >= ALONE_FROM for node in members)
 
 
 @dataclass(slots=True)
