@@ -43,8 +43,8 @@ def shape_value(op: Operation, _: Any) -> np.ndarray | None:
 
 @SHAPE.kernel(host=("output",))
 def shape_kernel(n: Any) -> Any:
-    dtype = n.torch_dtype("out_type")
-    return lambda x: torch.tensor(x.shape, dtype=dtype)
+    array, from_numpy, dtype = np.array, torch.from_numpy, n["out_type"].np
+    return lambda x: from_numpy(array(x.shape, dtype))  # half the time of torch.tensor
 
 
 SHAPE_N = define_op(

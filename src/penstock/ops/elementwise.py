@@ -93,9 +93,13 @@ def broadcast_gradient_args_shape(c: ShapeContext, s0: TensorShape, s1: TensorSh
 @BROADCAST_GRADIENT_ARGS.kernel(host=("s0", "s1", "r0", "r1"))
 def broadcast_gradient_args_kernel(n: Any) -> Any:
     dtype = n.torch_dtype()
+    none = torch.empty(0, dtype=dtype)  # which has no element that anybody could change
 
     def reduced(s0: torch.Tensor, s1: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        r0, r1 = reduced_axes(s0.tolist(), s1.tolist())
+        dims0, dims1 = s0.tolist(), s1.tolist()
+        if dims0 == dims1:
+            return none, none
+        r0, r1 = reduced_axes(dims0, dims1)
         return torch.tensor(r0, dtype=dtype), torch.tensor(r1, dtype=dtype)
 
     return reduced

@@ -353,7 +353,9 @@ class TensorArrayState:
 def _fits(shape: tuple[int, ...], known: TensorShape) -> bool:
     """Whether a value of this shape agrees with what is known of it."""
     dims = known.tuple
-    return dims is None or dims == shape or known.is_compatible_with(tuple(shape))
+    if dims is None or dims == shape:
+        return True
+    return len(dims) == len(shape) and all(d is None or d == s for d, s in zip(dims, shape, strict=True))
 
 
 def shape_text(shape: TensorShape) -> str:
