@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,23 +29,28 @@ def _run(fetches: Any, feeds: Any) -> tuple[Any, str]:
         return session.run(fetches, feeds), session.explain(fetches, feeds)
 
 
+def _tensors(kernel: Any, dtype: torch.dtype) -> list[torch.Tensor]:
+    """As many as `kernel` takes."""
+    if kernel.__qualname__ == "_two":
+        count = 2
+    elif isinstance(kernel, types.FunctionType):
+        count = 3 if kernel.__qualname__ == "_many" else kernel.__code__.co_argcount
+    else:
+        count = 1 if kernel in {getattr(torch, name) for name in in_place._UNARY} else 2
+    return [torch.rand(4, 4, dtype=dtype) + 0.1 - i for i in range(count)]
+
+
 @pytest.mark.parametrize("kernel", in_place._VERSIONS, ids=lambda kernel: kernel.__qualname__)
 def test_each_version_gives_what_its_kernel_gives_in_the_memory_that_it_says(kernel: Any) -> None:
+    takes_list = kernel.__qualname__ in ("_two", "_many")
     for index, version in in_place._VERSIONS[kernel].items():
         for dtype in (torch.float32, torch.float64):
-            x, y = torch.rand(3, 4, dtype=dtype) + 0.1, torch.rand(3, 4, dtype=dtype) - 0.5
-            arguments: list[Any] = [x.clone(), y.clone()]
-            if kernel.__qualname__ in ("_two", "_many"):
-                expected = kernel([x, y, x] if kernel.__qualname__ == "_many" else [x, y])
-                inputs = [*arguments, x] if kernel.__qualname__ == "_many" else arguments
-                found = version(inputs)
-            else:
-                count = 1 if kernel in {getattr(torch, name) for name in in_place._UNARY} else 2
-                arguments = arguments[:count]
-                expected = kernel(*(x, y)[:count])
-                found = version(*arguments)
-            torch.testing.assert_close(found, expected, rtol=0, atol=0)
-            assert found.data_ptr() == arguments[index].data_ptr()
+            tensors = _tensors(kernel, dtype)
+            given = [t.clone() for t in tensors]
+            expected = kernel(tensors) if takes_list else kernel(*tensors)
+            found = version(given) if takes_list else version(*given)
+            torch.testing.assert_close(found, expected)
+            assert found.data_ptr() == given[index].data_ptr()
 
 
 def test_a_chain_on_new_memory_stays_in_it() -> None:
@@ -114,3 +120,76 @@ def test_a_function_of_python_may_keep_what_it_is_given() -> None:
         y = tf.exp(m)
     _run(y, {x: X})
     np.testing.assert_allclose(kept[0], X @ X, rtol=1e-5)
+
+
+def _sums(start: Any, step: Any, times: int = 4) -> Any:
+    return tf.while_loop(lambda i, _: i < times, lambda i, total: (i + 1, total + step(i)), [tf.constant(0), start])[1]
+
+
+@pytest.mark.parametrize("kind", ["constant", "feed", "variable", "computed", "spread"])
+def test_what_a_loop_adds_up_stays_in_memory_of_its_own(kind: str) -> None:
+    x, v = tf.placeholder(tf.float32, [4, 4]), tf.Variable(X)
+    start: Any = {
+        "constant": tf.constant(X),
+        "feed": x,
+        "variable": tf.identity(v),
+        "computed": x * 1.5,
+        "spread": tf.broadcast_to(tf.reduce_max(x), [4, 4]),
+    }[kind]
+    total = _sums(start, lambda i: tf.sin(x))
+    value = X.copy()
+    begin = {"computed": X * 1.5, "spread": np.full((4, 4), X.max())}.get(kind, X)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.explain(total, [x]).count("_into_0(") == 1
+        for _ in range(2):
+            found, used, kept = session.run([total, start, v], {x: value})
+            np.testing.assert_allclose(found, begin + 4 * np.sin(X), rtol=1e-5)
+            np.testing.assert_allclose(used, begin, rtol=1e-6)
+            np.testing.assert_array_equal(kept, X)
+            np.testing.assert_array_equal(value, X)
+
+
+def test_a_sum_that_the_loop_also_looks_at_or_keeps_is_not_written_over() -> None:
+    x = tf.placeholder(tf.float32, [4, 4])
+
+    def body(i: Any, total: Any, seen: Any, array: Any) -> Any:
+        more = total + x
+        return i + 1, more, seen + tf.reduce_sum(total), array.write(i, more)
+
+    start = [tf.constant(0), tf.zeros([4, 4]), tf.constant(0.0), tf.TensorArray(tf.float32, 3)]
+    _, total, seen, array = tf.while_loop(lambda i, *_: i < 3, body, start)
+    (found, sums, every), _ = _run([total, seen, array.stack()], {x: X})
+    np.testing.assert_allclose(found, 3 * X, rtol=1e-6)
+    np.testing.assert_allclose(sums, 3 * X.sum(), rtol=1e-5)
+    np.testing.assert_allclose(every, [X, 2 * X, 3 * X], rtol=1e-6)
+
+
+def test_a_loop_within_a_loop_begins_with_the_outer_ones_value() -> None:
+    x = tf.placeholder(tf.float32, [4, 4])
+
+    def outer(i: Any, total: Any, last: Any) -> Any:
+        inner = _sums(total, lambda j: x, times=2)
+        return i + 1, total + inner, inner
+
+    _, total, last = tf.while_loop(lambda i, *_: i < 3, outer, [0, tf.zeros([4, 4]), tf.zeros([4, 4])])
+    (found, inner), _ = _run([total, last], {x: X})
+    t = np.zeros((4, 4))
+    for _ in range(3):
+        one = t + 2 * X
+        t = t + one
+    np.testing.assert_allclose(found, t, rtol=1e-6)
+    np.testing.assert_allclose(inner, one, rtol=1e-6)
+
+
+def test_gradients_of_a_matrix_in_a_loop_are_added_up_where_they_are_computed() -> None:
+    x, w = tf.placeholder(tf.float32, [3, 4]), tf.Variable(X / 4)
+    last = tf.while_loop(lambda i, h: i < 5, lambda i, h: (i + 1, tf.tanh(tf.matmul(h, w))), [0, x])[1]
+    (grad,) = tf.gradients(last, w)
+    found, source = _run(grad, {x: X[:3]})
+    assert "_addproduct_into_0(" in source
+    off = tf.ConfigProto()
+    off.graph_options.rewrite_options.disable_meta_optimizer = True
+    with tf.Session(config=off) as session:
+        session.run(w.initializer)
+        np.testing.assert_allclose(found, session.run(grad, {x: X[:3]}), rtol=1e-5)

@@ -80,7 +80,7 @@ def size_value(op: Operation, _: Any) -> np.ndarray | None:
 @SIZE.kernel(host=("output",))
 def size_kernel(n: Any) -> Any:
     dtype = n.torch_dtype("out_type")
-    return lambda x: torch.tensor(math.prod(x.shape), dtype=dtype)
+    return lambda x: torch.scalar_tensor(math.prod(x.shape), dtype=dtype)
 
 
 RANK = define_op("Rank", "input: T", "output: int32", attrs=["T: type"])

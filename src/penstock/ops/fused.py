@@ -15,6 +15,7 @@ from penstock.ops.matrix import MATMUL
 from penstock.ops.nn.conv import CONV_2D
 from penstock.ops.nn.conv_kernels import forward_kernel
 from penstock.ops.training_updates import hyper
+from penstock.runtime.in_place import register_in_place
 
 FUSED_TYPES = "float double"
 
@@ -49,6 +50,22 @@ def product_sum_kernel(n: Any) -> Kernel:
 
     return multiply
 
+
+ADD_PRODUCT = make_op("_AddProduct", "x: T, a: T, b: T", "sum: T", attrs=["T: type", *_TURNED])
+"""x + the product of a and b, for x of the product's shape."""
+ADD_PRODUCT.flops_fn = lambda node, inputs, outputs: MATMUL.flops_fn(node, inputs[1:], outputs)  # type: ignore[misc]
+
+
+def _add_product(turn_a: bool, turn_b: bool) -> Kernel:
+    left, right = (torch.t if turn_a else _same), (torch.t if turn_b else _same)
+    return register_in_place(
+        lambda x, a, b: torch.addmm(x, left(a), right(b)),
+        {0: lambda x, a, b: x.addmm_(left(a), right(b))},
+    )
+
+
+_ADD_PRODUCT = {(a, b): _add_product(a, b) for a in (False, True) for b in (False, True)}
+ADD_PRODUCT.kernel(T=FUSED_TYPES)(lambda n: _ADD_PRODUCT[n["transpose_a"], n["transpose_b"]])
 
 # --- means ----------------------------------------------------------------------------------------------
 

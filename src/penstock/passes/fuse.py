@@ -10,7 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.fused import APPLY_PRODUCT_DESCENT, CONV_BIAS, PRODUCT_SUM, RESOURCE_APPLY_PRODUCT_DESCENT
+from penstock.ops.fused import (
+    ADD_PRODUCT,
+    APPLY_PRODUCT_DESCENT,
+    CONV_BIAS,
+    PRODUCT_SUM,
+    RESOURCE_APPLY_PRODUCT_DESCENT,
+)
 from penstock.passes.rewrite import remove_unused, replace_edges
 from penstock.tensor.dtypes import DType, float32, float64
 
@@ -97,6 +103,17 @@ def _sum(node: Node, uses: Uses) -> Node | None:
     return _fused(node, PRODUCT_SUM, attrs, (*(p.inputs[0] for p in made), *(p.inputs[1] for p in made)))
 
 
+def _add(node: Node, uses: Uses) -> Node | None:
+    """x + MatMul(a, b), as what a loop adds up: the product is added where x is."""
+    for index in (1, 0):
+        product, other = uses.maker(node.inputs[index], "MatMul", node.device), node.inputs[1 - index]
+        shape = other.node.shapes[other.port]
+        if product is not None and shape.is_fully_defined() and shape == product.shapes[0]:
+            attrs = {"T": node.attrs["T"], **{key: product.attrs[key] for key in _TURNED}}
+            return _fused(node, ADD_PRODUCT, attrs, (other, *product.inputs))
+    return None
+
+
 def _bias(node: Node, uses: Uses) -> Node | None:
     """BiasAdd(Conv2D(x, w), b): the convolution starts from the bias."""
     value, bias = node.inputs
@@ -109,6 +126,8 @@ def _bias(node: Node, uses: Uses) -> Node | None:
 RULES: dict[str, Rule] = {
     "ApplyGradientDescent": _descent,
     "ResourceApplyGradientDescent": _descent,
+    "Add": _add,
+    "AddV2": _add,
     "AddN": _sum,
     "BiasAdd": _bias,
 }

@@ -15,6 +15,8 @@ import torch
 
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.control_flow import NEXT_ITERATIONS
+from penstock.runtime.structure import is_loop_merge
 
 _VERSIONS: dict[Kernel, dict[int, Kernel]] = {}
 
@@ -27,11 +29,15 @@ _NEW = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class InPlace:
-    """`kernel` writes over input `index`. `other`: the input whose shape must be the same for that, if one must."""
+    """`kernel` writes over input `index`. `other`: the input whose shape must be the same for that, if one must.
+
+    `variable`: the Merge of the loop variable that the input is, which must begin with memory of its own.
+    """
 
     kernel: Kernel
     index: int
     other: int | None
+    variable: Node | None = None
 
 
 def register_in_place(kernel: Kernel, versions: Mapping[int, Kernel]) -> Kernel:
@@ -72,9 +78,11 @@ def find_in_place(
                 kernels[node] = kernel.taking(ending)
         elif node.dtypes and node.dtypes[0].is_floating:
             for index, version in _versions(kernel).items():
-                if node.inputs[index].dtype == node.dtypes[0] and ends.at(node, index):
-                    found[node] = InPlace(version, index, _to_compare(node, index))
-                    break
+                if node.inputs[index].dtype == node.dtypes[0]:
+                    variable = ends.variable(node, index)
+                    if variable is not None or ends.at(node, index):
+                        found[node] = InPlace(version, index, _to_compare(node, index), variable)
+                        break
     return found
 
 
@@ -110,6 +118,25 @@ class _Ends:
             return False  # made once, used in each iteration
         last, others = self._position[node], (user for user in self._users[edge] if user is not node)
         return not any(self._position[user] > last or _holds(user) for user in others)
+
+    def variable(self, node: Node, index: int) -> Node | None:
+        """The Merge of the loop variable that `node` adds to: whose value only `node` takes, and whose next value is
+        what `node` gives and only that."""
+        edge = node.inputs[index]
+        while edge.node.op.name == "Identity" and self._only(edge) and not edge.node.inputs[0].dtype._is_ref_dtype:
+            edge = edge.node.inputs[0]
+        if edge.node.op.name != "Switch" or edge.port != 1 or not self._only(edge):
+            return None
+        merge = edge.node.inputs[0].node
+        if not is_loop_merge(merge) or not self._only(Edge(merge, 0)) or not self._only(Edge(node, 0)):
+            return None
+        back = next(e.node for e in merge.inputs if e.node.op.name in NEXT_ITERATIONS)
+        same = back.inputs[0] == Edge(node, 0) and self._frames.get(node) is self._frames.get(merge)
+        return merge if same else None
+
+    def _only(self, edge: Edge) -> bool:
+        """Whether one node takes the value, and takes it once."""
+        return edge not in self._fetched and len(self._users.get(edge, ())) == 1
 
 
 def _holds(user: Node) -> bool:

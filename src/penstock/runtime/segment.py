@@ -137,6 +137,11 @@ class _Writer:
     wanted: set[Edge] = field(default_factory=set)
     calls: int = 0
 
+    @property
+    def own_memory(self) -> set[Node | None]:
+        """The loop variables that are written over in the loop, so that they must not begin with others' memory."""
+        return {found.variable for found in self.in_place.values()}
+
     def write(self, statements: list[Statement], params: list[Param], results: list[Result]) -> Segment:
         self.wanted = {e for node, _ in execution_order(statements) for e in node.inputs} | {r.edge for r in results}
         arguments = ["before"] if self.observed else []
@@ -213,6 +218,8 @@ class _Writer:
             self._name_or_assign(Edge(enter, 0), self._moved(enter, 0), enter)
         for merge in frame.merges:
             text = self._moved(merge, next(i for i, e in enumerate(merge.inputs) if e in entered))
+            if merge in self.own_memory:
+                text = f"{self.code.bind('copy', copy_value)}({text})"
             self.names[Edge(merge, 0)] = name = self.code.local()
             self.code.line(f"{name} = {text}", merge)
         counter = f"i{len(self.counters)}"
