@@ -950,3 +950,14 @@ def test_a_bound_computed_by_reductions_of_the_same_name_as_pythons_functions() 
     with tf.Session() as session:
         assert session.run(count, {n: [3, 5]}) == 5
         assert session.run(count, {n: [-3, -5]}) == 1
+
+
+def test_a_loop_keeps_the_value_that_a_variable_had_when_it_was_read() -> None:
+    v = tf.Variable([1.0, 2.0])
+    x = v.read_value()
+    update = tf.assign_add(v, [1.0, 1.0]).op
+    _, doubled = tf.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * 2.0], [tf.constant(0), x])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run([doubled, update])[0].tolist() == [8.0, 16.0]
+        assert session.run(v).tolist() == [2.0, 3.0]

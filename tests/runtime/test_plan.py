@@ -98,3 +98,14 @@ def test_a_variable_does_not_alias_what_was_assigned_to_it(session: tf.Session) 
     session.run(a.assign(b))
     session.run(b.assign_add([1.0, 1.0]))
     assert session.run(a).tolist() == [2, 2]
+
+
+def test_a_fetched_read_keeps_its_value_however_many_conditionals_the_step_has(session: tf.Session) -> None:
+    p, v = tf.placeholder(tf.bool, []), tf.Variable(0)
+    seen = v.read_value()
+    y = tf.cond(p, lambda: tf.constant(5) + 1, lambda: tf.constant(7) + 1)
+    z = tf.cond(p, lambda: y + 1, lambda: y + 2)
+    update = tf.assign(v, z)
+    session.run(v.initializer)
+    assert session.run([seen, update.op], {p: True})[0] == 0
+    assert session.run(v) == 7

@@ -86,8 +86,10 @@ class _Analysis:
         self.ordered = order is not None
         self.position: dict[Node, int] = {}
         self.looped: set[Node] = set()
+        self.end = 0
         for i, (node, in_loop) in enumerate(order or ()):
             self.position[node] = i
+            self.end = i + 1  # not the number of nodes: a Merge comes once for each side
             if in_loop:
                 self.looped.add(node)
         self.consumers: dict[Edge, list[Node]] = {}
@@ -152,12 +154,12 @@ class _Analysis:
             users: list[Node] = []
             for holder in holders:
                 if any(map(is_state, holder.inputs)):
-                    return len(self.position)  # an array of gradients: other nodes lead to the same one
+                    return self.end  # an array of gradients: other nodes lead to the same one
                 users += self.writes.get(holder, ())
             holders = set()
             for edge in self._aliases(pending.pop()) if pending else ():
                 if edge in self.fetched:
-                    return len(self.position)
+                    return self.end
                 for consumer in self.consumers.get(edge, ()):
                     users.append(consumer)
                     holders |= self._holders(consumer, edge)

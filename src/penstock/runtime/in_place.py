@@ -117,7 +117,7 @@ class _Ends:
         if self._frames.get(node) is not self._frames.get(edge.node):
             return False  # made once, used in each iteration
         last, others = self._position[node], (user for user in self._users[edge] if user is not node)
-        return not any(self._position[user] > last or _holds(user) for user in others)
+        return not any(_holds(user) or self._position[user] > last for user in others)
 
     def variable(self, node: Node, index: int) -> Node | None:
         """The Merge of the loop variable that `node` adds to: whose value only `node` takes, and whose next value is

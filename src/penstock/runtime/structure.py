@@ -280,6 +280,7 @@ def _execution_order(statements: list[Statement], in_loop: bool) -> Iterator[tup
             case Loop():
                 frame = statement.frame
                 yield from ((node, in_loop) for node in frame.enters)
+                yield from ((node, True) for node in frame.merges)  # what a loop takes is alive to its end
                 yield from _execution_order(statement.before, True)
                 yield from _execution_order(statement.body, True)
                 yield from ((node, in_loop) for node in frame.exits)
