@@ -15,9 +15,11 @@ from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
 from penstock.passes.pipeline import prepare
+from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import state_devices
+from penstock.runtime.checked import CHECK_STEPS, checked
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.partitioned import make_step_plan
 from penstock.runtime.plan import Observer, Plan
@@ -149,6 +151,8 @@ class BaseSession:
             prepared = prepare(feeds, fetches, targets, self._options)
             self._options.placed.update(state_devices(prepared.graph))
         plan = make_step_plan(prepared.graph, self._state, self._options)
+        if CHECK_STEPS:
+            plan = checked(plan, prune(feeds, fetches, targets), self._state)
         plan.node_counts = prepared.counts
         return plan
 

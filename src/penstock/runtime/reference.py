@@ -1,0 +1,292 @@
+"""The reference executor: a step by the definition of its graph, slowly; what faster executors are compared with.
+
+One node at a time, in the order in which the nodes were built; no node is merged, moved or left out, whatever is read
+of a variable is copied, and no two values share memory. It works on a copy of the session's state, so a step can be
+run both ways: `checked` does that to every step under PENSTOCK_CHECK=step.
+
+Control flow is the tagged-token machine of white paper section 4.4. A token is a value, or DEAD, on its way to an input
+of a node; its tag says where in the loops it is: `((frame name, iteration), ...)`, the outermost loop first, `()`
+outside any. A node fires once for each tag, when all its inputs and control inputs have come; if one of them is dead,
+so is all that it gives. Exceptions are the primitives:
+
+- Switch gives its value on the port of its predicate, DEAD on the other.
+- Merge fires on the first live input, and is dead when all are. A loop's Merge gets one input for each tag:
+  the Enter's in iteration 0, a NextIteration's in any later one. Dead control inputs do not make it dead.
+- Enter gives its value in iteration 0 of its frame; a constant one in every iteration that there is.
+- NextIteration gives its value in the next iteration; a dead one gives nothing, which is how loops end.
+- Exit gives its value outside the frame, once it has a live one. If it never has, it gives DEAD when the
+  frame is over: when all Enters have come, no frame inside is open, and nothing can fire any more.
+- ControlTrigger is never dead.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.graph.opdef import Bound, PassThrough
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
+from penstock.runtime.failures import node_error
+from penstock.runtime.kernels import SessionState, make_kernel
+from penstock.runtime.resources import ResourceManager, VariableState
+from penstock.runtime.values import feed_converter, fetch_converter
+
+DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
+Tag = tuple[tuple[str, int], ...]
+_CPU = torch.device("cpu")
+
+
+class Reference:
+    """One kind of step, run on a copy of a session's state.
+
+    graph: as `prune` gives it. variables: `(node, the session's, the copy)` for each variable that the graph names.
+    most_terms: about how many numbers any node of the last step added up to one, which is what rounding depends on.
+    Raises the typed error, naming the node, of a kernel that cannot be made.
+    """
+
+    def __init__(self, graph: StepGraph, state: SessionState) -> None:
+        self.graph = graph
+        self.kernels: dict[Node, Any] = {}
+        self.variables: list[tuple[Node, VariableState, VariableState]] = []
+        self.state = SessionState(ResourceManager())
+        self._session = state
+        self.most_terms = 1.0
+        self._feeds = [feed_converter(node.attrs["tensor"], _CPU) for node in graph.feeds]
+        self._fetches = [fetch_converter(edge.dtype, _CPU, copy=True) for edge in graph.fetches]
+        for node in graph.nodes:
+            if node.op is not FEED and node.op.name not in PRIMITIVES:
+                self.kernels[node] = self._kernel(node)
+
+    def _kernel(self, node: Node) -> Any:
+        try:
+            kernel = make_kernel(node, "CPU", _CPU, self.state)
+            if isinstance(kernel, Bound) and isinstance(kernel.value, VariableState):
+                theirs: Any = make_kernel(node, "CPU", _CPU, self._session)
+                self.variables.append((node, theirs.value, kernel.value))
+        except Exception as error:
+            raise node_error(error, node, []) from error
+        return Bound(_copy(kernel.value)) if isinstance(kernel, Bound) else kernel
+
+    def copy_state(self) -> None:
+        """Take the variables and the random generators as they are in the session now."""
+        for _, theirs, ours in self.variables:
+            ours.dtype, ours.shape = theirs.dtype, theirs.shape
+            ours.value = _copy(theirs.value.cpu() if isinstance(theirs.value, torch.Tensor) else theirs.value)
+        for key, kept in self.state.per_node.items():
+            theirs_kept = self._session.per_node.get(key)
+            if isinstance(kept, torch.Generator) and theirs_kept is not None:
+                kept.set_state(theirs_kept.get_state())
+
+    def feed(self, values: Sequence[Any]) -> list[Any]:
+        """The fed values as kernels take them, copied: what the caller's arrays hold now."""
+        return [_copy(convert(value)) for convert, value in zip(self._feeds, values, strict=True)]
+
+    def run(self, fed: list[Any]) -> list[Any]:
+        """The fetched values, as NumPy arrays. InvalidArgumentError for a fetch that is dead; a kernel's typed error,
+        naming the node."""
+        step = _Step(self.graph, self.kernels)
+        with torch.inference_mode():
+            found = step.run(fed)
+            self.most_terms = step.most_terms
+            return [fetch(value) for fetch, value in zip(self._fetches, found, strict=True)]
+
+
+class _Step:
+    """One step under way. `given` holds tokens by the number of the input, or the control input, that they are for."""
+
+    def __init__(self, graph: StepGraph, kernels: dict[Node, Any]) -> None:
+        self.graph, self.kernels = graph, kernels
+        self.position = {node: i for i, node in enumerate(graph.nodes)}
+        self.fetched = set(graph.fetches)
+        self.consumers: dict[Node, list[Node]] = defaultdict(list)
+        self.enters: dict[str, list[Node]] = defaultdict(list)
+        for node in graph.nodes:
+            for source in dict.fromkeys([*(edge.node for edge in node.inputs), *node.controls]):
+                self.consumers[source].append(node)
+            if node.op.name in ENTERS:
+                self.enters[node.attrs["frame_name"].decode()].append(node)
+        self.given: dict[tuple[Node, Tag], dict[int | Node, Any]] = defaultdict(dict)
+        self.can_fire: list[tuple[tuple[int, ...], Node, Tag, dict[int | Node, Any]]] = []
+        self.early: set[tuple[Node, Tag]] = set()  # Merges that need not wait for the inputs that are still to come
+        self.results: dict[Edge, Any] = {}
+        self.most_terms = 1.0
+        # Open frames, named by the tag around them and their name: the iterations begun, and what has come and gone.
+        self.iterations: dict[tuple[Tag, str], int] = {}
+        self.entered: dict[tuple[Tag, str], dict[Node, Any]] = defaultdict(dict)
+        self.left: dict[tuple[Tag, str], set[Node]] = defaultdict(set)
+
+    def run(self, fed: list[Any]) -> list[Any]:
+        for node, value in zip(self.graph.feeds, fed, strict=True):
+            self.send(node, (), [value])
+        for node in self.graph.nodes:
+            if node.op is not FEED and not node.inputs and not node.controls:
+                self.look_at(node, ())
+        while self.can_fire or self.end_a_frame():
+            while self.can_fire:
+                _, node, tag, given = heapq.heappop(self.can_fire)
+                try:
+                    self.fire(node, tag, given)
+                except Exception as error:
+                    where = ", ".join(f"iteration {iteration} of {name}" for name, iteration in reversed(tag))
+                    raise node_error(error, node, [], where) from error
+        return [self.result(edge) for edge in self.graph.fetches]
+
+    def result(self, edge: Edge) -> Any:
+        value = self.results[edge]
+        if value is DEAD:
+            raise errors.InvalidArgumentError(None, None, f"Retval {edge.name} does not have value: it is dead.")
+        return value.read() if isinstance(value, VariableState) else value
+
+    # --- firing ---------------------------------------------------------------------------------------
+
+    def send(self, node: Node, tag: Tag, values: list[Any], dead: bool = False) -> None:
+        """`values` to the consumers of the outputs of `node`, in `tag`; to what waits for it, whether it is dead."""
+        for port, value in enumerate(values):
+            if not tag and Edge(node, port) in self.fetched:
+                self.results[Edge(node, port)] = value
+        for consumer in self.consumers[node]:
+            for index, edge in enumerate(consumer.inputs):
+                if edge.node is node:
+                    self.given[consumer, tag][index] = values[edge.port]
+            if node in consumer.controls:
+                self.given[consumer, tag][node] = DEAD if dead else None
+            self.look_at(consumer, tag)
+
+    def look_at(self, node: Node, tag: Tag) -> None:
+        """Let `node` fire in `tag` if all is there. Those of one iteration fire before the next, else as built."""
+        given = self.given[node, tag]
+        data = [given[i] for i in range(len(node.inputs)) if i in given]
+        complete = len(data) == len(node.inputs)
+        if (node, tag) in self.early:
+            if complete:
+                self.early.remove((node, tag))
+                del self.given[node, tag]
+            return
+        early = node.op.name in MERGES and not complete and any(value is not DEAD for value in data)
+        if node.op.name in MERGES and any(edge.node.op.name in NEXT_ITERATIONS for edge in node.inputs):
+            early, complete = False, len(data) == 1
+        if (complete or early) and all(c in given for c in node.controls):
+            if early:
+                self.early.add((node, tag))
+            else:
+                del self.given[node, tag]
+            around = [i for name, iteration in tag for i in (self.position[self.enters[name][0]], iteration)]
+            heapq.heappush(self.can_fire, ((*around, self.position[node]), node, tag, dict(given)))
+
+    def fire(self, node: Node, tag: Tag, given: dict[int | Node, Any]) -> None:
+        name = node.op.name
+        dead = any(value is DEAD for value in given.values()) and name not in MERGES
+        data = [DEAD if dead else self.taken(node, i, given.get(i, DEAD)) for i in range(len(node.inputs))]
+        if name in MERGES:
+            live = [i for i, value in enumerate(data) if value is not DEAD]
+            found = [data[live[0]], torch.tensor(live[0], dtype=torch.int32)] if live else [DEAD, DEAD]
+            self.send(node, tag, found, dead=not live)
+        elif name in ENTERS:
+            self.enter(node, tag, DEAD if dead else data[0])
+        elif name in EXITS:
+            if not dead:
+                self.left[tag[:-1], tag[-1][0]].add(node)
+                self.send(node, tag[:-1], data)
+        elif name in NEXT_ITERATIONS:
+            if not dead:
+                *around, (frame, iteration) = tag
+                self.begin_iteration(tuple(around), frame, iteration + 1)
+                self.send(node, (*around, (frame, iteration + 1)), data)
+        elif name == "ControlTrigger":
+            self.send(node, tag, [])
+        elif dead:
+            self.send(node, tag, [DEAD] * len(node.dtypes), dead=True)
+        elif name in SWITCHES:
+            self.send(node, tag, [DEAD, data[0]] if bool(data[1]) else [data[0], DEAD])
+        elif name == "LoopCond":
+            self.send(node, tag, data)
+        else:
+            self.send(node, tag, self.call(node, data))
+
+    @staticmethod
+    def taken(node: Node, index: int, value: Any) -> Any:
+        """A token as the node takes it: a reference is read where a value is wanted."""
+        if not isinstance(value, VariableState) or not node.inputs[index].dtype._is_ref_dtype:
+            return value
+        refs = [arg.is_ref for arg in node.op.inputs for _ in arg.dtypes(node.attrs)]
+        return value if refs[index] else _copy(value.read())
+
+    def call(self, node: Node, data: list[Any]) -> list[Any]:
+        kernel = self.kernels[node]
+        if kernel is None:
+            return []
+        if isinstance(kernel, Bound):
+            return [kernel.value]
+        if isinstance(kernel, PassThrough):
+            return [_copy(data[0])]
+        rest = iter(data)
+        grouped = [[next(rest) for _ in edges] for _, _, edges in node.grouped_inputs()]
+        found = kernel(
+            *(group if arg.is_list else group[0] for arg, group in zip(node.op.inputs, grouped, strict=True))
+        )
+        single = len(node.op.outputs) == 1 and not node.op.outputs[0].is_list
+        outputs = [_copy(value) for value in ([found] if single else found if node.dtypes else [])]
+        self.most_terms = max(self.most_terms, _terms(node, data, outputs))
+        return outputs
+
+    # --- frames ---------------------------------------------------------------------------------------
+
+    def enter(self, node: Node, tag: Tag, value: Any) -> None:
+        name = node.attrs["frame_name"].decode()
+        self.begin_iteration(tag, name, 0)
+        self.entered[tag, name][node] = value
+        for iteration in range(self.iterations[tag, name] if node.attrs["is_constant"] else 1):
+            self.send(node, (*tag, (name, iteration)), [value], value is DEAD)
+
+    def begin_iteration(self, around: Tag, name: str, iteration: int) -> None:
+        if iteration < self.iterations.get((around, name), 0):
+            return
+        self.iterations[around, name] = iteration + 1
+        for node, value in self.entered[around, name].items():
+            if node.attrs["is_constant"]:
+                self.send(node, (*around, (name, iteration)), [value], value is DEAD)
+
+    def end_a_frame(self) -> bool:
+        """Nothing can fire: end an innermost frame, if one is open, so that Exits that gave nothing give DEAD."""
+        for around, name in sorted(self.iterations, key=lambda frame: -len(frame[0])):
+            if len(self.entered[around, name]) == len(self.enters[name]):
+                del self.iterations[around, name]
+                gone = self.left.pop((around, name), set())
+                del self.entered[around, name]
+                for node in self.graph.nodes:
+                    if node.op.name in EXITS and node not in gone and self.frame_of(node) == name:
+                        self.send(node, around, [DEAD], dead=True)
+                return True
+        return False
+
+    def frame_of(self, node: Node) -> str:
+        """The name of the frame that an Exit leaves: that of the Enter it goes back to, past loops inside."""
+        inside = 1
+        while True:
+            node = node.inputs[0].node
+            inside += (node.op.name in EXITS) - (node.op.name in ENTERS)
+            if not inside:
+                return str(node.attrs["frame_name"].decode())
+
+
+def _copy(value: Any) -> Any:
+    """A value that shares no memory; handles of state are what they lead to."""
+    return (
+        value.clone() if isinstance(value, torch.Tensor) else value.copy() if isinstance(value, np.ndarray) else value
+    )
+
+
+def _terms(node: Node, inputs: list[Any], outputs: list[Any]) -> float:
+    """About how many numbers each element of the outputs is a sum of."""
+    taken, given = ([v for v in values if isinstance(v, torch.Tensor)] for values in (inputs, outputs))
+    count = max((v.numel() for v in given), default=0) or 1
+    if node.op.flops_fn is not None:
+        return node.op.flops_fn(node, [tuple(v.shape) for v in taken], [tuple(v.shape) for v in given]) / count
+    return max((v.numel() for v in taken), default=0) / count
