@@ -57,7 +57,7 @@ def checked(plan: Plan, graph: StepGraph, state: SessionState) -> Plan:
     """
     try:
         reference = Reference(graph, state)
-        obstacle = _obstacle(reference, state)
+        obstacle = _obstacle(reference, state) or _reduced(plan.graph, graph)
     except errors.OpError as error:
         obstacle = f"the reference executor cannot run it: {error}"
     if obstacle:
@@ -84,6 +84,13 @@ def _obstacle(reference: Reference, state: SessionState) -> str:
     return ""
 
 
+def _reduced(planned: StepGraph, graph: StepGraph) -> str:
+    """Whether a pass has chosen other floats than the client: then values differ as they are meant to."""
+    used, asked = ({dtype.base_dtype for node in g.nodes for dtype in node.dtypes} for g in (planned, graph))
+    other = sorted(dtype.name for dtype in used - asked if dtype.is_floating)
+    return f"values are computed in {' and '.join(other)}" if other else ""
+
+
 @functools.cache
 def _say_unchecked(obstacle: str) -> None:
     logging.warning("PENSTOCK_CHECK=step: steps run unchecked where %s", obstacle)
@@ -92,6 +99,7 @@ def _say_unchecked(obstacle: str) -> None:
 class _Checked(Plan):
     def __init__(self, plan: Plan, reference: Reference) -> None:
         super().__init__(plan.graph, {})
+        self.node_counts = plan.node_counts
         self._plan = plan
         self._reference = reference
 
