@@ -128,10 +128,19 @@ class _Stopped(NoCompiler):
 
 
 def _run(command: Sequence[str]) -> str:
-    """The output of a command. NoCompiler if it fails, or is stopped after TIMEOUT, with all that it started."""
+    """The output of a command. NoCompiler if it fails, or is stopped after TIMEOUT, with all that it started.
+
+    It gives way to steps, which also keep the processor busy.
+    """
+    nice = shutil.which("nice")
+    polite = [nice, "-n", "10"] if nice and shutil.which(command[0]) else []
     try:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+            [*polite, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     except OSError as error:
         raise NoCompiler(f"{shlex.join(command[:3])}: {error}") from error

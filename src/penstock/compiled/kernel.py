@@ -6,7 +6,9 @@ import ctypes
 import functools
 import itertools
 import linecache
+import math
 import threading
+import time
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -22,7 +24,9 @@ from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.segment import Param, Result, build_segment
 
 CALLS_BEFORE_COMPILING = 3
-"""Steps that initialise, or run a few times, are not worth a compiler's time."""
+SECONDS_BEFORE_COMPILING = 0.2
+"""Steps that initialise, or run a few times, are not worth a compiler's time; and in the first step of a loop it would
+take a core from the step."""
 THREADS_AT = 1 << 17
 """Elements times weight from which several threads are worth their 5 µs."""
 REUSE_AT = 1 << 14
@@ -100,6 +104,7 @@ class ClusterKernel:
         self._requested: set[tuple[str, Reused]] = set()
         self._lock = threading.Lock()
         self._calls = itertools.count(1)
+        self._first_call = math.inf
         self.call: Launch = types.FunctionType(
             _call_code(len(program.inputs)), {"launches": self._launches, "launch_for": self._launch_for}
         )
@@ -123,7 +128,9 @@ class ClusterKernel:
         if self._mode == "on":
             function = self._functions[key] = compiler().compile(c_source(self.program, *key))
             return self._remember(shapes, _launcher(self, shapes, found, function, key[1]))
-        if next(self._calls) >= CALLS_BEFORE_COMPILING:
+        now = time.monotonic()
+        self._first_call = min(self._first_call, now)
+        if next(self._calls) >= CALLS_BEFORE_COMPILING and now - self._first_call >= SECONDS_BEFORE_COMPILING:
             self._request(key)
         return self.fallback
 
