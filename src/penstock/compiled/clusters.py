@@ -21,7 +21,7 @@ from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import EXITS, NEXT_ITERATIONS
 from penstock.passes.rewrite import remove_unused
-from penstock.runtime.hazards import state_accesses
+from penstock.runtime.hazards import conflicts, state_accesses
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.structure import Frame, Guard, Guards, Unstructured, find_frames, is_back_edge
 
@@ -106,8 +106,7 @@ class _Finder:
 
     def _find_sources(self, frames: dict[Node, Frame]) -> None:
         """For each node what comes before it, and by how much that raises its level."""
-        for first, second, _ in _pairs(state_accesses(self.graph)):
-            self.order.append((first, second))
+        self.order += conflicts(state_accesses(self.graph))
         for node in self.graph.nodes:
             sources = [
                 (e.node, self._step(e.node, node)) for i, e in enumerate(node.inputs) if not is_back_edge(node, i)
@@ -199,22 +198,6 @@ def _guards(graph: StepGraph, frames: dict[Node, Frame]) -> dict[Node, Guard]:
 
 def _on_cpu(device: str) -> bool:
     return not device or DeviceSpec.from_string(device).device_type == "CPU"
-
-
-def _pairs(accesses: Iterable[tuple[Node, Node, bool]]) -> list[tuple[Node, Node, Node]]:
-    """`(first, second, variable)` for uses of one variable that must stay in order."""
-    found = []
-    last_write: dict[Node, Node] = {}
-    reads: dict[Node, list[Node]] = {}
-    for node, root, writes in accesses:
-        before = [last_write[root]] if root in last_write else []
-        if writes:
-            before += reads.pop(root, [])
-            last_write[root] = node
-        else:
-            reads.setdefault(root, []).append(node)
-        found += [(b, node, root) for b in before if b is not node]
-    return found
 
 
 # --- replacing ------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ _counter = itertools.count()
 
 
 def cluster_kernel(n: KernelContext) -> Launch:
-    """The kernel factory of `_Cluster`. The attribute `given`, if a pass has set it, is what the caller gives up."""
+    """The kernel factory of `_Cluster`."""
     return make_cluster_kernel(n.node, n.device, n.state, n["mode"])
 
 
@@ -59,8 +59,13 @@ def make_cluster_kernel(
     fallback = member_kernel(node, device, state)
     if mode == "off" or device.type != "cpu":
         return fallback
-    call = ClusterKernel(node.attrs["program"], fallback, mode, given).call
-    call.taking = functools.partial(make_cluster_kernel, node, device, state, mode)  # type: ignore[attr-defined]
+    return _calling(node.attrs["program"], fallback, mode, given)
+
+
+def _calling(program: Program, fallback: Launch, mode: str, given: Sequence[int]) -> Launch:
+    """The function of a new ClusterKernel; `taking(given)` of it is one that takes over inputs, with its fallback."""
+    call = ClusterKernel(program, fallback, mode, given).call
+    call.taking = functools.partial(_calling, program, fallback, mode)  # type: ignore[attr-defined]
     return call
 
 

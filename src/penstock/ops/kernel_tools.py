@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from penstock import errors
 from penstock.graph.opdef import TYPE_GROUPS, Kernel
+from penstock.runtime.failures import invalid as invalid
 from penstock.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -22,11 +22,6 @@ TORCH_TYPES = f"{TYPE_GROUPS['numbertype']} bool"
 """Every type whose tensors are torch's: all but string, resource and variant."""
 
 _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-
-
-def invalid(message: str) -> errors.InvalidArgumentError:
-    """The error of a kernel that its input is to blame for, to be raised; the runtime adds the node."""
-    return errors.InvalidArgumentError(None, None, message)
 
 
 def as_signed(x: torch.Tensor) -> torch.Tensor:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.ops.kernel_tools import invalid
 from penstock.tensor.dtypes import DType, float32, int64, string
 from penstock.tensor.example_protos import BytesList, FloatList, Int64List
 
@@ -25,10 +26,6 @@ _KINDS: dict[DType, tuple[str, Any, str]] = {
     int64: ("int64_list", Int64List, "int64"),
 }
 _KIND_DTYPES = {field: "string" if dtype == string else name for dtype, (field, _, name) in _KINDS.items()}
-
-
-def invalid(message: str) -> errors.InvalidArgumentError:
-    return errors.InvalidArgumentError(None, None, message)
 
 
 class Column(NamedTuple):

@@ -11,7 +11,8 @@ from google.protobuf.message import DecodeError
 
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import ShapeContext
-from penstock.ops.parsing_columns import Column, Where, dense, dense_padded, invalid, read_column, sparse, to_value
+from penstock.ops.kernel_tools import invalid
+from penstock.ops.parsing_columns import Column, Where, dense, dense_padded, read_column, sparse, to_value
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType
 from penstock.tensor.example_protos import WireExample

@@ -10,6 +10,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.ops.kernel_tools import invalid
 from penstock.ops.parsing import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -19,7 +20,7 @@ from penstock.ops.parsing import (
     default_tensors,
     raw_features,
 )
-from penstock.ops.parsing_columns import Column, Where, dense, invalid, read_column, sparse, to_value
+from penstock.ops.parsing_columns import Column, Where, dense, read_column, sparse, to_value
 from penstock.ops.parsing_ops import (
     PARSED_TYPES,
     Spec,

@@ -16,7 +16,8 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
-from penstock.runtime.step_resources import TensorArrayState, invalid
+from penstock.ops.kernel_tools import invalid
+from penstock.runtime.step_resources import TensorArrayState
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 HANDLE = TensorShape([2])

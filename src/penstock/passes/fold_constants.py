@@ -48,12 +48,7 @@ def fold_constants(graph: StepGraph) -> StepGraph:
             continue
         for port, value in enumerate(values):
             name = node.name if port == 0 else f"{node.name}:{port}"
-            dtype = node.dtypes[port]
-            attrs = {"value": value, "dtype": dtype}
-            shape = TensorShape(value.shape)
-            constant = Node(
-                f"{name}/folded", get_op("Const"), attrs, (), (), node.device, (dtype,), (shape,), node.source
-            )
+            constant = _constant(f"{name}/folded", value, node.dtypes[port], node)
             made.append(constant)
             edges[Edge(node, port)] = Edge(constant, 0)
     if not edges:

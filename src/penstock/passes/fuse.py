@@ -7,6 +7,7 @@ else takes too, is never fused away, so the client sees no difference but the la
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from penstock.graph.step_graph import Edge, Node, StepGraph
@@ -72,7 +73,7 @@ def _fused(node: Node, op: Any, attrs: dict[str, Any], inputs: tuple[Edge, ...])
     """The node that does what `node` did, and what its fused inputs did."""
     if "_class" in node.attrs:  # colocated with what `node` is
         attrs = {**attrs, "_class": node.attrs["_class"]}
-    return Node(node.name, op, attrs, inputs, node.controls, node.device, node.dtypes, node.shapes, node.source)
+    return replace(node, op=op, attrs=attrs, inputs=inputs)
 
 
 _TURNED = ("transpose_a", "transpose_b")

@@ -14,9 +14,9 @@ import torch
 
 from penstock.graph.opdef import OpDef, parse_arg, parse_attr
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.partition.partition import order_state
 from penstock.passes.rewrite import duplicate, is_pure
 from penstock.placement.cost_model import FREE, CostModel
+from penstock.runtime.hazards import order_state
 from penstock.runtime.structure import has_control_flow
 
 # --- predicting -----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,7 @@ def replace_edges(graph: StepGraph, edges: dict[Edge, Edge], nodes: dict[Node, N
 
 def duplicate(graph: StepGraph) -> StepGraph:
     """The same graph of nodes of its own, to try something on."""
-    of: dict[Node, Node] = {}
-    for n in graph.nodes:
-        of[n] = Node(n.name, n.op, n.attrs, n.inputs, n.controls, n.device, n.dtypes, n.shapes, n.source)
+    of = {node: replace(node) for node in graph.nodes}
     for node in of.values():
         node.inputs = tuple(Edge(of[e.node], e.port) for e in node.inputs)
         node.controls = tuple(of[c] for c in node.controls)

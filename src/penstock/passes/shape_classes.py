@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.tensor.shapes import adds_nothing
 
 _OF_FIRST = frozenset({
     "Abs", "AddN", "BiasAdd", "Cast", "Ceil", "Cos", "Elu", "EluGrad", "Erf", "Exp", "Expm1", "Floor", "Identity",
@@ -38,18 +39,9 @@ def _like(node: Node, shapes: ShapeClasses) -> Edge | None:
         return node.inputs[0]
     if node.op.name in _BROADCAST:
         x, y = node.inputs
-        if shapes.same(x, y) or _adds_nothing(y, x):
+        of_x, of_y = x.node.shapes[x.port], y.node.shapes[y.port]
+        if shapes.same(x, y) or adds_nothing(of_y, of_x):
             return x
-        if _adds_nothing(x, y):
+        if adds_nothing(of_x, of_y):
             return y
     return None
-
-
-def _adds_nothing(small: Edge, large: Edge) -> bool:
-    """Whether broadcasting against `small` leaves the shape of `large` for sure."""
-    a, b = small.node.shapes[small.port].tuple, large.node.shapes[large.port].tuple
-    if a == ():
-        return True
-    if a is None or b is None or len(a) > len(b):
-        return False
-    return all(s == 1 or (s is not None and s == d) for s, d in zip(reversed(a), reversed(b), strict=False))

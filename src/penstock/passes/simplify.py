@@ -7,6 +7,7 @@ Only what holds for every value is done: `x + 0` stays, since it turns -0 into 0
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,14 +53,6 @@ def _is_one(edge: Edge) -> bool:
     return value is not None and value.ndim == 0 and value.dtype.kind in "fiuc" and bool(value == 1)
 
 
-def _instead(node: Node, inputs: tuple[Edge, ...]) -> Edge:
-    """The same op on other inputs, with the same results."""
-    made = Node(
-        node.name, node.op, node.attrs, inputs, node.controls, node.device, node.dtypes, node.shapes, node.source
-    )
-    return Edge(made, 0)
-
-
 def _mul(node: Node, shapes: ShapeClasses) -> Edge | None:
     for index in (0, 1):
         one, other = node.inputs[index], node.inputs[1 - index]
@@ -67,7 +60,7 @@ def _mul(node: Node, shapes: ShapeClasses) -> Edge | None:
             return other
         number = _spread_number(one, other, shapes)
         if number is not None:
-            return _instead(node, (number, other) if index == 0 else (other, number))
+            return Edge(replace(node, inputs=(number, other) if index == 0 else (other, number)), 0)
     return None
 
 
@@ -79,8 +72,7 @@ def _div(node: Node, shapes: ShapeClasses) -> Edge | None:
     if size is not None and node.dtypes[0].is_floating:
         of, divisor = size
         attrs = {"T": node.attrs["T"], "S": of.dtype, "divisor": divisor}
-        made = Node(node.name, DIVIDE_BY_SIZE, attrs, (x, of), (), node.device, node.dtypes, node.shapes, node.source)
-        return Edge(made, 0)
+        return Edge(replace(node, op=DIVIDE_BY_SIZE, attrs=attrs, inputs=(x, of)), 0)
     return None
 
 

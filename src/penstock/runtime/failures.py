@@ -25,6 +25,11 @@ _KINDS: list[tuple[type[BaseException], type[errors.OpError]]] = [
 ]
 
 
+def invalid(message: str) -> errors.InvalidArgumentError:
+    """The error of a kernel that its input is to blame for, to be raised; the runtime adds the node and its line."""
+    return errors.InvalidArgumentError(None, None, message)
+
+
 def node_error(error: BaseException, node: Node, inputs: list[Any], where: str = "") -> errors.OpError:
     """`error`, raised by the kernel of `node` on `inputs`, as an `OpError` of the fitting kind."""
     message = str(error).split("\nException raised from")[0]

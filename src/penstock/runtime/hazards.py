@@ -8,7 +8,7 @@ between them, nodes run in the order in which they were built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,19 +65,24 @@ def order_state(graph: StepGraph, frames: Mapping[Node, Any]) -> None:
         before = [*(e.node for e in node.inputs), *node.controls]
         if node.op.name in SWITCHES or any(n in conditional for n in before):
             conditional.add(node)
+    accesses = [access for access in state_accesses(graph) if access[0] not in conditional]
+    for first, second in conflicts(accesses):
+        if first not in second.controls and all(e.node is not first for e in second.inputs):
+            second.controls += (first,)
+
+
+def conflicts(accesses: Iterable[tuple[Node, Node, bool]]) -> Iterator[tuple[Node, Node]]:
+    """`(first, second)` for accesses to the same state of which one writes, each with the nearest before it."""
     last_write: dict[Node, Node] = {}
     reads: dict[Node, list[Node]] = {}
-    for node, root, writes in state_accesses(graph):
-        if node in conditional:
-            continue
+    for node, root, writes in accesses:
         before = [last_write[root]] if root in last_write else []
         if writes:
             before += reads.pop(root, [])
             last_write[root] = node
         else:
             reads.setdefault(root, []).append(node)
-        known = {node, *node.controls, *(e.node for e in node.inputs)}
-        node.controls += tuple(dict.fromkeys(b for b in before if b not in known))
+        yield from ((b, node) for b in before if b is not node)
 
 
 class _Analysis:

@@ -17,6 +17,7 @@ from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.control_flow import NEXT_ITERATIONS
 from penstock.runtime.structure import is_loop_merge
+from penstock.tensor.shapes import adds_nothing
 
 _VERSIONS: dict[Kernel, dict[int, Kernel]] = {}
 
@@ -151,12 +152,5 @@ def _to_compare(node: Node, index: int) -> int | None:
     """
     if len(node.inputs) != 2 or node.op.inputs[0].is_list:
         return None
-    shape = node.inputs[index].node.shapes[node.inputs[index].port].tuple
-    other = node.inputs[1 - index]
-    beside = other.node.shapes[other.port].tuple
-    if beside == ():
-        return None
-    if shape is None or beside is None or len(beside) > len(shape):
-        return 1 - index
-    ends = zip(reversed(beside), reversed(shape), strict=False)
-    return None if all(b == 1 or (b is not None and b == s) for b, s in ends) else 1 - index
+    written, beside = (edge.node.shapes[edge.port] for edge in (node.inputs[index], node.inputs[1 - index]))
+    return None if adds_nothing(beside, written) else 1 - index

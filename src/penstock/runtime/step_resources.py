@@ -12,16 +12,12 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.runtime.failures import invalid
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape, shape_of
 
 SWAP_BYTES = 2048
 """Smaller tensors stay on the device: moving them would save nothing."""
-
-
-def invalid(message: str) -> errors.InvalidArgumentError:
-    """The error of a wrong use; the runtime adds the node and its line."""
-    return errors.InvalidArgumentError(None, None, message)
 
 
 # --- stacks ---------------------------------------------------------------------------------------------

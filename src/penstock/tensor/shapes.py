@@ -456,6 +456,16 @@ def broadcast_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     return shape_of(tuple(sizes))
 
 
+def adds_nothing(small: TensorShape, large: TensorShape) -> bool:
+    """Whether broadcasting against `small` leaves the shape of `large` for sure, as far as both are known."""
+    a, b = small._dims, large._dims
+    if a == ():
+        return True
+    if a is None or b is None or len(a) > len(b):
+        return False
+    return all(s == 1 or (s is not None and s == d) for s, d in zip(reversed(a), reversed(b), strict=False))
+
+
 def merge_dim(a: int | None, b: int | None, what: str) -> int | None:
     """The known one of two sizes that must agree. Raises ValueError, with both and `what`, if they differ."""
     if a is None or a == b:
