@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.devices.host_memory import keep_freed_memory
 
 HOST_PREFIX = "/job:localhost/replica:0/task:0"
 
@@ -158,6 +159,7 @@ def _cpus(config: Any) -> list[Device]:
     """`device_count['CPU']` domains of placement that share the host's memory, and divide its cores."""
     count = _wanted(config, "CPU", 1)
     threads = max(1, (os.cpu_count() or 1) // count) if count > 1 else 0
+    keep_freed_memory()
     cpu = torch.device("cpu")
     return [Device(device_name("CPU", i), "CPU", cpu, threads=threads) for i in range(count)]
 
