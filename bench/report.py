@@ -67,7 +67,7 @@ class Report:
         rows = [["first run, peak memory", *self.frameworks, "same values"]]
         for name in self._names():
             cells = [
-                self._cell(name, f, lambda r: f"{format_time(r('first_run_s'))}, {r('peak_mib'):.0f} MiB")
+                self._cell(name, f, lambda r: f"{first_run(r('first_run_s'), r('settle_s'))}, {r('peak_mib'):.0f} MiB")
                 for f in self.frameworks
             ]
             rows.append([name, *cells, self._check(name)])
@@ -152,8 +152,9 @@ class Report:
 
     def _legend(self) -> Iterable[str]:
         yield (
-            "- First run: the first step's seconds, whatever is compiled for it included. Peak memory: the resident set"
-            " of the process at most, above what it is when the framework has been imported."
+            "- First run: the first step's seconds, whatever is compiled for it included; after a + the seconds of"
+            " further steps until what is compiled in the background was there, which medians leave out. Peak memory:"
+            " the resident set of the process at most, above what it is when the framework has been imported."
         )
         for workload in self.workloads:
             yield f"- `{workload.name}`: {workload.about}."
@@ -166,6 +167,10 @@ class Report:
             for (_, framework), result in one_round.items()
         }
         return ", ".join(versions[framework] for framework in self.frameworks if framework in versions)
+
+
+def first_run(seconds: float, settle: float) -> str:
+    return format_time(seconds) + (f" + {format_time(settle)}" if settle else "")
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -23,6 +23,7 @@ class Result:
     import_s: float
     build_s: float
     first_run_s: float
+    settle_s: float  # of steps after the first, until what is compiled in the background was there
     median_s: float  # of a step, or of what else the workload measures
     q1_s: float
     q3_s: float

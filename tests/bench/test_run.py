@@ -6,13 +6,17 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
+from bench import worker
+from bench.frameworks import FRAMEWORKS
 from bench.memory import PeakMemory
 from bench.results import Failure, Result
 from bench.run import FULL, interpreters, parse_args, run_group, run_worker
+from penstock.compiled import compiler
 
 BUSY = """\
 import subprocess, sys, time
@@ -85,3 +89,55 @@ def test_peak_memory_counts_what_has_been_freed_since() -> None:
     memory = PeakMemory()
     torch.ones(2**25)  # 128 MiB, freed at once
     assert 127 < memory.mib() < 160
+
+
+class _Background:
+    """A compiler that is asked by the steps whose numbers are given, and answers after some time each."""
+
+    def __init__(self, asked_by: set[int], seconds: float) -> None:
+        self.asked_by, self.seconds = asked_by, seconds
+        self.steps = 0
+        self.ready = time.perf_counter()
+
+    def step(self) -> float:
+        self.steps += 1
+        if self.steps in self.asked_by:
+            self.ready = time.perf_counter() + self.seconds
+        time.sleep(0.01)
+        return 0.0
+
+    def wait(self, seconds: float) -> bool:
+        time.sleep(max(0.0, min(seconds, self.ready - time.perf_counter())))
+        return time.perf_counter() >= self.ready
+
+
+def test_measuring_begins_when_the_compiler_in_the_background_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "SETTLE_ROUND_S", 0.02)
+    background = _Background({3, 8}, 0.2)  # the second is asked for when the first is used
+    seconds = worker.settle(background.step, background.wait)
+    assert 0.4 < seconds < 10
+    assert background.ready < time.perf_counter()
+    assert worker.settle(_Background(set(), 0).step, lambda seconds: True) == 0
+
+
+def test_a_compiler_that_never_ends_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "SETTLE_ROUND_S", 0.02)
+    background = _Background({1}, 1e6)
+    assert 0.3 <= worker.settle(background.step, background.wait, limit=0.3) < 10
+
+
+def test_a_workload_is_measured_when_its_compiled_kernels_are_in_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    try:
+        compiler.find_toolchain()
+    except compiler.NoCompiler as error:
+        pytest.skip(f"no C compiler: {error}")
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path))
+    monkeypatch.setattr(compiler, "_compiler", compiler.Compiler())
+    monkeypatch.setenv("PENSTOCK_COMPILE", "auto")
+    found = worker.attempt(FRAMEWORKS["penstock-c"], "while_gradient", 0.01, 0.01)
+    assert isinstance(found, Result)
+    assert found.settle_s > 0
+    assert list(tmp_path.glob("compiled/*.so"))
+    assert compiler.wait(0)

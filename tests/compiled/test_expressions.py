@@ -48,6 +48,8 @@ def _build(name: str, x: Tensor, y: Tensor, condition: Tensor) -> list[Tensor]:
                 return [op([x, y, x], shape=x.shape)]
             case "BiasAdd" | "BiasAddV1":
                 return [op(x, tf.constant(np.array([3, 4, -5]), x.dtype))]
+            case "FloorDiv" | "FloorMod" if not x.dtype.is_floating:
+                return [op(x, tf.constant(divisor, x.dtype)) for divisor in (1, 2, 7, -3)]
             case "Select" | "SelectV2":
                 return [op(condition, x, y)]
             case "LogicalAnd" | "LogicalOr":

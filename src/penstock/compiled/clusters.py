@@ -226,7 +226,7 @@ def _replace(
         node.inputs = tuple(edges.get(e, e) for e in node.inputs)
         controls = dict.fromkeys(nodes.get(c, c) for c in node.controls)
         node.controls = tuple(c for c in controls if c is not node)
-    ordered = _sorted(every, [(nodes.get(a, a), nodes.get(b, b)) for a, b in order])
+    ordered = sort_nodes(every, [(nodes.get(a, a), nodes.get(b, b)) for a, b in order])
     targets = list(dict.fromkeys(nodes.get(n, n) for n in graph.targets))
     return StepGraph(ordered, graph.feeds, [edges.get(e, e) for e in graph.fetches], targets)
 
@@ -297,14 +297,17 @@ def _cluster_op(inputs: list[Any], outputs: list[Any]) -> OpDef:
     return op
 
 
-def _sorted(nodes: list[Node], order: list[tuple[Node, Node]]) -> list[Node]:
-    """`nodes` in an order in which they can run, near to the one that they have."""
+def sort_nodes(nodes: list[Node], order: list[tuple[Node, Node]]) -> list[Node]:
+    """`nodes` in an order in which they can run, near to the one that they have.
+
+    `order`: pairs of them of which the first must come before the second.
+    """
     place = {node: i for i, node in enumerate(nodes)}
     waiting = dict.fromkeys(nodes, 0)
     users: dict[Node, list[Node]] = {}
     for node in nodes:
         before = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
-        for source in before:
+        for source in (s for s in before if s in place):
             users.setdefault(source, []).append(node)
             waiting[node] += 1
     for first, second in order:

@@ -247,14 +247,22 @@ class Compiler:
         self._thread: threading.Thread | None = None
         self._tools: tuple[Toolchain, ObjectCache] | NoCompiler | None = None
         self._loaded: dict[str, Function | None] = {}
+        self._unanswered = 0
+        self._answered = threading.Condition(self._lock)
 
     def request(self, source: Source, done: Done) -> None:
         """Have `done(function)` called some time, in another thread; with None if it cannot be compiled."""
-        self._pending.put((source, done))
         with self._lock:
+            self._unanswered += 1
+            self._pending.put((source, done))
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._serve, name="penstock-compiler", daemon=True)
                 self._thread.start()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until all requests are answered; whether they are within `timeout` seconds."""
+        with self._answered:
+            return self._answered.wait_for(lambda: not self._unanswered, timeout)
 
     def compile(self, source: Source) -> Function:
         """The function of `source`, now. UnimplementedError, with the compiler's words, if it cannot be had."""
@@ -277,6 +285,9 @@ class Compiler:
                 self._try([source for source, _ in batch])
             for source, done in batch:
                 done(self._loaded.get(source.name))
+            with self._answered:
+                self._unanswered -= len(batch)
+                self._answered.notify_all()
 
     def _try(self, sources: Sequence[Source]) -> None:
         """Compile together; where that fails each by itself, so that one does not harm the others."""
@@ -336,6 +347,14 @@ _compiler = Compiler()
 def compiler() -> Compiler:
     """The compiler of this process."""
     return _compiler
+
+
+def wait(timeout: float | None = None) -> bool:
+    """Wait until nothing that steps have asked for is left to compile; whether that came within `timeout` seconds.
+
+    What is compiled is used from the next step on, which may ask for more.
+    """
+    return _compiler.wait(timeout)
 
 
 def _forget() -> None:

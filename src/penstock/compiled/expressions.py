@@ -143,6 +143,21 @@ def _pow(node: Node) -> Expression | None:
     return Expression(text, C_TYPES[base.dtype], BROADCAST, 1) if text else None
 
 
+def _by_constant(floats: str, ints: str) -> Rule:
+    """Integer division, by constants that no quotient fails for: it would end the process."""
+    others = _rule(floats)
+
+    def rule(node: Node) -> Expression | None:
+        divisor, ctype = node.inputs[1].node, C_TYPES[node.dtypes[0]]
+        if ctype not in _UNSIGNED:
+            return others(node)
+        if divisor.op.name != "Const" or np.isin(divisor.attrs["value"], (0, -1)).any():
+            return None
+        return Expression(ints, ctype, BROADCAST, 4)
+
+    return rule
+
+
 def _bias_add(node: Node) -> Expression | None:
     if node.attrs.get("data_format") == b"NCHW":
         return None
@@ -158,6 +173,8 @@ def _leaky(text: str, shape: str) -> Rule:
     return rule
 
 
+_WRONG_SIGN = "{0} % {1} != 0 & ({0} < 0) != ({1} < 0)"
+"""Where a quotient that is rounded towards zero is not the floor."""
 _COPY = _rule("{0}", "{0}", "{0}", weight=0)
 _SELU = 1.0507009873554804934193349852946
 _SELU_ALPHA = 1.7580993408473768599402175208123
@@ -178,7 +195,8 @@ _RULES: dict[str, Rule] = {
     "RealDiv": _rule("{0} / {1}"),
     "Div": _rule("{0} / {1}"),
     "DivNoNan": _rule("{1} == 0 ? 0 : {0} / {1}"),
-    "FloorDiv": _rule("floor_@({0} / {1})"),
+    "FloorDiv": _by_constant("floor_@({0} / {1})", f"{{0}} / {{1}} - ({_WRONG_SIGN})"),
+    "FloorMod": _by_constant("", f"{{0}} % {{1}} + (({_WRONG_SIGN}) ? {{1}} : 0)"),
     "TruncateDiv": _rule("trunc_@({0} / {1})"),
     "SquaredDifference": _rule("({0} - {1}) * ({0} - {1})", "(@)(((#){0} - (#){1}) * ((#){0} - (#){1}))"),
     "Maximum": _rule("maximum_@({0}, {1})", "{0} > {1} ? {0} : {1}"),

@@ -179,7 +179,7 @@ def _call_code(count: int) -> types.CodeType:
     """The code of `call` for so many inputs: a loop over them would take longer than the rest."""
     inputs = ", ".join(f"a{i}" for i in range(count))
     shapes = "".join(f"a{i}.shape, " for i in range(count))
-    return _code(
+    return python_code(
         f"def call({inputs}):\n"
         f"    launch = launches.get(({shapes}))\n"
         f"    if launch is None: launch = launch_for(({shapes}))\n"
@@ -187,7 +187,7 @@ def _call_code(count: int) -> types.CodeType:
     )
 
 
-def _code(source: str) -> types.CodeType:
+def python_code(source: str) -> types.CodeType:
     """The code of the one function in `source`, which tracebacks can show."""
     name = f"<penstock cluster {next(_counter)}>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
@@ -207,6 +207,7 @@ def _launcher(
     alike = "".join("=" if shape == found.shape else "-" for shape in shapes)
     threads = found.size * program.weight >= THREADS_AT
     namespace = {
+        "__builtins__": __builtins__,  # torch imports in the name of what calls it
         **_DTYPES,
         "size": found.size,
         "shape": found.shape,
@@ -224,7 +225,7 @@ def _launcher(
 
 @functools.cache
 def _launch_code(program: Program, pattern: str, alike: str, reused: Reused, threads: bool) -> types.CodeType:
-    return _code(_launch_text(program, pattern, alike, reused, threads))
+    return python_code(_launch_text(program, pattern, alike, reused, threads))
 
 
 def _launch_text(program: Program, pattern: str, alike: str, reused: Reused, threads: bool) -> str:

@@ -1,6 +1,6 @@
 """Memory that a step frees is kept for the next step.
 
-glibc's malloc asks the system for each block of some size, and gives it back when it is freed. A step that makes tensors of
+glibc's malloc asks the system for each large block, and gives it back when it is freed. A step that makes tensors of
 a few megabytes then has the system find and clear their pages each time: of a convolutional net's step that took a
 tenth to a third.
 """

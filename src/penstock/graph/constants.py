@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _SMALL = 64
 """Shapes are short vectors; longer int tensors are data, and not followed."""
 
+_HANDS_ON = frozenset({"Enter", "Switch"})
+"""Ops whose outputs, where they are alive, are their first input. (A loop variable changes at its Merge.)"""
+
 
 def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.ndarray:
     """A Python value as an array of `dtype`, or of the dtype that TensorFlow would choose.
@@ -184,8 +187,12 @@ def _partial_value(tensor: Tensor, memo: dict[Tensor, Any]) -> np.ndarray | None
     if op.type == "Const":
         value = op.attrs["value"]
         return value.astype(object) if value.size <= _SMALL and value.dtype.kind in "iub" else None
+    if not tensor.dtype.is_integer:
+        return None
+    if op.type in _HANDS_ON:
+        return partial_value(op._inputs[0], memo)
     rule = op.op_def.value_fn
-    if rule is None or not tensor.dtype.is_integer:
+    if rule is None:
         return None
     inputs = [
         [partial_value(t, memo) for t in value] if isinstance(value, list) else partial_value(value, memo)

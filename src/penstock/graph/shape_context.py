@@ -1,7 +1,8 @@
-"""Shape inference for one new node: runs the op's shape rule and words its errors."""
+"""Shape inference for one node: runs the op's shape rule and, for a new node, words its errors."""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from penstock.tensor.shapes import TensorShape
@@ -45,24 +46,36 @@ class ShapeContext:
 
 def infer_shapes(op: Operation) -> None:
     """Set the output shapes of `op`. ValueError, naming node, shapes and lines, where its inputs disagree."""
-    rule = op.op_def.shape_fn
-    if rule is None:
-        return
-    shapes: list[Any] = [
-        [t._shape for t in value] if isinstance(value, list) else value._shape for value in op.input_values()
-    ]
     try:
-        found = rule(ShapeContext(op), *shapes)
+        found = output_shapes(op)
     except ValueError as error:
         raise ValueError(_message(op, error)) from None
+    if found is not None:
+        for tensor, shape in zip(op._outputs, found, strict=True):
+            tensor._shape = shape
+
+
+def output_shapes(op: Operation) -> list[TensorShape] | None:
+    """The shapes that the rule of `op` gives for what is known of its inputs; None where it has no rule.
+
+    ValueError, as the rule words it, where the inputs disagree.
+    """
+    rule = op.op_def.shape_fn
+    if rule is None:
+        return None
+    tensors = iter(op._inputs)
+    shapes: list[Any] = [
+        [t._shape for t in islice(tensors, len(arg.dtypes(op.attrs)))] if arg.is_list else next(tensors)._shape
+        for arg in op.op_def.inputs
+    ]
+    found = rule(ShapeContext(op), *shapes)
     if isinstance(found, TensorShape):
         found = [found]
     if found is None:
         found = []
     if len(found) != len(op._outputs):
         raise AssertionError(f"the shape rule of {op.type} gave {len(found)} shapes for {len(op._outputs)} outputs")
-    for tensor, shape in zip(op._outputs, found, strict=True):
-        tensor._shape = shape
+    return list(found)
 
 
 def _message(op: Operation, error: ValueError) -> str:

@@ -204,7 +204,7 @@ def split_kernel(n: Any) -> Any:
         return x.tensor_split(num, at)
 
     axis, dims = n.const("split_dim"), n.input_shape("value").tuple
-    if axis is None or dims is None or not dims[axis.item()]:
+    if axis is None or dims is None or not dims[axis.item()] or dims[axis.item()] % num:
         return split_evenly
     at, length = axis.item(), dims[axis.item()] // num
     return lambda _, x: x.split(length, at)

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from penstock.graph.opdef import Bound, PassThrough, get_op
-from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import PRIMITIVES
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.ops.control_flow import PRIMITIVES, SWITCHES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager
@@ -27,41 +27,93 @@ _CPU = torch.device("cpu")
 def fold_constants(graph: StepGraph) -> StepGraph:
     """Nodes whose inputs are all constants become constants; so do shapes that are known before the step.
 
-    A node that fails is left, so that the error comes in the step. In a graph with control flow, shapes are left alone:
-    of a value in a branch that is not taken there is none.
+    A node that fails is left, so that the error comes in the step. A constant waits for what its node would have waited
+    for. Where control flow decides what runs, the shape of a value also waits for the value: in a branch that is not
+    taken there is none, and in a loop there is one in each iteration.
     """
-    branches = any(node.op.name in PRIMITIVES for node in graph.nodes)
-    state = SessionState(ResourceManager())
-    edges: dict[Edge, Edge] = {}
-    made: list[Node] = []
+    folding = _Folding(graph)
     for node in graph.nodes:
-        made.append(node)
-        values = None
-        if not node.controls and is_pure(node) and node.op.name != "Const":
-            if node.op.name in _FROM_SHAPES and not branches and not any(_reads_state(e) for e in node.inputs):
-                values = _known_shapes(node)
-            if values is None:
-                inputs = [edges.get(e, e) for e in node.inputs]
-                if inputs and all(e.node.op.name == "Const" and not e.node.controls for e in inputs):
-                    values = _computed(node, inputs, state)
-        if values is None:
-            continue
+        folding.take(node)
+    return folding.finished()
+
+
+class _Folding:
+    """A graph, node by node: `made` are the nodes so far, `edges` and `controls` what stands for folded ones."""
+
+    def __init__(self, graph: StepGraph) -> None:
+        self._graph = graph
+        self._branches = any(node.op.name in PRIMITIVES for node in graph.nodes)
+        self._state = SessionState(ResourceManager())
+        self._made: list[Node] = []
+        self._edges: dict[Edge, Edge] = {}
+        self._controls: dict[Node, Node | None] = {}
+        self._alive: dict[Edge, Node] = {}
+
+    def take(self, node: Node) -> None:
+        self._made.append(node)
+        inputs = [self._edges.get(edge, edge) for edge in node.inputs]
+        constant = bool(inputs) and all(edge.node.op.name == "Const" for edge in inputs)
+        if not (constant or node.op.name in _FROM_SHAPES):
+            return
+        if node.op.name == "Enter" and node.attrs["is_constant"]:
+            self._fold(node, [inputs[0].node.attrs["value"]], [node])  # it tells the loop that its iteration has begun
+        if not is_pure(node):
+            return
+        waits = [waited for c in node.controls if (waited := self._controls.get(c, c)) is not None]
+        values = self._shapes(node, inputs)
+        if values is not None:
+            waits += [self._whatever_lives_with(edge) for edge in inputs if self._branches and edge.node.op is not FEED]
+        elif constant:
+            values = _computed(node, inputs, self._state)
+            waits += [control for edge in inputs for control in edge.node.controls]
+        if values is not None:
+            # A control input from a constant that waits for nothing says nothing: it is always there.
+            constant_of = self._fold(node, values, waits)
+            self._controls[node] = constant_of if waits else None
+
+    def finished(self) -> StepGraph:
+        if not self._edges:
+            return self._graph
+        graph = StepGraph(self._made, self._graph.feeds, self._graph.fetches, self._graph.targets)
+        return remove_unused(replace_edges(graph, self._edges, self._controls))
+
+    def _fold(self, node: Node, values: list[np.ndarray], waits: list[Node]) -> Node:
+        """Constants of the outputs of `node`; gives one of them."""
         for port, value in enumerate(values):
             name = node.name if port == 0 else f"{node.name}:{port}"
-            constant = _constant(f"{name}/folded", value, node.dtypes[port], node)
-            made.append(constant)
-            edges[Edge(node, port)] = Edge(constant, 0)
-    if not edges:
-        return graph
-    folded = StepGraph(made, graph.feeds, graph.fetches, graph.targets)
-    # A control input from a node that was folded says nothing: a constant is always there.
-    return remove_unused(replace_edges(folded, edges, {edge.node: None for edge in edges}))
+            constant = _constant(f"{name}/folded", value, node.dtypes[port], node, tuple(dict.fromkeys(waits)))
+            self._made.append(constant)
+            self._edges[Edge(node, port)] = Edge(constant, 0)
+        return constant
+
+    def _shapes(self, node: Node, inputs: list[Edge]) -> list[np.ndarray] | None:
+        """What a node says of the shapes of its inputs, if they are known.
+
+        Without control flow, a shape waits for nothing, so that the shape of a variable has to stay: reading it says
+        that it is initialised.
+        """
+        if node.op.name not in _FROM_SHAPES or (not self._branches and any(map(_reads_state, inputs))):
+            return None
+        return _known_shapes(node)
+
+    def _whatever_lives_with(self, edge: Edge) -> Node:
+        """A node to wait for that is there when the value of an edge is. (A Switch is, on both of its sides.)"""
+        node = edge.node
+        if node.op.name not in SWITCHES:
+            return node
+        if edge not in self._alive:
+            attrs, dtypes, shapes = {"T": edge.dtype}, (edge.dtype,), (node.shapes[edge.port],)
+            name = f"{node.name}:{edge.port}/alive"
+            alive = Node(name, get_op("Identity"), attrs, (edge,), (), node.device, dtypes, shapes, node.source)
+            self._made.append(alive)
+            self._alive[edge] = alive
+        return self._alive[edge]
 
 
-def _constant(name: str, value: np.ndarray, dtype: DType, like: Node) -> Node:
+def _constant(name: str, value: np.ndarray, dtype: DType, like: Node, controls: tuple[Node, ...]) -> Node:
     attrs = {"value": value, "dtype": dtype}
     shape = TensorShape(value.shape)
-    return Node(name, get_op("Const"), attrs, (), (), like.device, (dtype,), (shape,), like.source)
+    return Node(name, get_op("Const"), attrs, (), controls, like.device, (dtype,), (shape,), like.source)
 
 
 def _reads_state(edge: Edge) -> bool:

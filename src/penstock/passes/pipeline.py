@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from penstock import compiled
+from penstock import compiled, native
 from penstock.devices.device import Device
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import StepGraph
@@ -14,10 +14,12 @@ from penstock.passes.common_subexpressions import merge_common_subexpressions
 from penstock.passes.dead_controls import skip_dead_controls
 from penstock.passes.fold_constants import fold_constants
 from penstock.passes.fuse import fuse
+from penstock.passes.infer_shapes import infer_shapes, take_shapes
 from penstock.passes.memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.passes.prune import prune
 from penstock.passes.reduced_precision import emulate_float16, use_bfloat16, use_float16
 from penstock.passes.simplify import simplify
+from penstock.passes.unused_stacks import drop_unused_stacks
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import log_placement, place
@@ -31,7 +33,9 @@ def _plain(transform: Callable[[StepGraph], StepGraph]) -> Pass:
 
 
 BEFORE_PLACING: dict[str, Pass] = {
+    "infer_shapes": _plain(infer_shapes),
     "fold_constants": _plain(fold_constants),
+    "drop_unused_stacks": _plain(drop_unused_stacks),
     "merge_common_subexpressions": _plain(merge_common_subexpressions),
     "skip_dead_controls": _plain(skip_dead_controls),
     "simplify": _plain(simplify),
@@ -45,10 +49,12 @@ AFTER_PLACING: dict[str, Pass] = {
     "recompute_for_gradients": recompute_for_gradients,
     "swap_to_host": swap_to_host,
     "order_for_memory": order_for_memory,
+    "form_regions": lambda graph, costs: native.apply(graph, "auto"),
+    "form_regions_at_once": lambda graph, costs: native.apply(graph, "on"),
     "compile": lambda graph, costs: compiled.apply(graph, "auto"),
     "compile_at_once": lambda graph, costs: compiled.apply(graph, "on"),
 }
-DEFAULT = frozenset({*BEFORE_PLACING, "compile"})
+DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile"})
 """The passes that run unless a ConfigProto says otherwise (session/options.py). Those for memory cost time."""
 
 
@@ -80,10 +86,20 @@ class Prepared:
     counts: dict[str, int]
 
 
-def prepare(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], options: StepOptions) -> Prepared:
-    """Everything that happens to a graph between `Session.run` and the plan, in order."""
+def prepare(
+    feeds: list[Tensor],
+    fetches: list[Tensor],
+    targets: list[Operation],
+    options: StepOptions,
+    fed: Sequence[tuple[int, ...]] = (),
+) -> Prepared:
+    """Everything that happens to a graph between `Session.run` and the plan, in order.
+
+    `fed`: the shapes of the values that the step is for, in the order of `feeds`; without it, for any that fit.
+    """
     o = options
     graph = prune(feeds, fetches, targets)
+    take_shapes(graph, fed)
     counts = {"prune": _checked(graph, "prune")}
     for name, transform in BEFORE_PLACING.items():
         if name in o.passes:

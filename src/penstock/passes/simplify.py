@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.control_flow import SWITCHES
 from penstock.ops.fused import DIVIDE_BY_SIZE
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.passes.shape_classes import ShapeClasses
@@ -39,6 +40,8 @@ def simplify(graph: StepGraph) -> StepGraph:
         nodes.append(node)
         if found is not None and Edge(node, 0) not in fetched:  # a fetch keeps memory of its own
             edges[Edge(node, 0)] = found
+            if found.node.op.name not in SWITCHES:  # one side of which may be dead, and with it the node
+                replaced[node] = found.node
     if not edges:
         return graph
     return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, replaced))
@@ -134,4 +137,19 @@ def _cast(node: Node, shapes: ShapeClasses) -> Edge | None:
     return node.inputs[0] if node.inputs[0].dtype == node.dtypes[0] else None
 
 
-RULES: dict[str, Rule] = {"Mul": _mul, "RealDiv": _div, "Div": _div, "Reshape": _reshape, "Cast": _cast}
+def _reduction(node: Node, shapes: ShapeClasses) -> Edge | None:
+    """Over no axes: the gradient of a broadcast that was none."""
+    axes = _constant(node.inputs[1])
+    return node.inputs[0] if axes is not None and axes.size == 0 else None
+
+
+_REDUCTIONS = ("Sum", "Mean", "Prod", "Max", "Min", "All", "Any")
+
+RULES: dict[str, Rule] = {
+    "Mul": _mul,
+    "RealDiv": _div,
+    "Div": _div,
+    "Reshape": _reshape,
+    "Cast": _cast,
+    **dict.fromkeys(_REDUCTIONS, _reduction),
+}

@@ -107,6 +107,9 @@ class _Checked(Plan):
     def source(self) -> str:
         return self._plan.source
 
+    def summary(self) -> str:
+        return self._plan.summary()
+
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         return self._beside(values, self._plan.run)
 

@@ -82,6 +82,10 @@ class PartitionedPlan(Plan):
         texts = [f"# {part.device}\n{plan.source}" for part, plan in pairs]
         return "\n\n".join(texts if self.timing is None else [*texts, self.timing.text()])
 
+    def summary(self) -> str:
+        pairs = zip(self.parts, self._plans, strict=True)
+        return "\n".join(f"{part.device}: {plan.summary()}" for part, plan in pairs)
+
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         return self._run(list(values), None)
 

@@ -6,6 +6,7 @@ segment compiled. Running it is one function call. `partitioned.py` has steps on
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -19,6 +20,7 @@ from penstock.devices.device import Device
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.partition.ops import TRANSFERS
+from penstock.runtime.arrays import use_arrays
 from penstock.runtime.dataflow import Carry, build_program, is_asynchronous
 from penstock.runtime.executor import Execution, Program
 from penstock.runtime.failures import node_error
@@ -26,6 +28,7 @@ from penstock.runtime.hazards import find_hazards, order_state
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.in_place import find_in_place
 from penstock.runtime.kernels import SessionState, make_kernel
+from penstock.runtime.peak_memory import Allocations, predict_memory
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.segment import Param, Result, Segment, build_segment
 from penstock.runtime.structure import (
@@ -37,7 +40,8 @@ from penstock.runtime.structure import (
     has_control_flow,
     structured,
 )
-from penstock.runtime.values import feed_converter, fetch_converter
+from penstock.runtime.threads import suited, threads_for, work_on
+from penstock.runtime.values import array_feed_converter, array_fetch_converter, feed_converter, fetch_converter
 from penstock.tensor.dtypes import resource
 
 
@@ -83,6 +87,10 @@ class Plan:
         """What runs, to read."""
         raise NotImplementedError
 
+    def summary(self) -> str:
+        """The memory that the step will take and the threads that it will use, in a line for each device."""
+        raise NotImplementedError
+
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """One step: the fetched values for the fed ones, in the order of the plan's graph."""
         raise NotImplementedError
@@ -104,19 +112,25 @@ class StructuredPlan(Plan):
         guards: Guards | None,
     ) -> None:
         super().__init__(graph, kernels)
+        self._work = work_on(graph, device)
         self._statements = statements
         order = list(execution_order(statements))
         self._hazards = find_hazards(graph, order)
-        self._params = [Param(Edge(n, 0), feed_converter(n.attrs["tensor"], device)) for n in graph.feeds]
+        arrays = use_arrays(graph, kernels)
+        self._params = [Param(Edge(n, 0), _feeder(Edge(n, 0), device, arrays)) for n in graph.feeds]
         self._results = [
-            Result(edge, _fetcher(edge, device, copy), guards.edge(edge) if guards is not None else NO_GUARD)
-            for edge, copy in zip(graph.fetches, self._hazards.fetches, strict=True)
+            Result(
+                edge,
+                _array_fetcher(graph, i) if edge in arrays else _fetcher(edge, device, copy),
+                guards.edge(edge) if guards is not None else NO_GUARD,
+            )
+            for i, (edge, copy) in enumerate(zip(graph.fetches, self._hazards.fetches, strict=True))
         ]
         frames = guards.frames if guards is not None else {}
         self._host = find_host_nodes(graph, frames) if frames else set()
         self._in_place = find_in_place(graph, kernels, [node for node, _ in order], frames)
         self.segment = self._build()
-        self._step = self.segment.fn
+        self._step = suited(self.segment.fn, self._work)
         self._observed: Segment | None = None
 
     def _build(self, observed: bool = False) -> Segment:
@@ -133,7 +147,13 @@ class StructuredPlan(Plan):
 
     @property
     def source(self) -> str:
-        return self.segment.source
+        parts = [f"\n# {n.name}\n{k.source}" for n, k in self._kernels.items() if hasattr(k, "source")]
+        return self.segment.source + "".join(parts)
+
+    def summary(self) -> str:
+        order = dict.fromkeys(node for node, _ in execution_order(self._statements))
+        memory = predict_memory(self.graph, order, self._hazards, self._in_place)
+        return f"{memory}; {threads_for(self._work)}"
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         try:
@@ -144,7 +164,8 @@ class StructuredPlan(Plan):
     def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
         segment = self._observed = self._observed or self._build(observed=True)
         try:
-            return segment.fn(observer, *values)
+            with observer.watching():
+                return suited(segment.fn, self._work)(observer, *values)
         except Exception as error:
             raise explain(error, segment) from error.__cause__
 
@@ -161,6 +182,7 @@ class DataflowPlan(Plan):
         carry: Carry | None = None,
     ) -> None:
         super().__init__(graph, kernels)
+        self._work = work_on(graph, device)
         self._closing = closing
         self._carry = carry
         self._hazards = find_hazards(graph, None)
@@ -178,6 +200,10 @@ class DataflowPlan(Plan):
     def source(self) -> str:
         return self._program.text()
 
+    def summary(self) -> str:
+        memory = predict_memory(self.graph, self.graph.nodes, self._hazards, {})
+        return f"{memory}; {threads_for(self._work)}"
+
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         return self.run_part(values, None)
 
@@ -191,12 +217,13 @@ class DataflowPlan(Plan):
         if observer is None:
             return self._finish(Execution(self._program, self._closing, None, rendezvous), values)
         self._observed = self._observed or self._build(observed=True)
-        return self._finish(Execution(self._observed, self._closing, observer, rendezvous), values)
+        with observer.watching():
+            return self._finish(Execution(self._observed, self._closing, observer, rendezvous), values)
 
     def _finish(self, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
         fed = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]
         with torch.inference_mode():
-            found = execution.run(fed)
+            found = suited(execution.run, self._work)(fed)
             return tuple(
                 fetch(value.read() if edge.dtype._is_ref_dtype else value)
                 for fetch, edge, value in zip(self._fetches, self.graph.fetches, found, strict=True)
@@ -232,6 +259,16 @@ def make_kernels(nodes: list[Node], device: Device, state: SessionState) -> dict
     return kernels
 
 
+def _feeder(edge: Edge, device: torch.device, arrays: set[Edge]) -> Callable[[Any], Any]:
+    tensor = edge.node.attrs["tensor"]
+    return array_feed_converter(tensor) if edge in arrays else feed_converter(tensor, device)
+
+
+def _array_fetcher(graph: StepGraph, index: int) -> Callable[[Any], Any]:
+    """For a new array, that nothing else shows but other fetches of the same."""
+    return array_fetch_converter(copy=graph.fetches[index] in graph.fetches[:index])
+
+
 def _fetcher(edge: Edge, device: torch.device, copy: bool) -> Callable[[Any], Any]:
     if edge.dtype.base_dtype == resource:
         raise TypeError(f"{edge.name} is a handle of a resource and cannot be fetched; fetch its value.")
@@ -239,9 +276,14 @@ def _fetcher(edge: Edge, device: torch.device, copy: bool) -> Callable[[Any], An
 
 
 class Observer:
-    """A hook for `Plan.run_observed`: notes when each node starts, and stops the step when it must stop."""
+    """A hook for `Plan.run_observed`: notes when each node starts, and stops the step when it must stop.
 
-    def __init__(self, timeout_in_ms: int = 0, cancelled: threading.Event | None = None) -> None:
+    measure_memory: also what each node allocates, which costs time.
+    """
+
+    def __init__(
+        self, timeout_in_ms: int = 0, cancelled: threading.Event | None = None, measure_memory: bool = False
+    ) -> None:
         self._deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
         self._timeout = timeout_in_ms
         self._cancelled = cancelled
@@ -251,12 +293,18 @@ class Observer:
         """When the part of the step that it observed was done, in nanoseconds since the epoch."""
         self.starts: list[tuple[Node, int]] = []
         """`(node, nanoseconds since the epoch)` in the order of execution."""
+        self.allocations = Allocations() if measure_memory else None
+        """What each of `starts` allocated, in the same order."""
 
     def part(self, device: str) -> Observer:
         """An observer for one device's part of the step, with the same deadline."""
-        found = self.parts[device] = Observer(0, self._cancelled)
+        found = self.parts[device] = Observer(0, self._cancelled, self.allocations is not None)
         found._deadline, found._timeout = self._deadline, self._timeout
         return found
+
+    def watching(self) -> contextlib.AbstractContextManager[Any]:
+        """What is entered where kernels are called, for as long as this observes them."""
+        return self.allocations or contextlib.nullcontext()
 
     def check(self, node: Node | None = None) -> None:
         """Raise DeadlineExceededError or CancelledError if the step must stop."""
@@ -273,4 +321,6 @@ class Observer:
 
     def __call__(self, node: Node) -> None:
         self.check(node)
+        if self.allocations is not None:
+            self.allocations.begin()
         self.starts.append((node, time.time_ns()))

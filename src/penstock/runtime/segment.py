@@ -274,7 +274,7 @@ class _Writer:
         if isinstance(kernel, Bound):
             self.names[Edge(node, 0)] = self.code.bind(node.name, kernel.value)
             return
-        if self.observed and kernel is not None:
+        if self.observed and kernel is not None and not hasattr(kernel, "observed"):
             self.code.line(f"before({self.code.bind('node', node)})")
         arguments = self._arguments(node)
         if isinstance(kernel, PassThrough):
@@ -282,7 +282,8 @@ class _Writer:
             return
         if kernel is None:
             return
-        self.calls += 1
+        if not hasattr(kernel, "with_arrays"):
+            self.calls += 1
         call = self._call(node, kernel, arguments)
         if self._reads_through_kernel(node):
             call = f"{self.code.bind('copy', copy_value)}({call})"
@@ -297,6 +298,9 @@ class _Writer:
         self.code.line(left + call, node)
 
     def _call(self, node: Node, kernel: Kernel, arguments: list[str]) -> str:
+        if self.observed and hasattr(kernel, "observed"):  # a node that runs others, which are to be seen
+            observed = self.code.bind(f"{node.op.name}_observed", kernel.observed)
+            return f"{observed}({', '.join(['before', *arguments])})"
         call = f"{self.code.bind(node.op.name, kernel)}({', '.join(arguments)})"
         if node not in self.in_place:
             return call
@@ -387,8 +391,10 @@ class _Writer:
         return f"{self.code.bind('copy', copy_value)}({read})" if (node, index) in self.copied_reads else read
 
     def _reads_through_kernel(self, node: Node) -> bool:
-        """A resource is read by the kernel itself, so its result is what must be copied."""
-        return any((node, i) in self.copied_reads and not e.dtype._is_ref_dtype for i, e in enumerate(node.inputs))
+        """A resource is read by the kernel itself, so its result is what must be copied, if it shows the buffer."""
+        return node.op.aliases and any(
+            (node, i) in self.copied_reads and not e.dtype._is_ref_dtype for i, e in enumerate(node.inputs)
+        )
 
     def _use(self, edge: Edge) -> str:
         return self.code.use(self.names[edge])
@@ -412,7 +418,9 @@ class _Writer:
     def _compile(self, arguments: list[str]) -> Segment:
         # State made under inference mode can only be updated under it; else it is worth entering for a few calls.
         header = None
-        if self.calls >= _INFERENCE_AT or any(map(is_state, self.names)) or self.counters:
+        # Kernels that have `with_arrays` see to it themselves.
+        state = self.calls and any(map(is_state, self.names))
+        if self.calls >= _INFERENCE_AT or state or self.counters:
             self.code.namespace["inference"] = _inference
             header = "with inference(True):"
         source, lines, around = self.code.text(arguments, header)

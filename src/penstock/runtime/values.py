@@ -98,6 +98,34 @@ def fetch_converter(dtype: DType, device: torch.device, copy: bool) -> Callable[
     return convert
 
 
+def array_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
+    """As `feed_converter`, for a kernel that takes an array: it gets one of the tensor's dtype."""
+    convert, dtype, dims = feed_converter(tensor, _CPU), tensor.dtype.base_dtype.np, tensor.shape.tuple
+    exact = dims is not None and None not in dims
+
+    def check(value: Any) -> Any:
+        if type(value) is not np.ndarray or value.dtype is not dtype:
+            return convert(value).numpy()
+        if value.shape == dims or (not exact and (dims is None or _fits(value.shape, dims))):
+            return value
+        return convert(value).numpy()
+
+    return check
+
+
+def array_fetch_converter(copy: bool) -> Callable[[Any], Any]:
+    """As `fetch_converter`, for an array that a kernel has made."""
+    return _array_copy if copy else _array
+
+
+def _array(array: np.ndarray) -> Any:
+    return array[()]
+
+
+def _array_copy(array: np.ndarray) -> Any:
+    return array.copy()[()]
+
+
 def feed_converter(tensor: Tensor, device: torch.device) -> Callable[[Any], Any]:
     """What turns a value fed for `tensor` into a kernel's argument.
 

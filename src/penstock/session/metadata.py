@@ -13,7 +13,12 @@ from penstock.runtime.plan import Observer
 
 
 def record_step(run_metadata: Any, graph: StepGraph, observer: Observer, traced: bool) -> None:
-    """Fill `run_metadata`; with a trace, `step_stats` has the start and duration of every node that ran."""
+    """Fill `run_metadata`; with a trace, `step_stats` has the start and duration of every node that ran.
+
+    Where memory was measured as well, also what each node allocated: `total_bytes` in all, `peak_bytes` at once, and
+    `live_bytes` that are still held after the step, by fetched values and variables. `allocator_bytes_in_use` is the
+    most that the values of the whole step took while the node ran; the largest of these is the step's peak.
+    """
     run_metadata.Clear()
     if not traced:
         return
@@ -37,7 +42,8 @@ def record_costs(costs: CostModel, graph: StepGraph, observer: Observer) -> None
 
 def _record_device(device: Any, observer: Observer) -> None:
     ends = [start for _, start in observer.starts[1:]] + [observer.end or time.time_ns()]
-    for (node, start), end in zip(observer.starts, ends, strict=True):
+    uses = observer.allocations.uses[1:] if observer.allocations is not None else [None] * len(ends)
+    for (node, start), end, use in zip(observer.starts, ends, uses, strict=True):
         stats = device.node_stats.add(
             node_name=node.name,
             all_start_micros=start // 1000,
@@ -52,3 +58,11 @@ def _record_device(device: Any, observer: Observer) -> None:
             output = stats.output.add(slot=port)
             output.tensor_description.dtype = dtype.base_dtype.as_datatype_enum
             output.tensor_description.shape.CopyFrom(shape.as_proto())
+        if use is not None:
+            stats.memory.add(
+                allocator_name="cpu",
+                total_bytes=use.total,
+                peak_bytes=use.peak,
+                live_bytes=use.live,
+                allocator_bytes_in_use=use.in_use,
+            )

@@ -50,7 +50,7 @@ def _passes(graph_options: Any) -> frozenset[str]:
     found = set(_MEMORY.get(rewrites.memory_optimization, ()))
     if graph_options.optimizer_options.opt_level >= 0 and not rewrites.disable_meta_optimizer:
         off = {name for name, field in _SWITCHES.items() if getattr(rewrites, field) == RewriterConfig.OFF}
-        found |= DEFAULT - off - {"compile"} | _compilation(graph_options.optimizer_options.global_jit_level)
+        found |= DEFAULT - off - _COMPILATION["auto"] | _compilation(graph_options.optimizer_options.global_jit_level)
         precision = asked_for(rewrites)
         if precision and "fuse" in found:
             found ^= {"fuse", "fuse_placed"}
@@ -70,11 +70,17 @@ def _compilation(jit_level: int) -> set[str]:
     return _COMPILATION[mode]
 
 
-_COMPILATION: dict[str, set[str]] = {"auto": {"compile"}, "on": {"compile_at_once"}, "off": set()}
+_COMPILATION: dict[str, set[str]] = {
+    "auto": {"form_regions", "compile"},
+    "on": {"form_regions_at_once", "compile_at_once"},
+    "off": set(),
+}
 
 
 _SWITCHES = {
+    "infer_shapes": "shape_optimization",
     "fold_constants": "constant_folding",
+    "drop_unused_stacks": "loop_optimization",
     "merge_common_subexpressions": "common_subgraph_elimination",
     "skip_dead_controls": "dependency_optimization",
     "simplify": "arithmetic_optimization",

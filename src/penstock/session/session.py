@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock import errors
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
+from penstock.graph.step_graph import StepGraph
 from penstock.passes.pipeline import prepare
 from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
@@ -28,11 +31,13 @@ from penstock.session.fetches import FetchPlan, Unpack
 from penstock.session.metadata import record_costs, record_step
 from penstock.session.options import place_state, step_options
 from penstock.session.partial import PartialRun
+from penstock.session.specialised import SpecialisedPlan, is_open
 
 _PLANS = 512
 """Signatures kept; a program has a handful, and one that makes new fetches in a loop must not grow forever."""
 
-Runner = tuple["Plan | _Rearranged", Unpack]
+AnyPlan = Plan | SpecialisedPlan
+Runner = tuple["AnyPlan | _Rearranged", Unpack]
 
 
 class _DefaultSessions(threading.local):
@@ -106,7 +111,8 @@ class BaseSession:
 
         `fetches`: a tensor, an operation (gives None), a name, or any nest of lists, tuples, dicts and named
         tuples of them; the result has the same structure, with NumPy arrays. What is fetched never changes
-        afterwards. `options`: a RunOptions (`timeout_in_ms`, `trace_level`); `run_metadata` receives the trace.
+        afterwards. `options`: a RunOptions (`timeout_in_ms`, `trace_level`); `run_metadata` receives the trace: times,
+        and with FULL_TRACE what each node allocated as well, which makes the times of small nodes longer.
 
         Raises RuntimeError when closed; ValueError or TypeError for a fetch or feed that does not fit;
         `errors.OpError` kinds for what fails in a node, naming it and the line that built it. The session stays
@@ -145,10 +151,25 @@ class BaseSession:
             self._runners[_signature(fetches), tuple(feed_dict or ())] = runner
         return runner
 
-    def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> Plan:
+    def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> AnyPlan:
+        if not is_open(feeds) or "infer_shapes" not in self._options.passes:
+            return self._plan_for((), feeds, fetches, targets)
+        here = weakref.ref(self)  # a session that nobody holds is freed at once, with its variables
+
+        def make(fed: Sequence[tuple[int, ...]]) -> Plan:
+            session = here()
+            assert session is not None, "a plan runs in a session that is there"
+            return session._plan_for(fed, feeds, fetches, targets)
+
+        return SpecialisedPlan(feeds, make)
+
+    def _plan_for(
+        self, fed: Sequence[tuple[int, ...]], feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]
+    ) -> Plan:
+        """A plan for feeds of the shapes `fed`; if that is empty, of any that fit."""
         with self._lock:
             place_state(self._graph, self._options)
-            prepared = prepare(feeds, fetches, targets, self._options)
+            prepared = prepare(feeds, fetches, targets, self._options, fed)
             self._options.placed.update(state_devices(prepared.graph))
         plan = make_step_plan(prepared.graph, self._state, self._options)
         if CHECK_STEPS:
@@ -190,11 +211,14 @@ class BaseSession:
             raise ValueError(f"Tensor {tensor.name} may not be fed.")
         return tensor
 
-    def _run_observed(self, plan: Plan | _Rearranged, values: Any, options: Any, run_metadata: Any) -> tuple[Any, ...]:
+    def _run_observed(
+        self, plan: AnyPlan | _Rearranged, values: Any, options: Any, run_metadata: Any
+    ) -> tuple[Any, ...]:
         timeout = (options.timeout_in_ms if options is not None else 0) or self._timeout
-        observer = Observer(timeout, self._state.closing)
+        trace = options.trace_level if options is not None else 0
+        traced = trace > 0
+        observer = Observer(timeout, self._state.closing, trace == RunOptions.FULL_TRACE)
         found = plan.run_observed(values, observer)
-        traced = options is not None and options.trace_level > 0
         if traced or self._traces_left > 0:
             record_costs(self._options.costs, plan.graph, observer)
         if run_metadata is not None:
@@ -226,18 +250,26 @@ class BaseSession:
         return call
 
     def explain(self, fetches: Any, feeds: Any = ()) -> str:
-        """What a step for these fetches and feeds (a list or dict of fed tensors) runs, to read.
+        """What a step for these fetches and feeds runs, to read.
 
-        It begins with the number of nodes after pruning, and before and after each pass that changed it.
+        `feeds`: the fed tensors, or a dict from them to values. Where the shapes of feeds are open, plans differ by the
+        shapes that are fed (session/specialised.py); this is the one for such values, or without any the one that ran
+        last, or before the first step the one for any shapes. It begins with the number of nodes after pruning, and
+        before and after each pass that changed it. Then it says how much memory the values take at once, how much the
+        variables, and whether several threads are used.
         """
+        given = isinstance(feeds, Mapping) and not any(value is None for value in feeds.values())
         plan = self._runner(fetches, dict.fromkeys(feeds))[0]
+        if given and not isinstance(plan, Plan):
+            plan = plan.choose(list(feeds.values()))
         (_, before), *rest = plan.node_counts.items()
         text = f"# {before} nodes"
         for name, after in rest:
             if after != before:
                 text += f", {name} {before} -> {after}"
                 before = after
-        return f"{text}\n{plan.source}"
+        summary = "".join(f"# {line}\n" for line in plan.summary().splitlines())
+        return f"{text}\n{summary}{plan.source}"
 
     # --- partial runs -----------------------------------------------------------------------------------
 
@@ -330,13 +362,26 @@ def _signature(fetches: Any) -> Any:
 class _Rearranged:
     """A plan whose feeds come grouped (sparse values): spreads them first."""
 
-    def __init__(self, plan: Plan, arrange: Callable[[Any], list[Any]]) -> None:
+    def __init__(self, plan: AnyPlan, arrange: Callable[[Any], list[Any]]) -> None:
         self._plan, self._arrange = plan, arrange
-        self.graph, self.node_counts = plan.graph, plan.node_counts
+
+    @property
+    def graph(self) -> StepGraph:
+        return self._plan.graph
+
+    @property
+    def node_counts(self) -> dict[str, int]:
+        return self._plan.node_counts
 
     @property
     def source(self) -> str:
         return self._plan.source
+
+    def summary(self) -> str:
+        return self._plan.summary()
+
+    def choose(self, values: Any) -> Plan:
+        return self._plan if isinstance(self._plan, Plan) else self._plan.choose(self._arrange(values))
 
     def run(self, values: Any) -> tuple[Any, ...]:
         return self._plan.run(self._arrange(values))

@@ -1,0 +1,113 @@
+"""`Contest`: a kernel that is torch's until a compiled function is there, and from then on the faster of the two.
+
+Which one that is depends on the processor, on the number of threads and on shapes, and a measurement is both simpler
+and more reliable than a rule. It costs nothing but the slower one's time: the first steps run them in turn, and all
+results are as good. With mode "on" the compiled function runs from the first call on.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import time
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from penstock.compiled.compiler import Compiler, Function, compiler
+from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, MOST_SHAPES, SECONDS_BEFORE_COMPILING
+from penstock.compiled.source import Source
+from penstock.graph.opdef import Kernel
+
+ROUNDS = 6
+"""Times that each of the two runs before the quickest time of both decides."""
+
+Prepare = Callable[[Callable[..., Any], Any], Kernel | None]
+
+
+class Contest:
+    """`call(*inputs)` for one node; any number of threads may call it at once.
+
+    key: what the compiled kernel has to know of its inputs, which is asked for at each call. prepare: makes the kernel
+    for a key from the function of `source`, or says that it is none of its (None).
+    """
+
+    def __init__(
+        self, source: Source, mode: str, fallback: Kernel, key: Callable[..., Hashable], prepare: Prepare
+    ) -> None:
+        self._source, self._mode = source, mode
+        self._fallback, self._key, self._prepare = fallback, key, prepare
+        self._kernels: dict[Hashable, Kernel] = {}
+        self._calls = itertools.count(1)
+        self._first_call = math.inf
+
+    def call(self, *inputs: Any) -> Any:
+        key = self._key(*inputs)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernel_for(key)
+        return kernel(*inputs)
+
+    def _kernel_for(self, key: Hashable) -> Kernel:
+        """What to call this time for inputs with `key`, and what to remember for the next."""
+        loaded = _Loaded.of(compiler(), self._source)
+        if loaded.function is None:
+            if self._mode == "on":
+                loaded.function = compiler().compile(self._source)
+            else:
+                self._consider_requesting(loaded)
+                return self._fallback
+        if len(self._kernels) >= MOST_SHAPES:
+            self._kernels.clear()
+        prepared = self._prepare(loaded.function, key)
+        if prepared is None:
+            self._kernels[key] = self._fallback
+        elif self._mode == "on":
+            self._kernels[key] = prepared
+        else:
+            self._kernels[key] = _race([self._fallback, prepared], functools.partial(self._kernels.__setitem__, key))
+        return self._kernels[key]
+
+    def _consider_requesting(self, loaded: _Loaded) -> None:
+        now = time.monotonic()
+        self._first_call = min(self._first_call, now)
+        if next(self._calls) >= CALLS_BEFORE_COMPILING and now - self._first_call >= SECONDS_BEFORE_COMPILING:
+            loaded.request()
+
+
+class _Loaded:
+    """The function of a source, which all kernels that it serves share: one that fails is not tried again."""
+
+    def __init__(self, compiler: Compiler, source: Source) -> None:
+        self.function: Function | None = None
+        self._compiler, self._source = compiler, source
+        self._unrequested = itertools.repeat(True, 1)
+
+    @classmethod
+    @functools.cache
+    def of(cls, compiler: Compiler, source: Source) -> _Loaded:
+        return cls(compiler, source)
+
+    def request(self) -> None:
+        if next(self._unrequested, False):  # by one thread only
+            self._compiler.request(self._source, self._set)
+
+    def _set(self, function: Function | None) -> None:
+        self.function = function
+
+
+def _race(kernels: list[Kernel], settle: Callable[[Kernel], None]) -> Kernel:
+    """A kernel that runs each of `kernels` in turn, and after ROUNDS tells `settle` the fastest."""
+    times: list[list[float]] = [[] for _ in kernels]
+    turns = itertools.cycle(range(len(kernels)))
+
+    def run(*inputs: Any) -> Any:
+        turn = next(turns)
+        begin = time.perf_counter()
+        result = kernels[turn](*inputs)
+        times[turn].append(time.perf_counter() - begin)
+        if all(len(measured) >= ROUNDS for measured in times):
+            settle(min(zip(map(min, times), kernels, strict=True), key=lambda entry: entry[0])[1])
+        return result
+
+    return run

@@ -1,0 +1,54 @@
+"""Where the values of a compiled step lie: buffers in one block of memory, which is planned when the step is written.
+
+Each buffer is needed from the statement that writes it to the last one that reads it. Buffers that are not needed at
+the same time share memory. Statements are numbered in the order of the text; what is read in a loop but written before
+it is needed until the loop ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+LINE = 64
+"""Bytes of a cache line: where buffers begin."""
+
+
+@dataclass(eq=False, slots=True)
+class Buffer:
+    """Memory for one value: its C name and type, its size, and the first and the last statement that need it."""
+
+    name: str
+    ctype: str
+    nbytes: int
+    first: int
+    last: int
+    offset: int = 0
+
+
+def assign_offsets(buffers: Iterable[Buffer], start: int = 0) -> int:
+    """Give each buffer its `offset`, from `start` on; gives the bytes of the whole block.
+
+    The largest first, each at the lowest place that is free as long as it is needed.
+    """
+    placed: list[Buffer] = []
+    end = start
+    for buffer in sorted(buffers, key=lambda b: (-b.nbytes, b.first)):
+        taken = sorted(
+            (other.offset, other.offset + _rounded(other.nbytes))
+            for other in placed
+            if other.first <= buffer.last and buffer.first <= other.last
+        )
+        offset = start
+        for begin, stop in taken:
+            if offset + _rounded(buffer.nbytes) <= begin:
+                break
+            offset = max(offset, stop)
+        buffer.offset = offset
+        placed.append(buffer)
+        end = max(end, offset + _rounded(buffer.nbytes))
+    return end
+
+
+def _rounded(size: int) -> int:
+    return (size + LINE - 1) // LINE * LINE

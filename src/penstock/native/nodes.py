@@ -1,0 +1,119 @@
+"""Which nodes can be written in C."""
+
+from __future__ import annotations
+
+import math
+
+from penstock.compiled.expressions import C_TYPES, express
+from penstock.graph.step_graph import Edge, Node
+from penstock.native.elementwise import fits
+from penstock.native.emit import Shape, Site, Value, emitter_of, known_sizes
+from penstock.native.holders import HOLDER_OPS
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
+from penstock.runtime.hazards import is_state
+from penstock.tensor.dtypes import resource
+
+MOST_ELEMENTS = 1 << 16
+"""Larger results are worth several threads, which the kernels of torch use."""
+PARTIAL = frozenset({
+    "MatMul", "BatchMatMul", "BatchMatMulV2", "_AddProduct", "_ProductSum", "GatherV2", "Gather", "ResourceGather",
+    "ScatterAdd", "ScatterSub", "ScatterUpdate", "ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate",
+    "SparseApplyGradientDescent", "SparseApplyMomentum", "SparseApplyAdagrad", "ResourceSparseApplyGradientDescent",
+    "ResourceSparseApplyMomentum", "ResourceSparseApplyAdagrad", "Slice", "StridedSlice",
+})  # fmt: skip
+"""Ops whose inputs may be larger than that: products use threads in C as well, the others only touch a part."""
+VIEWS = frozenset({
+    "Identity", "StopGradient", "PreventGradient", "Snapshot", "Reshape", "ExpandDims", "Squeeze", "ReadVariableOp",
+})  # fmt: skip
+"""Ops that give a value another name or shape."""
+NOTHING = frozenset({"NoOp", "ControlTrigger"})
+CONTROL = frozenset({*ENTERS, *EXITS, *MERGES, *NEXT_ITERATIONS, *SWITCHES, "LoopCond"})
+FAILS, WORKS = True, False
+VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
+
+
+def c_type(edge: Edge) -> str:
+    return C_TYPES[edge.dtype.base_dtype]
+
+
+def shape_of(edge: Edge) -> Shape:
+    """The shape of a value, all of which is known."""
+    return known_sizes(edge.node.shapes[edge.port])
+
+
+def is_element_wise(node: Node) -> bool:
+    """Whether the node computes each element by an expression."""
+    expression = express(node)
+    if expression is None:
+        return False
+    return fits(expression, [shape_of(edge) for edge in node.inputs], shape_of(Edge(node, 0)))
+
+
+def is_writable(node: Node) -> bool | None:
+    """Whether C can be written for a node by itself: None if not, FAILS if the C may end the step, else WORKS.
+
+    Of stacks and arrays `Holders` has more to say.
+    """
+    name = node.op.name
+    if name in NOTHING:
+        return WORKS
+    outputs = [Edge(node, port) for port in range(len(node.dtypes))]
+    if not all(map(_is_plain, [*node.inputs, *outputs])):
+        return None
+    if name in CONTROL or name in HOLDER_OPS or name == "Const":
+        if any(is_state(edge) and edge.dtype != resource for edge in node.inputs):
+            return None
+        return FAILS if name in HOLDER_OPS else WORKS
+    if name in VIEWS:
+        return None if is_state(Edge(node, 0)) and node.dtypes[0] != resource else WORKS
+    touched = [*([] if name in PARTIAL else node.inputs), *(e for e in outputs if not is_state(e))]
+    if any(math.prod(_known_shape(edge) or ()) > MOST_ELEMENTS for edge in touched):
+        return None
+    return WORKS if is_element_wise(node) else _emitted(node)
+
+
+def _emitted(node: Node) -> bool | None:
+    emitter = emitter_of(node.op.name)
+    if emitter is None:
+        return None
+    inputs = [Value(f"x{i}", _variable_type(e), _variable_shape(e)) for i, e in enumerate(node.inputs)]
+    edges = [Edge(node, port) for port in range(len(node.dtypes))]
+    outputs = [Value(f"y{e.port}", c_type(e), shape_of(e)) for e in edges if not is_state(e)]
+    text = emitter(Site(node, inputs, outputs))
+    return None if text is None else "FAIL()" in text
+
+
+def variable_of(edge: Edge) -> Node | None:
+    """The node that declares the variable that a handle or reference leads to."""
+    while is_state(edge) and edge.node.inputs:
+        edge = edge.node.inputs[0]
+    return edge.node if edge.node.op.name in VARIABLES else None
+
+
+def _is_plain(edge: Edge) -> bool:
+    """Whether C knows the type of a value, and its shape is known and not empty."""
+    if edge.dtype == resource and variable_of(edge) is None:
+        return True  # a stack or an array
+    shape = _known_shape(edge)
+    if edge.dtype.base_dtype != resource and edge.dtype.base_dtype not in C_TYPES:
+        return False
+    return shape is not None and math.prod(shape) > 0
+
+
+def _known_shape(edge: Edge) -> Shape | None:
+    variable = variable_of(edge) if is_state(edge) else None
+    if is_state(edge) and variable is None:
+        return None
+    shape = variable.attrs["shape"] if variable is not None else edge.node.shapes[edge.port]
+    return known_sizes(shape) if shape.is_fully_defined() else None
+
+
+def _variable_type(edge: Edge) -> str:
+    variable = variable_of(edge) if is_state(edge) else None
+    return C_TYPES[variable.attrs["dtype"].base_dtype] if variable is not None else c_type(edge)
+
+
+def _variable_shape(edge: Edge) -> Shape:
+    found = _known_shape(edge)
+    assert found is not None
+    return found

@@ -1,0 +1,90 @@
+"""What goes along an axis: the place of an extremum, running sums and products, the k largest elements."""
+
+from __future__ import annotations
+
+from penstock.native.emit import Site, emits, supports
+from penstock.native.ops_tools import block, normal_axis, split_at
+
+MOST_STEPS = 1 << 22
+"""Of the comparisons that TopK may need: each element may be put into a list of k."""
+
+
+@emits("ArgMax", "ArgMin")
+def arg_reduction(s: Site) -> str | None:
+    """The first of equals. No NaN is chosen but where there is nothing else; then it is the first element."""
+    (x, _), (y,), axes = s.inputs, s.outputs, s.numbers(1)
+    axis = normal_axis(axes[0], len(x.shape)) if axes else None
+    if axis is None or not x.shape[axis] or y.ctype not in ("i32", "i64"):
+        return None
+    outer, size, inner = split_at(x.shape, axis)
+    greatest = s.node.op.name == "ArgMax"
+    worst = f"({'-' * greatest}INF_{x.ctype})"
+    element = f"x[r * {inner}]"
+    return block(
+        f"for (i64 o = 0; o < {outer}; o++) for (i64 i = 0; i < {inner}; i++) {{",
+        f"const {x.ctype} *const x = {x.at(f'o * {size * inner} + i')};",
+        f"{x.ctype} best = {f'x[0] == x[0] ? x[0] : {worst}' if x.is_float else 'x[0]'};",
+        "i64 at = 0;",
+        f"for (i64 r = 1; r < {size}; r++) if ({element} {'>' if greatest else '<'} best) best = {element}, at = r;",
+        f"{y.element(f'o * {inner} + i')} = at;",
+        "}",
+    )
+
+
+@emits("Cumsum", "Cumprod")
+def scan(s: Site) -> str | None:
+    """Floats are added up in float64, as in torch."""
+    (x, _), (y,), axes = s.inputs, s.outputs, s.numbers(1)
+    axis = normal_axis(axes[0], len(x.shape)) if axes else None
+    if axis is None or x.ctype == "u8":
+        return None
+    outer, size, inner = split_at(x.shape, axis)
+    first, operator = ("0", "+") if s.node.op.name == "Cumsum" else ("1", "*")
+    put, step = f"y[at] = ({y.ctype})total;", f"total = total {operator} x[at];"
+    place = f"({size - 1} - r)" if s.node.attrs["reverse"] else "r"
+    return block(
+        f"for (i64 o = 0; o < {outer}; o++) for (i64 i = 0; i < {inner}; i++) {{",
+        f"const {x.ctype} *const x = {x.at(f'o * {size * inner} + i')};",
+        f"{y.ctype} *const y = {y.at(f'o * {size * inner} + i')};",
+        f"{'f64' if x.is_float else x.ctype} total = {first};",
+        f"for (i64 r = 0; r < {size}; r++) {{ const i64 at = {place} * {inner};",
+        *((put, step) if s.node.attrs["exclusive"] else (step, put)),
+        "} }",
+    )
+
+
+# The list of the largest is in order; of equal elements the first stays before. NaN counts as the largest.
+_TOP = r"""
+FN int beats_@1(@1 a, @1 b) { return a > b || (a != a && b == b); }
+APART void top_@1_@2(const @1 *x, i64 n, i64 k, @1 *values, @2 *indices) {
+  i64 count = 0;
+  for (i64 i = 0; i < n; i++) {
+    const @1 value = x[i];
+    if (count == k && !beats_@1(value, values[k - 1])) continue;
+    i64 at = count < k ? count++ : k - 1;
+    for (; at && beats_@1(value, values[at - 1]); at--) values[at] = values[at - 1], indices[at] = indices[at - 1];
+    values[at] = value;
+    indices[at] = (@2)i;
+  }
+}
+"""
+for _value in ("f32", "f64", "i32", "i64"):
+    _beats, _list = _TOP.split("APART")
+    supports(_beats.replace("@1", _value))
+    supports(f"APART{_list.replace('@1', _value).replace('@2', '@')}", "i32", "i64")
+
+
+@emits("TopK", "TopKV2")
+def top_k(s: Site) -> str | None:
+    x, (values, indices) = s.inputs[0], s.outputs
+    wanted = [s.node.attrs["k"]] if s.node.op.name == "TopK" else s.numbers(1)
+    if wanted is None or not x.shape or x.ctype == "u8" or indices.ctype not in ("i32", "i64"):
+        return None
+    (k,), n = wanted, x.shape[-1]
+    if not 0 <= k <= n or k * n > MOST_STEPS:
+        return None
+    if not k or not x.size:
+        return ""
+    call = f"top_{x.ctype}_{indices.ctype}"
+    row = f"{x.at(f'r * {n}')}, {n}, {k}, {values.at(f'r * {k}')}, {indices.at(f'r * {k}')}"
+    return f"for (i64 r = 0; r < {x.size // n}; r++) {call}({row});"

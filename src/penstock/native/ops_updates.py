@@ -1,0 +1,123 @@
+"""Updates of variables by optimizers: the formulas of `ops/training_updates.py`, for whole gradients and for rows.
+
+Whatever can be wrong is seen before the first write: shapes here, indices at the beginning of the statements.
+"""
+
+from __future__ import annotations
+
+import math
+
+from penstock.native.emit import Site, Value, emits
+from penstock.native.ops_gathers import INDEX_TYPES
+from penstock.native.ops_tools import block, check_indices
+from penstock.tensor.dtypes import resource
+
+# In C, of the names of the op's inputs; @ is their type. Lines before the first blank one are computed once.
+_LERP = "{0} = {1} < (@)0.5 ? {0} + {1} * (grad - {0}) : grad - (grad - {0}) * (1 - {1});"
+_ADAM_RATE = "const @ rate = (f64)lr * sqrt_f64(1 - (f64)beta2_power) / (1 - (f64)beta1_power);"
+_FORMULAS: dict[str, tuple[str, str]] = {
+    "GradientDescent": ("", "var = fma_@(-alpha, delta, var);"),
+    "Momentum": ("", "accum = accum * momentum + grad; var = fma_@(-lr, accum, var);"),
+    "Momentum nesterov": (
+        "const @ both = (f64)lr * (f64)momentum;",
+        "accum = accum * momentum + grad; var = fma_@(-both, accum, fma_@(-lr, grad, var));",
+    ),
+    "Adagrad": ("", "accum = fma_@(grad, grad, accum); var -= lr * grad / sqrt_@(accum);"),
+    "Adagrad keeping": ("", "var -= lr * grad / sqrt_@(accum);"),
+    "AdagradV2": ("", "accum = fma_@(grad, grad, accum); var -= lr * grad / (sqrt_@(accum) + epsilon);"),
+    "AdagradV2 keeping": ("", "var -= lr * grad / (sqrt_@(accum) + epsilon);"),
+    "Adadelta": (
+        "const @ rest = 1 - (f64)rho;",
+        "accum = rho * accum + rest * grad * grad;"
+        "const @ step = sqrt_@(accum_update + epsilon) / sqrt_@(accum + epsilon) * grad;"
+        "var = fma_@(-lr, step, var); accum_update = rho * accum_update + rest * step * step;",
+    ),
+    "Adam": (
+        f"{_ADAM_RATE} const @ rest1 = 1 - beta1, rest2 = 1 - (f64)beta2;",
+        f"{_LERP.format('m', 'rest1')} v = v * beta2 + rest2 * grad * grad; var -= rate * m / (sqrt_@(v) + epsilon);",
+    ),
+    "Adam nesterov": (
+        f"{_ADAM_RATE} const @ rest1 = 1 - beta1, rest2 = 1 - (f64)beta2;",
+        f"{_LERP.format('m', 'rest1')} v = v * beta2 + rest2 * grad * grad; @ ahead = m;"
+        f"{_LERP.format('ahead', 'rest1')} var -= rate * ahead / (sqrt_@(v) + epsilon);",
+    ),
+    "RMSProp": (
+        "const @ rest = 1 - (f64)rho;",
+        "ms = ms * rho + rest * grad * grad; mom = mom * momentum + lr * grad / sqrt_@(ms + epsilon); var -= mom;",
+    ),
+    "CenteredRMSProp": (
+        "const @ rest = 1 - (f64)rho, rest_of_mean = 1 - rho;",
+        f"ms = ms * rho + rest * grad * grad; {_LERP.format('mg', 'rest_of_mean')}"
+        "mom = mom * momentum + lr * grad / sqrt_@(ms - mg * mg + epsilon); var -= mom;",
+    ),
+}
+_DENSE = list(dict.fromkeys(name.split()[0] for name in _FORMULAS))
+_SPARSE = [op for op in _DENSE if op not in ("GradientDescent", "Adam")]
+
+
+def _formula(s: Site) -> tuple[str, str]:
+    name = s.node.op.name.split("Apply")[1]
+    if s.node.attrs.get("use_nesterov"):
+        name += " nesterov"
+    if not s.node.attrs.get("update_slots", True):
+        name += " keeping"
+    return _FORMULAS[name]
+
+
+def _by_name(s: Site) -> tuple[dict[str, Value], dict[str, Value]]:
+    """The variables that change, and the other inputs."""
+    states: dict[str, Value] = {}
+    others: dict[str, Value] = {}
+    for arg, value in zip(s.node.op.inputs, s.inputs, strict=True):
+        (states if arg.is_ref or arg.dtype == resource else others)[arg.name] = value
+    return states, others
+
+
+def _update(s: Site, states: dict[str, Value], others: dict[str, Value], place: str, grad_place: str, size: int) -> str:
+    """The statements for `size` elements of each variable, from `place` on."""
+    once, each = _formula(s)
+    ctype = states["var"].ctype
+    (grad,) = (name for name in others if name in ("grad", "delta"))
+    lines = [f"const {ctype} {name} = {v.element(0)};" for name, v in others.items() if name not in (grad, "indices")]
+    lines += [f"{ctype} *const {name}_at = {v.at(place)};" for name, v in states.items()]
+    lines += [f"const {ctype} *const {grad}_at = {others[grad].at(grad_place)};", once.replace("@", ctype)]
+    lines += ["VECTOR", f"for (i64 i = 0; i < {size}; i++) {{", f"const {ctype} {grad} = {grad}_at[i];"]
+    lines += [f"{ctype} {name} = {name}_at[i];" for name in states]
+    lines += [each.replace("@", ctype), *(f"{name}_at[i] = {name};" for name in states), "}"]
+    return block(*lines)
+
+
+def _fits(states: dict[str, Value], others: dict[str, Value]) -> bool:
+    """Whether variables are of one float type and shape, each by itself, and all other values scalars of that type."""
+    var = states["var"]
+    scalars = [v for name, v in others.items() if name not in ("grad", "delta", "indices")]
+    apart = len({v.pointer for v in states.values()}) == len(states)
+    return (
+        apart
+        and var.is_float
+        and all(v.shape == var.shape for v in states.values())
+        and all(v.ctype == var.ctype and v.shape == () for v in scalars)
+    )
+
+
+@emits(*(f"{kind}Apply{op}" for kind in ("", "Resource") for op in _DENSE))
+def dense_update(s: Site) -> str | None:
+    states, others = _by_name(s)
+    var, (grad,) = states["var"], (v for name, v in others.items() if name in ("grad", "delta"))
+    if not _fits(states, others) or grad.shape != var.shape:
+        return None
+    return _update(s, states, others, "0", "0", var.size)
+
+
+@emits(*(f"{kind}SparseApply{op}" for kind in ("", "Resource") for op in _SPARSE))
+def sparse_update(s: Site) -> str | None:
+    """A row that is named twice is updated twice, in order."""
+    states, others = _by_name(s)
+    var, grad, indices = states["var"], others["grad"], others["indices"]
+    if not _fits(states, others) or indices.ctype not in INDEX_TYPES or len(indices.shape) != 1 or not var.shape:
+        return None
+    if grad.shape != (*indices.shape, *var.shape[1:]) or any(grad.pointer == v.pointer for v in states.values()):
+        return None
+    size = math.prod(var.shape[1:])
+    update = _update(s, states, others, f"{indices.element('r')} * {size}", f"r * {size}", size)
+    return block(check_indices(s, indices, var.shape[0]), f"for (i64 r = 0; r < {indices.size}; r++) {update}")

@@ -1,0 +1,366 @@
+"""Regions: small nodes, and loops of them, that become one node, whose kernel is compiled.
+
+Where tensors are small a step spends its time between kernels, so nearly all nodes of such a step go into one region.
+An outermost loop is taken whole, or left whole. Nodes and loops get *levels*, as low as may be: the level rises by
+one on each way from a node that can be written to one that cannot. All that can be written on one level is a region;
+what leaves it comes back at a higher level, so regions make no cycle.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, field, replace
+
+from penstock.compiled.clusters import sort_nodes
+from penstock.graph.device_spec import DeviceSpec
+from penstock.graph.opdef import ArgDef, OpDef
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.native.holders import HOLDER_OPS, Holders, maker_of
+from penstock.native.nodes import CONTROL, FAILS, NOTHING, VARIABLES, VIEWS, is_writable
+from penstock.passes.rewrite import remove_unused
+from penstock.runtime.hazards import conflicts, is_state, state_accesses, writes_state
+from penstock.runtime.structure import NO_GUARD, Frame, Guards, Unstructured, find_frames
+from penstock.tensor.dtypes import resource
+
+LEAST = 2
+"""Calls of kernels that a region must save one of to be worth it."""
+MOST_NODES = 3000
+"""A region with more nodes would take a compiler too long."""
+
+
+@dataclass(eq=False, slots=True)
+class _Unit:
+    """One node, or all nodes of an outermost loop."""
+
+    nodes: list[Node]
+    device: str = ""
+    writable: bool = False
+    loops: bool = False
+    level: int = 0
+    sources: dict[_Unit, None] = field(default_factory=dict)
+
+
+def apply(graph: StepGraph, mode: str = "auto") -> StepGraph:
+    """`graph` with a `_Region` node in place of each set of nodes that is worth it; itself where there is none.
+
+    mode "auto": they are compiled in the background; "on": when the plan is made, where errors of the compiler are
+    raised; "off": `graph` itself.
+    """
+    if mode == "off" or len({node.device for node in graph.nodes}) > 1:
+        return graph  # what a region waits for would keep back what other devices wait for
+    units = _Units(graph)
+    regions = [nodes for nodes in units.regions() if _is_worth_it(nodes)]
+    return remove_unused(_replace(units, regions, mode)) if regions else graph
+
+
+def _is_worth_it(nodes: list[Node]) -> bool:
+    if len(nodes) > MOST_NODES:
+        return False
+    free = CONTROL | VIEWS | NOTHING | {"Const"}
+    return any(n.op.name in CONTROL for n in nodes) or sum(n.op.name not in free for n in nodes) >= LEAST
+
+
+class _Units:
+    def __init__(self, graph: StepGraph) -> None:
+        self.graph = graph
+        self.order = list(conflicts(state_accesses(graph)))
+        """Nodes that use one variable, of which one writes: the first must stay before the second."""
+        self.of: dict[Node, _Unit] = {}
+        self.units: list[_Unit] = []
+        self.fails: set[Node] = set()
+        """The nodes whose C may end the step."""
+        self.users: dict[Node, list[Node]] = {}
+        for node in graph.nodes:
+            for edge in node.inputs:
+                self.users.setdefault(edge.node, []).append(node)
+
+    def regions(self) -> list[list[Node]]:
+        """The nodes of each region, in the order of the graph."""
+        frames = find_frames(self.graph)[1]
+        try:
+            guards = Guards(self.graph, frames)
+        except Unstructured:
+            return []
+        self._make_units(frames)
+        self._find_writable(guards)
+        if not any(unit.writable for unit in self.units):
+            return []
+        self._find_sources()
+        self._settle()
+        found: dict[tuple[str, int], list[_Unit]] = {}
+        for unit in self.units:
+            if unit.writable:
+                found.setdefault((unit.device, unit.level), []).append(unit)
+        return [[node for unit in _writes_last(units, self.fails) for node in unit.nodes] for units in found.values()]
+
+    def _make_units(self, frames: dict[Node, Frame]) -> None:
+        loops: dict[Frame, _Unit] = {}
+        for node in self.graph.nodes:
+            frame = frames[node]
+            if frame.parent is None:
+                unit = _Unit([], node.device)
+                self.units.append(unit)
+            else:
+                while frame.parent is not None and frame.parent.parent is not None:
+                    frame = frame.parent
+                if frame not in loops:
+                    loops[frame] = _Unit([], node.device, loops=True)
+                    self.units.append(loops[frame])
+                unit = loops[frame]
+            unit.nodes.append(node)
+            self.of[node] = unit
+
+    def _find_writable(self, guards: Guards) -> None:
+        fetched = {edge.node for edge in self.graph.fetches}
+        for unit in self.units:
+            unit.writable = all(self._can_write(node, unit, guards, fetched) for node in unit.nodes)
+        self._keep_handles_together(Holders(self.graph.nodes))
+
+    def _can_write(self, node: Node, unit: _Unit, guards: Guards, fetched: set[Node]) -> bool:
+        if node.op is FEED or node.op.name in VARIABLES or (node.op.name == "Const" and not unit.loops):
+            return False
+        if node.device != unit.device or not _on_cpu(node.device):
+            return False
+        if not unit.loops and (guards.of[node] != NO_GUARD or node.op.name in CONTROL):
+            return False
+        if unit.loops and (writes_state(node) and node.op.name not in HOLDER_OPS):
+            return False  # what changes in a loop changes for others meanwhile
+        if any(edge.dtype._is_ref_dtype and edge.node.op.name not in VARIABLES for edge in node.inputs):
+            return False  # a reference that comes from an update
+        passes_on = node.op.name in HOLDER_OPS | CONTROL | {"Identity"}
+        gives_state = any(is_state(Edge(node, port)) for port in range(len(node.dtypes)))
+        if gives_state and not passes_on and (node in fetched or self.users.get(node)):
+            return False
+        found = is_writable(node)
+        if found is FAILS:
+            self.fails.add(node)
+        return found is not None
+
+    def _keep_handles_together(self, holders: Holders) -> None:
+        """Stacks and arrays can only be written with all that uses them."""
+        changed = True
+        while changed:
+            changed = False
+            for maker, users in holders.users.items():
+                units = {self.of[user] for user in users}
+                if maker not in holders.known or not all(unit.writable for unit in units):
+                    changed |= _leave(units)
+        for node in self.graph.nodes:
+            if node.op.name in HOLDER_OPS and node not in holders.users and not any(map(_leads_to_maker, node.inputs)):
+                _leave([self.of[node]])
+        self.holders = holders
+
+    def _find_sources(self) -> None:
+        for node in self.graph.nodes:
+            unit = self.of[node]
+            for source in [*(edge.node for edge in node.inputs), *node.controls]:
+                if self.of[source] is not unit:
+                    unit.sources[self.of[source]] = None
+        for first, second in self.order:
+            if self.of[first] is not self.of[second]:
+                self.of[second].sources[self.of[first]] = None
+
+    def _settle(self) -> None:
+        """Levels; handles whose users are on several levels leave, and levels are found again."""
+        ordered = _in_order(self.units)
+        while True:
+            for unit in ordered:
+                unit.level = max((_level_after(source, unit) for source in unit.sources), default=0)
+            self._lift(ordered)
+            shared = [{self.of[node] for node in users} for users in self.holders.users.values()]
+            apart = [u for u in shared if len({(n.level, n.device) for n in u}) > 1 and any(n.writable for n in u)]
+            late = [] if apart else self._cannot_follow()
+            if not apart and not late:
+                return
+            for units in apart:
+                _leave(units)
+            _leave(late)
+            self._keep_handles_together(self.holders)
+
+    def _lift(self, ordered: list[_Unit]) -> None:
+        """Raise units to the level of what takes them, where all that does is higher: there they need not come out."""
+        users: dict[_Unit, list[_Unit]] = {}
+        for unit in ordered:
+            for source in unit.sources:
+                users.setdefault(source, []).append(unit)
+        for unit in reversed(ordered):
+            if unit.writable and unit in users:
+                limit = min(user.level - (_level_after(unit, user) - unit.level) for user in users[unit])
+                if limit > unit.level and any(u.writable and u.level == limit for u in users[unit]):
+                    unit.level = limit
+
+    def _cannot_follow(self) -> list[_Unit]:
+        """The units that could fail although a variable has been changed before them in their region."""
+        groups: dict[tuple[str, int], list[_Unit]] = {}
+        for unit in self.units:
+            if unit.writable:
+                groups.setdefault((unit.device, unit.level), []).append(unit)
+        found = []
+        for units in groups.values():
+            wrote = False
+            for unit in _writes_last(units, self.fails):
+                if wrote and not self.fails.isdisjoint(unit.nodes):
+                    found.append(unit)
+                wrote = wrote or any(map(_updates, unit.nodes))
+        return found
+
+
+def _writes_last(units: list[_Unit], fails: Set[Node]) -> list[_Unit]:
+    """The units of a region in an order in which they can run.
+
+    Those that change variables come as late as may be, and of these the ones that can fail first.
+    """
+    rank = {u: (2 if fails.isdisjoint(u.nodes) else 1) if any(map(_updates, u.nodes)) else 0 for u in units}
+    place = {unit: (rank[unit], i) for i, unit in enumerate(units)}
+    waiting = {unit: sum(source in place for source in unit.sources) for unit in units}
+    users: dict[_Unit, list[_Unit]] = {}
+    for unit in units:
+        for source in unit.sources:
+            users.setdefault(source, []).append(unit)
+    ready = [place[unit] for unit in units if not waiting[unit]]
+    heapq.heapify(ready)
+    found = []
+    while ready:
+        unit = units[heapq.heappop(ready)[1]]
+        found.append(unit)
+        for user in users.get(unit, ()):
+            if user in waiting:
+                waiting[user] -= 1
+                if not waiting[user]:
+                    heapq.heappush(ready, place[user])
+    assert len(found) == len(units), "a region depends on itself"
+    return found
+
+
+def _updates(node: Node) -> bool:
+    return node.op.name not in HOLDER_OPS | CONTROL | VIEWS and any(map(is_state, node.inputs)) and writes_state(node)
+
+
+def _leads_to_maker(edge: Edge) -> bool:
+    return edge.dtype == resource and maker_of(edge) is not None
+
+
+def _leave(units: Iterable[_Unit]) -> bool:
+    found = False
+    for unit in units:
+        found |= unit.writable
+        unit.writable = False
+    return found
+
+
+def _level_after(source: _Unit, unit: _Unit) -> int:
+    """The level of `unit` for coming after `source`."""
+    together = unit.writable and unit.device == source.device
+    return source.level + (source.writable and not together)
+
+
+def _in_order(units: list[_Unit]) -> list[_Unit]:
+    """`units` with sources first."""
+    done: dict[_Unit, None] = {}
+    pending = [(unit, False) for unit in reversed(units)]
+    while pending:
+        unit, ready = pending.pop()
+        if ready:
+            done[unit] = None
+        elif unit not in done:
+            pending.append((unit, True))
+            pending += [(source, False) for source in unit.sources if source not in done]
+    return list(done)
+
+
+def _on_cpu(device: str) -> bool:
+    return not device or DeviceSpec.from_string(device).device_type == "CPU"
+
+
+# --- replacing ------------------------------------------------------------------------------------------
+
+
+def _replace(units: _Units, regions: list[list[Node]], mode: str) -> StepGraph:
+    graph = units.graph
+    home = {node: i for i, members in enumerate(regions) for node in members}
+    outside: dict[Edge, None] = {edge: None for edge in graph.fetches if edge.node in home}
+    for node in graph.nodes:
+        for edge in node.inputs:
+            if edge.node in home and home.get(node) != home[edge.node]:
+                outside[edge] = None
+    nodes: dict[Node, Node] = {}
+    edges: dict[Edge, Edge] = {}
+    named = {edge: _unnamed(edge) for edge in outside}
+    for i, members in enumerate(regions):
+        outputs = list(dict.fromkeys(source for source in named.values() if home.get(source.node) == i))
+        made = _region(members, outputs, mode)
+        nodes |= dict.fromkeys(members, made)
+        edges |= {edge: Edge(made, port) for port, edge in enumerate(outputs)}
+    edges |= {edge: edges.get(source, source) for edge, source in named.items()}
+    every = list(dict.fromkeys(nodes.get(n, n) for n in graph.nodes))
+    for node in every:
+        node.inputs = tuple(edges.get(e, e) for e in node.inputs)
+        node.controls = tuple(c for c in dict.fromkeys(nodes.get(c, c) for c in node.controls) if c is not node)
+    order = [(nodes.get(a, a), nodes.get(b, b)) for a, b in units.order]
+    ordered = sort_nodes(every, [(a, b) for a, b in order if a is not b])
+    targets = list(dict.fromkeys(nodes.get(n, n) for n in graph.targets))
+    return StepGraph(ordered, graph.feeds, [edges.get(e, e) for e in graph.fetches], targets)
+
+
+def _unnamed(edge: Edge) -> Edge:
+    """What a value was before Identities gave it another name: two names of one condition must stay one."""
+    while edge.node.op.name == "Identity" and not edge.node.controls and not is_state(edge.node.inputs[0]):
+        edge = edge.node.inputs[0]
+    return edge
+
+
+def _region(members: list[Node], outputs: list[Edge], mode: str) -> Node:
+    """The node for `members`, with a graph of copies of them as its body."""
+    inside = set(members)
+    inputs = list(dict.fromkeys(e for n in members for e in n.inputs if e.node not in inside))
+    values = [e for e in inputs if not is_state(e) and e.node.op.name != "Const"]
+    states = [e for e in inputs if is_state(e)]
+    constants = [e.node for e in inputs if e.node.op.name == "Const"]
+    controls = dict.fromkeys(c for n in [*members, *constants] for c in n.controls if c not in inside)
+    body = _body(members, inputs, values, outputs)
+    written = {e for n in members if _updates(n) for e in n.inputs if is_state(e)}
+    op = _region_op(values, states, outputs, {e for e in states if e not in written})
+    last = outputs[-1].node if outputs else members[-1]
+    return Node(
+        f"{last.name}/region", op, {"body": body, "mode": mode}, (*values, *states), tuple(controls), members[0].device,
+        tuple(e.dtype for e in outputs), tuple(e.node.shapes[e.port] for e in outputs), last.source,
+    )  # fmt: skip
+
+
+def _body(members: list[Node], inputs: list[Edge], values: list[Edge], outputs: list[Edge]) -> StepGraph:
+    """The members as a graph of their own, fed with `values`, with copies of the constants and variables they take."""
+    copies: dict[Node, Node] = {}
+    edges: dict[Edge, Edge] = {}
+    for e in values:
+        feed = Node(e.name, FEED, {"dtype": e.dtype}, (), (), "", (e.dtype,), (e.node.shapes[e.port],), e.node.source)
+        edges[e] = Edge(feed, 0)
+    feeds = [edge.node for edge in edges.values()]
+    for e in inputs:
+        if e not in edges and e.node not in copies:
+            copies[e.node] = replace(e.node, controls=(), inputs=())
+    for node in members:
+        copies[node] = replace(node)
+    for node in members:
+        copies[node].inputs = tuple(edges.get(e) or Edge(copies[e.node], e.port) for e in node.inputs)
+        copies[node].controls = tuple(copies[c] for c in node.controls if c in copies)
+    fetches = [Edge(copies[e.node], e.port) for e in outputs]
+    return StepGraph([*feeds, *copies.values()], feeds, fetches)
+
+
+def _region_op(values: list[Edge], states: list[Edge], outputs: list[Edge], read: set[Edge]) -> OpDef:
+    """`_Region` with the signature of one node: internal, hence in no registry."""
+    from penstock.native.kernel import region_kernel
+
+    arguments = [ArgDef(f"x{i}", dtype=e.dtype) for i, e in enumerate(values)]
+    arguments += [ArgDef(f"s{i}", dtype=e.dtype.base_dtype, is_ref=e.dtype._is_ref_dtype) for i, e in enumerate(states)]
+    op = OpDef(
+        "_Region",
+        tuple(arguments),
+        tuple(ArgDef(f"y{i}", dtype=e.dtype) for i, e in enumerate(outputs)),
+        {},
+        stateful=len(read) < len(states),
+        reads=frozenset(f"s{i}" for i, e in enumerate(states) if e in read),
+    )
+    op.kernel()(region_kernel)
+    return op

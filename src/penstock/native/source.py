@@ -1,0 +1,52 @@
+"""The C function of a region as Python calls it."""
+
+from __future__ import annotations
+
+from penstock.compiled.source import Source
+from penstock.native.emit import support_text
+from penstock.native.prelude import prelude
+from penstock.native.writer import Written
+
+ON_STACK = 1 << 16
+"""Bytes that a function takes of its thread's stack; more come from malloc."""
+
+
+def region_source(written: Written) -> Source:
+    """A function that takes the address of the table of constants and variables, then those of inputs and outputs, or
+    arrays of them.
+
+    It gives False when it is done, True where a node could not compute what it was given, and raises what a signal's
+    handler raised.
+    """
+    text = f"#ifndef STEPS\n#define STEPS\n{prelude()}{support_text()}#endif\n{written.text}{_entry(written)}"
+    return Source.named_after_itself(text)
+
+
+def _entry(written: Written) -> str:
+    small = written.memory <= ON_STACK
+    arena = f"char arena[{written.memory}] ALIGNED;" if small else (
+        f"char *const block = malloc({written.memory} + 64);\n"
+        "char *const arena = (char *)(((uintptr_t)block + 63) & ~(uintptr_t)63);"
+    )  # fmt: skip
+    clear = "".join(f"  holder_clear((struct holder *)(arena + {offset}));\n" for offset in written.holders)
+    unlock, lock = ("*(void **)arena = PyEval_SaveThread();", "PyEval_RestoreThread(*(void **)arena);")
+    return f"""
+static void *NAME_call(void *self, void *const *given, i64 count) {{
+  static const i64 sizes[] = {{{", ".join(map(str, [*written.sizes, 0]))}}};
+  struct buffer views[{len(written.sizes) + 1}];
+  void *x[{len(written.sizes) + 1}];
+  const int held = find_addresses(x, given + 1, sizes, {len(written.sizes)}, views);
+  if (held < 0) return PyBool_FromLong(1);
+  {arena}
+  memset(arena, 0, {written.cleared});
+  void *const *const table = (void *const *)(intptr_t)PyLong_AsLongLong(given[0]);
+  {unlock if written.long else ""}
+  const int found = NAME_run(arena, table, x);
+{clear}  {lock if written.long else ""}
+  {"" if small else "free(block);"}
+  for (int i = 0; i < held; i++) PyBuffer_Release(&views[i]);
+  if (found == 2) return 0;
+  return PyBool_FromLong(found);
+}}
+struct method NAME = {{"region", NAME_call, METH_FASTCALL, 0}};
+"""

@@ -1,0 +1,216 @@
+"""Shapes of a step: the shape rules of the client's graph once more, now that the shapes of the feeds are known.
+
+A placeholder of shape [None, 784] leaves most shapes of a program open; for the values of one step nothing is. What
+is known here is settled when the plan is made: constants instead of Shape nodes, sizes of buffers, compiled code.
+
+A rule sees a node of the step as an `Operation` (`_Twin`), so that rules need not know of steps. Loops are a fixed
+point: a loop variable begins with the shape that enters the loop, and loses the dimensions that an iteration
+contradicts, until none does. What stacks and arrays of tensors hold is found with it: what is put into one in any
+iteration may come out in any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.shape_context import UNKNOWN, output_shapes
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
+from penstock.runtime.structure import is_loop_merge
+from penstock.tensor.shapes import TensorShape
+
+_WRITES: dict[str, Callable[[list[TensorShape]], TensorShape]] = {
+    "StackPushV2": lambda inputs: inputs[1],
+    "TensorArrayWriteV3": lambda inputs: inputs[2],
+    "TensorArrayScatterV3": lambda inputs: inputs[2][1:],
+    "TensorArraySplitV3": lambda inputs: TensorShape([None]).concatenate(inputs[1][1:]),
+}
+"""What puts elements where the first input says: their shape, from those of the inputs."""
+
+_READS: dict[str, Callable[[TensorShape, list[TensorShape]], TensorShape]] = {
+    "StackPopV2": lambda element, inputs: element,
+    "TensorArrayReadV3": lambda element, inputs: element,
+    "TensorArrayGatherV3": lambda element, inputs: inputs[1].concatenate(element),
+    "TensorArrayConcatV3": lambda element, inputs: TensorShape([None]).concatenate(element[1:]),
+}
+"""What takes elements out again: the shape of its first output, from an element's and those of the inputs."""
+
+_MAKES = frozenset({"StackV2", "TensorArrayV3"})
+_SAME_ELEMENTS = ENTERS | EXITS | MERGES | NEXT_ITERATIONS | SWITCHES | {"Identity", "TensorArrayGradV3"}
+"""Ops that hand on a handle, or give the handle of an array whose elements have the same shapes."""
+
+
+def infer_shapes(graph: StepGraph, fed: Sequence[tuple[int, ...]] = ()) -> StepGraph:
+    """The graph with the shapes that follow from those of the feeds; no node says less than before.
+
+    `fed`: the shapes of the values that will be fed, in the order of `graph.feeds`; without it, the feeds' shapes are
+    those that the graph has. Where a rule raises, or contradicts what is known already, a node keeps its shape: it is
+    the kernel that says what is wrong, in the step. ValueError for a fed shape that a feed cannot have.
+    """
+    take_shapes(graph, fed)
+    opened = [node for node in graph.nodes if not _settled(node)]
+    if opened:
+        _Inference(graph, opened).run()
+    return graph
+
+
+def take_shapes(graph: StepGraph, fed: Sequence[tuple[int, ...]]) -> None:
+    """Give the feeds the shapes of what is fed. ValueError for one that contradicts what is known of its feed."""
+    for node, dims in zip(graph.feeds, fed, strict=bool(fed)):
+        node.shapes = (node.shapes[0].merge_with(TensorShape(dims)),)
+
+
+def _settled(node: Node) -> bool:
+    return all(shape.is_fully_defined() for shape in node.shapes)
+
+
+class _Twin(Operation):
+    """A node of a step as rules see nodes; of no graph, and without consumers."""
+
+    __slots__ = ("_find_inputs",)
+
+    def __init__(self, node: Node, find_inputs: Callable[[], list[Tensor]]) -> None:
+        self.op_def, self.name, self.attrs = node.op, node.name, node.attrs
+        self._outputs = [_TwinTensor(self, port, node) for port in range(len(node.dtypes))]
+        self._find_inputs = find_inputs
+
+    def __getattr__(self, name: str) -> Any:
+        """The inputs, when a rule first looks at them: most nodes of large steps nobody looks at."""
+        if name != "_inputs":
+            raise AttributeError(name)
+        self._inputs = self._find_inputs()
+        return self._inputs
+
+
+class _TwinTensor(Tensor):
+    __slots__ = ()
+
+    def __init__(self, op: _Twin, port: int, node: Node) -> None:
+        self.op, self.value_index, self._dtype, self._shape = op, port, node.dtypes[port], node.shapes[port]
+
+
+class _Inference:
+    """What is known so far is what the outputs of the twins say."""
+
+    def __init__(self, graph: StepGraph, opened: list[Node]) -> None:
+        self._graph = graph
+        self._twins: dict[Node, _Twin] = {}
+        self._open = dict.fromkeys(opened)
+        """The nodes whose shapes are not all known, in order. Those that are need no rule."""
+        self._inferred: set[Node] = set()
+        self._assumed: dict[Node, TensorShape | None] = {}
+        """What a node was taken to get around a loop, or out of a stack or an array."""
+        self._elements: dict[Node, TensorShape] = {}
+        """The shape of what is in each stack and array, by the node that makes it, as far as it has been seen."""
+        self._lost = False
+        """Whether something is written to where nobody knows."""
+
+    def run(self) -> None:
+        for node in self._graph.nodes:
+            if node in self._open or node.op.name in _WRITES:
+                self._infer(node)
+        while changed := {node for node, assumed in self._assumed.items() if self._from_elsewhere(node) != assumed}:
+            self._infer_again(changed)
+        for node in self._open:
+            node.shapes = tuple([tensor._shape for tensor in self._twins[node]._outputs])
+
+    def _infer_again(self, changed: set[Node]) -> None:
+        """Infer what follows from the nodes in `changed`, past shapes that stay: values may be known no more."""
+        for node in self._graph.nodes:
+            if node in changed or any(edge.node in changed for edge in node.inputs):
+                changed.add(node)
+                self._infer(node)
+
+    def _infer(self, node: Node) -> None:
+        if node.op.name in _WRITES:
+            self._write(node)
+        if node not in self._open:
+            return
+        self._inferred.add(node)
+        twin, shapes = self._twin(node), node.shapes
+        looped = is_loop_merge(node)
+        if looped or node.op.name in _READS:
+            assumed = self._assumed[node] = self._from_elsewhere(node)
+            shapes = (_both(shapes[0], assumed or UNKNOWN), *shapes[1:])
+        if not looped:
+            shapes = tuple(map(_both, shapes, _by_rule(twin) or shapes))
+        for tensor, shape in zip(twin._outputs, shapes, strict=True):
+            tensor._shape = shape
+
+    def _from_elsewhere(self, node: Node) -> TensorShape | None:
+        """What a loop variable or an element that is read has in common in all that has been seen; None: nothing yet.
+
+        It never becomes more specific from one sweep to the next, so that sweeps come to an end.
+        """
+        if node.op.name in MERGES:
+            seen = [self._tensor(e)._shape for e in node.inputs if e.node in self._inferred or e.node not in self._open]
+            return _common([self._assumed.get(node), *seen])
+        handles = self._made_by(node.inputs[0])
+        if self._lost or None in handles:
+            return UNKNOWN
+        elements = _common(self._elements.get(made) for made in handles if made is not None)
+        return None if elements is None else _READS[node.op.name](elements, self._inputs(node))
+
+    def _write(self, node: Node) -> None:
+        element = _WRITES[node.op.name](self._inputs(node))
+        for made in self._made_by(node.inputs[0]):
+            if made is None:
+                self._lost = True
+            else:
+                self._elements[made] = _common([self._elements.get(made), element]) or UNKNOWN
+
+    def _inputs(self, node: Node) -> list[TensorShape]:
+        return [self._tensor(edge)._shape for edge in node.inputs]
+
+    def _made_by(self, handle: Edge) -> set[Node | None]:
+        """The nodes whose stack or array a handle may be; None among them: others as well."""
+        found: set[Node | None] = set()
+        seen: set[Node] = set()
+        pending = [handle.node]
+        while pending:
+            node = pending.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if node.op.name in _SAME_ELEMENTS:
+                pending += [e.node for e in (node.inputs if node.op.name in MERGES else node.inputs[:1])]
+            else:
+                found.add(node if node.op.name in _MAKES else None)
+        return found
+
+    def _twin(self, node: Node) -> _Twin:
+        found = self._twins.get(node)
+        if found is None:
+            found = self._twins[node] = _Twin(node, lambda: [self._tensor(edge) for edge in node.inputs])
+        return found
+
+    def _tensor(self, edge: Edge) -> Tensor:
+        return self._twin(edge.node)._outputs[edge.port]
+
+
+def _by_rule(twin: _Twin) -> list[TensorShape] | None:
+    """What the shape rule says; None if it fails: whatever it is, the kernel says it better."""
+    try:
+        return output_shapes(twin)
+    except Exception:
+        return None
+
+
+def _both(before: TensorShape, found: TensorShape) -> TensorShape:
+    """What both say together; `before` where they contradict."""
+    if before.tuple is None or before.tuple == found.tuple:
+        return found
+    try:
+        return before.merge_with(found)
+    except ValueError:
+        return before
+
+
+def _common(shapes: Iterable[TensorShape | None]) -> TensorShape | None:
+    """What the shapes agree on, of those that are there."""
+    there: Iterator[TensorShape] = (shape for shape in shapes if shape is not None)
+    first = next(there, None)
+    return None if first is None else reduce(TensorShape.most_specific_compatible_shape, there, first)

@@ -1,0 +1,69 @@
+"""Stacks whose values nobody takes: what a loop kept for its gradient, which then wanted only to know its shape.
+
+Whether a gradient needs a value is seen when shapes are known, long after the loop was told to keep it. The pushes go,
+and with them what was kept alive from the forward loop to the backward one.
+"""
+
+from __future__ import annotations
+
+from penstock.graph.opdef import get_op
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.control_flow import ENTERS, SWITCHES
+from penstock.passes.rewrite import remove_unused
+
+_HANDS_ON = ENTERS | SWITCHES | {"Identity"}
+
+
+def drop_unused_stacks(graph: StepGraph) -> StepGraph:
+    """Without the pushes and pops of stacks that no value is taken from.
+
+    Nodes that wait for them now wait for Identities, which are alive where they were.
+    """
+    stacks = [node for node in graph.nodes if node.op.name == "StackV2"]
+    if not stacks:
+        return graph
+    consumers: dict[Node, list[tuple[Node, Edge]]] = {}
+    for node in graph.nodes:
+        for edge in node.inputs:
+            consumers.setdefault(edge.node, []).append((node, edge))
+    kept = {edge.node for edge in graph.fetches} | set(graph.targets)
+    for stack in stacks:
+        users = _users(stack, consumers)
+        if users is None or kept.intersection(users):
+            continue
+        pops = [user for user in users if user.op.name == "StackPopV2"]
+        if any(pop in consumers for pop in pops):
+            continue
+        for user in users:
+            _pass_on(user, user.inputs[-1])  # of a push the element, of a pop the handle
+        for pop in pops:
+            if pop.controls and pop.inputs[0].node.op.name in ENTERS:
+                _wait_only(pop)  # an Enter is alive in every iteration, so the control inputs say it all
+    return remove_unused(graph)
+
+
+def _users(stack: Node, consumers: dict[Node, list[tuple[Node, Edge]]]) -> list[Node] | None:
+    """The pushes and pops of a stack; None if its handle goes where it cannot be followed."""
+    found: list[Node] = []
+    pending = [stack]
+    while pending:
+        for node, edge in consumers.get(pending.pop(), ()):
+            if node.op.name in _HANDS_ON:
+                pending.append(node)
+            elif node.op.name == "StackPopV2" or (node.op.name == "StackPushV2" and edge == node.inputs[0]):
+                found.append(node)
+            else:
+                return None
+    return found
+
+
+def _pass_on(node: Node, edge: Edge) -> None:
+    """Make `node` the Identity of one of its inputs."""
+    node.op, node.attrs = get_op("Identity"), {"T": edge.dtype}
+    node.inputs, node.dtypes, node.shapes = (edge,), (edge.dtype,), (edge.node.shapes[edge.port],)
+
+
+def _wait_only(node: Node) -> None:
+    """Make `node`, whose outputs nobody takes, a NoOp."""
+    node.op, node.attrs = get_op("NoOp"), {}
+    node.inputs, node.dtypes, node.shapes = (), (), ()

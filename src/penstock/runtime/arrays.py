@@ -1,0 +1,40 @@
+"""Feeds and fetches that stay NumPy arrays: kernels that can take arrays and give them say so.
+
+Making a tensor of an array and an array of a tensor takes a microsecond each, as long as a small compiled step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+
+
+class TakesArrays(Protocol):
+    """A kernel that can be had for arrays: contiguous ones in place of some of its inputs and outputs."""
+
+    def with_arrays(self, inputs: frozenset[int], outputs: frozenset[int]) -> Callable[..., Any]: ...
+
+
+def use_arrays(graph: StepGraph, kernels: dict[Node, Any]) -> set[Edge]:
+    """The feeds that only kernels take that can take arrays, and the fetches that only such give; those are replaced.
+
+    Changes `kernels`.
+    """
+    able = {node for node, kernel in kernels.items() if hasattr(kernel, "with_arrays")}
+    if not able:
+        return set()
+    users: dict[Edge, list[Node]] = {}
+    for node in graph.nodes:
+        for edge in node.inputs:
+            users.setdefault(edge, []).append(node)
+    taken = {edge for edge, nodes in users.items() if edge.node.op is FEED and able.issuperset(nodes)}
+    arrays = taken - set(graph.fetches)
+    arrays |= {edge for edge in graph.fetches if edge.node in able and edge not in users}
+    for node in able:
+        inputs = frozenset(i for i, edge in enumerate(node.inputs) if edge in arrays)
+        outputs = frozenset(port for port in range(len(node.dtypes)) if Edge(node, port) in arrays)
+        if inputs or outputs:
+            kernels[node] = kernels[node].with_arrays(inputs, outputs)
+    return arrays
