@@ -74,12 +74,6 @@ class Tensor(Operators):
         shape = f", shape={self._shape}" if self._shape.ndims is not None else ""
         return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name})'
 
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
     def __bool__(self) -> bool:
         raise TypeError(
             "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` to test whether a "

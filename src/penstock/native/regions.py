@@ -50,15 +50,22 @@ def apply(graph: StepGraph, mode: str = "auto") -> StepGraph:
     if mode == "off" or len({node.device for node in graph.nodes}) > 1:
         return graph  # what a region waits for would keep back what other devices wait for
     units = _Units(graph)
-    regions = [nodes for nodes in units.regions() if _is_worth_it(nodes)]
+    found = units.regions()
+    left = sum(map(_costs, graph.nodes)) - sum(map(_costs, (node for nodes in found for node in nodes)))
+    regions = [nodes for nodes in found if _is_worth_it(nodes, alone=not left)]
     return remove_unused(_replace(units, regions, mode)) if regions else graph
 
 
-def _is_worth_it(nodes: list[Node]) -> bool:
+def _is_worth_it(nodes: list[Node], alone: bool) -> bool:
+    """alone: no other kernel runs in the step, so that what is fed and fetched can stay as it is."""
     if len(nodes) > MOST_NODES:
         return False
-    free = CONTROL | VIEWS | NOTHING | {"Const"}
-    return any(n.op.name in CONTROL for n in nodes) or sum(n.op.name not in free for n in nodes) >= LEAST
+    return any(n.op.name in CONTROL for n in nodes) or sum(map(_costs, nodes)) >= (1 if alone else LEAST)
+
+
+def _costs(node: Node) -> bool:
+    """Whether a kernel is called for the node."""
+    return node.op is not FEED and node.op.name not in CONTROL | VIEWS | NOTHING | VARIABLES | {"Const"}
 
 
 class _Units:

@@ -102,8 +102,11 @@ def array_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
     """As `feed_converter`, for a kernel that takes an array: it gets one of the tensor's dtype."""
     convert, dtype, dims = feed_converter(tensor, _CPU), tensor.dtype.base_dtype.np, tensor.shape.tuple
     exact = dims is not None and None not in dims
+    scalar = dtype.type if dims is None or not dims else None
 
     def check(value: Any) -> Any:
+        if type(value) is scalar:
+            return np.array(value)
         if type(value) is not np.ndarray or value.dtype is not dtype:
             return convert(value).numpy()
         if value.shape == dims or (not exact and (dims is None or _fits(value.shape, dims))):
@@ -137,8 +140,11 @@ def feed_converter(tensor: Tensor, device: torch.device) -> Callable[[Any], Any]
     fast = device.type == "cpu" and dtype.torch is not None and dtype != bfloat16 and not dtype.is_quantized
     from_numpy = torch.from_numpy
     exact = dims is not None and None not in dims
+    scalar = np_dtype.type if fast and not dims else None
 
     def convert(value: Any) -> Any:
+        if type(value) is scalar:
+            return from_numpy(np.array(value))
         if fast and type(value) is np.ndarray and value.dtype is np_dtype and value.flags.writeable:
             shape = value.shape
             if dims is None or shape == dims or (not exact and _fits(shape, dims)):

@@ -352,6 +352,8 @@ class BaseSession:
 
 def _signature(fetches: Any) -> Any:
     """A hashable key of a fetch structure: equal for equal structures of the same tensors and operations."""
+    if type(fetches) is Tensor:  # the most common, told from structures at once
+        return fetches
     if isinstance(fetches, list | tuple):
         return (type(fetches), *map(_signature, fetches))
     if isinstance(fetches, Mapping):
