@@ -66,7 +66,8 @@ class Site:
     """A node at its place in a C function.
 
     `inputs` and `outputs` are in the order of the node's edges; a reference or resource input is its variable's
-    buffer, and an output that is a reference is no output here. No output shares memory with an input. `prefix` begins
+    buffer, and an output that is a reference is no output here. An output shares memory with an input only where
+    a loop adds up products: then the pointers of the first input and of the output are the same. `prefix` begins
     the names of the static tables and the like that the statements declare at file scope, in `declarations`. `known`
     has values that are settled where the code is written, though their nodes are no constants: sizes, mostly.
     """

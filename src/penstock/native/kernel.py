@@ -50,7 +50,7 @@ def _calling(
     hook before each node."""
     region = Region(node, device, state, arrays_in, arrays_out)
     if node.attrs["mode"] == "on":
-        written = write_step(region.body, region.statements, region.hazards)
+        written = write_step(region.body, region.statements, region.hazards, region.sums)
         region.use(written, compiler().compile(region_source(written)))
     else:
         region.current[0] = region.count
@@ -112,6 +112,8 @@ class Region:
         ]
         host = find_host_nodes(self.body, self._frames)
         in_place = find_in_place(self.body, kernels, self._order, self._frames)
+        products = (n for n in in_place if n.op.name == "_AddProduct")
+        self.sums = {n: variable for n in products if (variable := in_place[n].variable) is not None}
         return build_segment(self.statements, kernels, params, results, self.hazards.reads, observed, host, in_place)
 
     @property
@@ -158,7 +160,7 @@ class Region:
             region = me()
             if region is None:
                 return None
-            written = write_step(region.body, region.statements, region.hazards)
+            written = write_step(region.body, region.statements, region.hazards, region.sums)
             return region_source(written), functools.partial(done, written)
 
         def done(written: Written, function: Function | None) -> None:

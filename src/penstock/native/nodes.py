@@ -13,15 +13,17 @@ from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SW
 from penstock.runtime.hazards import is_state
 from penstock.tensor.dtypes import resource
 
-MOST_ELEMENTS = 1 << 16
+MOST_ELEMENTS = 100_000
 """Larger results are worth several threads, which the kernels of torch use."""
 PARTIAL = frozenset({
     "MatMul", "BatchMatMul", "BatchMatMulV2", "_AddProduct", "_ProductSum", "GatherV2", "Gather", "ResourceGather",
     "ScatterAdd", "ScatterSub", "ScatterUpdate", "ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate",
     "SparseApplyGradientDescent", "SparseApplyMomentum", "SparseApplyAdagrad", "ResourceSparseApplyGradientDescent",
-    "ResourceSparseApplyMomentum", "ResourceSparseApplyAdagrad", "Slice", "StridedSlice",
+    "ResourceSparseApplyMomentum", "ResourceSparseApplyAdagrad", "Slice", "StridedSlice", "ZerosLike",
 })  # fmt: skip
 """Ops whose inputs may be larger than that: products use threads in C as well, the others only touch a part."""
+SUMS = frozenset({"_AddProduct", "ZerosLike"})
+"""Ops whose results may be larger: a loop adds up products in place, beginning with zeros."""
 VIEWS = frozenset({
     "Identity", "StopGradient", "PreventGradient", "Snapshot", "Reshape", "ExpandDims", "Squeeze", "ReadVariableOp",
 })  # fmt: skip
@@ -66,7 +68,9 @@ def is_writable(node: Node) -> bool | None:
         return FAILS if name in HOLDER_OPS else WORKS
     if name in VIEWS:
         return None if is_state(Edge(node, 0)) and node.dtypes[0] != resource else WORKS
-    touched = [*([] if name in PARTIAL else node.inputs), *(e for e in outputs if not is_state(e))]
+    touched = [] if name in PARTIAL else list(node.inputs)
+    if name not in SUMS:
+        touched += [edge for edge in outputs if not is_state(edge)]
     if any(math.prod(_known_shape(edge) or ()) > MOST_ELEMENTS for edge in touched):
         return None
     return WORKS if is_element_wise(node) else _emitted(node)

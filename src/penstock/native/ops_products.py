@@ -217,6 +217,8 @@ def add_product(s: Site) -> str | None:
     text = product(a, b, to, s.node.attrs["transpose_a"], s.node.attrs["transpose_b"], add=True)
     if text is None or x.shape != to.shape:
         return None
+    if to.pointer == x.pointer:
+        return text
     return "\n".join([f"memcpy({to.pointer}, {x.pointer}, {to.size} * sizeof({to.ctype}));", text])
 
 

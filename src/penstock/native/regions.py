@@ -63,6 +63,11 @@ def _is_worth_it(nodes: list[Node], alone: bool) -> bool:
     return any(n.op.name in CONTROL for n in nodes) or sum(map(_costs, nodes)) >= (1 if alone else LEAST)
 
 
+def _is_shared(node: Node) -> bool:
+    """Whether each region has a copy of its own of a node: a constant that is there from the beginning."""
+    return node.op.name == "Const" and not node.controls
+
+
 def _costs(node: Node) -> bool:
     """Whether a kernel is called for the node."""
     return node.op is not FEED and node.op.name not in CONTROL | VIEWS | NOTHING | VARIABLES | {"Const"}
@@ -125,7 +130,7 @@ class _Units:
         self._keep_handles_together(Holders(self.graph.nodes))
 
     def _can_write(self, node: Node, unit: _Unit, guards: Guards, fetched: set[Node]) -> bool:
-        if node.op is FEED or node.op.name in VARIABLES or (node.op.name == "Const" and not unit.loops):
+        if node.op is FEED or node.op.name in VARIABLES or (_is_shared(node) and not unit.loops):
             return False
         if node.device != unit.device or not _on_cpu(node.device):
             return False
@@ -321,10 +326,9 @@ def _region(members: list[Node], outputs: list[Edge], mode: str) -> Node:
     """The node for `members`, with a graph of copies of them as its body."""
     inside = set(members)
     inputs = list(dict.fromkeys(e for n in members for e in n.inputs if e.node not in inside))
-    values = [e for e in inputs if not is_state(e) and e.node.op.name != "Const"]
+    values = [e for e in inputs if not is_state(e) and not _is_shared(e.node)]
     states = [e for e in inputs if is_state(e)]
-    constants = [e.node for e in inputs if e.node.op.name == "Const"]
-    controls = dict.fromkeys(c for n in [*members, *constants] for c in n.controls if c not in inside)
+    controls = dict.fromkeys(c for n in members for c in n.controls if c not in inside)
     body = _body(members, inputs, values, outputs)
     written = {e for n in members if _updates(n) for e in n.inputs if is_state(e)}
     op = _region_op(values, states, outputs, {e for e in states if e not in written})

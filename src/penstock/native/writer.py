@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -64,15 +65,21 @@ class Written:
     long: bool
 
 
-def write_step(body: StepGraph, statements: list[Statement], hazards: Hazards) -> Written:
-    """The C of `body`, whose nodes run as `statements` say. Unwritable where that cannot be."""
-    return _Writer(body, hazards).write(statements)
+def write_step(
+    body: StepGraph, statements: list[Statement], hazards: Hazards, sums: Mapping[Node, Node] = MappingProxyType({})
+) -> Written:
+    """The C of `body`, whose nodes run as `statements` say. Unwritable where that cannot be.
+
+    sums: nodes that add a product to a loop variable, by its Merge, which nothing else sees.
+    """
+    return _Writer(body, hazards, sums).write(statements)
 
 
 @dataclass(slots=True)
 class _Writer:
     body: StepGraph
     hazards: Hazards
+    sums: Mapping[Node, Node]
     values: dict[Edge, Value] = field(default_factory=dict)
     literals: dict[Edge, str] = field(default_factory=dict)
     buffers: dict[str, Buffer] = field(default_factory=dict)
@@ -284,7 +291,10 @@ class _Writer:
         inputs = [self._read(node, i) for i in range(len(node.inputs))]
         self._flush()
         writes = [Edge(node, port) for port in range(len(node.dtypes))]
-        outputs = [self._buffer(edge) for edge in writes if not is_state(edge)]
+        if node in self.sums:
+            outputs = [self.values[Edge(self.sums[node], 0)]]
+        else:
+            outputs = [self._buffer(edge) for edge in writes if not is_state(edge)]
         for edge, value in zip((e for e in writes if not is_state(e)), outputs, strict=True):
             self.values[edge] = value
         emitter = emitter_of(node.op.name)

@@ -11,16 +11,24 @@ from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.runtime.hazards import is_state, writes_state
+from penstock.runtime.structure import NO_GUARD, Frame, Guard, Guards, find_frames
 from penstock.tensor.dtypes import resource
 
 _MAY_REFUSE = frozenset({"CheckNumerics"})
 """Pure ops that are run for the errors that they raise."""
+_TAKES_BACK = frozenset({"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3", "TensorArraySizeV3"})
+_OF_ONE_STEP = _TAKES_BACK | {
+    "StackV2", "StackPushV2", "TensorArrayV3", "TensorArrayGradV3", "TensorArrayWriteV3", "TensorArrayScatterV3",
+}  # fmt: skip
+"""Ops on what lives for a step. In loops these take a value from each other, or wait for the iteration; that
+something was taken out is nothing to wait for."""
 
 
 def skip_dead_controls(graph: StepGraph) -> StepGraph:
     """The same effects in the same order, without what is only waited for."""
-    if not any(node.op.name in PRIMITIVES for node in graph.nodes):
-        graph = _pass_identities(_drop_controls(graph))
+    alive = _Alive(graph)
+    if not alive.changes_in_loops:
+        graph = _pass_identities(_drop_controls(graph, alive))
     taken = {edge.node for edge in graph.fetches} | set(graph.targets)
     for node in reversed(graph.nodes):
         if node not in taken and _only_waited_for(node):
@@ -38,7 +46,38 @@ def _only_waited_for(node: Node) -> bool:
     return not any(edge.node.op.name in PRIMITIVES for edge in node.inputs)  # what is dead or not is theirs to say
 
 
-def _drop_controls(graph: StepGraph) -> StepGraph:
+class _Alive:
+    """Which nodes run whenever another does: in the same iterations of the same loop, under conditions it is under."""
+
+    def __init__(self, graph: StepGraph) -> None:
+        self._frames: dict[Node, Frame] = {}
+        self._guards: dict[Node, Guard] = {}
+        self.changes_in_loops = False
+        """Whether what happens in one iteration may have to come before what the next one does."""
+        if not any(node.op.name in PRIMITIVES for node in graph.nodes):
+            return
+        self._frames = find_frames(graph)[1]
+        guards = Guards(graph, self._frames, strict=False)
+        self._guards = guards.of
+        self._value_guards = guards.edge
+        self.changes_in_loops = any(
+            _has_effect(n) and self.in_loop(n) for n in graph.nodes if n.op.name not in _OF_ONE_STEP
+        )
+
+    def in_loop(self, node: Node) -> bool:
+        return bool(self._frames) and self._frames[node].parent is not None
+
+    def with_values_of(self, control: Node, node: Node) -> bool:
+        """Whether `control` runs whenever the values come that `node` takes, of which there must be one."""
+        if not self._frames:
+            return True
+        values = [edge for edge in node.inputs if edge.node.inputs or edge.node.controls]
+        if not values or control.op.name in PRIMITIVES or self._frames[control] is not self._frames[node]:
+            return False
+        return self._guards[control] <= NO_GUARD.union(*map(self._value_guards, values))
+
+
+def _drop_controls(graph: StepGraph, alive: _Alive) -> StepGraph:
     """Without the control edges after which nothing more has happened than before.
 
     What happens are effects. Reading a variable is none: reads and writes of one keep the order in which they were
@@ -50,14 +89,14 @@ def _drop_controls(graph: StepGraph) -> StepGraph:
     for node in graph.nodes:
         before = 0
         for edge in node.inputs:
-            before |= effects[edge.node]
+            before |= effects.get(edge.node, 0)  # nothing comes back around a loop: nothing happens in one
         kept = []
         for control in node.controls:
-            if effects[control] & ~before or node in targets:
+            if effects[control] & ~before or node in targets or not alive.with_values_of(control, node):
                 kept.append(control)
                 before |= effects[control]
         node.controls = tuple(kept)
-        if _has_effect(node):
+        if _has_effect(node) and not (node.op.name in _TAKES_BACK and alive.in_loop(node)):
             before |= 1 << count
             count += 1
         effects[node] = before
@@ -80,6 +119,8 @@ def _pass_identities(graph: StepGraph) -> StepGraph:
     for node in graph.nodes:
         if node.op.name == "Identity" and is_pure(node) and not node.controls and node not in kept:
             (source,) = node.inputs
+            if source.node.op.name in PRIMITIVES:
+                continue  # names what is taken in a loop or a branch
             says_more = any(key.startswith("_") and key != "_class" for key in node.attrs)
             if node.device in ("", source.node.device) and not says_more:
                 edges[Edge(node, 0)] = edges.get(source, source)

@@ -1,0 +1,27 @@
+"""Objects of these tests go to a folder of their own, and are compiled fast: what is tested is what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.compiled import compiler
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PENSTOCK_CACHE", str(tmp_path_factory.mktemp("penstock-cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def quick_compiler() -> Iterator[None]:
+    """Little optimization, in a compiler that these tests have for themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        flags = tuple("-O1" if flag == "-O3" else flag for flag in compiler._FLAGS)
+        patch.setattr(compiler, "_FLAGS", flags)
+        compiler.compiler.cache_clear()
+        yield
+    compiler.compiler.cache_clear()
