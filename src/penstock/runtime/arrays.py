@@ -35,6 +35,5 @@ def use_arrays(graph: StepGraph, kernels: dict[Node, Any]) -> set[Edge]:
     for node in able:
         inputs = frozenset(i for i, edge in enumerate(node.inputs) if edge in arrays)
         outputs = frozenset(port for port in range(len(node.dtypes)) if Edge(node, port) in arrays)
-        if inputs or outputs:
-            kernels[node] = kernels[node].with_arrays(inputs, outputs)
+        kernels[node] = kernels[node].with_arrays(inputs, outputs)
     return arrays
