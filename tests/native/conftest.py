@@ -18,10 +18,8 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def quick_compiler() -> Iterator[None]:
-    """Little optimization, in a compiler that these tests have for themselves."""
+    """A compiler of these tests' own, which optimizes little."""
     with pytest.MonkeyPatch.context() as patch:
-        flags = tuple("-O1" if flag == "-O3" else flag for flag in compiler._FLAGS)
-        patch.setattr(compiler, "_FLAGS", flags)
-        compiler.compiler.cache_clear()
+        patch.setattr(compiler, "_FLAGS", tuple("-O1" if flag == "-O3" else flag for flag in compiler._FLAGS))
+        patch.setattr(compiler, "_compiler", compiler.Compiler())
         yield
-    compiler.compiler.cache_clear()

@@ -141,7 +141,7 @@ class Holders:
             if len(found) == 1:
                 dtype, shape = next(iter(found))
                 declared = maker.attrs.get("elem_type", maker.attrs.get("dtype"))
-                if shape is not None and math.prod(shape) and dtype in C_TYPES and dtype == declared:
+                if shape is not None and 0 not in shape and dtype in C_TYPES and dtype == declared:
                     self.known[maker] = dtype, shape
 
     def find(self, edge: Edge) -> Holder:

@@ -18,17 +18,18 @@ import torch
 from penstock.compiled.compiler import Function, compiler
 from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, SECONDS_BEFORE_COMPILING, TORCH_TYPES, python_code
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.native.nodes import c_type, shape_of
+from penstock.native.holders import HOLDER_OPS
+from penstock.native.nodes import c_type, shape_of, variable_of
 from penstock.native.source import region_source
 from penstock.native.writer import Unwritable, Written, write_step
 from penstock.ops.control_flow import PRIMITIVES
-from penstock.runtime.hazards import Hazards, find_hazards
+from penstock.runtime.hazards import Hazards, find_hazards, is_state, writes_state
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.in_place import find_in_place
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.resources import VariableState
 from penstock.runtime.segment import Param, Result, Segment, build_segment
-from penstock.runtime.structure import execution_order, structured
+from penstock.runtime.structure import Frame, Statement, execution_order, has_control_flow, structured
 from penstock.runtime.values import to_runtime
 from penstock.tensor.dtypes import as_dtype
 
@@ -40,7 +41,32 @@ def region_kernel(n: KernelContext) -> Launch:
 
     mode: "auto" compiles in the background after some calls; "on" at once, where errors are raised.
     """
-    return _calling(n.node, n.device, n.state, frozenset(), frozenset())
+    return _Unmade(functools.partial(_calling, n.node, n.device, n.state))
+
+
+class _Unmade:
+    """A region before it is known which of its inputs and outputs are arrays; called as it is, none are."""
+
+    def __init__(self, make: Callable[[frozenset[int], frozenset[int]], Launch]) -> None:
+        self.with_arrays = make
+        self._lock = threading.Lock()
+        self._made: Any = None
+
+    def __call__(self, *values: Any) -> Any:
+        return (self._made or self._make())(*values)
+
+    def observed(self, observer: Any, *values: Any) -> Any:
+        return (self._made or self._make()).observed(observer, *values)
+
+    @property
+    def source(self) -> str:
+        found: str = (self._made or self._make()).source
+        return found
+
+    def _make(self) -> Any:
+        with self._lock:
+            self._made = self._made or self.with_arrays(frozenset(), frozenset())
+        return self._made
 
 
 def _calling(
@@ -78,10 +104,13 @@ class Region:
         self.node, self.arrays_in, self.arrays_out = node, arrays_in, arrays_out
         self.body: StepGraph = node.attrs["body"]
         self._device, self._state = device, state
-        self.statements, guards = structured(self.body)
+        self._frames: dict[Node, Frame] = {}
+        self.statements: list[Statement] = list(self.body.nodes)
+        if has_control_flow(self.body):
+            self.statements, guards = structured(self.body)
+            self._frames = guards.frames
         order = list(execution_order(self.statements))
         self.hazards: Hazards = find_hazards(self.body, order)
-        self._frames = guards.frames
         self._order = [node for node, _ in order]
         self._members = self._segment()
         self._observed: Segment | None = None
@@ -110,7 +139,7 @@ class Region:
             Result(edge, _ARRAYS[copy] if i in self.arrays_out else torch.clone if copy else None)
             for i, (edge, copy) in enumerate(zip(self.body.fetches, self.hazards.fetches, strict=True))
         ]
-        host = find_host_nodes(self.body, self._frames)
+        host = find_host_nodes(self.body, self._frames) if self._frames else set()
         in_place = find_in_place(self.body, kernels, self._order, self._frames)
         products = (n for n in in_place if n.op.name == "_AddProduct")
         self.sums = {n: variable for n in products if (variable := in_place[n].variable) is not None}
@@ -205,7 +234,7 @@ class _Binding:
             (TORCH_TYPES[c_type(Edge(node, 0)) if node.op.name != "VarHandleOp" else _handle_type(node)], _shape(node))
             for node in written.variables
         ]
-        self.now: tuple[Any, ...] = (0, *(None for _ in variables))
+        self.now: tuple[Any, ...] = (0, *(self for _ in variables))  # nothing that a variable holds
         if not variables:
             self.bind()
 
@@ -224,7 +253,10 @@ class _Binding:
 
 
 def _launcher(region: Region, written: Written, function: Function) -> Launch:
-    """A function of the region's values that checks them, makes the outputs and calls `function`."""
+    """A function of the region's values that checks them, makes the outputs and calls `function`.
+
+    It holds the locks of the variables that ops of the region lock, in one order for all regions.
+    """
     body = region.body
     variables = region.variables(written)
     binding = _Binding(written, variables)
@@ -247,14 +279,6 @@ def _launcher(region: Region, written: Written, function: Function) -> Launch:
         wrong = f"{name}.shape != {name}_shape or {name}.dtype is not {name}_dtype or not {name}.is_cpu"
         lines.append(f"    if {wrong}: return members({everything})")
         lines.append(f"    if not {name}.is_contiguous(): {name} = {name}.contiguous()")
-    lines.append("    bound = binding.now")
-    for i, variable in enumerate(variables):
-        namespace[f"v{i}"] = variable
-    if variables:
-        changed = " or ".join(f"v{i}.value is not bound[{i + 1}]" for i in range(len(variables)))
-        lines.append(f"    if {changed}:")
-        lines.append("        bound = binding.bind()")
-        lines.append(f"        if bound is None: return members({everything})")
     outputs = [f"y{i}" for i in range(len(body.fetches))]
     pointers = "".join(f", {name}" if i in region.arrays_in else f", {name}.data_ptr()" for i, name in enumerate(names))
     for i, (name, edge) in enumerate(zip(outputs, body.fetches, strict=True)):
@@ -267,9 +291,28 @@ def _launcher(region: Region, written: Written, function: Function) -> Launch:
             namespace[f"{name}_dtype"] = TORCH_TYPES[c_type(edge)]
             lines.append(f"    {name} = empty({name}_shape, dtype={name}_dtype)")
             pointers += f", {name}.data_ptr()"
-    lines.append(f"    if run(bound[0]{pointers}): return members({everything})")
+    locked = _locked(body)
+    locks = sorted((v.lock for v, node in zip(variables, written.variables, strict=True) if node in locked), key=id)
+    namespace |= {f"lock{i}": lock for i, lock in enumerate(locks)}
+    if locks:
+        lines.append(f"    with {', '.join(f'lock{i}' for i in range(len(locks)))}:")
+    indent = "        " if locks else "    "
+    lines.append(f"{indent}bound = binding.now")
+    if variables:
+        namespace |= {f"v{i}": variable for i, variable in enumerate(variables)}
+        changed = " or ".join(f"v{i}.value is not bound[{i + 1}]" for i in range(len(variables)))
+        lines.append(f"{indent}if {changed}: bound = binding.bind()")
+    lines.append(f"{indent}failed = bound is None or run(bound[0]{pointers})")
+    lines.append(f"    if failed: return members({everything})")
     lines.append(f"    return {', '.join(outputs) if outputs else '()'}")
     return types.FunctionType(python_code("\n".join(lines) + "\n"), namespace)
+
+
+def _locked(body: StepGraph) -> set[Node]:
+    """The variables whose locks ops hold while they change them: their first inputs, as in `ops/state.py`."""
+    updates = [n for n in body.nodes if n.op.name not in HOLDER_OPS and any(map(is_state, n.inputs))]
+    found = {variable_of(n.inputs[0]) for n in updates if writes_state(n) and n.attrs.get("use_locking", True)}
+    return {variable for variable in found if variable is not None}
 
 
 def _handle_type(node: Node) -> str:

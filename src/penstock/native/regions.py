@@ -17,7 +17,7 @@ from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.holders import HOLDER_OPS, Holders, maker_of
-from penstock.native.nodes import CONTROL, FAILS, NOTHING, VARIABLES, VIEWS, is_writable
+from penstock.native.nodes import CONTROL, FAILS, NOTHING, VARIABLES, VIEWS, is_writable, variable_of
 from penstock.passes.rewrite import remove_unused
 from penstock.runtime.hazards import conflicts, is_state, state_accesses, writes_state
 from penstock.runtime.structure import NO_GUARD, Frame, Guards, Unstructured, find_frames
@@ -36,7 +36,7 @@ class _Unit:
     nodes: list[Node]
     device: str = ""
     writable: bool = False
-    loops: bool = False
+    loop: Frame | None = None
     level: int = 0
     sources: dict[_Unit, None] = field(default_factory=dict)
 
@@ -117,7 +117,7 @@ class _Units:
                 while frame.parent is not None and frame.parent.parent is not None:
                     frame = frame.parent
                 if frame not in loops:
-                    loops[frame] = _Unit([], node.device, loops=True)
+                    loops[frame] = _Unit([], node.device, loop=frame)
                     self.units.append(loops[frame])
                 unit = loops[frame]
             unit.nodes.append(node)
@@ -130,13 +130,15 @@ class _Units:
         self._keep_handles_together(Holders(self.graph.nodes))
 
     def _can_write(self, node: Node, unit: _Unit, guards: Guards, fetched: set[Node]) -> bool:
-        if node.op is FEED or node.op.name in VARIABLES or (_is_shared(node) and not unit.loops):
+        if node.op is FEED or node.op.name in VARIABLES or (_is_shared(node) and unit.loop is None):
             return False
         if node.device != unit.device or not _on_cpu(node.device):
             return False
-        if not unit.loops and (guards.of[node] != NO_GUARD or node.op.name in CONTROL):
+        if (guards.of[node] if unit.loop is None else unit.loop.guard) != NO_GUARD:
+            return False  # a region runs in every step
+        if unit.loop is None and node.op.name in CONTROL:
             return False
-        if unit.loops and (writes_state(node) and node.op.name not in HOLDER_OPS):
+        if unit.loop is not None and (writes_state(node) and node.op.name not in HOLDER_OPS):
             return False  # what changes in a loop changes for others meanwhile
         if any(edge.dtype._is_ref_dtype and edge.node.op.name not in VARIABLES for edge in node.inputs):
             return False  # a reference that comes from an update
@@ -144,6 +146,8 @@ class _Units:
         gives_state = any(is_state(Edge(node, port)) for port in range(len(node.dtypes)))
         if gives_state and not passes_on and (node in fetched or self.users.get(node)):
             return False
+        if gives_state and node.op.name == "Identity" and node.controls and unit.loop is None:
+            return False  # who takes the handle must wait, in whatever region it is
         found = is_writable(node)
         if found is FAILS:
             self.fails.add(node)
@@ -316,8 +320,13 @@ def _replace(units: _Units, regions: list[list[Node]], mode: str) -> StepGraph:
 
 
 def _unnamed(edge: Edge) -> Edge:
-    """What a value was before Identities gave it another name: two names of one condition must stay one."""
-    while edge.node.op.name == "Identity" and not edge.node.controls and not is_state(edge.node.inputs[0]):
+    """What a value was before Identities gave it another name: two names of one condition must stay one.
+
+    Of a handle the variable itself, since no region gives handles. An Identity that reads a variable is more than that.
+    """
+    while (
+        edge.node.op.name == "Identity" and not edge.node.controls and is_state(edge) == is_state(edge.node.inputs[0])
+    ):
         edge = edge.node.inputs[0]
     return edge
 
@@ -348,8 +357,10 @@ def _body(members: list[Node], inputs: list[Edge], values: list[Edge], outputs: 
         edges[e] = Edge(feed, 0)
     feeds = [edge.node for edge in edges.values()]
     for e in inputs:
-        if e not in edges and e.node not in copies:
-            copies[e.node] = replace(e.node, controls=(), inputs=())
+        if e not in edges:
+            source = variable_of(e) or e.node
+            copies.setdefault(source, replace(source, controls=(), inputs=()))
+            edges[e] = Edge(copies[source], 0)
     for node in members:
         copies[node] = replace(node)
     for node in members:

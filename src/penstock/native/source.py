@@ -26,6 +26,7 @@ def _entry(written: Written) -> str:
     small = written.memory <= ON_STACK
     arena = f"char arena[{written.memory}] ALIGNED;" if small else (
         f"char *const block = malloc({written.memory} + 64);\n"
+        "if (!block) {\nfor (int i = 0; i < held; i++) PyBuffer_Release(&views[i]);\nreturn PyBool_FromLong(1);\n}\n"
         "char *const arena = (char *)(((uintptr_t)block + 63) & ~(uintptr_t)63);"
     )  # fmt: skip
     clear = "".join(f"  holder_clear((struct holder *)(arena + {offset}));\n" for offset in written.holders)

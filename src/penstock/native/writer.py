@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -23,7 +23,7 @@ from penstock.native.emit import Site, Value, emitter_of
 from penstock.native.memory import Buffer, assign_offsets
 from penstock.native.nodes import NOTHING, VARIABLES, VIEWS, c_type, is_element_wise, shape_of
 from penstock.ops.control_flow import NEXT_ITERATIONS
-from penstock.runtime.hazards import Hazards, is_state
+from penstock.runtime.hazards import Hazards, is_state, writes_state
 from penstock.runtime.segment import MOVES
 from penstock.runtime.structure import Branch, Loop, MergeSide, Statement
 from penstock.tensor.dtypes import resource
@@ -36,6 +36,10 @@ INLINE = 64
 """Elements of a constant that become text; larger ones are read where they are."""
 LONG = 200_000
 """Additions and multiplications, about 10 µs, from which other threads may have Python meanwhile."""
+PATIENCE = 100 * LONG
+"""As much between two looks for Ctrl-C: a look may have to wait for other threads."""
+MOST_ROUNDS = 1 << 14
+"""Rounds of a loop between two looks, at most."""
 _HEADER = 64
 """Bytes before the structs of stacks and arrays: what Python needs to go on."""
 _STRUCT = 64
@@ -162,7 +166,7 @@ class _Writer:
 
     def _loop(self, loop: Loop) -> None:
         self._flush()
-        frame, start = loop.frame, self.time
+        frame = loop.frame
         self.looping = True
         for enter in frame.enters:
             if enter.dtypes[0] != resource:
@@ -176,18 +180,20 @@ class _Writer:
             self._copy(own, value)
             variables.append((merge, own))
         assert frame.loop_cond is not None
+        start = self.time
         self._emit("for (i64 round = 1;; round++) {")
         self.depth += 1
         self._inside(loop.before)
         self._emit(f"if (!*{self._value(frame.loop_cond.inputs[0]).pointer}) break;")
-        self._emit("if (!(round & 1023) && interrupted((void **)arena)) return 2;")
+        rounds = max(1, min(MOST_ROUNDS, int(PATIENCE / max(_work(frame.nodes), 1))))
+        self._emit(f"if (round % {rounds} == 0 && interrupted((void **)arena)) return 2;")
         self._inside(loop.body)
         self._go_round(variables)
         self.depth -= 1
         self._emit("}")
         for buffer in self.buffers.values():  # what the loop reads must not be written over before it ends
-            if buffer.last >= start and (buffer.first <= start or buffer.name in {v.pointer for _, v in variables}):
-                buffer.last = max(buffer.last, self.time)
+            if buffer.first < start <= buffer.last:
+                buffer.last = self.time
         for node in frame.exits:
             if node.dtypes[0] != resource:
                 self._name(Edge(node, 0), self._value(node.inputs[0]))
@@ -304,7 +310,7 @@ class _Writer:
             raise Unwritable(f"{node.name} = {node.op.name} has no C")
         if "FAIL()" in text and self.wrote is not None:
             raise Unwritable(f"{node.name} could fail after {self.wrote.name} has changed a variable")
-        if any(is_state(edge) for edge in node.inputs) and node.op.name not in VIEWS:
+        if any(map(is_state, node.inputs)) and writes_state(node):
             self.wrote = self.wrote or node
         self.tables += site.declarations
         for value in inputs:
@@ -429,19 +435,21 @@ class _Writer:
         lines += ["return found;", "}"]
         text = "\n".join(lines) + "\n"
         sizes = [math.prod(shape_of(edge)) * _itemsize(c_type(edge)) for edge in edges]
-        long = self.looping or self._work() > LONG
+        long = self.looping or _work(self.body.nodes) > LONG
         return Written(text, self.constants, list(self.variables), memory, cleared, offsets, sizes, long)
 
-    def _work(self) -> float:
-        total = 0.0
-        for node in self.body.nodes:
-            shapes = [e.node.shapes[e.port] for e in node.inputs]
-            outputs = [shape_of(Edge(node, port)) for port in range(len(node.dtypes)) if not is_state(Edge(node, port))]
-            if node.op.flops_fn is not None and all(shape.is_fully_defined() for shape in shapes):
-                total += node.op.flops_fn(node, [tuple(shape.as_list()) for shape in shapes], outputs)
-            else:
-                total += sum(math.prod(shape) for shape in outputs)
-        return total
+
+def _work(nodes: Iterable[Node]) -> float:
+    """Additions and multiplications, about; of what has no number of them the elements that it makes."""
+    total = 0.0
+    for node in nodes:
+        shapes = [e.node.shapes[e.port] for e in node.inputs]
+        outputs = [shape_of(Edge(node, port)) for port in range(len(node.dtypes)) if not is_state(Edge(node, port))]
+        if node.op.flops_fn is not None and all(shape.is_fully_defined() for shape in shapes):
+            total += node.op.flops_fn(node, [tuple(shape.as_list()) for shape in shapes], outputs)
+        else:
+            total += sum(math.prod(shape) for shape in outputs)
+    return total
 
 
 def _tests(statements: list[Statement]) -> Iterator[Edge]:
