@@ -284,7 +284,10 @@ class Compiler:
             with self._working:
                 self._try([source for source, _ in batch])
             for source, done in batch:
-                done(self._loaded.get(source.name))
+                try:
+                    done(self._loaded.get(source.name))
+                except Exception:  # others wait for theirs
+                    _LOG.exception("A compiled function was not taken")
             with self._answered:
                 self._unanswered -= len(batch)
                 self._answered.notify_all()

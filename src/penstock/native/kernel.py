@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import itertools
 import threading
@@ -16,14 +15,13 @@ import numpy as np
 import torch
 
 from penstock.compiled.compiler import Function, compiler
-from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, SECONDS_BEFORE_COMPILING, TORCH_TYPES, python_code
+from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, SECONDS_BEFORE_COMPILING, python_code
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.native.holders import HOLDER_OPS
-from penstock.native.nodes import c_type, shape_of, variable_of
+from penstock.native.launch import Launch, launcher
 from penstock.native.source import region_source
 from penstock.native.writer import Unwritable, Written, write_step
 from penstock.ops.control_flow import PRIMITIVES
-from penstock.runtime.hazards import Hazards, find_hazards, is_state, writes_state
+from penstock.runtime.hazards import Hazards, find_hazards
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.in_place import find_in_place
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
@@ -32,8 +30,6 @@ from penstock.runtime.segment import Param, Result, Segment, build_segment
 from penstock.runtime.structure import Frame, Statement, execution_order, has_control_flow, structured
 from penstock.runtime.values import to_runtime
 from penstock.tensor.dtypes import as_dtype
-
-Launch = Callable[..., Any]
 
 
 def region_kernel(n: KernelContext) -> Launch:
@@ -205,7 +201,7 @@ class Region:
 
     def use(self, written: Written, function: Function) -> None:
         """Call `function` from now on."""
-        self.current[0] = _launcher(self, written, function)
+        self.current[0] = launcher(self, written, function)
 
     def variables(self, written: Written) -> list[VariableState]:
         """The state of the variables whose buffers the function takes."""
@@ -218,108 +214,3 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
 
 
 _ARRAYS = {False: torch.Tensor.numpy, True: lambda tensor: tensor.clone().numpy()}
-
-# --- launching ------------------------------------------------------------------------------------------
-
-
-class _Binding:
-    """The table of addresses that a function takes: of constants and of variables' buffers, as these are now.
-
-    `now` is a tuple: the table's address, the tensors of the variables, and what must live as long.
-    """
-
-    def __init__(self, written: Written, variables: list[VariableState]) -> None:
-        self._constants, self._variables = written.constants, variables
-        self._expected = [
-            (TORCH_TYPES[c_type(Edge(node, 0)) if node.op.name != "VarHandleOp" else _handle_type(node)], _shape(node))
-            for node in written.variables
-        ]
-        self.now: tuple[Any, ...] = (0, *(self for _ in variables))  # nothing that a variable holds
-        if not variables:
-            self.bind()
-
-    def bind(self) -> tuple[Any, ...] | None:
-        """The table for the variables' present buffers; None where they are not such as the function takes."""
-        values = [variable.value for variable in self._variables]
-        for value, (dtype, shape) in zip(values, self._expected, strict=True):
-            if not isinstance(value, torch.Tensor) or value.dtype is not dtype or value.shape != shape:
-                return None
-            if not value.is_contiguous() or not value.is_cpu:
-                return None
-        addresses = [c.ctypes.data for c in self._constants] + [value.data_ptr() for value in values]
-        table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
-        self.now = (ctypes.addressof(table), *values, table)
-        return self.now
-
-
-def _launcher(region: Region, written: Written, function: Function) -> Launch:
-    """A function of the region's values that checks them, makes the outputs and calls `function`.
-
-    It holds the locks of the variables that ops of the region lock, in one order for all regions.
-    """
-    body = region.body
-    variables = region.variables(written)
-    binding = _Binding(written, variables)
-    namespace: dict[str, Any] = {
-        "binding": binding,
-        "run": function,
-        "members": region.run_members,
-        "empty": torch.empty,
-        "empty_array": np.empty,
-    }
-    names = [f"x{i}" for i in range(len(body.feeds))]
-    lines = [f"def launch({', '.join(names)}):"]
-    everything = ", ".join(names)
-    for i, (name, feed) in enumerate(zip(names, body.feeds, strict=True)):
-        edge = Edge(feed, 0)
-        if i in region.arrays_in:
-            continue  # the function looks at it itself
-        namespace[f"{name}_shape"] = torch.Size(shape_of(edge))
-        namespace[f"{name}_dtype"] = TORCH_TYPES[c_type(edge)]
-        wrong = f"{name}.shape != {name}_shape or {name}.dtype is not {name}_dtype or not {name}.is_cpu"
-        lines.append(f"    if {wrong}: return members({everything})")
-        lines.append(f"    if not {name}.is_contiguous(): {name} = {name}.contiguous()")
-    outputs = [f"y{i}" for i in range(len(body.fetches))]
-    pointers = "".join(f", {name}" if i in region.arrays_in else f", {name}.data_ptr()" for i, name in enumerate(names))
-    for i, (name, edge) in enumerate(zip(outputs, body.fetches, strict=True)):
-        namespace[f"{name}_shape"] = shape_of(edge)
-        if i in region.arrays_out:
-            namespace[f"{name}_dtype"] = edge.dtype.as_numpy_dtype
-            lines.append(f"    {name} = empty_array({name}_shape, {name}_dtype)")
-            pointers += f", {name}"
-        else:
-            namespace[f"{name}_dtype"] = TORCH_TYPES[c_type(edge)]
-            lines.append(f"    {name} = empty({name}_shape, dtype={name}_dtype)")
-            pointers += f", {name}.data_ptr()"
-    locked = _locked(body)
-    locks = sorted((v.lock for v, node in zip(variables, written.variables, strict=True) if node in locked), key=id)
-    namespace |= {f"lock{i}": lock for i, lock in enumerate(locks)}
-    if locks:
-        lines.append(f"    with {', '.join(f'lock{i}' for i in range(len(locks)))}:")
-    indent = "        " if locks else "    "
-    lines.append(f"{indent}bound = binding.now")
-    if variables:
-        namespace |= {f"v{i}": variable for i, variable in enumerate(variables)}
-        changed = " or ".join(f"v{i}.value is not bound[{i + 1}]" for i in range(len(variables)))
-        lines.append(f"{indent}if {changed}: bound = binding.bind()")
-    lines.append(f"{indent}failed = bound is None or run(bound[0]{pointers})")
-    lines.append(f"    if failed: return members({everything})")
-    lines.append(f"    return {', '.join(outputs) if outputs else '()'}")
-    return types.FunctionType(python_code("\n".join(lines) + "\n"), namespace)
-
-
-def _locked(body: StepGraph) -> set[Node]:
-    """The variables whose locks ops hold while they change them: their first inputs, as in `ops/state.py`."""
-    updates = [n for n in body.nodes if n.op.name not in HOLDER_OPS and any(map(is_state, n.inputs))]
-    found = {variable_of(n.inputs[0]) for n in updates if writes_state(n) and n.attrs.get("use_locking", True)}
-    return {variable for variable in found if variable is not None}
-
-
-def _handle_type(node: Node) -> str:
-    from penstock.compiled.expressions import C_TYPES
-
-    return C_TYPES[node.attrs["dtype"].base_dtype]
-
-
-def _shape(node: Node) -> torch.Size:
-    return torch.Size(node.attrs["shape"].as_list())

@@ -10,7 +10,7 @@ from penstock.native.elementwise import fits
 from penstock.native.emit import Shape, Site, Value, emitter_of, known_sizes
 from penstock.native.holders import HOLDER_OPS
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
-from penstock.runtime.hazards import is_state
+from penstock.runtime.hazards import is_state, writes_state
 from penstock.tensor.dtypes import resource
 
 MOST_ELEMENTS = 100_000
@@ -121,3 +121,12 @@ def _variable_shape(edge: Edge) -> Shape:
     found = _known_shape(edge)
     assert found is not None
     return found
+
+
+def is_shared(node: Node) -> bool:
+    """Whether each region has a copy of its own of a node: a constant that is there from the beginning."""
+    return node.op.name == "Const" and not node.controls
+
+
+def updates_variable(node: Node) -> bool:
+    return node.op.name not in HOLDER_OPS | CONTROL | VIEWS and any(map(is_state, node.inputs)) and writes_state(node)

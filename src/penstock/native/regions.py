@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from penstock.compiled.clusters import sort_nodes
 from penstock.graph.device_spec import DeviceSpec
-from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.holders import HOLDER_OPS, Holders, maker_of
-from penstock.native.nodes import CONTROL, FAILS, NOTHING, VARIABLES, VIEWS, is_writable, variable_of
+from penstock.native.nodes import CONTROL, FAILS, NOTHING, VARIABLES, VIEWS, is_shared, is_writable, updates_variable
+from penstock.native.replace import replace_regions
 from penstock.passes.rewrite import remove_unused
 from penstock.runtime.hazards import conflicts, is_state, state_accesses, writes_state
 from penstock.runtime.structure import NO_GUARD, Frame, Guards, Unstructured, find_frames
@@ -53,7 +52,7 @@ def apply(graph: StepGraph, mode: str = "auto") -> StepGraph:
     found = units.regions()
     left = sum(map(_costs, graph.nodes)) - sum(map(_costs, (node for nodes in found for node in nodes)))
     regions = [nodes for nodes in found if _is_worth_it(nodes, alone=not left)]
-    return remove_unused(_replace(units, regions, mode)) if regions else graph
+    return remove_unused(replace_regions(graph, regions, units.order, mode)) if regions else graph
 
 
 def _is_worth_it(nodes: list[Node], alone: bool) -> bool:
@@ -61,11 +60,6 @@ def _is_worth_it(nodes: list[Node], alone: bool) -> bool:
     if len(nodes) > MOST_NODES:
         return False
     return any(n.op.name in CONTROL for n in nodes) or sum(map(_costs, nodes)) >= (1 if alone else LEAST)
-
-
-def _is_shared(node: Node) -> bool:
-    """Whether each region has a copy of its own of a node: a constant that is there from the beginning."""
-    return node.op.name == "Const" and not node.controls
 
 
 def _costs(node: Node) -> bool:
@@ -130,7 +124,7 @@ class _Units:
         self._keep_handles_together(Holders(self.graph.nodes))
 
     def _can_write(self, node: Node, unit: _Unit, guards: Guards, fetched: set[Node]) -> bool:
-        if node.op is FEED or node.op.name in VARIABLES or (_is_shared(node) and unit.loop is None):
+        if node.op is FEED or node.op.name in VARIABLES or (is_shared(node) and unit.loop is None):
             return False
         if node.device != unit.device or not _on_cpu(node.device):
             return False
@@ -218,7 +212,7 @@ class _Units:
             for unit in _writes_last(units, self.fails):
                 if wrote and not self.fails.isdisjoint(unit.nodes):
                     found.append(unit)
-                wrote = wrote or any(map(_updates, unit.nodes))
+                wrote = wrote or any(map(updates_variable, unit.nodes))
         return found
 
 
@@ -227,7 +221,7 @@ def _writes_last(units: list[_Unit], fails: Set[Node]) -> list[_Unit]:
 
     Those that change variables come as late as may be, and of these the ones that can fail first.
     """
-    rank = {u: (2 if fails.isdisjoint(u.nodes) else 1) if any(map(_updates, u.nodes)) else 0 for u in units}
+    rank = {u: (2 if fails.isdisjoint(u.nodes) else 1) if any(map(updates_variable, u.nodes)) else 0 for u in units}
     place = {unit: (rank[unit], i) for i, unit in enumerate(units)}
     waiting = {unit: sum(source in place for source in unit.sources) for unit in units}
     users: dict[_Unit, list[_Unit]] = {}
@@ -247,10 +241,6 @@ def _writes_last(units: list[_Unit], fails: Set[Node]) -> list[_Unit]:
                     heapq.heappush(ready, place[user])
     assert len(found) == len(units), "a region depends on itself"
     return found
-
-
-def _updates(node: Node) -> bool:
-    return node.op.name not in HOLDER_OPS | CONTROL | VIEWS and any(map(is_state, node.inputs)) and writes_state(node)
 
 
 def _leads_to_maker(edge: Edge) -> bool:
@@ -287,102 +277,3 @@ def _in_order(units: list[_Unit]) -> list[_Unit]:
 
 def _on_cpu(device: str) -> bool:
     return not device or DeviceSpec.from_string(device).device_type == "CPU"
-
-
-# --- replacing ------------------------------------------------------------------------------------------
-
-
-def _replace(units: _Units, regions: list[list[Node]], mode: str) -> StepGraph:
-    graph = units.graph
-    home = {node: i for i, members in enumerate(regions) for node in members}
-    outside: dict[Edge, None] = {edge: None for edge in graph.fetches if edge.node in home}
-    for node in graph.nodes:
-        for edge in node.inputs:
-            if edge.node in home and home.get(node) != home[edge.node]:
-                outside[edge] = None
-    nodes: dict[Node, Node] = {}
-    edges: dict[Edge, Edge] = {}
-    named = {edge: _unnamed(edge) for edge in outside}
-    for i, members in enumerate(regions):
-        outputs = list(dict.fromkeys(source for source in named.values() if home.get(source.node) == i))
-        made = _region(members, outputs, mode)
-        nodes |= dict.fromkeys(members, made)
-        edges |= {edge: Edge(made, port) for port, edge in enumerate(outputs)}
-    edges |= {edge: edges.get(source, source) for edge, source in named.items()}
-    every = list(dict.fromkeys(nodes.get(n, n) for n in graph.nodes))
-    for node in every:
-        node.inputs = tuple(edges.get(e, e) for e in node.inputs)
-        node.controls = tuple(c for c in dict.fromkeys(nodes.get(c, c) for c in node.controls) if c is not node)
-    order = [(nodes.get(a, a), nodes.get(b, b)) for a, b in units.order]
-    ordered = sort_nodes(every, [(a, b) for a, b in order if a is not b])
-    targets = list(dict.fromkeys(nodes.get(n, n) for n in graph.targets))
-    return StepGraph(ordered, graph.feeds, [edges.get(e, e) for e in graph.fetches], targets)
-
-
-def _unnamed(edge: Edge) -> Edge:
-    """What a value was before Identities gave it another name: two names of one condition must stay one.
-
-    Of a handle the variable itself, since no region gives handles. An Identity that reads a variable is more than that.
-    """
-    while (
-        edge.node.op.name == "Identity" and not edge.node.controls and is_state(edge) == is_state(edge.node.inputs[0])
-    ):
-        edge = edge.node.inputs[0]
-    return edge
-
-
-def _region(members: list[Node], outputs: list[Edge], mode: str) -> Node:
-    """The node for `members`, with a graph of copies of them as its body."""
-    inside = set(members)
-    inputs = list(dict.fromkeys(e for n in members for e in n.inputs if e.node not in inside))
-    values = [e for e in inputs if not is_state(e) and not _is_shared(e.node)]
-    states = [e for e in inputs if is_state(e)]
-    controls = dict.fromkeys(c for n in members for c in n.controls if c not in inside)
-    body = _body(members, inputs, values, outputs)
-    written = {e for n in members if _updates(n) for e in n.inputs if is_state(e)}
-    op = _region_op(values, states, outputs, {e for e in states if e not in written})
-    last = outputs[-1].node if outputs else members[-1]
-    return Node(
-        f"{last.name}/region", op, {"body": body, "mode": mode}, (*values, *states), tuple(controls), members[0].device,
-        tuple(e.dtype for e in outputs), tuple(e.node.shapes[e.port] for e in outputs), last.source,
-    )  # fmt: skip
-
-
-def _body(members: list[Node], inputs: list[Edge], values: list[Edge], outputs: list[Edge]) -> StepGraph:
-    """The members as a graph of their own, fed with `values`, with copies of the constants and variables they take."""
-    copies: dict[Node, Node] = {}
-    edges: dict[Edge, Edge] = {}
-    for e in values:
-        feed = Node(e.name, FEED, {"dtype": e.dtype}, (), (), "", (e.dtype,), (e.node.shapes[e.port],), e.node.source)
-        edges[e] = Edge(feed, 0)
-    feeds = [edge.node for edge in edges.values()]
-    for e in inputs:
-        if e not in edges:
-            source = variable_of(e) or e.node
-            copies.setdefault(source, replace(source, controls=(), inputs=()))
-            edges[e] = Edge(copies[source], 0)
-    for node in members:
-        copies[node] = replace(node)
-    for node in members:
-        copies[node].inputs = tuple(edges.get(e) or Edge(copies[e.node], e.port) for e in node.inputs)
-        copies[node].controls = tuple(copies[c] for c in node.controls if c in copies)
-    fetches = [Edge(copies[e.node], e.port) for e in outputs]
-    return StepGraph([*feeds, *copies.values()], feeds, fetches)
-
-
-def _region_op(values: list[Edge], states: list[Edge], outputs: list[Edge], read: set[Edge]) -> OpDef:
-    """`_Region` with the signature of one node: internal, hence in no registry."""
-    from penstock.native.kernel import region_kernel
-
-    arguments = [ArgDef(f"x{i}", dtype=e.dtype) for i, e in enumerate(values)]
-    arguments += [ArgDef(f"s{i}", dtype=e.dtype.base_dtype, is_ref=e.dtype._is_ref_dtype) for i, e in enumerate(states)]
-    op = OpDef(
-        "_Region",
-        tuple(arguments),
-        tuple(ArgDef(f"y{i}", dtype=e.dtype) for i, e in enumerate(outputs)),
-        {},
-        stateful=len(read) < len(states),
-        reads=frozenset(f"s{i}" for i, e in enumerate(states) if e in read),
-    )
-    op.kernel()(region_kernel)
-    return op

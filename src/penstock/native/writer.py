@@ -8,7 +8,6 @@ other nodes what their emitters say (`emit.py`), loops and conditionals themselv
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -472,14 +471,3 @@ def _itemsize(ctype: str) -> int:
 
 def _ctype(array: np.ndarray) -> str:
     return next(ctype for ctype, dtype in _NUMPY.items() if array.dtype == dtype)
-
-
-def indented(text: str) -> str:
-    """C text as people write it, to read."""
-    lines, depth = [], 0
-    for line in text.splitlines():
-        line = line.strip()
-        depth -= line.startswith("}")
-        lines.append(textwrap.indent(line, "  " * max(depth, 0)))
-        depth += line.count("{") - line.count("}") + line.startswith("}")
-    return "\n".join(lines) + "\n"
