@@ -81,7 +81,7 @@ class _Finder:
         guards = _guards(self.graph, frames)
         on_host = find_host_nodes(self.graph, frames)
         for node in self.graph.nodes:
-            if not is_supported_op(node.op.name) or node in on_host or not _on_cpu(node.device):
+            if not is_supported_op(node.op.name) or node in on_host or not on_cpu(node.device):
                 continue
             expression = express(node)
             if expression is not None:
@@ -196,7 +196,7 @@ def _guards(graph: StepGraph, frames: dict[Node, Frame]) -> dict[Node, Guard]:
         return Guards(graph, frames, strict=False).of
 
 
-def _on_cpu(device: str) -> bool:
+def on_cpu(device: str) -> bool:
     return not device or DeviceSpec.from_string(device).device_type == "CPU"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.compiled.expressions import BIAS, SAME, SELECT, Expression
 from penstock.native.emit import Shape, Value
+from penstock.native.ops_tools import merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,9 @@ def loop_text(shape: Shape, elements: Sequence[Element]) -> str:
             if isinstance(operand, Value):
                 steps = _strides(_padded(element.expression, index, operand.shape, len(shape)), shape)
                 reads.setdefault((operand, steps), f"r{len(reads)}")
-    sizes, rows = _merge_axes(shape, [steps for _, steps in reads])
+    sizes, rows = merged(shape, *(steps for _, steps in reads))
+    if not sizes:  # one element
+        sizes, rows = [1], [[0] for _ in reads]
     row_of = dict(zip(reads, rows, strict=True))
     outer = len(sizes) - 1
     lines = ["{"]
@@ -100,22 +103,3 @@ def _strides(padded: Shape, shape: Shape) -> tuple[int, ...]:
         0 if size == 1 and whole != 1 else math.prod(padded[axis + 1 :])
         for axis, (size, whole) in enumerate(zip(padded, shape, strict=True))
     )
-
-
-def _merge_axes(shape: Shape, strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """`shape` and `strides` with as few axes as will do, at least one: axes of size 1 are left out, neighbours through
-    which all steps go on alike are joined."""
-    sizes: list[int] = []
-    merged: list[list[int]] = [[] for _ in strides]
-    for axis, size in enumerate(shape):
-        if size == 1:
-            continue
-        if sizes and all(row[-1] == given[axis] * size for row, given in zip(merged, strides, strict=True)):
-            sizes[-1] *= size
-            for row, given in zip(merged, strides, strict=True):
-                row[-1] = given[axis]
-        else:
-            sizes.append(size)
-            for row, given in zip(merged, strides, strict=True):
-                row.append(given[axis])
-    return (sizes, merged) if sizes else ([1], [[0] for _ in strides])

@@ -179,25 +179,18 @@ class Region:
                 return
             self._requested = True
         self.current[0] = self.run_members
+        try:
+            written = write_step(self.body, self.statements, self.hazards, self.sums)
+        except Unwritable:
+            return
         me = weakref.ref(self)  # a session that is gone needs no function
 
-        def write() -> Any:
-            region = me()
-            if region is None:
-                return None
-            written = write_step(region.body, region.statements, region.hazards, region.sums)
-            return region_source(written), functools.partial(done, written)
-
-        def done(written: Written, function: Function | None) -> None:
+        def done(function: Function | None) -> None:
             region = me()
             if region is not None and function is not None:
                 region.use(written, function)
 
-        try:
-            source, then = write()
-        except Unwritable:
-            return
-        compiler().request(source, then)
+        compiler().request(region_source(written), done)
 
     def use(self, written: Written, function: Function) -> None:
         """Call `function` from now on."""

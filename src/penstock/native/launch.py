@@ -11,11 +11,10 @@ import numpy as np
 import torch
 
 from penstock.compiled.compiler import Function
-from penstock.compiled.expressions import C_TYPES
 from penstock.compiled.kernel import TORCH_TYPES, python_code
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.native.holders import HOLDER_OPS
-from penstock.native.nodes import c_type, shape_of, variable_of
+from penstock.native.nodes import c_type, shape_of, variable_of, variable_type
 from penstock.native.writer import Written
 from penstock.runtime.hazards import is_state, writes_state
 from penstock.runtime.resources import VariableState
@@ -35,8 +34,7 @@ class _Binding:
     def __init__(self, written: Written, variables: list[VariableState]) -> None:
         self._constants, self._variables = written.constants, variables
         self._expected = [
-            (TORCH_TYPES[c_type(Edge(node, 0)) if node.op.name != "VarHandleOp" else _handle_type(node)], _shape(node))
-            for node in written.variables
+            (TORCH_TYPES[variable_type(node)], torch.Size(node.attrs["shape"].as_list())) for node in written.variables
         ]
         self.now: tuple[Any, ...] = (0, *(self for _ in variables))  # nothing that a variable holds
         if not variables:
@@ -117,11 +115,3 @@ def _locked(body: StepGraph) -> set[Node]:
     updates = [n for n in body.nodes if n.op.name not in HOLDER_OPS and any(map(is_state, n.inputs))]
     found = {variable_of(n.inputs[0]) for n in updates if writes_state(n) and n.attrs.get("use_locking", True)}
     return {variable for variable in found if variable is not None}
-
-
-def _handle_type(node: Node) -> str:
-    return C_TYPES[node.attrs["dtype"].base_dtype]
-
-
-def _shape(node: Node) -> torch.Size:
-    return torch.Size(node.attrs["shape"].as_list())

@@ -80,7 +80,7 @@ def _emitted(node: Node) -> bool | None:
     emitter = emitter_of(node.op.name)
     if emitter is None:
         return None
-    inputs = [Value(f"x{i}", _variable_type(e), _variable_shape(e)) for i, e in enumerate(node.inputs)]
+    inputs = [Value(f"x{i}", _type_of(e), _variable_shape(e)) for i, e in enumerate(node.inputs)]
     edges = [Edge(node, port) for port in range(len(node.dtypes))]
     outputs = [Value(f"y{e.port}", c_type(e), shape_of(e)) for e in edges if not is_state(e)]
     text = emitter(Site(node, inputs, outputs))
@@ -92,6 +92,11 @@ def variable_of(edge: Edge) -> Node | None:
     while is_state(edge) and edge.node.inputs:
         edge = edge.node.inputs[0]
     return edge.node if edge.node.op.name in VARIABLES else None
+
+
+def variable_type(variable: Node) -> str:
+    """The C type of what a node of VARIABLES declares."""
+    return C_TYPES[variable.attrs["dtype"].base_dtype]
 
 
 def _is_plain(edge: Edge) -> bool:
@@ -112,9 +117,9 @@ def _known_shape(edge: Edge) -> Shape | None:
     return known_sizes(shape) if shape.is_fully_defined() else None
 
 
-def _variable_type(edge: Edge) -> str:
+def _type_of(edge: Edge) -> str:
     variable = variable_of(edge) if is_state(edge) else None
-    return C_TYPES[variable.attrs["dtype"].base_dtype] if variable is not None else c_type(edge)
+    return c_type(edge) if variable is None else variable_type(variable)
 
 
 def _variable_shape(edge: Edge) -> Shape:

@@ -12,7 +12,7 @@ import heapq
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
-from penstock.graph.device_spec import DeviceSpec
+from penstock.compiled.clusters import on_cpu
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.holders import HOLDER_OPS, Holders, maker_of
 from penstock.native.nodes import CONTROL, FAILS, NOTHING, VARIABLES, VIEWS, is_shared, is_writable, updates_variable
@@ -126,7 +126,7 @@ class _Units:
     def _can_write(self, node: Node, unit: _Unit, guards: Guards, fetched: set[Node]) -> bool:
         if node.op is FEED or node.op.name in VARIABLES or (is_shared(node) and unit.loop is None):
             return False
-        if node.device != unit.device or not _on_cpu(node.device):
+        if node.device != unit.device or not on_cpu(node.device):
             return False
         if (guards.of[node] if unit.loop is None else unit.loop.guard) != NO_GUARD:
             return False  # a region runs in every step
@@ -273,7 +273,3 @@ def _in_order(units: list[_Unit]) -> list[_Unit]:
             pending.append((unit, True))
             pending += [(source, False) for source in unit.sources if source not in done]
     return list(done)
-
-
-def _on_cpu(device: str) -> bool:
-    return not device or DeviceSpec.from_string(device).device_type == "CPU"

@@ -14,13 +14,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from penstock.compiled.expressions import C_TYPES, express, literal
+from penstock.compiled.expressions import express, literal
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native import holders
 from penstock.native.elementwise import Element, loop_text
 from penstock.native.emit import Site, Value, emitter_of
 from penstock.native.memory import Buffer, assign_offsets
-from penstock.native.nodes import NOTHING, VARIABLES, VIEWS, c_type, is_element_wise, shape_of
+from penstock.native.nodes import NOTHING, VARIABLES, VIEWS, c_type, is_element_wise, shape_of, variable_type
 from penstock.ops.control_flow import NEXT_ITERATIONS
 from penstock.runtime.hazards import Hazards, is_state, writes_state
 from penstock.runtime.segment import MOVES
@@ -124,7 +124,6 @@ class _Writer:
     # --- statements -----------------------------------------------------------------------------------
 
     def _block(self, statements: list[Statement]) -> None:
-        before: Statement | None = None
         for statement in statements:
             match statement:
                 case Node():
@@ -132,12 +131,11 @@ class _Writer:
                 case MergeSide():
                     self._merge_side(statement)
                 case Branch():
-                    self._branch(statement, isinstance(before, Branch) and before.pred == statement.pred)
+                    self._branch(statement)
                 case Loop():
                     self._loop(statement)
-            before = statement
 
-    def _branch(self, branch: Branch, other_side: bool) -> None:
+    def _branch(self, branch: Branch) -> None:
         self._flush()
         test = f"*{self._value(branch.pred).pointer}"
         self._emit(f"if ({test if branch.side else f'!{test}'}) {{")
@@ -362,7 +360,7 @@ class _Writer:
         while edge.node.inputs and is_state(edge):
             edge = edge.node.inputs[0]
         number = self.variables.setdefault(edge.node, len(self.variables))
-        ctype = C_TYPES[edge.node.attrs["dtype"].base_dtype]
+        ctype = variable_type(edge.node)
         value = Value(f"NAME_v{number}", ctype, tuple(edge.node.attrs["shape"].as_list()))
         if (node, index) not in self.hazards.reads:
             return value
@@ -419,7 +417,7 @@ class _Writer:
         lines += [f"#define NAME_h{i} ((struct holder *)(arena + {offset}))" for i, offset in enumerate(offsets)]
         lines += [f"#define NAME_c{i} ((const {_ctype(c)} *)k[{i}])" for i, c in enumerate(self.constants)]
         for node, i in self.variables.items():
-            ctype = C_TYPES[node.attrs["dtype"].base_dtype]
+            ctype = variable_type(node)
             lines.append(f"#define NAME_v{i} (({ctype} *)k[{len(self.constants) + i}])")
         edges = [*(Edge(feed, 0) for feed in self.body.feeds), *self.body.fetches]
         lines += [f"#define NAME_x{i} (({c_type(edge)} *)x[{i}])" for i, edge in enumerate(edges)]
