@@ -120,6 +120,8 @@ _FOUND = [
     Program((Do("updated_by_itself"), Do("loop"))),
     # A Merge stands in both branches: there are more positions in the order than nodes.
     Program((Do("read"), Do("conditional"), Do("conditional"), Do("conditional"), Do("assign")), known=False),
+    # A constant that waits (for a branch) is an input of a region whose C needs its value.
+    Program((Do("int_add", (0, 1, 0)), Do("assign"), Do("conditional"), Do("tanh"), Do("transposed")), known=False),
 ]
 """What failed once, reduced."""
 

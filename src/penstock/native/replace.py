@@ -22,7 +22,8 @@ def replace_regions(
     outside: dict[Edge, None] = {edge: None for edge in graph.fetches if edge.node in home}
     for node in graph.nodes:
         for edge in node.inputs:
-            if edge.node in home and home.get(node) != home[edge.node]:
+            copied = edge.node.op.name == "Const" and node in home
+            if edge.node in home and home.get(node) != home[edge.node] and not copied:
                 outside[edge] = None
     nodes: dict[Node, Node] = {}
     edges: dict[Edge, Edge] = {}
@@ -59,9 +60,11 @@ def _region(members: list[Node], outputs: list[Edge], mode: str) -> Node:
     """The node for `members`, with a graph of copies of them as its body."""
     inside = set(members)
     inputs = list(dict.fromkeys(e for n in members for e in n.inputs if e.node not in inside))
-    values = [e for e in inputs if not is_state(e) and not is_shared(e.node)]
+    constants = [e.node for e in inputs if e.node.op.name == "Const"]
+    values = [e for e in inputs if not is_state(e) and e.node.op.name != "Const"]
     states = [e for e in inputs if is_state(e)]
     controls = dict.fromkeys(c for n in members for c in n.controls if c not in inside)
+    controls |= dict.fromkeys(c for c in constants if not is_shared(c))  # one that waits says more than its value
     body = _body(members, inputs, values, outputs)
     written = {e for n in members if updates_variable(n) for e in n.inputs if is_state(e)}
     op = _region_op(values, states, outputs, {e for e in states if e not in written})
