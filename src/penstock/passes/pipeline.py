@@ -15,7 +15,7 @@ from penstock.passes.dead_controls import skip_dead_controls
 from penstock.passes.fold_constants import fold_constants
 from penstock.passes.fuse import fuse
 from penstock.passes.infer_shapes import infer_shapes, take_shapes
-from penstock.passes.memory import order_for_memory, recompute_for_gradients, swap_to_host
+from penstock.passes.memory import order_for_memory, predicted_peak, recompute_for_gradients, swap_to_host
 from penstock.passes.prune import prune
 from penstock.passes.reduced_precision import emulate_float16, use_bfloat16, use_float16
 from penstock.passes.simplify import simplify
@@ -24,6 +24,7 @@ from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import log_placement, place
 from penstock.placement.strategies import Strategy
+from penstock.runtime.peak_memory import in_units
 
 Pass = Callable[[StepGraph, CostModel], StepGraph]
 
@@ -54,6 +55,7 @@ AFTER_PLACING: dict[str, Pass] = {
     "compile": lambda graph, costs: compiled.apply(graph, "auto"),
     "compile_at_once": lambda graph, costs: compiled.apply(graph, "on"),
 }
+SAVE_MEMORY = ("recompute_for_gradients", "swap_to_host", "order_for_memory")
 DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile"})
 """The passes that run unless a ConfigProto says otherwise (session/options.py). Those for memory cost time."""
 
@@ -78,12 +80,34 @@ class StepOptions:
     passes: Collection[str] = DEFAULT
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a pass left: so many nodes, and (of SAVE_MEMORY) the bytes that values take at once, before and after."""
+
+    name: str
+    nodes: int
+    peaks: tuple[float, float] | None = None
+
+
+def told(passed: Sequence[Passed]) -> str:
+    """In a line: `12 nodes, simplify 12 -> 9, order_for_memory 3.1 MB -> 2 MB`."""
+    before = passed[0].nodes
+    text = f"{before} nodes"
+    for each in passed[1:]:
+        if each.nodes != before:
+            text += f", {each.name} {before} -> {each.nodes}"
+            before = each.nodes
+        if each.peaks is not None:
+            text += f", {each.name} {' -> '.join(in_units(round(peak)) for peak in each.peaks)}"
+    return text
+
+
 @dataclass(slots=True)
 class Prepared:
-    """The graph that a plan is made from. `counts`: the number of nodes after each pass, by its name, in order."""
+    """The graph that a plan is made from, and what each pass left, in order."""
 
     graph: StepGraph
-    counts: dict[str, int]
+    passed: list[Passed]
 
 
 def prepare(
@@ -100,24 +124,25 @@ def prepare(
     o = options
     graph = prune(feeds, fetches, targets)
     take_shapes(graph, fed)
-    counts = {"prune": _checked(graph, "prune")}
+    passed = [_passed(graph, "prune")]
     for name, transform in BEFORE_PLACING.items():
         if name in o.passes:
             graph = transform(graph, o.costs)
-            counts[name] = _checked(graph, name)
+            passed.append(_passed(graph, name))
     graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
-    counts["place"] = _checked(graph, "place")
+    passed.append(_passed(graph, "place"))
     if o.log_placement:
         log_placement(graph)
     for name, transform in AFTER_PLACING.items():
         if name in o.passes:
+            peak = predicted_peak(graph, o.costs) if name in SAVE_MEMORY else None
             graph = transform(graph, o.costs)
-            counts[name] = _checked(graph, name)
-    return Prepared(graph, counts)
+            passed.append(_passed(graph, name, peak, o.costs))
+    return Prepared(graph, passed)
 
 
-def _checked(graph: StepGraph, after: str) -> int:
-    """How many nodes there are; an error where a pass left a graph that cannot run."""
+def _passed(graph: StepGraph, name: str, peak: float | None = None, costs: CostModel | None = None) -> Passed:
+    """What the pass `name` left; an error where that cannot run. peak: the bytes before it, of one that is to save."""
     if CHECK:
-        verify(graph, after)
-    return len(graph.nodes)
+        verify(graph, name)
+    return Passed(name, len(graph.nodes), None if peak is None else (peak, predicted_peak(graph, costs)))

@@ -99,7 +99,7 @@ def _say_unchecked(obstacle: str) -> None:
 class _Checked(Plan):
     def __init__(self, plan: Plan, reference: Reference) -> None:
         super().__init__(plan.graph, {})
-        self.node_counts = plan.node_counts
+        self.passed = plan.passed
         self._plan = plan
         self._reference = reference
 

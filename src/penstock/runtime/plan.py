@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -43,6 +43,9 @@ from penstock.runtime.structure import (
 from penstock.runtime.threads import suited, threads_for, work_on
 from penstock.runtime.values import array_feed_converter, array_fetch_converter, feed_converter, fetch_converter
 from penstock.tensor.dtypes import resource
+
+if TYPE_CHECKING:
+    from penstock.passes.pipeline import Passed
 
 
 def executor_choice() -> str:
@@ -79,8 +82,8 @@ class Plan:
     def __init__(self, graph: StepGraph, kernels: dict[Node, Any]) -> None:
         self.graph = graph
         self._kernels = kernels
-        self.node_counts: dict[str, int] = {}
-        """The nodes that each pass left, for `Session.explain`."""
+        self.passed: list[Passed] = []
+        """What each pass left, for `Session.explain`."""
 
     @property
     def source(self) -> str:

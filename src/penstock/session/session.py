@@ -18,7 +18,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
 from penstock.graph.step_graph import StepGraph
-from penstock.passes.pipeline import prepare
+from penstock.passes.pipeline import Passed, prepare, told
 from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
 from penstock.placement.hardware import Hardware
@@ -176,7 +176,7 @@ class BaseSession:
             plan = make_step_plan(prepared.graph, self._state, self._options)
         if CHECK_STEPS:
             plan = checked(plan, prune(feeds, fetches, targets), self._state)
-        plan.node_counts = prepared.counts
+        plan.passed = prepared.passed
         return plan
 
     def _forget_plans(self) -> None:
@@ -257,21 +257,15 @@ class BaseSession:
         `feeds`: the fed tensors, or a dict from them to values. Where the shapes of feeds are open, plans differ by the
         shapes that are fed (session/specialised.py); this is the one for such values, or without any the one that ran
         last, or before the first step the one for any shapes. It begins with the number of nodes after pruning, and
-        before and after each pass that changed it. Then it says how much memory the values take at once, how much the
-        variables, and whether several threads are used.
+        before and after each pass that changed it; of passes that save memory, with the peak before and after. Then it
+        says how much memory the values take at once, how much the variables, and whether several threads are used.
         """
         given = isinstance(feeds, Mapping) and not any(value is None for value in feeds.values())
         plan = self._runner(fetches, dict.fromkeys(feeds))[0]
         if given and not isinstance(plan, Plan):
             plan = plan.choose(list(feeds.values()))
-        (_, before), *rest = plan.node_counts.items()
-        text = f"# {before} nodes"
-        for name, after in rest:
-            if after != before:
-                text += f", {name} {before} -> {after}"
-                before = after
         summary = "".join(f"# {line}\n" for line in plan.summary().splitlines())
-        return f"{text}\n{summary}{plan.source}"
+        return f"# {told(plan.passed)}\n{summary}{plan.source}"
 
     # --- partial runs -----------------------------------------------------------------------------------
 
@@ -388,8 +382,8 @@ class _Rearranged:
         return self._plan.graph
 
     @property
-    def node_counts(self) -> dict[str, int]:
-        return self._plan.node_counts
+    def passed(self) -> list[Passed]:
+        return self._plan.passed
 
     @property
     def source(self) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from penstock import errors
 from penstock.graph.operation import Tensor
 from penstock.graph.step_graph import StepGraph
+from penstock.passes.pipeline import Passed
 from penstock.runtime.plan import Observer, Plan
 
 Shape = tuple[int, ...]
@@ -67,8 +68,8 @@ class SpecialisedPlan:
         return self.shown().graph
 
     @property
-    def node_counts(self) -> dict[str, int]:
-        return self.shown().node_counts
+    def passed(self) -> list[Passed]:
+        return self.shown().passed
 
     @property
     def source(self) -> str:
