@@ -1,8 +1,8 @@
-"""`Contest`: a kernel that is torch's until a compiled function is there, and from then on the faster of the two.
+"""`Contest`: a kernel that is torch's until another is there, mostly a compiled one, and then the faster of the two.
 
 Which one that is depends on the processor, on the number of threads and on shapes, and a measurement is both simpler
 and more reliable than a rule. It costs nothing but the slower one's time: the first steps run them in turn, and all
-results are as good. With mode "on" the compiled function runs from the first call on.
+results are as good. With mode "on" the other kernel runs from the first call on.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Prepare = Callable[[Callable[..., Any], Any], Kernel | None]
 class Contest:
     """`call(*inputs)` for one node; any number of threads may call it at once.
 
-    key: what the compiled kernel has to know of its inputs, which is asked for at each call. prepare: makes the kernel
-    for a key from the function of `source`, or says that it is none of its (None).
+    key: what the other kernel has to know of its inputs, which is asked for at each call. prepare: makes that kernel
+    for a key from the function of `source` (None: it needs none), or says that it is none of its (None).
     """
 
     def __init__(
-        self, source: Source, mode: str, fallback: Kernel, key: Callable[..., Hashable], prepare: Prepare
+        self, source: Source | None, mode: str, fallback: Kernel, key: Callable[..., Hashable], prepare: Prepare
     ) -> None:
         self._source, self._mode = source, mode
         self._fallback, self._key, self._prepare = fallback, key, prepare
@@ -50,16 +50,12 @@ class Contest:
 
     def _kernel_for(self, key: Hashable) -> Kernel:
         """What to call this time for inputs with `key`, and what to remember for the next."""
-        loaded = _Loaded.of(compiler(), self._source)
-        if loaded.function is None:
-            if self._mode == "on":
-                loaded.function = compiler().compile(self._source)
-            else:
-                self._consider_requesting(loaded)
-                return self._fallback
+        function = None
+        if self._source is not None and (function := self._function(self._source)) is None:
+            return self._fallback
         if len(self._kernels) >= MOST_SHAPES:
             self._kernels.clear()
-        prepared = self._prepare(loaded.function, key)
+        prepared = self._prepare(function, key)
         if prepared is None:
             self._kernels[key] = self._fallback
         elif self._mode == "on":
@@ -67,6 +63,15 @@ class Contest:
         else:
             self._kernels[key] = _race([self._fallback, prepared], functools.partial(self._kernels.__setitem__, key))
         return self._kernels[key]
+
+    def _function(self, source: Source) -> Function | None:
+        """The compiled function, if it is there."""
+        loaded = _Loaded.of(compiler(), source)
+        if loaded.function is None and self._mode == "on":
+            loaded.function = compiler().compile(source)
+        elif loaded.function is None:
+            self._consider_requesting(loaded)
+        return loaded.function
 
     def _consider_requesting(self, loaded: _Loaded) -> None:
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Single nodes that have a kernel in C of their own: they keep their op's name, and get it as their first choice."""
+"""Single nodes that have a kernel of their own beside torch's, mostly in C: they keep their op's name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.compiled import lrn, pooling, winograd
+from penstock.compiled import linear, lrn, pooling, winograd
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import Kernel, KernelDef, OpDef
 from penstock.graph.step_graph import Edge, Node, StepGraph
@@ -30,13 +30,14 @@ _KERNELS = {
     "Conv2DBackpropFilter": _Own(winograd.is_winograd, winograd.by_filter),
     "LRN": _Own(lrn.has_common_power, lrn.normalize),
     "LRNGrad": _Own(lrn.has_common_power, lrn.normalize_grad),
+    "MatMul": _Own(linear.is_large, linear.multiply),
     "MaxPool": _Own(pooling.is_plain, pooling.max_pool),
     "MaxPoolGrad": _Own(pooling.is_plain, pooling.max_pool_grad),
 }
 
 
 def use_own_kernels(graph: StepGraph, mode: str) -> StepGraph:
-    """`graph` with such nodes replaced by ones with compiled kernels; itself where there is none."""
+    """`graph` with such nodes replaced by ones that have both kernels; itself where there is none."""
     found = {node: replace(node, op=_variant(node.op, mode)) for node in graph.nodes if _has_own(node)}
     if not found:
         return graph
@@ -55,7 +56,7 @@ def _has_own(node: Node) -> bool:
 
 @functools.cache
 def _variant(op: OpDef, mode: str) -> OpDef:
-    """`op` with the compiled kernel before its own for float32 on CPUs."""
+    """`op` with the two kernels before its own for float32 on CPUs."""
     torchs = op.find_kernel("CPU", {"T": float32})
     assert torchs is not None
     make = _KERNELS[op.name].make
