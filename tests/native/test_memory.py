@@ -11,8 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 import penstock as tf
 from penstock.graph.step_graph import StepGraph
+from penstock.native.function import Written
 from penstock.native.memory import LINE, Buffer, assign_offsets
-from penstock.native.writer import Written, write_step
+from penstock.native.writer import write_step
 from penstock.passes.infer_shapes import infer_shapes
 from penstock.passes.prune import prune
 from penstock.runtime.hazards import find_hazards

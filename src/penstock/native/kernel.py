@@ -17,9 +17,10 @@ import torch
 from penstock.compiled.compiler import Function, compiler
 from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, SECONDS_BEFORE_COMPILING, python_code
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.native.function import Written
 from penstock.native.launch import Launch, launcher
 from penstock.native.source import region_source
-from penstock.native.writer import Unwritable, Written, write_step
+from penstock.native.writer import Unwritable, write_step
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.runtime.hazards import Hazards, find_hazards
 from penstock.runtime.host_scalars import find_host_nodes
@@ -107,7 +108,15 @@ class Region:
             self._frames = guards.frames
         order = list(execution_order(self.statements))
         self.hazards: Hazards = find_hazards(self.body, order)
-        self._order = [node for node, _ in order]
+        self._kernels = {
+            n: make_kernel(n, "CPU", device, state)
+            for n in self.body.nodes
+            if n.op is not FEED and n.op.name not in PRIMITIVES
+        }
+        self._host = find_host_nodes(self.body, self._frames) if self._frames else set()
+        self._in_place = find_in_place(self.body, self._kernels, [node for node, _ in order], self._frames)
+        products = (n for n in self._in_place if n.op.name == "_AddProduct")
+        self.sums = {n: merge for n in products if (merge := self._in_place[n].variable) is not None}
         self._members = self._segment()
         self._observed: Segment | None = None
         self._lock = threading.Lock()
@@ -123,11 +132,6 @@ class Region:
     # --- the nodes' own kernels -----------------------------------------------------------------------
 
     def _segment(self, observed: bool = False) -> Segment:
-        kernels = {
-            n: make_kernel(n, "CPU", self._device, self._state)
-            for n in self.body.nodes
-            if n.op is not FEED and n.op.name not in PRIMITIVES
-        }
         params = [
             Param(Edge(feed, 0), _tensor if i in self.arrays_in else None) for i, feed in enumerate(self.body.feeds)
         ]
@@ -135,11 +139,9 @@ class Region:
             Result(edge, _ARRAYS[copy] if i in self.arrays_out else torch.clone if copy else None)
             for i, (edge, copy) in enumerate(zip(self.body.fetches, self.hazards.fetches, strict=True))
         ]
-        host = find_host_nodes(self.body, self._frames) if self._frames else set()
-        in_place = find_in_place(self.body, kernels, self._order, self._frames)
-        products = (n for n in in_place if n.op.name == "_AddProduct")
-        self.sums = {n: variable for n in products if (variable := in_place[n].variable) is not None}
-        return build_segment(self.statements, kernels, params, results, self.hazards.reads, observed, host, in_place)
+        return build_segment(
+            self.statements, self._kernels, params, results, self.hazards.reads, observed, self._host, self._in_place
+        )
 
     @property
     def source(self) -> str:

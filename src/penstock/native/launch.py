@@ -13,9 +13,9 @@ import torch
 from penstock.compiled.compiler import Function
 from penstock.compiled.kernel import TORCH_TYPES, python_code
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.native.function import Written
 from penstock.native.holders import HOLDER_OPS
 from penstock.native.nodes import c_type, shape_of, variable_of, variable_type
-from penstock.native.writer import Written
 from penstock.runtime.hazards import is_state, writes_state
 from penstock.runtime.resources import VariableState
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.compiled.source import Source
 from penstock.native.emit import support_text
+from penstock.native.function import Written
 from penstock.native.prelude import prelude
-from penstock.native.writer import Written
 
 ON_STACK = 1 << 16
 """Bytes that a function takes of its thread's stack; more come from malloc."""
