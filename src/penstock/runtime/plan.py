@@ -264,7 +264,7 @@ def make_kernels(nodes: list[Node], device: Device, state: SessionState) -> dict
 
 def _feeder(edge: Edge, device: torch.device, arrays: set[Edge]) -> Callable[[Any], Any]:
     tensor = edge.node.attrs["tensor"]
-    return array_feed_converter(tensor) if edge in arrays else feed_converter(tensor, device)
+    return array_feed_converter(tensor, edge.node.shapes[0]) if edge in arrays else feed_converter(tensor, device)
 
 
 def _array_fetcher(graph: StepGraph, index: int) -> Callable[[Any], Any]:

@@ -15,6 +15,7 @@ import torch
 from penstock.graph.constants import make_array
 from penstock.graph.operation import Tensor
 from penstock.tensor.dtypes import DType, bfloat16, string
+from penstock.tensor.shapes import TensorShape
 
 _CPU = torch.device("cpu")
 
@@ -98,10 +99,12 @@ def fetch_converter(dtype: DType, device: torch.device, copy: bool) -> Callable[
     return convert
 
 
-def array_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
-    """As `feed_converter`, for a kernel that takes an array: it gets one of the tensor's dtype."""
-    convert, dtype, dims = feed_converter(tensor, _CPU), tensor.dtype.base_dtype.np, tensor.shape.tuple
-    exact = dims is not None and None not in dims
+def array_feed_converter(tensor: Tensor, shape: TensorShape) -> Callable[[Any], Any]:
+    """As `feed_converter`, for a kernel that takes an array: it gets one of the tensor's dtype.
+
+    shape: what is known of it where it is fed, which may be more than the placeholder says.
+    """
+    convert, dtype, dims = feed_converter(tensor, _CPU), tensor.dtype.base_dtype.np, shape.tuple
     scalar = dtype.type if dims is None or not dims else None
 
     def check(value: Any) -> Any:
@@ -109,9 +112,7 @@ def array_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
             return np.array(value)
         if type(value) is not np.ndarray or value.dtype is not dtype:
             return convert(value).numpy()
-        if value.shape == dims or (not exact and (dims is None or _fits(value.shape, dims))):
-            return value
-        return convert(value).numpy()
+        return value if value.shape == dims else convert(value).numpy()
 
     return check
 

@@ -346,12 +346,15 @@ class BaseSession:
             self.close()
 
 
+_ELEMENTS = frozenset({Tensor, Operation})
+
+
 def _signature(fetches: Any) -> Any:
     """A hashable key of a fetch structure: equal for equal structures of the same tensors and operations."""
-    if type(fetches) is Tensor:  # the most common, told from structures at once
+    if type(fetches) in _ELEMENTS:  # the most common, told from structures at once
         return fetches
     if isinstance(fetches, list | tuple):
-        return (type(fetches), *map(_signature, fetches))
+        return (type(fetches), *[each if type(each) in _ELEMENTS else _signature(each) for each in fetches])
     if isinstance(fetches, Mapping):
         return (type(fetches), tuple(fetches), *map(_signature, fetches.values()))
     return fetches
