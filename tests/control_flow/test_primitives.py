@@ -19,7 +19,7 @@ import penstock as tf
 from penstock import errors
 from penstock.graph import opdef
 from penstock.graph.opdef import define_op, get_op
-from penstock.runtime.structure import Unstructured
+from penstock.runtime.guards import Unstructured
 from tools import make_tensorflow_loop
 
 ROOT = Path(__file__).parent.parent.parent

@@ -22,7 +22,7 @@ from penstock.ops.stacks import (
     STACK_PUSH_V2,
     STACK_V2,
 )
-from penstock.runtime.step_resources import Stack
+from penstock.runtime.stacks import Stack
 from penstock.tensor.dtypes import float32
 
 

@@ -21,9 +21,10 @@ from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import EXITS, NEXT_ITERATIONS
 from penstock.passes.rewrite import remove_unused
+from penstock.runtime.frames import Frame, Guard, find_frames, is_back_edge
+from penstock.runtime.guards import Guards, Unstructured
 from penstock.runtime.hazards import conflicts, state_accesses
 from penstock.runtime.host_scalars import find_host_nodes
-from penstock.runtime.structure import Frame, Guard, Guards, Unstructured, find_frames, is_back_edge
 
 LEAST = 2
 """Calls of kernels that a cluster must save one of to be worth it."""

@@ -22,13 +22,14 @@ from penstock.native.launch import Launch, launcher
 from penstock.native.source import region_source
 from penstock.native.writer import Unwritable, write_step
 from penstock.ops.control_flow import PRIMITIVES
+from penstock.runtime.frames import Frame, has_control_flow
 from penstock.runtime.hazards import Hazards, find_hazards
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.in_place import find_in_place
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.resources import VariableState
 from penstock.runtime.segment import Param, Result, Segment, build_segment
-from penstock.runtime.structure import Frame, Statement, execution_order, has_control_flow, structured
+from penstock.runtime.structure import Statement, execution_order, structured
 from penstock.runtime.values import to_runtime
 from penstock.tensor.dtypes import as_dtype
 

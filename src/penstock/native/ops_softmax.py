@@ -5,8 +5,8 @@ from __future__ import annotations
 from penstock.native.emit import Site, emits, supports
 from penstock.native.ops_tools import check_indices
 
-# Rows go in blocks, so that logarithms are taken of a vector of sums. Short rows are turned into columns meanwhile: then
-# nothing is added up across a vector, which takes longer than all else.
+# Rows go in blocks, so that logarithms are taken of a vector of sums. Short rows are turned into columns meanwhile, as
+# adding up across a vector takes longer than all else.
 supports(
     r"""
 enum { ROWS_@ = 16, SHORT_@ = 32 };

@@ -18,8 +18,9 @@ from penstock.native.holders import HOLDER_OPS, Holders, maker_of
 from penstock.native.nodes import CONTROL, FAILS, NOTHING, VARIABLES, VIEWS, is_shared, is_writable, updates_variable
 from penstock.native.replace import replace_regions
 from penstock.passes.rewrite import remove_unused
+from penstock.runtime.frames import NO_GUARD, Frame, find_frames
+from penstock.runtime.guards import Guards, Unstructured
 from penstock.runtime.hazards import conflicts, is_state, state_accesses, writes_state
-from penstock.runtime.structure import NO_GUARD, Frame, Guards, Unstructured, find_frames
 from penstock.tensor.dtypes import resource
 
 LEAST = 2

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
-from penstock.runtime.step_resources import Stack
+from penstock.runtime.stacks import Stack
 from penstock.tensor.shapes import TensorShape
 
 HANDLE = TensorShape([2])

@@ -17,7 +17,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import invalid
-from penstock.runtime.step_resources import TensorArrayState
+from penstock.runtime.tensor_arrays import TensorArrayState
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 HANDLE = TensorShape([2])

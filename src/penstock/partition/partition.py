@@ -18,8 +18,8 @@ from penstock.graph.verify import BACK
 from penstock.ops.control_flow import ENTERS, EXITS, NEXT_ITERATIONS
 from penstock.partition.ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.placement.problem import is_everywhere
+from penstock.runtime.frames import Frame, find_frames, has_control_flow, is_loop_merge
 from penstock.runtime.hazards import order_state
-from penstock.runtime.structure import Frame, find_frames, has_control_flow, is_loop_merge
 from penstock.tensor.dtypes import DType, bool as bool_dtype, float32
 from penstock.tensor.shapes import TensorShape
 

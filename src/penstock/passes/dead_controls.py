@@ -10,8 +10,9 @@ from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
+from penstock.runtime.frames import NO_GUARD, Frame, Guard, find_frames
+from penstock.runtime.guards import Guards
 from penstock.runtime.hazards import is_state, writes_state
-from penstock.runtime.structure import NO_GUARD, Frame, Guard, Guards, find_frames
 from penstock.tensor.dtypes import resource
 
 _MAY_REFUSE = frozenset({"CheckNumerics"})

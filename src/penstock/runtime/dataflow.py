@@ -16,8 +16,9 @@ from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SW
 from penstock.partition.ops import RECVS, SENDS, TRANSFERS
 from penstock.runtime import executor
 from penstock.runtime.executor import Program, Unit
+from penstock.runtime.frames import find_frames, is_back_edge, is_loop_merge
+from penstock.runtime.guards import Guards
 from penstock.runtime.segment import Param, Result, build_segment
-from penstock.runtime.structure import Guards, find_frames, is_back_edge, is_loop_merge
 
 _KINDS = {
     **dict.fromkeys(SWITCHES, executor.SWITCH),

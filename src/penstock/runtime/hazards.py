@@ -58,7 +58,7 @@ def order_state(graph: StepGraph, frames: Mapping[Node, Any]) -> None:
 
     Where one segment runs a graph, that is the order of execution; nodes that wait or are on several devices need
     the edges. What runs in a loop or a branch is left alone: there the program says itself what comes first.
-    `frames`: the frame of each node that is in one (structure.py).
+    `frames`: the frame of each node that is in one (frames.py).
     """
     conditional = {node for node in graph.nodes if node in frames and frames[node].parent is not None}
     for node in graph.nodes:

@@ -15,7 +15,7 @@ import torch
 
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.control_flow import ENTERS, MERGES, NEXT_ITERATIONS, SWITCHES
-from penstock.runtime.structure import Frame, is_loop_merge
+from penstock.runtime.frames import Frame, is_loop_merge
 from penstock.tensor.dtypes import DType, bool as bool_dtype, int32, int64
 
 _BITS = {int32: 32, int64: 64}

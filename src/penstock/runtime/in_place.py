@@ -16,7 +16,7 @@ import torch
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.control_flow import NEXT_ITERATIONS
-from penstock.runtime.structure import is_loop_merge
+from penstock.runtime.frames import is_loop_merge
 from penstock.tensor.shapes import adds_nothing
 
 _VERSIONS: dict[Kernel, dict[int, Kernel]] = {}

@@ -18,10 +18,10 @@ from penstock.placement.hardware import Hardware
 from penstock.placement.problem import is_everywhere, make_problem
 from penstock.placement.recv_timing import RecvTiming, delay_recvs, time_recvs
 from penstock.runtime.dataflow import Carry
+from penstock.runtime.frames import has_control_flow
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.plan import DataflowPlan, Observer, Plan, make_kernels, make_plan
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
-from penstock.runtime.structure import has_control_flow
 from penstock.runtime.workers import Workers
 
 

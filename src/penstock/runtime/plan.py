@@ -24,6 +24,8 @@ from penstock.runtime.arrays import use_arrays
 from penstock.runtime.dataflow import Carry, build_program, is_asynchronous
 from penstock.runtime.executor import Execution, Program
 from penstock.runtime.failures import node_error
+from penstock.runtime.frames import NO_GUARD, has_control_flow
+from penstock.runtime.guards import Guards, Unstructured
 from penstock.runtime.hazards import find_hazards, order_state
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.in_place import find_in_place
@@ -31,15 +33,7 @@ from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.peak_memory import Allocations, predict_memory
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.segment import Param, Result, Segment, build_segment
-from penstock.runtime.structure import (
-    NO_GUARD,
-    Guards,
-    Statement,
-    Unstructured,
-    execution_order,
-    has_control_flow,
-    structured,
-)
+from penstock.runtime.structure import Statement, execution_order, structured
 from penstock.runtime.threads import suited, threads_for, work_on
 from penstock.runtime.values import array_feed_converter, array_fetch_converter, feed_converter, fetch_converter
 from penstock.tensor.dtypes import resource

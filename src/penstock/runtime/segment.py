@@ -32,10 +32,11 @@ from penstock.graph.opdef import Bound, Kernel, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node
 from penstock.ops.control_flow import NEXT_ITERATIONS, SWITCHES
 from penstock.runtime.codegen import ELSE, Block, Code
+from penstock.runtime.frames import NO_GUARD, Condition, Guard
 from penstock.runtime.hazards import is_state
 from penstock.runtime.host_scalars import expression, tensor_of
 from penstock.runtime.in_place import InPlace
-from penstock.runtime.structure import NO_GUARD, Branch, Condition, Guard, Loop, MergeSide, Statement, execution_order
+from penstock.runtime.structure import Branch, Loop, MergeSide, Statement, execution_order
 
 Converter = Callable[[Any], Any]
 

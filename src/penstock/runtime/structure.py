@@ -1,44 +1,20 @@
 """Structured control flow, recovered from the primitives: loops become `while`, conditionals become `if`.
 
-Each node gets a *frame* (the loop that it runs in) and a *guard*: the conditions under which it is alive, as a set of
-(predicate, side). A Switch adds a condition to what follows it, a Merge of the two sides takes it away again, and
-a loop begins with none of its own. Nodes of one frame are then put in an order that keeps those of one guard
-together, and blocks open and close as the guard changes. What does not fit the pattern (a Merge of something else
-than the two sides of one predicate, say) is `Unstructured`, and left to the dataflow executor.
+Nodes of one frame (`frames.py`) are put in an order that keeps those of one guard (`guards.py`) together, and blocks
+open and close as the guard changes. What does not fit the pattern (a Merge of something else than the two sides of one
+predicate, say) is `Unstructured`, and left to the dataflow executor.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from penstock import errors
-from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
-
-Condition = tuple[Edge, bool]
-Guard = frozenset[Condition]
-NO_GUARD: Guard = frozenset()
-
-
-class Unstructured(Exception):
-    """The control flow has no structured form; the message says why."""
-
-
-@dataclass(eq=False, slots=True)
-class Frame:
-    """A loop, or (without a parent) the step itself."""
-
-    name: str
-    parent: Frame | None
-    enters: list[Node] = field(default_factory=list)
-    merges: list[Node] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
-    exits: list[Node] = field(default_factory=list)
-    loop_cond: Node | None = None
-    children: list[Frame] = field(default_factory=list)
-    guard: Guard = NO_GUARD  # in the parent
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.control_flow import ENTERS, EXITS
+from penstock.runtime.frames import NO_GUARD, Condition, Frame, Guard, find_frames, is_back_edge, is_loop_merge
+from penstock.runtime.guards import Guards, Unstructured
 
 
 @dataclass(eq=False, slots=True)
@@ -68,191 +44,6 @@ class Loop:
 
 
 Statement = Node | MergeSide | Branch | Loop
-
-
-def has_control_flow(graph: StepGraph) -> bool:
-    return any(node.op.name in PRIMITIVES for node in graph.nodes)
-
-
-def is_back_edge(node: Node, index: int) -> bool:
-    """Whether an input closes a loop: a Merge's, from a NextIteration."""
-    return node.op.name in MERGES and node.inputs[index].node.op.name in NEXT_ITERATIONS
-
-
-def is_loop_merge(node: Node) -> bool:
-    return node.op.name in MERGES and any(e.node.op.name in ENTERS | NEXT_ITERATIONS for e in node.inputs)
-
-
-# --- frames ---------------------------------------------------------------------------------------------
-
-
-def find_frames(graph: StepGraph) -> tuple[Frame, dict[Node, Frame]]:
-    """The root frame, and the frame that each node runs in (an Exit: the one that it leaves).
-
-    InvalidArgumentError, showing the nodes, for control flow that is malformed.
-    """
-    root = Frame("", None)
-    frames: dict[Node, Frame] = {}
-    by_name: dict[tuple[Frame, str], Frame] = {}
-    for node in graph.nodes:
-        frame = _frame_of(node, frames, root)
-        if node.op.name in ENTERS:
-            name = node.attrs["frame_name"].decode()
-            child = by_name.get((frame, name))
-            if child is None:
-                child = by_name[frame, name] = Frame(name, frame)
-                frame.children.append(child)
-            child.enters.append(node)
-            frame = child
-        elif node.op.name in EXITS:
-            if frame.parent is None:
-                raise malformed("an Exit outside any loop", node)
-            frame.exits.append(node)
-        elif is_loop_merge(node):
-            if frame.parent is None:
-                raise malformed("a NextIteration outside any loop", node)
-            frame.merges.append(node)
-        elif node.op.name in NEXT_ITERATIONS and frame.parent is None:
-            raise malformed("a NextIteration outside any loop", node)
-        elif node.op.name == "LoopCond":
-            if frame.parent is None:
-                raise malformed("a LoopCond outside any loop", node)
-            if frame.loop_cond is not None:
-                raise malformed(f"a second LoopCond in frame {frame.name!r}", node, frame.loop_cond)
-            frame.loop_cond = node
-        frames[node] = frame
-        frame.nodes.append(node)
-    _check_back_edges(graph, frames)
-    for node in [*(edge.node for edge in graph.fetches), *graph.targets]:
-        outside = frames[node].parent if node.op.name in EXITS else frames[node]
-        if outside is not root:
-            raise malformed(f"a value of the loop {frames[node].name!r} is used outside it without an Exit", node)
-    return root, frames
-
-
-def _frame_of(node: Node, frames: dict[Node, Frame], root: Frame) -> Frame:
-    """The frame that the inputs of `node` are in: one for all of them."""
-    found: Frame | None = None
-    first: Node | None = None
-    sources = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
-    for source in sources:
-        frame = frames[source]
-        if source.op.name in EXITS:
-            frame = frame.parent or root
-        if frame is root and not source.inputs and not source.controls and source.op is not FEED:
-            continue  # a constant that lost its control input is the same everywhere
-        if found is not None and frame is not found:
-            raise malformed(
-                f"inputs of different frames ({found.name or 'none'!r} and {frame.name or 'none'!r}) "
-                "without an Enter or Exit",
-                node, *(s for s in (first, source) if s is not None),
-            )  # fmt: skip
-        found, first = frame, first or source
-    return found or root
-
-
-def _check_back_edges(graph: StepGraph, frames: dict[Node, Frame]) -> None:
-    for node in graph.nodes:
-        for i, edge in enumerate(node.inputs):
-            if is_back_edge(node, i) and frames[edge.node] is not frames[node]:
-                raise malformed("a Merge and its NextIteration are in different frames", node, edge.node)
-    for frame in dict.fromkeys(frames.values()):
-        if frame.parent is not None and frame.merges and frame.loop_cond is None:
-            raise malformed(f"the loop {frame.name!r} has no LoopCond", *frame.merges[:2])
-
-
-def malformed(problem: str, *nodes: Node) -> errors.InvalidArgumentError:
-    """The error for control flow that makes no sense, with the nodes that show it."""
-    lines = [f"Malformed control flow: {problem}:"]
-    for node in nodes:
-        lines.append(f"  {node.name} = {node.op.name}({', '.join(e.name for e in node.inputs)})")
-        if node.source is not None and node.source.user_line:
-            lines.append(f"    built at {node.source.user_line}")
-    source = nodes[0].source if nodes else None
-    return errors.InvalidArgumentError(source.node_def if source is not None else None, source, "\n".join(lines))
-
-
-# --- guards ---------------------------------------------------------------------------------------------
-
-
-class Guards:
-    """The guard of each node, and of each value: the conditions under which it is alive within its frame."""
-
-    def __init__(self, graph: StepGraph, frames: dict[Node, Frame], strict: bool = True) -> None:
-        """Without `strict`, what has no structured form gets a condition of its own instead of an exception."""
-        self.frames = frames
-        self._strict = strict
-        self.of: dict[Node, Guard] = {}
-        self.sides: dict[Node, tuple[Edge, int]] = {}
-        """For a Merge of two branches: its predicate, and which input is the true side's."""
-        for node in graph.nodes:
-            self.of[node] = self._guard(node)
-
-    def edge(self, edge: Edge) -> Guard:
-        """The guard of a value in the frame of its consumers."""
-        guard = self.of[edge.node]
-        if edge.node.op.name in SWITCHES:
-            return guard | {(predicate(edge.node.inputs[1]), edge.port == 1)}
-        if edge.node.op.name in EXITS:
-            return self.frames[edge.node].guard
-        return guard
-
-    def _guard(self, node: Node) -> Guard:
-        name = node.op.name
-        if name in ENTERS:
-            frame = self.frames[node]
-            frame.guard = frame.guard | self._union(node)
-            return NO_GUARD
-        if is_loop_merge(node):
-            return NO_GUARD
-        if name in MERGES:
-            return self._merged(node)
-        if name == "ControlTrigger":  # never dead: it runs when what its control inputs have in common does
-            guards = [self._control(c) for c in node.controls]
-            return guards[0].intersection(*guards[1:]) if guards else NO_GUARD
-        guard = self._union(node)
-        if name in EXITS:
-            cond = self.frames[node].loop_cond
-            if self._strict and (cond is None or guard != {(Edge(cond, 0), False)}):
-                raise Unstructured(f"{node.name} leaves its loop elsewhere than at the loop's condition")
-        return guard
-
-    def _union(self, node: Node) -> Guard:
-        guard = NO_GUARD.union(*(self.edge(e) for e in node.inputs), *(self._control(c) for c in node.controls))
-        if self._strict:
-            for pred, side in guard:
-                if (pred, not side) in guard:
-                    raise Unstructured(f"{node.name} needs both sides of {pred.name}, so it never runs")
-        return guard
-
-    def _control(self, node: Node) -> Guard:
-        return self.frames[node].guard if node.op.name in EXITS else self.of[node]
-
-    def _merged(self, node: Node) -> Guard:
-        if not self._strict:
-            return frozenset({(Edge(node, 0), True)})
-        if len(node.inputs) != 2:
-            raise Unstructured(f"{node.name} merges {len(node.inputs)} inputs")
-        a, b = (self.edge(edge) for edge in node.inputs)
-        for pred, side in a:
-            if (pred, not side) in b and a - {(pred, side)} == b - {(pred, not side)}:
-                guard = a - {(pred, side)}
-                controls = NO_GUARD.union(*(self._control(c) for c in node.controls))
-                if controls - guard:
-                    raise Unstructured(f"{node.name} waits for nodes of a branch")
-                self.sides[node] = (pred, 0 if side else 1)
-                return guard
-        raise Unstructured(f"{node.name} merges other things than the two sides of one condition")
-
-
-def predicate(edge: Edge) -> Edge:
-    """The tensor that decides: identities lead back to it, so that two names of one condition are one."""
-    while edge.node.op.name == "Identity" and not edge.node.inputs[0].dtype._is_ref_dtype:
-        edge = edge.node.inputs[0]
-    return edge
-
-
-# --- statements -----------------------------------------------------------------------------------------
 
 
 def structured(graph: StepGraph) -> tuple[list[Statement], Guards]:

@@ -1,0 +1,127 @@
+"""Frames: which loop each node runs in, found from the primitives of control flow (white paper section 4.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock import errors
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES
+
+Condition = tuple[Edge, bool]
+Guard = frozenset[Condition]
+NO_GUARD: Guard = frozenset()
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """A loop, or (without a parent) the step itself."""
+
+    name: str
+    parent: Frame | None
+    enters: list[Node] = field(default_factory=list)
+    merges: list[Node] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    exits: list[Node] = field(default_factory=list)
+    loop_cond: Node | None = None
+    children: list[Frame] = field(default_factory=list)
+    guard: Guard = NO_GUARD  # in the parent
+
+
+def has_control_flow(graph: StepGraph) -> bool:
+    return any(node.op.name in PRIMITIVES for node in graph.nodes)
+
+
+def is_back_edge(node: Node, index: int) -> bool:
+    """Whether an input closes a loop: a Merge's, from a NextIteration."""
+    return node.op.name in MERGES and node.inputs[index].node.op.name in NEXT_ITERATIONS
+
+
+def is_loop_merge(node: Node) -> bool:
+    return node.op.name in MERGES and any(e.node.op.name in ENTERS | NEXT_ITERATIONS for e in node.inputs)
+
+
+def find_frames(graph: StepGraph) -> tuple[Frame, dict[Node, Frame]]:
+    """The root frame, and the frame that each node runs in (an Exit: the one that it leaves).
+
+    InvalidArgumentError, showing the nodes, for control flow that is malformed.
+    """
+    root = Frame("", None)
+    frames: dict[Node, Frame] = {}
+    by_name: dict[tuple[Frame, str], Frame] = {}
+    for node in graph.nodes:
+        frame = _frame_of(node, frames, root)
+        if node.op.name in ENTERS:
+            name = node.attrs["frame_name"].decode()
+            child = by_name.get((frame, name))
+            if child is None:
+                child = by_name[frame, name] = Frame(name, frame)
+                frame.children.append(child)
+            child.enters.append(node)
+            frame = child
+        elif node.op.name in EXITS:
+            if frame.parent is None:
+                raise malformed("an Exit outside any loop", node)
+            frame.exits.append(node)
+        elif is_loop_merge(node):
+            if frame.parent is None:
+                raise malformed("a NextIteration outside any loop", node)
+            frame.merges.append(node)
+        elif node.op.name in NEXT_ITERATIONS and frame.parent is None:
+            raise malformed("a NextIteration outside any loop", node)
+        elif node.op.name == "LoopCond":
+            if frame.parent is None:
+                raise malformed("a LoopCond outside any loop", node)
+            if frame.loop_cond is not None:
+                raise malformed(f"a second LoopCond in frame {frame.name!r}", node, frame.loop_cond)
+            frame.loop_cond = node
+        frames[node] = frame
+        frame.nodes.append(node)
+    _check_back_edges(graph, frames)
+    for node in [*(edge.node for edge in graph.fetches), *graph.targets]:
+        outside = frames[node].parent if node.op.name in EXITS else frames[node]
+        if outside is not root:
+            raise malformed(f"a value of the loop {frames[node].name!r} is used outside it without an Exit", node)
+    return root, frames
+
+
+def _frame_of(node: Node, frames: dict[Node, Frame], root: Frame) -> Frame:
+    """The frame that the inputs of `node` are in: one for all of them."""
+    found: Frame | None = None
+    first: Node | None = None
+    sources = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
+    for source in sources:
+        frame = frames[source]
+        if source.op.name in EXITS:
+            frame = frame.parent or root
+        if frame is root and not source.inputs and not source.controls and source.op is not FEED:
+            continue  # a constant that lost its control input is the same everywhere
+        if found is not None and frame is not found:
+            raise malformed(
+                f"inputs of different frames ({found.name or 'none'!r} and {frame.name or 'none'!r}) "
+                "without an Enter or Exit",
+                node, *(s for s in (first, source) if s is not None),
+            )  # fmt: skip
+        found, first = frame, first or source
+    return found or root
+
+
+def _check_back_edges(graph: StepGraph, frames: dict[Node, Frame]) -> None:
+    for node in graph.nodes:
+        for i, edge in enumerate(node.inputs):
+            if is_back_edge(node, i) and frames[edge.node] is not frames[node]:
+                raise malformed("a Merge and its NextIteration are in different frames", node, edge.node)
+    for frame in dict.fromkeys(frames.values()):
+        if frame.parent is not None and frame.merges and frame.loop_cond is None:
+            raise malformed(f"the loop {frame.name!r} has no LoopCond", *frame.merges[:2])
+
+
+def malformed(problem: str, *nodes: Node) -> errors.InvalidArgumentError:
+    """The error for control flow that makes no sense, with the nodes that show it."""
+    lines = [f"Malformed control flow: {problem}:"]
+    for node in nodes:
+        lines.append(f"  {node.name} = {node.op.name}({', '.join(e.name for e in node.inputs)})")
+        if node.source is not None and node.source.user_line:
+            lines.append(f"    built at {node.source.user_line}")
+    source = nodes[0].source if nodes else None
+    return errors.InvalidArgumentError(source.node_def if source is not None else None, source, "\n".join(lines))
