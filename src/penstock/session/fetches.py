@@ -74,3 +74,17 @@ class FetchPlan:
 def _nothing(values: tuple[Any, ...]) -> None:
     """The value of a fetched operation."""
     return
+
+
+_ELEMENTS = frozenset({Tensor, Operation})
+
+
+def signature(fetches: Any) -> Any:
+    """A hashable key of a fetch structure: equal for equal structures of the same tensors and operations."""
+    if type(fetches) in _ELEMENTS:  # the most common, told from structures at once
+        return fetches
+    if isinstance(fetches, list | tuple):
+        return (type(fetches), *[each if type(each) in _ELEMENTS else signature(each) for each in fetches])
+    if isinstance(fetches, Mapping):
+        return (type(fetches), tuple(fetches), *map(signature, fetches.values()))
+    return fetches

@@ -13,12 +13,10 @@ import torch
 from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock import errors
-from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
-from penstock.graph.step_graph import StepGraph
-from penstock.passes.pipeline import Passed, prepare, told
+from penstock.passes.pipeline import prepare, told
 from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
 from penstock.placement.hardware import Hardware
@@ -28,7 +26,8 @@ from penstock.runtime.kernels import SessionState
 from penstock.runtime.partitioned import make_step_plan
 from penstock.runtime.plan import Observer, Plan
 from penstock.runtime.resources import resources_of
-from penstock.session.fetches import FetchPlan, Unpack
+from penstock.session.feeds import AnyPlan, Rearranged, feedable, feeds_of
+from penstock.session.fetches import FetchPlan, Unpack, signature
 from penstock.session.metadata import record_costs, record_step
 from penstock.session.options import place_state, step_options
 from penstock.session.partial import PartialRun
@@ -37,8 +36,7 @@ from penstock.session.specialised import SpecialisedPlan, is_open
 _PLANS = 512
 """Signatures kept; a program has a handful, and one that makes new fetches in a loop must not grow forever."""
 
-AnyPlan = Plan | SpecialisedPlan
-Runner = tuple["AnyPlan | _Rearranged", Unpack]
+Runner = tuple[AnyPlan | Rearranged, Unpack]
 
 
 class _DefaultSessions(threading.local):
@@ -134,7 +132,7 @@ class BaseSession:
         if self._mutations != self._graph.mutations:
             self._forget_plans()
         try:
-            return self._runners[_signature(fetches), tuple(feed_dict) if feed_dict else ()]
+            return self._runners[signature(fetches), tuple(feed_dict) if feed_dict else ()]
         except (KeyError, TypeError):
             pass  # new, or not what can be fetched or fed: what is wrong is said below
         if feed_dict is not None and not hasattr(feed_dict, "values"):
@@ -143,13 +141,13 @@ class BaseSession:
 
     def _new_runner(self, fetches: Any, feed_dict: Any) -> Runner:
         wanted = FetchPlan(self._graph, fetches)
-        feeds, arrange = self._feeds(feed_dict or {})
+        feeds, arrange = feeds_of(self._graph, feed_dict or {})
         plan = self._make_plan(feeds, wanted.tensors, wanted.targets)
-        runner = (_Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
+        runner = (Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
         with self._lock:
             while len(self._runners) >= _PLANS:
                 del self._runners[next(iter(self._runners))]
-            self._runners[_signature(fetches), tuple(feed_dict or ())] = runner
+            self._runners[signature(fetches), tuple(feed_dict or ())] = runner
         return runner
 
     def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> AnyPlan:
@@ -184,37 +182,8 @@ class BaseSession:
             self._mutations = self._graph.mutations
             self._runners.clear()
 
-    def _feeds(self, feed_dict: Any) -> tuple[list[Tensor], Callable[[Any], list[Any]] | None]:
-        """The fed tensors, and (where sparse ones are among them) what makes their values one a tensor."""
-        tensors: list[Tensor] = []
-        spread: list[int] = []
-        for key in feed_dict:
-            if isinstance(key, SparseTensor):
-                parts: list[Any] = [key.indices, key.values, key.dense_shape]
-            elif isinstance(key, IndexedSlices):
-                parts = [key.values, key.indices] + ([] if key.dense_shape is None else [key.dense_shape])
-            else:
-                parts = [key]
-            spread.append(len(parts))
-            tensors += [self._feedable(part) for part in parts]
-        if len(set(tensors)) < len(tensors):
-            raise ValueError(f"The same tensor is fed twice: {', '.join(t.name for t in tensors)}")
-        if all(count == 1 for count in spread):
-            return tensors, None
-        return tensors, lambda values: _spread(values, spread)
-
-    def _feedable(self, key: Any) -> Tensor:
-        try:
-            tensor = self._graph.as_graph_element(key, allow_operation=False)
-        except (TypeError, ValueError, KeyError) as error:
-            text = error.args[0] if error.args else error
-            raise TypeError(f"Cannot interpret feed_dict key {key!r} as Tensor: {text}") from None
-        if not self._graph.is_feedable(tensor):
-            raise ValueError(f"Tensor {tensor.name} may not be fed.")
-        return tensor
-
     def _run_observed(
-        self, plan: AnyPlan | _Rearranged, values: Any, options: Any, run_metadata: Any
+        self, plan: AnyPlan | Rearranged, values: Any, options: Any, run_metadata: Any
     ) -> tuple[Any, ...]:
         timeout = (options.timeout_in_ms if options is not None else 0) or self._timeout
         trace = options.trace_level if options is not None else 0
@@ -234,7 +203,7 @@ class BaseSession:
         self, fetches: Any, feed_list: list[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
         """A function of the values for `feed_list` that runs `fetches`: the cheapest way to repeat a step."""
-        feeds = [self._feedable(key) for key in feed_list or []]
+        feeds = [feedable(self._graph, key) for key in feed_list or []]
         wanted = FetchPlan(self._graph, fetches)
         plan, unpack = self._make_plan(feeds, wanted.tensors, wanted.targets), wanted.unpack
 
@@ -274,7 +243,7 @@ class BaseSession:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         wanted = FetchPlan(self._graph, fetches)
-        fed = [self._feedable(key) for key in feeds or []]
+        fed = [feedable(self._graph, key) for key in feeds or []]
         with self._lock:
             self._partial_count += 1
             handle = f"partial_run_{self._partial_count}"
@@ -294,7 +263,7 @@ class BaseSession:
                 f"Must run 'partial_run_setup' before performing partial runs: no handle {handle!r}.",
             ) from None
         wanted = FetchPlan(self._graph, fetches)
-        feeds, arrange = self._feeds(feed_dict or {})
+        feeds, arrange = feeds_of(self._graph, feed_dict or {})
         values = list((feed_dict or {}).values())
         found = partial.run(wanted, feeds, arrange(values) if arrange else values)
         if partial.done:
@@ -346,20 +315,6 @@ class BaseSession:
             self.close()
 
 
-_ELEMENTS = frozenset({Tensor, Operation})
-
-
-def _signature(fetches: Any) -> Any:
-    """A hashable key of a fetch structure: equal for equal structures of the same tensors and operations."""
-    if type(fetches) in _ELEMENTS:  # the most common, told from structures at once
-        return fetches
-    if isinstance(fetches, list | tuple):
-        return (type(fetches), *[each if type(each) in _ELEMENTS else _signature(each) for each in fetches])
-    if isinstance(fetches, Mapping):
-        return (type(fetches), tuple(fetches), *map(_signature, fetches.values()))
-    return fetches
-
-
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Planning makes many objects that stay: looking through all of the graph for garbage meanwhile, as Python does
@@ -372,49 +327,6 @@ def _no_collection() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-class _Rearranged:
-    """A plan whose feeds come grouped (sparse values): spreads them first."""
-
-    def __init__(self, plan: AnyPlan, arrange: Callable[[Any], list[Any]]) -> None:
-        self._plan, self._arrange = plan, arrange
-
-    @property
-    def graph(self) -> StepGraph:
-        return self._plan.graph
-
-    @property
-    def passed(self) -> list[Passed]:
-        return self._plan.passed
-
-    @property
-    def source(self) -> str:
-        return self._plan.source
-
-    def summary(self) -> str:
-        return self._plan.summary()
-
-    def choose(self, values: Any) -> Plan:
-        return self._plan if isinstance(self._plan, Plan) else self._plan.choose(self._arrange(values))
-
-    def run(self, values: Any) -> tuple[Any, ...]:
-        return self._plan.run(self._arrange(values))
-
-    def run_observed(self, values: Any, hook: Any) -> tuple[Any, ...]:
-        return self._plan.run_observed(self._arrange(values), hook)
-
-
-def _spread(values: Any, counts: list[int]) -> list[Any]:
-    flat: list[Any] = []
-    for value, count in zip(values, counts, strict=True):
-        if count == 1:
-            flat.append(value)
-        elif len(value) < count:
-            raise ValueError(f"A sparse feed needs {count} values, got {len(value)}")
-        else:
-            flat += list(value)[:count]
-    return flat
 
 
 class Session(BaseSession):
