@@ -186,10 +186,10 @@ def adam(n: Any) -> Update:
         w: Tensor, m: Tensor, v: Tensor, beta1_power: Any, beta2_power: Any, lr: Any, beta1: Any,
         beta2: Any, epsilon: Any, grad: Tensor,
     ) -> None:  # fmt: skip
-        alpha = _adam_rate(rate(lr), power1(beta1_power), power2(beta2_power))
+        alpha = adam_rate(rate(lr), power1(beta1_power), power2(beta2_power))
         if not nesterov and fits(w, m, v, grad):
             torch._fused_adam_(
-                [w], [grad], [m], [v], [], [_CORRECTED], lr=alpha, beta1=decay1(beta1), beta2=decay2(beta2),
+                [w], [grad], [m], [v], [], [CORRECTED], lr=alpha, beta1=decay1(beta1), beta2=decay2(beta2),
                 weight_decay=0.0, eps=small(epsilon), amsgrad=False, maximize=False,
             )  # fmt: skip
             return
@@ -201,11 +201,11 @@ def adam(n: Any) -> Update:
     return update
 
 
-_CORRECTED = torch.tensor(1e30)
+CORRECTED = torch.tensor(1e30)
 """A number of steps after which torch has no bias left to correct: `alpha` is corrected already."""
 
 
-def _adam_rate(lr: Any, beta1_power: Any, beta2_power: Any) -> Any:
+def adam_rate(lr: Any, beta1_power: Any, beta2_power: Any) -> Any:
     """The step size with both biases corrected."""
     if isinstance(beta1_power, float) and isinstance(beta2_power, float):
         try:
@@ -226,7 +226,7 @@ def ada_max(n: Any) -> Update:
     ) -> None:  # fmt: skip
         m.lerp_(grad, rest1(beta1))
         torch.maximum(v.mul_(beta2), grad.abs(), out=v)
-        add_quotient(w, m, v + epsilon, _adam_rate(-rate(lr), power1(beta1_power), 0.0))
+        add_quotient(w, m, v + epsilon, adam_rate(-rate(lr), power1(beta1_power), 0.0))
 
     return update
 

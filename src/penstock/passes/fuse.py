@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.native.nodes import MOST_ELEMENTS
 from penstock.ops.fused import (
     ADD_PRODUCT,
     APPLY_PRODUCT_DESCENT,
@@ -18,6 +19,7 @@ from penstock.ops.fused import (
     PRODUCT_SUM,
     RESOURCE_APPLY_PRODUCT_DESCENT,
 )
+from penstock.ops.fused_losses import LOSS, SPARSE_LOSS
 from penstock.passes.rewrite import remove_unused, replace_edges
 from penstock.tensor.dtypes import DType, float32, float64
 
@@ -42,6 +44,10 @@ class Uses:
         alone = node.op.name == op and self._count[edge] == 1 and node not in self._waited_for
         return node if alone and node.device == device and not node.controls else None
 
+    def wants(self, edge: Edge) -> bool:
+        """Whether anything takes the value."""
+        return edge in self._count
+
 
 Rule = Callable[[Node, Uses], Node | None]
 
@@ -58,7 +64,7 @@ def fuse(graph: StepGraph) -> StepGraph:
         nodes.append(found or node)
         if found is not None:
             fused[node] = found
-            edges |= {Edge(node, port): Edge(found, port) for port in range(len(node.dtypes))}
+            edges |= {Edge(node, port): Edge(found, port) for port in range(len(found.dtypes))}
     if not fused:
         return graph
     return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, fused))
@@ -124,6 +130,19 @@ def _bias(node: Node, uses: Uses) -> Node | None:
     return _fused(node, CONV_BIAS, conv.attrs, (*conv.inputs, bias))
 
 
+def _loss(node: Node, uses: Uses) -> Node | None:
+    """A cross entropy of which nobody takes the gradient. A small one is left for a region (`native/`)."""
+    logits, labels = (edge.node.shapes[edge.port].tuple for edge in node.inputs)
+    size = node.inputs[0].node.shapes[node.inputs[0].port].num_elements()
+    if uses.wants(Edge(node, 1)) or logits is None or size is None or size <= MOST_ELEMENTS:
+        return None
+    sparse = node.op.name.startswith("Sparse")
+    if labels != (logits[:1] if sparse else logits):
+        return None  # what is broadcast, or does not fit
+    found = _fused(node, SPARSE_LOSS if sparse else LOSS, node.attrs, node.inputs)
+    return replace(found, dtypes=node.dtypes[:1], shapes=node.shapes[:1])
+
+
 RULES: dict[str, Rule] = {
     "ApplyGradientDescent": _descent,
     "ResourceApplyGradientDescent": _descent,
@@ -131,4 +150,6 @@ RULES: dict[str, Rule] = {
     "AddV2": _add,
     "AddN": _sum,
     "BiasAdd": _bias,
+    "SoftmaxCrossEntropyWithLogits": _loss,
+    "SparseSoftmaxCrossEntropyWithLogits": _loss,
 }

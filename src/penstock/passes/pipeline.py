@@ -14,6 +14,8 @@ from penstock.passes.common_subexpressions import merge_common_subexpressions
 from penstock.passes.dead_controls import skip_dead_controls
 from penstock.passes.fold_constants import fold_constants
 from penstock.passes.fuse import fuse
+from penstock.passes.fuse_moments import fuse_moments
+from penstock.passes.group_updates import group_updates
 from penstock.passes.infer_shapes import infer_shapes, take_shapes
 from penstock.passes.memory import order_for_memory, predicted_peak, recompute_for_gradients, swap_to_host
 from penstock.passes.prune import prune
@@ -41,6 +43,7 @@ BEFORE_PLACING: dict[str, Pass] = {
     "skip_dead_controls": _plain(skip_dead_controls),
     "simplify": _plain(simplify),
     "fuse": _plain(fuse),  # before placing, so that the numbers do not depend on where nodes are placed
+    "fuse_moments": _plain(fuse_moments),
 }
 AFTER_PLACING: dict[str, Pass] = {
     "use_float16": use_float16,
@@ -54,9 +57,10 @@ AFTER_PLACING: dict[str, Pass] = {
     "form_regions_at_once": lambda graph, costs: native.apply(graph, "on"),
     "compile": lambda graph, costs: compiled.apply(graph, "auto"),
     "compile_at_once": lambda graph, costs: compiled.apply(graph, "on"),
+    "group_updates": _plain(group_updates),  # what regions have left
 }
 SAVE_MEMORY = ("recompute_for_gradients", "swap_to_host", "order_for_memory")
-DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile"})
+DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile", "group_updates"})
 """The passes that run unless a ConfigProto says otherwise (session/options.py). Those for memory cost time."""
 
 

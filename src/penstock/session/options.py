@@ -85,6 +85,8 @@ _SWITCHES = {
     "skip_dead_controls": "dependency_optimization",
     "simplify": "arithmetic_optimization",
     "fuse": "remapping",
+    "fuse_moments": "remapping",
+    "group_updates": "remapping",
 }
 _MEMORY = {
     RewriterConfig.SCHEDULING_HEURISTICS: ("order_for_memory",),

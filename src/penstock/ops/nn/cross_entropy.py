@@ -34,13 +34,13 @@ def softmax_cross_entropy_shape(c: ShapeContext, logits: TensorShape, labels: Te
 
 @SOFTMAX_CROSS_ENTROPY.kernel()
 def softmax_cross_entropy_kernel(n: Any) -> Kernel:
-    log_softmax, exp, total = torch.log_softmax, torch.exp, torch.sum
+    log_softmax, total = torch.log_softmax, torch.sum
 
     def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if logits.shape != labels.shape or logits.ndim != 2:
             logits, labels = _broadcast(logits, labels)
         logs = log_softmax(logits, 1)
-        return total(labels * logs, 1).neg_(), exp(logs).sub_(labels)
+        return total(labels * logs, 1).neg_(), logs.exp_().sub_(labels)
 
     return cross_entropy
 
@@ -101,7 +101,7 @@ def sparse_softmax_cross_entropy_shape(c: ShapeContext, logits: TensorShape, lab
 
 @SPARSE_SOFTMAX_CROSS_ENTROPY.kernel("CPU")
 def sparse_softmax_cross_entropy_kernel(n: Any) -> Kernel:
-    log_softmax, exp = torch.log_softmax, torch.exp
+    log_softmax = torch.log_softmax
     minus_one = torch.tensor(-1, dtype=n.torch_dtype())
 
     def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -111,8 +111,7 @@ def sparse_softmax_cross_entropy_kernel(n: Any) -> Kernel:
             loss = logs.gather(1, at).squeeze(1).neg_()
         except (IndexError, RuntimeError) as error:
             raise _invalid_label(logits, labels) or error from None
-        probabilities = exp(logs)
-        return loss, probabilities.scatter_add_(1, at, minus_one.expand(at.shape))
+        return loss, logs.exp_().scatter_add_(1, at, minus_one.expand(at.shape))
 
     return cross_entropy
 

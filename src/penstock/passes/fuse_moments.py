@@ -1,0 +1,85 @@
+"""Mean and variance of each channel as one node, as `tf.nn.moments` asks for them before a batch normalization.
+
+Mean(x), SquaredDifference(x, mean), Mean: three passes over x and one over the squares become two passes over x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.native.nodes import MOST_ELEMENTS
+from penstock.ops.fused_moments import CHANNEL_MOMENTS
+from penstock.passes.fuse import Uses
+from penstock.passes.rewrite import remove_unused, replace_edges
+from penstock.tensor.dtypes import float32, float64
+
+NAMES = frozenset({"StopGradient", "Identity"})
+
+
+def fuse_moments(graph: StepGraph) -> StepGraph:
+    """`graph` with one node for the mean and the variance of large tensors, over all axes but the last.
+
+    Those of small ones are left for a region (`native/`). Sums over the last axis gain nothing from it.
+    """
+    uses = Uses(graph)
+    fused: dict[Node, Node | None] = {}
+    edges: dict[Edge, Edge] = {}
+    made: dict[Node, Node] = {}
+    for variance in graph.nodes:
+        mean = _mean_of(variance, uses)
+        if mean is None or mean in made:
+            continue
+        node = made[mean] = _moments(mean, variance)
+        fused |= {mean: node, variance: node}
+        edges |= {Edge(mean, 0): Edge(node, 0), Edge(variance, 0): Edge(node, 1)}
+    if not made:
+        return graph
+    nodes = [made.get(node, node) for node in graph.nodes]
+    return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, fused))
+
+
+def _mean_of(variance: Node, uses: Uses) -> Node | None:
+    """The node that computes x's mean for `variance`, if that is the variance of x over the same axes."""
+    if variance.op.name != "Mean" or variance.controls or not _over_rows(variance):
+        return None
+    squares = uses.maker(variance.inputs[0], "SquaredDifference", variance.device)
+    if squares is None:
+        return None
+    for x, middle in (squares.inputs, squares.inputs[::-1]):
+        mean = _unnamed(middle).node
+        if mean.op.name == "Mean" and mean.inputs[0] == x and mean.device == variance.device and _over_rows(mean):
+            return mean
+    return None
+
+
+def _unnamed(edge: Edge) -> Edge:
+    """The value that only got other names."""
+    while edge.node.op.name in NAMES and not edge.node.controls and not edge.node.inputs[0].dtype._is_ref_dtype:
+        edge = edge.node.inputs[0]
+    return edge
+
+
+def _over_rows(node: Node) -> bool:
+    """Whether a Mean of a large tensor is over all axes but the last, and keeps them."""
+    value, axes = node.inputs
+    dims, size = value.node.shapes[value.port].tuple, value.node.shapes[value.port].num_elements()
+    if node.attrs["T"] not in (float32, float64) or not node.attrs["keep_dims"]:
+        return False
+    if axes.node.op.name != "Const" or axes.node.controls:  # one that waits says more than its value
+        return False
+    if dims is None or size is None or size <= MOST_ELEMENTS:
+        return False
+    rows = len(dims) - 1
+    return rows > 0 and {int(axis) % len(dims) for axis in np.ravel(axes.node.attrs["value"])} == set(range(rows))
+
+
+def _moments(mean: Node, variance: Node) -> Node:
+    """The node in the place of `mean`, where x is known already."""
+    attrs = {"T": mean.attrs["T"]}
+    if "_class" in mean.attrs:
+        attrs["_class"] = mean.attrs["_class"]
+    dtypes, shapes = mean.dtypes + variance.dtypes, mean.shapes + variance.shapes
+    return replace(mean, op=CHANNEL_MOMENTS, attrs=attrs, inputs=mean.inputs[:1], dtypes=dtypes, shapes=shapes)

@@ -1,0 +1,125 @@
+"""Updates of many small variables by one optimizer become one node (`ops/fused_updates.py`).
+
+A call of a kernel takes longer than what it does for a small variable, and torch's kernels of optimizers take lists.
+Nodes are grouped that are alike in all but variables and gradient, and of which none must come before another: nodes
+get *levels*, as low as may be, and the level rises by one after each update. This comes last, since a region
+(`native/`) does better with small updates; what is left for it are devices and steps without regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.compiled.clusters import on_cpu, sort_nodes
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.control_flow import EXITS, NEXT_ITERATIONS
+from penstock.ops.fused_updates import GROUPED, can_be_grouped, gradient_of
+from penstock.passes.rewrite import frozen, remove_unused
+from penstock.runtime.frames import NO_GUARD, Frame, find_frames, is_back_edge
+from penstock.runtime.guards import Guards, Unstructured
+from penstock.runtime.hazards import conflicts, state_accesses
+from penstock.runtime.threads import LEAST
+
+MOST_ELEMENTS = LEAST
+"""Larger variables are worth threads, and a call does not count for them."""
+LEAST_MEMBERS = 4
+"""Fewer calls than of so many updates cost less than the lists of one."""
+
+Key = tuple[Any, ...]
+Order = list[tuple[Node, Node]]
+
+
+def group_updates(graph: StepGraph) -> StepGraph:
+    """`graph` with one node in place of each set of updates that can be one; itself where there is none."""
+    if sum(node.op.name in GROUPED for node in graph.nodes) < LEAST_MEMBERS:
+        return graph
+    frames = find_frames(graph)[1]
+    try:
+        guards = Guards(graph, frames)
+    except Unstructured:
+        return graph
+    order = list(conflicts(state_accesses(graph)))
+    in_every_step = [n for n in graph.nodes if frames[n].parent is None and guards.of[n] == NO_GUARD]
+    keys = _keys(graph, in_every_step, order)
+    levels = _levels(graph, frames, keys, order)
+    groups: dict[tuple[int, Key], list[Node]] = {}
+    for node, key in keys.items():
+        groups.setdefault((levels[node], key), []).append(node)
+    made = {node: group for members in groups.values() if (group := _grouped(members)) for node in members}
+    return _replaced(graph, made, order) if made else graph
+
+
+def _keys(graph: StepGraph, nodes: Iterable[Node], order: Order) -> dict[Node, Key]:
+    """The updates that can be in a group, with what the members of one have in common."""
+    taken = {edge.node for node in graph.nodes for edge in node.inputs} | {edge.node for edge in graph.fetches}
+    written_before = {second: first for first, second in order}  # for what only reads, the last write
+    found: dict[Node, Key] = {}
+    for node in nodes:
+        if can_be_grouped(node) and node not in taken and on_cpu(node.device) and _is_small(node):
+            args = zip(GROUPED[node.op.name].inputs, node.inputs, strict=True)
+            common = [_value(edge, written_before) for arg, edge in args if not arg.is_list]
+            attrs = frozen(sorted((k, v) for k, v in node.attrs.items() if k != "_class"))
+            found[node] = (node.op.name, node.device, attrs, *common)
+    return found
+
+
+def _value(edge: Edge, written_before: dict[Node, Node]) -> Any:
+    """What is the same for equal values: optimizers read and cast a rate for each variable anew."""
+    node = edge.node
+    if node.op.name == "Cast" and not node.controls:
+        return node.dtypes, _value(node.inputs[0], written_before)
+    if node.op.name == "ReadVariableOp":
+        return node.inputs[0], written_before.get(node)
+    return edge
+
+
+def _is_small(node: Node) -> bool:
+    grad = node.inputs[gradient_of(node.op)]
+    size = grad.node.shapes[grad.port].num_elements()
+    return size is not None and size <= MOST_ELEMENTS
+
+
+def _levels(graph: StepGraph, frames: dict[Node, Frame], keys: dict[Node, Key], order: Order) -> dict[Node, int]:
+    """The most updates of `keys` on a way to each node."""
+    sources: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        sources[node] = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
+        if node.op.name in EXITS:  # what leaves a loop comes after all that enters it and happens in it
+            sources[node] += frames[node].enters
+            sources[node] += [n for n in frames[node].nodes if n.op.name in NEXT_ITERATIONS]
+    for first, second in order:
+        sources[second].append(first)
+    levels = dict.fromkeys(graph.nodes, 0)
+    changed = True
+    while changed:  # once, and again where the Exits of a loop come before its Enters
+        changed = False
+        for node, before in sources.items():
+            level = max((levels[source] + (source in keys) for source in before), default=0)
+            changed = changed or level != levels[node]
+            levels[node] = level
+    return levels
+
+
+def _grouped(members: list[Node]) -> Node | None:
+    """The node for `members`, None if they are too few."""
+    if len(members) < LEAST_MEMBERS:
+        return None
+    first = members[0]
+    op = GROUPED[first.op.name]
+    inputs: list[Edge] = []
+    for i, arg in enumerate(op.inputs):
+        inputs += [node.inputs[i] for node in (members if arg.is_list else members[:1])]
+    attrs = {key: value for key, value in first.attrs.items() if key != "_class"} | {"N": len(members)}
+    controls = tuple(dict.fromkeys(control for node in members for control in node.controls))
+    return Node(f"{first.name}/group", op, attrs, tuple(inputs), controls, first.device, (), (), first.source)
+
+
+def _replaced(graph: StepGraph, made: dict[Node, Node], order: Order) -> StepGraph:
+    """`graph` with the nodes `made` in place of their members. `order`: the first must stay before the second."""
+    nodes = list(dict.fromkeys(made.get(node, node) for node in graph.nodes))
+    for node in nodes:
+        node.controls = tuple(dict.fromkeys(made.get(control, control) for control in node.controls))
+    order = [(made.get(first, first), made.get(second, second)) for first, second in order]
+    targets = list(dict.fromkeys(made.get(node, node) for node in graph.targets))
+    return remove_unused(StepGraph(sort_nodes(nodes, order), graph.feeds, graph.fetches, targets))
