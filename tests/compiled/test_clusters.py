@@ -101,7 +101,7 @@ def test_nodes_of_different_devices_are_not_put_together() -> None:
     with tf.device("/gpu:0"):
         c = tf.tanh(tf.tanh(b))
     graph = _clustered([c], [x])
-    assert [c.device for c in steps.clusters(graph)] == [a.op.device, b.op.device]
+    assert [c.device for c in steps.clusters(graph)] == [a.op.device, b.op.device, c.op.device]
 
 
 def test_control_edges_in_and_out_of_a_cluster_hold() -> None:

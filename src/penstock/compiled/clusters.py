@@ -29,7 +29,7 @@ from penstock.runtime.host_scalars import find_host_nodes
 LEAST = 2
 """Calls of kernels that a cluster must save one of to be worth it."""
 ALONE = frozenset({"Tanh", "Select", "SelectV2"})
-"""Ops that are worth it on their own: torch's kernels take three times as long, from so many elements on."""
+"""Ops that are worth it on a CPU on their own: torch's kernels take three times as long, from so many elements on."""
 ALONE_FROM = 4096
 MOST_MEMBERS = 1000
 MOST_VALUES = 200
@@ -53,7 +53,10 @@ def form_clusters(graph: StepGraph, mode: str) -> StepGraph:
 def _is_worth_it(members: dict[Node, Expression]) -> bool:
     if sum(expression.weight > 0 for expression in members.values()) >= LEAST:
         return True
-    return any(node.op.name in ALONE and (node.shapes[0].num_elements() or 0) >= ALONE_FROM for node in members)
+    return any(
+        node.op.name in ALONE and on_cpu(node.device) and (node.shapes[0].num_elements() or 0) >= ALONE_FROM
+        for node in members
+    )
 
 
 @dataclass(slots=True)
@@ -82,7 +85,7 @@ class _Finder:
         guards = _guards(self.graph, frames)
         on_host = find_host_nodes(self.graph, frames)
         for node in self.graph.nodes:
-            if not is_supported_op(node.op.name) or node in on_host or not on_cpu(node.device):
+            if not is_supported_op(node.op.name) or node in on_host or not _is_compiled_for(node.device):
                 continue
             expression = express(node)
             if expression is not None:
@@ -198,7 +201,16 @@ def _guards(graph: StepGraph, frames: dict[Node, Frame]) -> dict[Node, Guard]:
 
 
 def on_cpu(device: str) -> bool:
-    return not device or DeviceSpec.from_string(device).device_type == "CPU"
+    return _type_of(device) == "CPU"
+
+
+def _is_compiled_for(device: str) -> bool:
+    """Whether clusters on `device` have a compiler; types of devices that others register have none."""
+    return _type_of(device) in ("CPU", "GPU")
+
+
+def _type_of(device: str) -> str:
+    return DeviceSpec.from_string(device).device_type or "CPU"
 
 
 # --- replacing ------------------------------------------------------------------------------------------

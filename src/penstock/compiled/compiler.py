@@ -29,7 +29,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -306,27 +306,29 @@ class Compiler:
                 self._try([source])
 
     def _compile(self, sources: Sequence[Source]) -> None:
-        """Enter the functions of `sources` in `_loaded`, from the disk or from the compiler."""
+        """Enter the functions of `sources` in `_loaded`."""
+        missing = {source.name: source for source in sources if source.name not in self._loaded}
+        if missing:
+            self._loaded |= self.build(list(missing.values()))
+
+    def build(self, sources: Sequence[Source]) -> dict[str, Function]:
+        """The functions of `sources` by name, from the disk or from the C compiler. NoCompiler if it fails.
+
+        Compilers of other languages have a way of their own.
+        """
         toolchain, cache = self._toolchain()
-        missing: dict[str, Source] = {}
-        for source in sources:
-            if source.name not in self._loaded:
-                found = cache.load(source)
-                if found is None:
-                    missing[source.name] = source
-                else:
-                    self._loaded[source.name] = found
+        found = {source.name: function for source in sources if (function := cache.load(source)) is not None}
+        missing = [source for source in sources if source.name not in found]
         if not missing:
-            return
+            return found
         folder = cache.folder / f"{secrets.token_hex(8)}.tmp"
         folder.mkdir()
         try:
             target = folder / "clusters.so"
-            toolchain.compile(shared_text() + "".join(source.text for source in missing.values()), target)
-            cache.store(list(missing.values()), target)
-            for name in missing:
-                # Not under its name in the cache: a wrong object may have been loaded from there, and would be found.
-                self._loaded[name] = function_of(target, name)
+            toolchain.compile(shared_text() + "".join(source.text for source in missing), target)
+            cache.store(missing, target)
+            # Not under its name in the cache: a wrong object may have been loaded from there, and would be found.
+            return found | {source.name: function_of(target, source.name) for source in missing}
         except (OSError, ValueError) as error:
             raise NoCompiler(f"{shlex.join(toolchain.command[:1])} gave no object that can be kept: {error}") from error
         finally:
@@ -345,11 +347,18 @@ class Compiler:
 
 
 _compiler = Compiler()
+_others: dict[Hashable, Compiler] = {}
 
 
 def compiler() -> Compiler:
-    """The compiler of this process."""
+    """The C compiler of this process."""
     return _compiler
+
+
+def other_compiler(target: Hashable, make: Callable[[], Compiler]) -> Compiler:
+    """The compiler of this process for another target, which is made at first."""
+    found = _others.get(target)
+    return found if found is not None else _others.setdefault(target, make())
 
 
 def wait(timeout: float | None = None) -> bool:
@@ -357,13 +366,16 @@ def wait(timeout: float | None = None) -> bool:
 
     What is compiled is used from the next step on, which may ask for more.
     """
-    return _compiler.wait(timeout)
+    end = None if timeout is None else time.monotonic() + timeout
+    compilers = [_compiler, *_others.values()]
+    return all(each.wait(None if end is None else max(0.0, end - time.monotonic())) for each in compilers)
 
 
 def _forget() -> None:
     """A forked process has no thread of its parent's, and perhaps its lock held: it begins anew."""
     global _compiler
     _compiler = Compiler()
+    _others.clear()
 
 
 os.register_at_fork(after_in_child=_forget)

@@ -12,13 +12,13 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
-from penstock.compiled.compiler import Function, compiler
+from penstock.compiled.compiler import Compiler, Function, compiler
 from penstock.compiled.program import EXPANDED, FULL, Fit, Program, Shape, fit
-from penstock.compiled.source import c_source
+from penstock.compiled.source import Source, c_source
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.segment import Param, Result, build_segment
@@ -43,30 +43,81 @@ Reused = tuple[tuple[int, int], ...]
 _counter = itertools.count()
 
 
+class Target(Protocol):
+    """A device that runs compiled functions: how they are made for it, and called."""
+
+    device: torch.device
+
+    def compiler(self) -> Compiler:
+        """What compiles for it."""
+
+    def source(self, program: Program, pattern: str, reused: Reused) -> Source:
+        """The text of `program` for this device."""
+
+    def bound(self, function: Function, found: Fit) -> Function:
+        """`function` for inputs laid out as `found` says, as a C function is called (see `source.Source`)."""
+
+
+class _Host:
+    """The processor, which calls C functions as they are."""
+
+    device = torch.device("cpu")
+
+    def compiler(self) -> Compiler:
+        return compiler()
+
+    def source(self, program: Program, pattern: str, reused: Reused) -> Source:
+        return c_source(program, pattern, reused)
+
+    def bound(self, function: Function, found: Fit) -> Function:
+        return function
+
+
+_HOST = _Host()
+
+
+def _target_of(device: torch.device) -> Target:
+    if device.type == "cpu":
+        return _HOST
+    from penstock.compiled.cuda import cuda_target  # which a machine without a GPU has no use for
+
+    return cuda_target(device)
+
+
 def cluster_kernel(n: KernelContext) -> Launch:
     """The kernel factory of `_Cluster`."""
     return make_cluster_kernel(n.node, n.device, n.state, n["mode"])
 
 
 def make_cluster_kernel(
-    node: Node, device: torch.device, state: SessionState, mode: str, given: Sequence[int] = ()
+    node: Node,
+    device: torch.device,
+    state: SessionState,
+    mode: str,
+    given: Sequence[int] = (),
+    target: Target | None = None,
 ) -> Launch:
     """The kernel of a `_Cluster` node. `given`: inputs whose tensors the caller needs no more after a call.
 
     mode: "auto" compiles in the background after some calls; "on" at the first call, where errors are raised; "off"
-    runs the members' kernels only.
+    runs the members' kernels only, as do devices that have no compiler. target: where compiled functions run, if not
+    simply on `device`.
+
+    What is compiled has two attributes. `taking(given)` gives the same kernel with other `given`. `settled()` says
+    whether what runs for some shapes will not be replaced any more.
     """
     fallback = member_kernel(node, device, state)
-    if mode == "off" or device.type != "cpu":
+    if mode == "off" or (target is None and device.type not in ("cpu", "cuda")):
         return fallback
-    return _calling(node.attrs["program"], fallback, mode, given)
+    return _calling(node.attrs["program"], fallback, target or _target_of(device), mode, given)
 
 
-def _calling(program: Program, fallback: Launch, mode: str, given: Sequence[int]) -> Launch:
-    """The function of a new ClusterKernel; `taking(given)` of it is one that takes over inputs, with its fallback."""
-    call = ClusterKernel(program, fallback, mode, given).call
-    call.taking = functools.partial(_calling, program, fallback, mode)  # type: ignore[attr-defined]
-    return call
+def _calling(program: Program, fallback: Launch, target: Target, mode: str, given: Sequence[int]) -> Launch:
+    """The function of a new ClusterKernel, with what `make_cluster_kernel` says of it."""
+    kernel = ClusterKernel(program, fallback, target, mode, given)
+    kernel.call.taking = functools.partial(_calling, program, fallback, target, mode)  # type: ignore[attr-defined]
+    kernel.call.settled = kernel.settled  # type: ignore[attr-defined]
+    return kernel.call
 
 
 def member_kernel(node: Node, device: torch.device, state: SessionState) -> Launch:
@@ -99,9 +150,12 @@ class ClusterKernel:
     `_launches` says what to do for inputs of shapes that came before.
     """
 
-    def __init__(self, program: Program, fallback: Launch, mode: str, given: Sequence[int] = ()) -> None:
+    def __init__(
+        self, program: Program, fallback: Launch, target: Target, mode: str, given: Sequence[int] = ()
+    ) -> None:
         self.program = program
         self.fallback = fallback
+        self.target = target
         self._mode = mode
         self._given = tuple(given)
         self._launches: dict[tuple[Shape, ...], Launch] = {}
@@ -114,10 +168,9 @@ class ClusterKernel:
             _call_code(len(program.inputs)), {"launches": self._launches, "launch_for": self._launch_for}
         )
 
-    @property
-    def compiled(self) -> bool:
-        """Whether a compiled function runs for some shapes."""
-        return any(launch is not self.fallback for launch in self._launches.values())
+    def settled(self) -> bool:
+        """Whether it is decided for some shapes what runs: a compiled function, or the members' kernels for good."""
+        return bool(self._launches)
 
     def _launch_for(self, shapes: tuple[Shape, ...]) -> Launch:
         """What to call for inputs of `shapes` this time."""
@@ -131,7 +184,7 @@ class ClusterKernel:
                 return self._remember(shapes, self.fallback)
             return self._remember(shapes, _launcher(self, shapes, found, function, key[1]))
         if self._mode == "on":
-            function = self._functions[key] = compiler().compile(c_source(self.program, *key))
+            function = self._functions[key] = self.target.compiler().compile(self.target.source(self.program, *key))
             return self._remember(shapes, _launcher(self, shapes, found, function, key[1]))
         now = time.monotonic()
         self._first_call = min(self._first_call, now)
@@ -151,7 +204,7 @@ class ClusterKernel:
             if kernel is not None:
                 kernel._functions[key] = function
 
-        compiler().request(c_source(self.program, *key), done)
+        self.target.compiler().request(self.target.source(self.program, *key), done)
 
     def _remember(self, shapes: tuple[Shape, ...], launch: Launch) -> Launch:
         if len(self._launches) >= MOST_SHAPES:
@@ -206,6 +259,7 @@ def _launcher(
     layout = (ctypes.c_int64 * len(found.layout))(*found.layout)
     alike = "".join("=" if shape == found.shape else "-" for shape in shapes)
     threads = found.size * program.weight >= THREADS_AT
+    device = kernel.target.device
     namespace = {
         "__builtins__": __builtins__,  # torch imports in the name of what calls it
         **_DTYPES,
@@ -213,23 +267,26 @@ def _launcher(
         "shape": found.shape,
         "layout": ctypes.addressof(layout),
         "kept": layout,  # its address keeps nothing alive
-        "run": function,
+        "run": kernel.target.bound(function, found),
+        "device": device,
         "members": kernel.fallback,
         "empty": torch.empty,
         "empty_like": torch.empty_like,
         "threads": torch.get_num_threads,
         "memory_for": _memory_for,
     }
-    return types.FunctionType(_launch_code(program, found.pattern, alike, reused, threads), namespace)
+    return types.FunctionType(_launch_code(program, found.pattern, alike, reused, threads, device.type), namespace)
 
 
 @functools.cache
-def _launch_code(program: Program, pattern: str, alike: str, reused: Reused, threads: bool) -> types.CodeType:
-    return python_code(_launch_text(program, pattern, alike, reused, threads))
+def _launch_code(
+    program: Program, pattern: str, alike: str, reused: Reused, threads: bool, place: str
+) -> types.CodeType:
+    return python_code(_launch_text(program, pattern, alike, reused, threads, place))
 
 
-def _launch_text(program: Program, pattern: str, alike: str, reused: Reused, threads: bool) -> str:
-    """Python source: tests that cost little, new memory for the outputs, one call.
+def _launch_text(program: Program, pattern: str, alike: str, reused: Reused, threads: bool, place: str) -> str:
+    """Python source: tests that cost little, new memory for the outputs, one call. `place`: the type of the device.
 
     `alike` has a "=" for each input of the outputs' shape: it is quicker to make a tensor like another.
     """
@@ -237,7 +294,7 @@ def _launch_text(program: Program, pattern: str, alike: str, reused: Reused, thr
     lines = [f"def launch({', '.join(names)}):"]
     if names:
         wrong = " or ".join(
-            f"{name}.dtype is not d_{ctype} or not {name}.is_cpu"
+            f"{name}.dtype is not d_{ctype} or not {name}.is_{place}"
             for name, ctype in zip(names, program.inputs, strict=True)
         )
         lines += [f"    if {wrong}:", f"        return members({', '.join(names)})"]
@@ -257,7 +314,7 @@ def _launch_text(program: Program, pattern: str, alike: str, reused: Reused, thr
         elif ctype in like:
             text = f"empty_like({like[ctype]})"
         else:
-            text = f"empty(shape, dtype=d_{ctype})"
+            text = f"empty(shape, dtype=d_{ctype}, device=device)"
         lines.append(f"    o{i} = {text}")
         made.append(f"o{i}")
     pointers = "".join(f", {name}.data_ptr()" for name in [*names, *made])
@@ -272,4 +329,4 @@ def _memory_for(given: torch.Tensor, shape: Shape, others: list[torch.Tensor]) -
     alone = torch._C._storage_Use_Count(storage._cdata) <= 2  # the tensor, and `storage`
     if alone and given.shape == shape and not any(other is given for other in others):
         return given
-    return torch.empty(shape, dtype=given.dtype)
+    return torch.empty(shape, dtype=given.dtype, device=given.device)

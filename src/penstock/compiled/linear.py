@@ -49,7 +49,8 @@ def multiply(n: Any, mode: str, fallback: Kernel) -> Kernel:
     def by_linear(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return linear(a.t() if turn_a else a, b if turn_b else b.t(), None, "none", [], "")
 
-    def prepare(function: None, shapes: Any) -> Kernel | None:
-        return by_linear if _multiplications(*shapes, turn_b) >= LEAST else None
+    def prepare(function: Any, shapes: Any) -> Kernel | None:
+        a, b = shapes
+        return by_linear if _multiplications(a, b, turn_b) >= LEAST else None
 
     return Contest(None, mode, fallback, lambda a, b: (a.shape, b.shape), prepare).call

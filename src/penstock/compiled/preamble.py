@@ -129,16 +129,6 @@ FN @F maximum_@F(@F x, @F y) { return x > y || x != x ? x : y; }
 FN @F minimum_@F(@F x, @F y) { return x < y || x != x ? x : y; }
 """
 
-_CUDA = r"""
-#define FN static __device__ __forceinline__
-#define NAN_f32 __int_as_float(0x7fc00000)
-#define NAN_f64 __longlong_as_double(0x7ff8000000000000LL)
-#define INF_f32 __int_as_float(0x7f800000)
-#define INF_f64 __longlong_as_double(0x7ff0000000000000LL)
-"""
-
-_CUDA_FUNCTIONS = ("sqrt", "floor", "ceil", "trunc", "rint", "exp", "expm1", "log", "log1p", "tanh")
-
 
 def _literal(value: float, kind: str) -> str:
     """A C literal that is exactly `value` rounded to float32 ("f32") or float64 ("f64")."""
@@ -207,14 +197,9 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 def c_preamble() -> str:
     """What a C source begins with."""
-    functions = [_functions(kind) + _filled(_BOTH, {"F": kind}) for kind in ("f32", "f64")]
-    return _COMMON + _C + "".join(functions)
+    return _COMMON + _C + "".join(_functions(kind) + shared_functions(kind) for kind in ("f32", "f64"))
 
 
-def cuda_preamble() -> str:
-    """What a CUDA source begins with: CUDA's own functions (of 1 to 2 ulps) under the names of the C ones."""
-    lines = [_COMMON + _CUDA]
-    for name in _CUDA_FUNCTIONS:
-        lines.append(f"#define {name}_f32 {name}f\n#define {name}_f64 {name}\n")
-    lines.append("#define abs_f32 fabsf\n#define abs_f64 fabs\n")
-    return "".join([*lines, *(_filled(_BOTH, {"F": kind}) for kind in ("f32", "f64"))])
+def shared_functions(kind: str) -> str:
+    """The functions that are the same in all languages, for one type of floats ("f32", "f64")."""
+    return _filled(_BOTH, {"F": kind})

@@ -1,4 +1,4 @@
-"""C and CUDA source of a program.
+"""C source of a program.
 
 The C works in strips: a few hundred elements, of which all intermediate values stay in the first cache. Each strip
 passes through a row of short loops, a few operations each: a loop over everything would wait for each operation's
@@ -16,7 +16,7 @@ import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from penstock.compiled.preamble import c_preamble, cuda_preamble
+from penstock.compiled.preamble import c_preamble
 from penstock.compiled.program import EXPANDED, FULL, REPEATED, SCALAR, Program
 
 LOOP_WEIGHT = 10
@@ -78,9 +78,9 @@ REPEAT(f32) REPEAT(f64) REPEAT(i32) REPEAT(i64) REPEAT(u8)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """C text of a Python function. Its name tells its text, so that equal sources are compiled once.
+    """Text of a function. Its name tells its text, so that equal sources are compiled once.
 
-    `name` is a PyMethodDef; its function takes ints: the number of elements, that of threads, the address of the
+    In C `name` is a PyMethodDef; its function takes ints: the number of elements, that of threads, the address of the
     layout (see `program.Fit`), then those of the inputs and of the outputs.
     """
 
@@ -88,9 +88,10 @@ class Source:
     text: str
 
     @classmethod
-    def named_after_itself(cls, text: str) -> Source:
-        """`text` with NAME replaced by a name made of its contents."""
-        name = "cluster_" + hashlib.sha256((shared_text() + text).encode()).hexdigest()[:24]
+    def named_after_itself(cls, text: str, shared: str | None = None) -> Source:
+        """`text` with NAME replaced by a name made of its contents. `shared`: what stands before it, if not C's."""
+        shared = shared_text() if shared is None else shared
+        name = "cluster_" + hashlib.sha256((shared + text).encode()).hexdigest()[:24]
         return cls(name, text.replace("NAME", name))
 
 
@@ -232,7 +233,7 @@ class _Writer:
             if self._is_stored(value):
                 lines.append(f"    {self.program.ctype(value)} *const y{value} = v[{self._place(value)}];")
         lines += ["    VECTOR", "    for (int i = 0; i < w; i++) {"]
-        lines += [f"      {_definition(self.program, value, names)}" for value in loop]
+        lines += [f"      {definition(self.program, value, names)}" for value in loop]
         # An output may have the memory of an input, so nothing is stored before all is read.
         lines += [f"      y{value}[i] = t{value};" for value in loop if self._is_stored(value)]
         return [*lines, "    }", "  }"]
@@ -314,41 +315,10 @@ class _Writer:
         ]
 
 
-def _definition(program: Program, value: int, names: dict[int, str]) -> str:
+def definition(program: Program, value: int, names: dict[int, str]) -> str:
     """`const T t5 = …;` for the value of an instruction; enters its name in `names`."""
     instruction = program.instructions[value - len(program.inputs)]
     ctype = instruction.expression.ctype
     operands = [o if isinstance(o, str) else names[o] for o in instruction.operands]
     names[value] = f"t{value}"
     return f"const {ctype} t{value} = {instruction.expression.text.format(*operands)};"
-
-
-# --- CUDA -----------------------------------------------------------------------------------------------
-
-
-def cuda_source(program: Program, pattern: str) -> str:
-    """CUDA source of `program`: a kernel `cluster` with the arguments of the C function, less `threads`.
-
-    Each thread computes elements in registers, in a loop over the grid, so any grid will do.
-    """
-    inputs, outputs = program.inputs, program.outputs
-    parameters = [f"const {ctype} *a{i}" for i, ctype in enumerate(inputs)]
-    parameters += [f"{program.ctype(output)} *y{i}" for i, output in enumerate(outputs)]
-    repeated = [i for i, way in enumerate(pattern) if way == REPEATED]
-    layout = [f"i64 inner{i}, i64 times{i}" for i in repeated]
-    lines = [cuda_preamble(), f'extern "C" __global__ void cluster(i64 size, {", ".join([*layout, *parameters])}) {{']
-    names: dict[int, str] = {}
-    for i, way in enumerate(pattern):
-        names[i] = f"s{i}"
-        if way == SCALAR:
-            lines.append(f"  const {inputs[i]} s{i} = *a{i};")
-    lines.append("  const i64 step = (i64)blockDim.x * gridDim.x;")
-    lines.append("  for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {")
-    for i, way in enumerate(pattern):
-        index = f"i / (inner{i} * times{i}) * inner{i} + i % inner{i}" if way == REPEATED else "i"
-        if way != SCALAR:
-            lines.append(f"    const {inputs[i]} s{i} = a{i}[{index}];")
-    for value in range(len(inputs), len(inputs) + len(program.instructions)):
-        lines.append(f"    {_definition(program, value, names)}")
-    lines += [f"    y{i}[i] = t{output};" for i, output in enumerate(outputs)]
-    return "\n".join([*lines, "  }", "}", ""])

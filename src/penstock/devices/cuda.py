@@ -1,11 +1,12 @@
-"""CUDA devices through torch: streams of their own for computing and for copies, pinned memory, limits."""
+"""CUDA devices through torch: streams of their own for computing and for copies, pinned memory, limits, graphs."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -13,6 +14,8 @@ from penstock import errors
 from penstock.devices.device import Device, device_name
 
 MIB = 1 << 20
+
+R = TypeVar("R")
 
 
 class CudaDevice(Device):
@@ -26,6 +29,8 @@ class CudaDevice(Device):
         super().__init__(name, "GPU", torch.device("cuda", ordinal), memory_limit)
         self.compute = torch.cuda.Stream(ordinal)
         self.copies = torch.cuda.Stream(ordinal)
+        self.recorder = CudaRecorder(self.torch)
+        self._threads = threading.local()
 
     @staticmethod
     def found(config: Any, count: int) -> Iterator[CudaDevice]:
@@ -58,6 +63,9 @@ class CudaDevice(Device):
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         with torch.cuda.stream(self.compute):
+            if not hasattr(self._threads, "known"):
+                torch.cuda.mem_get_info(self.torch)  # CUDA's driver launches only where its runtime was called before
+                self._threads.known = True
             yield
 
     def receive(self, value: Any, source: Device) -> Any:
@@ -94,6 +102,37 @@ class CudaDevice(Device):
 
     def memory_in_use(self) -> tuple[int, int]:
         return torch.cuda.memory_allocated(self.torch), torch.cuda.max_memory_allocated(self.torch)
+
+
+class CudaRecorder:
+    """Records CUDA graphs of a device (see `runtime/cuda_graphs.py`), whose memory is one pool.
+
+    On a stream of its own: what other threads launch on the computing stream meanwhile is not part of the graph.
+    """
+
+    _one_at_a_time = threading.Lock()
+    """Of the whole process, as `torch.cuda.graph` asks."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.lock = threading.Lock()
+        self._device = device
+        # Torch has a few streams of each priority, and gives them out in turn: this one is nobody's computing stream.
+        self._stream = torch.cuda.Stream(device, priority=-1)
+        self._pool = torch.cuda.graph_pool_handle()
+
+    def record(self, launch: Callable[[], R]) -> tuple[Callable[[], None], R]:
+        """Call `launch` and record what it launches, without running it; gives what runs that on the current stream,
+        and what `launch` gave: tensors that are filled then.
+
+        RuntimeError for what cannot be recorded: launching for the first time, waiting for the device, copies to the
+        host.
+        """
+        graph = torch.cuda.CUDAGraph()
+        here = torch.cuda.stream(torch.cuda.current_stream(self._device))  # where a recording that fails leads back to
+        recording = torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local")
+        with self._one_at_a_time, here, recording:
+            found = launch()
+        return graph.replay, found
 
 
 @dataclass(slots=True)

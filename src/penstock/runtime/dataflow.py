@@ -15,6 +15,7 @@ from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.partition.ops import RECVS, SENDS, TRANSFERS
 from penstock.runtime import executor
+from penstock.runtime.cuda_graphs import Capturing
 from penstock.runtime.executor import Program, Unit
 from penstock.runtime.frames import find_frames, is_back_edge, is_loop_merge
 from penstock.runtime.guards import Guards
@@ -43,12 +44,14 @@ def build_program(
     explain: Explain,
     observed: bool = False,
     carry: Carry | None = None,
+    capturing: Capturing | None = None,
 ) -> Program:
     """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure.
 
     `carry(node)` gives what a Send or Recv does to the value that it passes on, and what a Recv does with it last.
+    capturing: how segments are captured on the device, if they are; an observed program's run as they are.
     """
-    return _Builder(graph, kernels, copied_reads, explain, observed, carry).build()
+    return _Builder(graph, kernels, copied_reads, explain, observed, carry, capturing).build()
 
 
 class _Builder:
@@ -60,12 +63,16 @@ class _Builder:
         explain: Explain,
         observed: bool,
         carry: Carry | None,
+        capturing: Capturing | None,
     ) -> None:
         self._carry = carry
+        self._capturing = None if observed else capturing
         self._graph, self._kernels, self._copied_reads = graph, kernels, copied_reads
         self._explain, self._observed = explain, observed
         _, self._frames = find_frames(graph)
         self._guards = Guards(graph, self._frames, strict=False)
+        captured = self._capturing
+        self._captured = set() if captured is None else {n for n in graph.nodes if captured.takes(n, kernels)}
         self._unit_of: dict[Node, Unit] = {}
         self._members: dict[Unit, list[Node]] = {}
 
@@ -111,7 +118,8 @@ class _Builder:
             if self._is_alone(node):
                 found.append((node, self._alone(node)))
                 continue
-            key = (self._frames[node], self._guards.of[node], depth[node], sources.get(node), sends)
+            captured = node in self._captured
+            key = (self._frames[node], self._guards.of[node], depth[node], captured, sources.get(node), sends)
             sends += node in sent
             if key not in segments:
                 segments[key] = Unit(executor.SEGMENT, node.name, [], [])
@@ -134,7 +142,8 @@ class _Builder:
     def _depths(self) -> dict[Node, int]:
         """How many primitives lead to each node, on the longest way that does not go round a loop.
 
-        What leaves a loop comes after all that enters it and happens in it, so Exits wait for those.
+        A change between nodes that are captured and others counts as one. What leaves a loop comes after all that
+        enters it and happens in it, so Exits wait for those.
         """
         alone = {node for node in self._graph.nodes if self._is_alone(node)}
         sources: dict[Node, list[Node]] = {}
@@ -149,10 +158,17 @@ class _Builder:
         while changed:
             changed = False
             for node, before in sources.items():
-                found = max((depth[s] + (node in alone or s in alone) for s in before), default=0)
+                steps = (depth[s] + (node in alone or s in alone or self._parts(s, node)) for s in before)
+                found = max(steps, default=0)
                 changed = changed or found != depth[node]
                 depth[node] = found
         return depth
+
+    def _parts(self, source: Node, node: Node) -> bool:
+        """Whether an edge leads into a captured segment, or out of one. Feeds and constants are in all segments."""
+        if source.op is FEED or (isinstance(self._kernels.get(source), Bound) and not source.controls):
+            return False
+        return (source in self._captured) != (node in self._captured)
 
     def _is_alone(self, node: Node) -> bool:
         return node.op.name in _KINDS or is_asynchronous(self._kernels.get(node))
@@ -173,8 +189,12 @@ class _Builder:
         """The edges that lead from one unit to another, or out."""
         used = set(self._graph.fetches)
         for node, unit in self._unit_of.items():
-            used |= {e for e in node.inputs if self._unit_of.get(e.node) is not unit}
+            used |= {e for e in node.inputs if self._unit_of.get(e.node) is not unit and not self._is_bound(e, unit)}
         return used
+
+    def _is_bound(self, edge: Edge, unit: Unit) -> bool:
+        """Whether `unit`, which takes `edge`, has it as a constant of its own."""
+        return unit.kind == executor.SEGMENT and isinstance(self._kernels.get(edge.node), Bound)
 
     # --- units ----------------------------------------------------------------------------------------
 
@@ -188,7 +208,7 @@ class _Builder:
             return
         inside = set(nodes)
         taken = dict.fromkeys(e for node in nodes for e in node.inputs if e.node not in inside)
-        bound = [e.node for e in taken if isinstance(self._kernels.get(e.node), Bound)]
+        bound = [e.node for e in taken if self._is_bound(e, unit)]
         unit.inputs = [e for e in taken if e.node not in set(bound)]
         unit.outputs = [Edge(n, p) for n in nodes for p in range(len(n.dtypes)) if Edge(n, p) in used]
         segment = build_segment(
@@ -201,6 +221,9 @@ class _Builder:
         )
         unit.run = segment.fn
         unit.explain = lambda error, where: self._explain(error, segment, where)
+        if self._capturing is not None and inside <= self._captured:
+            unit.run = self._capturing.captured(segment.fn, nodes, self._kernels)
+            unit.name += " (CUDA graph)" if unit.run is not segment.fn else ""
 
     def _controls(self, unit: Unit, nodes: list[Node]) -> dict[Unit, None]:
         """The units that `unit` waits for without a value: also those that constants it uses wait for."""

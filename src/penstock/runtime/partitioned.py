@@ -17,6 +17,7 @@ from penstock.passes.rewrite import duplicate
 from penstock.placement.hardware import Hardware
 from penstock.placement.problem import is_everywhere, make_problem
 from penstock.placement.recv_timing import RecvTiming, delay_recvs, time_recvs
+from penstock.runtime.cuda_graphs import capturing_on
 from penstock.runtime.dataflow import Carry
 from penstock.runtime.frames import has_control_flow
 from penstock.runtime.kernels import SessionState
@@ -69,10 +70,12 @@ class PartitionedPlan(Plan):
         self._devices = [devices[part.device] for part in parts]
         self._plans: list[Plan] = []
         for part, device in zip(parts, self._devices, strict=True):
-            if any(node.op.name in TRANSFERS for node in part.graph.nodes):
+            capturing = capturing_on(device)
+            captured = capturing is not None and not has_control_flow(part.graph)  # which has a quicker form
+            if captured or any(node.op.name in TRANSFERS for node in part.graph.nodes):
                 kernels = make_kernels(part.graph.nodes, device, state)
                 carry = _carry(device, devices)
-                self._plans.append(DataflowPlan(part.graph, kernels, device.torch, state.closing, carry))
+                self._plans.append(DataflowPlan(part.graph, kernels, device.torch, state.closing, carry, capturing))
             else:
                 self._plans.append(make_plan(part.graph, state, device))
 

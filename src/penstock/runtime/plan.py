@@ -21,6 +21,7 @@ from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.partition.ops import TRANSFERS
 from penstock.runtime.arrays import use_arrays
+from penstock.runtime.cuda_graphs import Capturing
 from penstock.runtime.dataflow import Carry, build_program, is_asynchronous
 from penstock.runtime.executor import Execution, Program
 from penstock.runtime.failures import node_error
@@ -177,12 +178,13 @@ class DataflowPlan(Plan):
         device: torch.device,
         closing: threading.Event,
         carry: Carry | None = None,
+        capturing: Capturing | None = None,
     ) -> None:
         super().__init__(graph, kernels)
         self._work = work_on(graph, device)
         self._closing = closing
-        self._carry = carry
-        self._hazards = find_hazards(graph, None)
+        self._carry, self._capturing = carry, capturing
+        self._hazards = find_hazards(graph, capturing.order(graph, kernels) if capturing is not None else None)
         self._feeds = [feed_converter(node.attrs["tensor"], device) for node in graph.feeds]
         self._fetches = [
             _fetcher(edge, device, copy) for edge, copy in zip(graph.fetches, self._hazards.fetches, strict=True)
@@ -191,7 +193,8 @@ class DataflowPlan(Plan):
         self._observed: Program | None = None
 
     def _build(self, observed: bool = False) -> Program:
-        return build_program(self.graph, self._kernels, self._hazards.reads, _explain_unit, observed, self._carry)
+        reads = self._hazards.reads
+        return build_program(self.graph, self._kernels, reads, _explain_unit, observed, self._carry, self._capturing)
 
     @property
     def source(self) -> str:
