@@ -22,7 +22,7 @@ from penstock.graph.opdef import Kernel
 ROUNDS = 6
 """Times that each of the two runs before the quickest time of both decides."""
 
-Prepare = Callable[[Callable[..., Any], Any], Kernel | None]
+Prepare = Callable[[Any, Any], Kernel | None]
 
 
 class Contest:
