@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import signal
@@ -53,7 +54,7 @@ def _requested(compiler: Compiler, source: Source, seconds: float = 30) -> Funct
     """What the background thread gives."""
     ready = threading.Event()
     found: list[Function | None] = []
-    compiler.request(source, lambda function: (found.append(function), ready.set()))
+    compiler.request(lambda: source, lambda function: (found.append(function), ready.set()))
     assert ready.wait(seconds)
     return found[0]
 
@@ -97,7 +98,7 @@ def test_several_requests_are_compiled_together_and_found_one_by_one(cache: Path
     factors = [2.0, 3.0, 4.0, 5.0]
     with compiler._working:  # the thread waits, so that all are there when it begins
         for factor in factors:
-            compiler.request(_source(factor), lambda function, factor=factor: done(factor, function))  # type: ignore[misc]
+            compiler.request(functools.partial(_source, factor), lambda function, factor=factor: done(factor, function))  # type: ignore[misc]
     assert all(ready.acquire(timeout=30) for _ in factors)
     assert all(_works(found[factor], factor) for factor in factors)
     assert len(_objects(cache)) == len(factors)

@@ -274,6 +274,25 @@ def test_by_default_steps_run_node_by_node_until_the_region_is_compiled(
             np.testing.assert_allclose(value, np.full(3, np.e * 3 * (np.tanh(1) + 0.125)), 1e-6)
 
 
+def test_a_step_does_not_wait_for_c_to_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_module, "SECONDS_BEFORE_COMPILING", 0.0)
+    may_write, write_step = threading.Event(), kernel_module.write_step
+
+    def write(*args: Any) -> Any:
+        assert may_write.wait(60)
+        return write_step(*args)
+
+    monkeypatch.setattr(kernel_module, "write_step", write)
+    x = tf.placeholder(tf.float32, [3])
+    y = tf.exp(x) * tf.reduce_sum(tf.tanh(x) + 0.375)
+    with session_with(DEFAULT) as session:
+        for _ in range(kernel_module.CALLS_BEFORE_COMPILING + 2):
+            session.run(y, {x: np.ones(3)})
+        assert not compiler_module.wait(0.0)
+        may_write.set()
+        assert compiler_module.wait(60)
+
+
 def test_without_a_compiler_steps_run_node_by_node(launches: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "/nonexistent/cc")
     monkeypatch.setattr(compiler_module, "_compiler", compiler_module.Compiler())

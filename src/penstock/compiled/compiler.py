@@ -55,6 +55,8 @@ _TUNED = (("-march=native", "-mprefer-vector-width=512"), ("-march=native",), ("
 
 Function = Callable[..., None]
 Done = Callable[["Function | None"], None]
+Write = Callable[[], Source | None]
+"""Gives the source of a function, or None where there is none to write."""
 
 
 class NoCompiler(Exception):
@@ -243,18 +245,21 @@ class Compiler:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._working = threading.Lock()
-        self._pending: queue.SimpleQueue[tuple[Source, Done]] = queue.SimpleQueue()
+        self._pending: queue.SimpleQueue[tuple[Write, Done]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._tools: tuple[Toolchain, ObjectCache] | NoCompiler | None = None
         self._loaded: dict[str, Function | None] = {}
         self._unanswered = 0
         self._answered = threading.Condition(self._lock)
 
-    def request(self, source: Source, done: Done) -> None:
-        """Have `done(function)` called some time, in another thread; with None if it cannot be compiled."""
+    def request(self, write: Write, done: Done) -> None:
+        """Have `done(function)` called some time, in another thread; with None if it cannot be compiled.
+
+        The source is written there as well: that of a large region takes longer than a step.
+        """
         with self._lock:
             self._unanswered += 1
-            self._pending.put((source, done))
+            self._pending.put((write, done))
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._serve, name="penstock-compiler", daemon=True)
                 self._thread.start()
@@ -281,11 +286,12 @@ class Compiler:
             with contextlib.suppress(queue.Empty):
                 while len(batch) < BATCH:
                     batch.append(self._pending.get_nowait())
+            sources = [_written(write) for write, _ in batch]
             with self._working:
-                self._try([source for source, _ in batch])
-            for source, done in batch:
+                self._try([source for source in sources if source is not None])
+            for source, (_, done) in zip(sources, batch, strict=True):
                 try:
-                    done(self._loaded.get(source.name))
+                    done(self._loaded.get(source.name) if source is not None else None)
                 except Exception:  # others wait for theirs
                     _LOG.exception("A compiled function was not taken")
             with self._answered:
@@ -344,6 +350,14 @@ class Compiler:
         if isinstance(self._tools, NoCompiler):
             raise self._tools
         return self._tools
+
+
+def _written(write: Write) -> Source | None:
+    try:
+        return write()
+    except Exception:  # others wait for theirs
+        _LOG.exception("The source of a function could not be written")
+        return None
 
 
 _compiler = Compiler()

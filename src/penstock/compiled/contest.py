@@ -95,7 +95,7 @@ class _Loaded:
 
     def request(self) -> None:
         if next(self._unrequested, False):  # by one thread only
-            self._compiler.request(self._source, self._set)
+            self._compiler.request(lambda: self._source, self._set)
 
     def _set(self, function: Function | None) -> None:
         self.function = function

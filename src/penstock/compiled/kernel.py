@@ -204,7 +204,7 @@ class ClusterKernel:
             if kernel is not None:
                 kernel._functions[key] = function
 
-        self.target.compiler().request(self.target.source(self.program, *key), done)
+        self.target.compiler().request(functools.partial(self.target.source, self.program, *key), done)
 
     def _remember(self, shapes: tuple[Shape, ...], launch: Launch) -> Launch:
         if len(self._launches) >= MOST_SHAPES:

@@ -16,6 +16,7 @@ import torch
 
 from penstock.compiled.compiler import Function, compiler
 from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, SECONDS_BEFORE_COMPILING, python_code
+from penstock.compiled.source import Source
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.function import Written
 from penstock.native.launch import Launch, launcher
@@ -182,18 +183,25 @@ class Region:
                 return
             self._requested = True
         self.current[0] = self.run_members
-        try:
-            written = write_step(self.body, self.statements, self.hazards, self.sums)
-        except Unwritable:
-            return
         me = weakref.ref(self)  # a session that is gone needs no function
+        texts: list[Written] = []
+
+        def write() -> Source | None:
+            region = me()
+            if region is None:
+                return None
+            try:
+                texts.append(write_step(region.body, region.statements, region.hazards, region.sums))
+            except Unwritable:
+                return None
+            return region_source(texts[0])
 
         def done(function: Function | None) -> None:
             region = me()
             if region is not None and function is not None:
-                region.use(written, function)
+                region.use(texts[0], function)
 
-        compiler().request(region_source(written), done)
+        compiler().request(write, done)
 
     def use(self, written: Written, function: Function) -> None:
         """Call `function` from now on."""
