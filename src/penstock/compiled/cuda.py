@@ -15,7 +15,7 @@ import torch
 
 from penstock.compiled.compiler import Compiler, Function, NoCompiler, other_compiler
 from penstock.compiled.cuda_source import cuda_shared_text, cuda_source
-from penstock.compiled.kernel import Reused
+from penstock.compiled.launch import Reused
 from penstock.compiled.program import Fit, Program
 from penstock.compiled.source import Source
 

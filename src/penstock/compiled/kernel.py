@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import itertools
-import linecache
 import math
 import threading
 import time
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
 
 from penstock.compiled.compiler import Compiler, Function, compiler
+from penstock.compiled.launch import Launch, Reused, launcher, python_code
 from penstock.compiled.program import EXPANDED, FULL, Fit, Program, Shape, fit
 from penstock.compiled.source import Source, c_source
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
@@ -27,20 +26,12 @@ CALLS_BEFORE_COMPILING = 3
 SECONDS_BEFORE_COMPILING = 0.2
 """Steps that initialise, or run a few times, are not worth a compiler's time; and in the first step of a loop it would
 take a core from the step."""
-THREADS_AT = 1 << 17
-"""Elements times weight from which several threads are worth their 5 µs."""
 REUSE_AT = 1 << 14
 """Bytes from which taking over an input's memory is quicker than new memory."""
 MOST_SHAPES = 256
 """Shapes that a kernel remembers."""
 
-TORCH_TYPES = {"f32": torch.float32, "f64": torch.float64, "i32": torch.int32, "i64": torch.int64, "u8": torch.bool}
 _BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "u8": 1}
-_DTYPES = {f"d_{name}": dtype for name, dtype in TORCH_TYPES.items()}
-
-Launch = Callable[..., Any]
-Reused = tuple[tuple[int, int], ...]
-_counter = itertools.count()
 
 
 class Target(Protocol):
@@ -182,10 +173,10 @@ class ClusterKernel:
             function = self._functions[key]
             if function is None:
                 return self._remember(shapes, self.fallback)
-            return self._remember(shapes, _launcher(self, shapes, found, function, key[1]))
+            return self._remember(shapes, self._launcher(shapes, found, function, key[1]))
         if self._mode == "on":
             function = self._functions[key] = self.target.compiler().compile(self.target.source(self.program, *key))
-            return self._remember(shapes, _launcher(self, shapes, found, function, key[1]))
+            return self._remember(shapes, self._launcher(shapes, found, function, key[1]))
         now = time.monotonic()
         self._first_call = min(self._first_call, now)
         if next(self._calls) >= CALLS_BEFORE_COMPILING and now - self._first_call >= SECONDS_BEFORE_COMPILING:
@@ -205,6 +196,10 @@ class ClusterKernel:
                 kernel._functions[key] = function
 
         self.target.compiler().request(functools.partial(self.target.source, self.program, *key), done)
+
+    def _launcher(self, shapes: tuple[Shape, ...], found: Fit, function: Function, reused: Reused) -> Launch:
+        run = self.target.bound(function, found)
+        return launcher(self.program, self.fallback, run, self.target.device, shapes, found, reused)
 
     def _remember(self, shapes: tuple[Shape, ...], launch: Launch) -> Launch:
         if len(self._launches) >= MOST_SHAPES:
@@ -238,95 +233,3 @@ def _call_code(count: int) -> types.CodeType:
         f"    if launch is None: launch = launch_for(({shapes}))\n"
         f"    return launch({inputs})\n"
     )
-
-
-def python_code(source: str) -> types.CodeType:
-    """The code of the one function in `source`, which tracebacks can show."""
-    name = f"<penstock cluster {next(_counter)}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    module = compile(source, name, "exec")
-    return next(c for c in module.co_consts if isinstance(c, types.CodeType))
-
-
-# --- launching ------------------------------------------------------------------------------------------
-
-
-def _launcher(
-    kernel: ClusterKernel, shapes: tuple[Shape, ...], found: Fit, function: Function, reused: Reused
-) -> Launch:
-    """A function that checks its inputs, makes the outputs and calls `function`. See `_launch_text`."""
-    program = kernel.program
-    layout = (ctypes.c_int64 * len(found.layout))(*found.layout)
-    alike = "".join("=" if shape == found.shape else "-" for shape in shapes)
-    threads = found.size * program.weight >= THREADS_AT
-    device = kernel.target.device
-    namespace = {
-        "__builtins__": __builtins__,  # torch imports in the name of what calls it
-        **_DTYPES,
-        "size": found.size,
-        "shape": found.shape,
-        "layout": ctypes.addressof(layout),
-        "kept": layout,  # its address keeps nothing alive
-        "run": kernel.target.bound(function, found),
-        "device": device,
-        "members": kernel.fallback,
-        "empty": torch.empty,
-        "empty_like": torch.empty_like,
-        "threads": torch.get_num_threads,
-        "memory_for": _memory_for,
-    }
-    return types.FunctionType(_launch_code(program, found.pattern, alike, reused, threads, device.type), namespace)
-
-
-@functools.cache
-def _launch_code(
-    program: Program, pattern: str, alike: str, reused: Reused, threads: bool, place: str
-) -> types.CodeType:
-    return python_code(_launch_text(program, pattern, alike, reused, threads, place))
-
-
-def _launch_text(program: Program, pattern: str, alike: str, reused: Reused, threads: bool, place: str) -> str:
-    """Python source: tests that cost little, new memory for the outputs, one call. `place`: the type of the device.
-
-    `alike` has a "=" for each input of the outputs' shape: it is quicker to make a tensor like another.
-    """
-    names = [f"a{i}" for i in range(len(program.inputs))]
-    lines = [f"def launch({', '.join(names)}):"]
-    if names:
-        wrong = " or ".join(
-            f"{name}.dtype is not d_{ctype} or not {name}.is_{place}"
-            for name, ctype in zip(names, program.inputs, strict=True)
-        )
-        lines += [f"    if {wrong}:", f"        return members({', '.join(names)})"]
-    for name, way in zip(names, pattern, strict=True):
-        if way == EXPANDED:
-            lines.append(f"    {name} = {name}.expand(shape).contiguous()")
-        else:
-            lines.append(f"    if not {name}.is_contiguous(): {name} = {name}.contiguous()")
-    like = {ctype: name for name, ctype, same in zip(names, program.inputs, alike, strict=True) if same == "="}
-    given = {output: names[index] for index, output in reused}
-    made = []
-    for i, output in enumerate(program.outputs):
-        ctype = program.ctype(output)
-        if output in given:
-            name = given[output]
-            text = f"memory_for({name}, shape, [{', '.join(n for n in names if n != name)}])"
-        elif ctype in like:
-            text = f"empty_like({like[ctype]})"
-        else:
-            text = f"empty(shape, dtype=d_{ctype}, device=device)"
-        lines.append(f"    o{i} = {text}")
-        made.append(f"o{i}")
-    pointers = "".join(f", {name}.data_ptr()" for name in [*names, *made])
-    lines.append(f"    run(size, {'threads()' if threads else '1'}, layout{pointers})")
-    lines.append(f"    return {', '.join(made)}")
-    return "\n".join(lines) + "\n"
-
-
-def _memory_for(given: torch.Tensor, shape: Shape, others: list[torch.Tensor]) -> torch.Tensor:
-    """A tensor of `shape` and the dtype of `given`: that itself, if nothing else shows its memory."""
-    storage = given.untyped_storage()
-    alone = torch._C._storage_Use_Count(storage._cdata) <= 2  # the tensor, and `storage`
-    if alone and given.shape == shape and not any(other is given for other in others):
-        return given
-    return torch.empty(shape, dtype=given.dtype, device=given.device)

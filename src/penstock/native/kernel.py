@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 from penstock.compiled.compiler import Function, compiler
-from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, SECONDS_BEFORE_COMPILING, python_code
+from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, SECONDS_BEFORE_COMPILING
+from penstock.compiled.launch import python_code
 from penstock.compiled.source import Source
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.function import Written

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from penstock.compiled.compiler import Function
-from penstock.compiled.kernel import TORCH_TYPES, python_code
+from penstock.compiled.launch import TORCH_TYPES, python_code
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.native.function import Written
 from penstock.native.holders import HOLDER_OPS
