@@ -10,6 +10,7 @@ and returns a `step` that feeds NumPy arrays, runs once, and returns a number to
 The module's docstring opens with the line printed under the table. Optional constants:
 
 - `MEASURES = "build"` or `"first_run"`: the time of that is the result, not that of a later step;
+- `TOLERANCE`: how far numbers of two frameworks may be apart, where not 1e-4 (relative);
 - `MIN_RATIO`: how many times faster than TensorFlow Penstock promises to be.
 """
 
@@ -32,6 +33,7 @@ NAMES = (
     "large_mlp",
     "serving",
     "conv_net",
+    "conv_bf16",
     "alexnet",
     "inception",
     "resnet_block",
@@ -56,6 +58,7 @@ class Workload:
     name: str
     about: str
     measures: Literal["step", "build", "first_run"]
+    tolerance: float
     min_ratio: float | None
     programs: Mapping[str, Program]  # by function name: "build", "torch_eager", ...
 
@@ -76,6 +79,7 @@ def load(name: str) -> Workload:
         name=name,
         about=(module.__doc__ or name).splitlines()[0].rstrip("."),
         measures=getattr(module, "MEASURES", "step"),
+        tolerance=getattr(module, "TOLERANCE", 1e-4),
         min_ratio=getattr(module, "MIN_RATIO", None),
         programs={program: getattr(module, program) for program in wanted if hasattr(module, program)},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +33,20 @@ def parameters() -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[np.ndarray,
 
 
 def build(tf: ModuleType) -> Step:
+    return tf_training(tf, *tf_model(tf))
+
+
+def torch_eager(torch: ModuleType) -> Step:
+    return torch_training(*torch_model(torch))
+
+
+def jax_jit(jax: ModuleType) -> Step:
+    optimizer = jax_momentum(jax, LEARNING_RATE, MOMENTUM)
+    return jax_training(jax, jax_loss(jax, jax.numpy.float32), parameters(), data(), optimizer)
+
+
+def tf_model(tf: ModuleType) -> tuple[Any, Any, dict[Any, np.ndarray]]:
+    """The loss, the op that trains, and what to feed."""
     convolutions, (weights, biases) = parameters()
     images = tf.placeholder(tf.float32, [None, SIZE, SIZE, 3])
     labels = tf.placeholder(tf.int32, [None])
@@ -45,11 +60,14 @@ def build(tf: ModuleType) -> Step:
     logits = tf.nn.bias_add(tf.matmul(h, tf.Variable(weights)), tf.Variable(biases))
     loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
     train = tf.train.MomentumOptimizer(LEARNING_RATE, MOMENTUM).minimize(loss)
-    return tf_training(tf, loss, train, dict(zip((images, labels), data(), strict=True)))
+    return loss, train, dict(zip((images, labels), data(), strict=True))
 
 
-def torch_eager(torch: ModuleType) -> Step:
-    """In channels_last, which is both torch's faster layout here and the one the images come in."""
+def torch_model(torch: ModuleType) -> tuple[Any, Callable[[], Any]]:
+    """The optimizer, and what computes the loss.
+
+    In channels_last, which is both torch's faster layout here and the one the images come in.
+    """
     convolutions, (weights, biases) = parameters()
     layers: list[Any] = []
     for i, (filters, bias) in enumerate(convolutions):
@@ -68,22 +86,23 @@ def torch_eager(torch: ModuleType) -> Step:
         h = features(images).permute(0, 2, 3, 1).flatten(1)  # the order of an NHWC reshape
         return torch.nn.functional.cross_entropy(head(h), labels)
 
-    return torch_training(optimizer, loss_of)
+    return optimizer, loss_of
 
 
-def jax_jit(jax: ModuleType) -> Step:
+def jax_loss(jax: ModuleType, dtype: Any) -> Callable[[Any, Any, Any], Any]:
+    """The loss of parameters, images and labels, with convolutions of `dtype`."""
     jnp, lax = jax.numpy, jax.lax
     layout = ("NHWC", "HWIO", "NHWC")
 
     def loss_of(params: Any, images: Any, labels: Any) -> Any:
         convolutions, (weights, biases) = params
-        h = images
-        for i, (filters, bias) in enumerate(convolutions):
+        h = images.astype(dtype)
+        for i, (filters, bias) in enumerate(jax.tree.map(lambda each: each.astype(dtype), convolutions)):
             h = lax.conv_general_dilated(h, filters, (1, 1), "SAME", dimension_numbers=layout)
             h = jax.nn.relu(h + bias)
             if i % 2:
                 h = lax.reduce_window(h, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-        log_p = jax.nn.log_softmax(h.reshape(-1, FLAT) @ weights + biases)
+        log_p = jax.nn.log_softmax(h.reshape(-1, FLAT).astype(weights.dtype) @ weights + biases)
         return -jnp.take_along_axis(log_p, labels[:, None], 1).mean()
 
-    return jax_training(jax, loss_of, parameters(), data(), jax_momentum(jax, LEARNING_RATE, MOMENTUM))
+    return loss_of

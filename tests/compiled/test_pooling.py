@@ -15,9 +15,11 @@ from hypothesis import given, settings, strategies as st
 import penstock as tf
 from penstock.compiled import pooling
 from penstock.graph.opdef import get_op
+from penstock.tensor.dtypes import bfloat16, float32
 from tests.compiled import steps
 
 Pair = tuple[int, int]
+DTYPES = [float32.np, bfloat16.np]
 
 
 @pytest.fixture(autouse=True)
@@ -56,18 +58,21 @@ def _pooled(x: np.ndarray, g: np.ndarray, ksize: Pair, strides: Pair, padding: s
 def _run(
     x: np.ndarray, ksize: Pair, strides: Pair, padding: str, mode: str = "on", batch: int | None = None
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """The pool of x and its gradient along some g, and that g."""
-    image = tf.placeholder("float32", [batch, *x.shape[1:]])
+    """The pool of x and its gradient along some g, and that g, all of x's dtype."""
+    image = tf.placeholder(x.dtype, [batch, *x.shape[1:]])
     y = tf.nn.max_pool(image, [1, *ksize, 1], [1, *strides, 1], padding)
-    g = np.random.default_rng(9).normal(size=[len(x), *y.shape.as_list()[1:]]).astype(np.float32)
-    gradient = tf.placeholder("float32", g.shape)
+    g = np.random.default_rng(9).normal(size=[len(x), *y.shape.as_list()[1:]]).astype(x.dtype)
+    gradient = tf.placeholder(x.dtype, g.shape)
     return steps.run([y, *tf.gradients(y, image, gradient)], {image: x, gradient: g}, mode), g
 
 
 def _same_bits(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
+    """Of NaNs only that they are some: torch's kernels change their signs."""
     for a, b in zip(found, expected, strict=True):
+        assert a.dtype == b.dtype
+        a, b = a.astype(np.float32), b.astype(np.float32)  # which NumPy knows to have NaNs
         np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
+        np.testing.assert_array_equal(*(np.signbit(each) & ~np.isnan(each) for each in (a, b)))
 
 
 @settings(max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "60")), deadline=None,
@@ -76,23 +81,25 @@ def _same_bits(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
     batch=st.integers(1, 3), size=st.tuples(st.integers(1, 9), st.integers(1, 9)),
     channels=st.sampled_from([1, 3, 16, 64, 67, 130]), ksize=st.tuples(st.integers(1, 4), st.integers(1, 4)),
     strides=st.tuples(st.integers(1, 3), st.integers(1, 3)), padding=st.sampled_from(["SAME", "VALID"]),
-    unknown=st.booleans(), seed=st.integers(0, 1000),
+    unknown=st.booleans(), dtype=st.sampled_from(DTYPES), seed=st.integers(0, 1000),
 )  # fmt: skip
 def test_values_and_gradients_have_the_bits_of_loops_over_windows(
-    batch: int, size: Pair, channels: int, ksize: Pair, strides: Pair, padding: str, unknown: bool, seed: int
-) -> None:
+    batch: int, size: Pair, channels: int, ksize: Pair, strides: Pair, padding: str, unknown: bool, dtype: Any,
+    seed: int,
+) -> None:  # fmt: skip
     if padding == "VALID":
         ksize = (min(ksize[0], size[0]), min(ksize[1], size[1]))
     rng = np.random.default_rng(seed)
-    x = rng.integers(-2, 2, (batch, *size, channels)).astype(np.float32)  # many are equal
+    x = rng.integers(-2, 2, (batch, *size, channels)).astype(dtype)  # many are equal
     x[rng.random(x.shape) < 0.05] = -np.inf
     with tf.Graph().as_default():
         found, g = _run(x, ksize, strides, padding, batch=None if unknown else batch)
     _same_bits(found, _pooled(x, g, ksize, strides, padding))
 
 
-def test_a_nan_is_the_largest_and_takes_the_gradient() -> None:
-    x = np.random.default_rng(0).normal(size=(1, 6, 6, 20)).astype(np.float32)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_nan_is_the_largest_and_takes_the_gradient(dtype: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(1, 6, 6, 20)).astype(dtype)
     x[0, 1, 1, 2] = x[0, 4, 5, 19] = np.nan
     found, g = _run(x, (3, 3), (2, 2), "VALID")
     _same_bits(found, _pooled(x, g, (3, 3), (2, 2), "VALID"))
@@ -106,11 +113,12 @@ def test_windows_of_infinities_give_them_and_pass_the_gradient_to_the_first() ->
     _same_bits(found, _pooled(x, g, (2, 2), (2, 2), "VALID"))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("ksize", "strides", "padding"), [
     ((2, 2), (2, 2), "VALID"), ((3, 3), (2, 2), "SAME"), ((3, 2), (1, 3), "VALID"),
 ])  # fmt: skip
-def test_the_bits_are_those_of_torchs_kernels(ksize: Pair, strides: Pair, padding: str) -> None:
-    x = np.random.default_rng(1).normal(size=(2, 9, 10, 70)).astype(np.float32)
+def test_the_bits_are_those_of_torchs_kernels(ksize: Pair, strides: Pair, padding: str, dtype: Any) -> None:
+    x = np.random.default_rng(1).normal(size=(2, 9, 10, 70)).astype(dtype)
     x[0, 3, 3, 5] = x[0, 3, 4, 5] = np.nan
     x[:, 5:7] = 0.0
     x[:, 5] = -0.0
@@ -150,9 +158,10 @@ def test_an_empty_batch_gives_an_empty_image() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "mode", "has_own"), [("float32", "on", True), ("float64", "on", False), ("float32", "off", False)]
+    ("dtype", "mode", "has_own"),
+    [("float32", "on", True), ("bfloat16", "on", True), ("float64", "on", False), ("float32", "off", False)],
 )
-def test_pools_of_float32_have_a_kernel_of_their_own(dtype: str, mode: str, has_own: bool) -> None:
+def test_pools_of_float32_and_bfloat16_have_a_kernel_of_their_own(dtype: str, mode: str, has_own: bool) -> None:
     image = tf.placeholder(dtype, [None, 8, 8, 4])
     y = tf.nn.max_pool(image, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
     graph = steps.clustered([y, *tf.gradients(y, image)], [image], mode)

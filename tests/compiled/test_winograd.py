@@ -1,4 +1,4 @@
-"""Convolutions by 3x3 filters in C, against sums in float64 by NumPy: values, errors, shapes, threads."""
+"""Convolutions of float32 by 3x3 filters in C, against sums in float64 by NumPy: values, errors, shapes, threads."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from hypothesis import given, settings, strategies as st
 
 import penstock as tf
 from penstock.compiled import winograd
+from penstock.compiled.own_kernels import use_own_kernels
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import StepGraph
+from penstock.passes.fuse import fuse
+from penstock.passes.prune import prune
 from tests.compiled import steps
 
 EPSILON = np.finfo(np.float32).eps
@@ -222,8 +225,9 @@ def _step(**changes: Any) -> StepGraph:
     return steps.clustered([y, *tf.gradients(y, [image, filters])], [image, filters], of["mode"])
 
 
-def test_sizes_of_images_need_not_be_known() -> None:
-    assert _own(_step()) == ["Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"]
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_sizes_of_images_need_not_be_known(dtype: str) -> None:
+    assert _own(_step(dtype=dtype)) == ["Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"]
 
 
 @pytest.mark.parametrize(
@@ -236,6 +240,16 @@ def test_sizes_of_images_need_not_be_known() -> None:
 )  # fmt: skip
 def test_other_convolutions_keep_their_kernels(changes: dict[str, Any]) -> None:
     assert _own(_step(**changes)) == []
+
+
+def test_one_that_is_fused_with_its_bias_has_an_own_kernel_too() -> None:
+    image, filters = tf.placeholder("float32", [None, 8, 8, 16]), tf.placeholder("float32", [3, 3, 16, 16])
+    bias = tf.placeholder("float32", [16])
+    y = tf.nn.bias_add(tf.nn.conv2d(image, filters, strides=[1, 1, 1, 1], padding="SAME"), bias)
+    (fused,) = [n for n in fuse(prune([image, filters, bias], [y], [])).nodes if n.op.name == "_ConvBias"]
+    (own,) = use_own_kernels(StepGraph([fused], [], [], []), "on").nodes
+    assert own.op is not fused.op
+    assert own.op.name == "_ConvBias"
 
 
 def test_convolutions_in_groups_keep_torchs_results() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,27 +12,32 @@ from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import Kernel, KernelDef, OpDef
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.passes.rewrite import replace_edges
-from penstock.tensor.dtypes import float32
+from penstock.tensor.dtypes import DType, bfloat16, float32
 
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """fits: whether the kernel can be that of a node. make: `make(n, mode, fallback)`, where that is torch's kernel."""
+    """fits: whether the kernel can be that of a node. make: `make(n, mode, fallback)`, where that is torch's kernel.
+
+    dtypes: those it computes with.
+    """
 
     fits: Callable[[Node], bool]
     make: Callable[[Any, str, Kernel], Kernel]
+    dtypes: Collection[DType] = (float32,)
 
 
+_FLOATS = (float32, bfloat16)
 _KERNELS = {
-    "Conv2D": _Own(winograd.is_winograd, winograd.convolve),
-    "_ConvBias": _Own(winograd.is_winograd, winograd.convolve),
-    "Conv2DBackpropInput": _Own(winograd.is_winograd, winograd.by_input),
-    "Conv2DBackpropFilter": _Own(winograd.is_winograd, winograd.by_filter),
+    "Conv2D": _Own(winograd.is_winograd, winograd.convolve, _FLOATS),
+    "_ConvBias": _Own(winograd.is_winograd, winograd.convolve, _FLOATS),
+    "Conv2DBackpropInput": _Own(winograd.is_winograd, winograd.by_input, _FLOATS),
+    "Conv2DBackpropFilter": _Own(winograd.is_winograd, winograd.by_filter, _FLOATS),
     "LRN": _Own(lrn.has_common_power, lrn.normalize),
     "LRNGrad": _Own(lrn.has_common_power, lrn.normalize_grad),
     "MatMul": _Own(linear.is_large, linear.multiply),
-    "MaxPool": _Own(pooling.is_plain, pooling.max_pool),
-    "MaxPoolGrad": _Own(pooling.is_plain, pooling.max_pool_grad),
+    "MaxPool": _Own(pooling.is_plain, pooling.max_pool, _FLOATS),
+    "MaxPoolGrad": _Own(pooling.is_plain, pooling.max_pool_grad, _FLOATS),
 }
 
 
@@ -48,7 +53,7 @@ def use_own_kernels(graph: StepGraph, mode: str) -> StepGraph:
 
 def _has_own(node: Node) -> bool:
     own = _KERNELS.get(node.op.name)
-    if own is None or node.attrs["T"] is not float32:
+    if own is None or node.attrs["T"] not in own.dtypes:
         return False
     on_cpu = not node.device or DeviceSpec.from_string(node.device).device_type == "CPU"
     return on_cpu and own.fits(node)
@@ -56,14 +61,17 @@ def _has_own(node: Node) -> bool:
 
 @functools.cache
 def _variant(op: OpDef, mode: str) -> OpDef:
-    """`op` with the two kernels before its own for float32 on CPUs."""
-    torchs = op.find_kernel("CPU", {"T": float32})
-    assert torchs is not None
-    make = _KERNELS[op.name].make
-    own: KernelDef = replace(
+    """`op` with kernels before its own for CPUs, one for each dtype that both torch's and ours compute with."""
+    own = _KERNELS[op.name]
+    torchs = {dtype: op.find_kernel("CPU", {"T": dtype}) for dtype in own.dtypes}
+    both = [_contest(own, mode, kernel, dtype) for dtype, kernel in torchs.items() if kernel is not None]
+    return replace(op, kernels=[*both, *op.kernels])
+
+
+def _contest(own: _Own, mode: str, torchs: KernelDef, dtype: DType) -> KernelDef:
+    return replace(
         torchs,
         devices=("CPU",),
-        factory=lambda n: make(n, mode, torchs.factory(n)),  # type: ignore[arg-type]
-        types={"T": frozenset({float32})},
+        factory=lambda n: own.make(n, mode, torchs.factory(n)),  # type: ignore[arg-type]
+        types={"T": frozenset({dtype})},
     )
-    return replace(op, kernels=[own, *op.kernels])

@@ -1,4 +1,4 @@
-"""Max-pools of float32 images [n, h, w, c] and their gradients, on CPUs, as C: torch's also writes indices.
+"""Max-pools of images [n, h, w, c] and their gradients, on CPUs, as C: torch's also writes indices.
 
 The bits are torch's: of equal values the first of a window counts, a NaN counts as the largest, and gradients are
 added in the order of the windows.
@@ -13,21 +13,20 @@ from typing import Any
 
 import torch
 
+from penstock.compiled.bfloat16_source import NUMBERS
 from penstock.compiled.contest import Contest
 from penstock.compiled.source import Source
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 from penstock.ops.nn.spatial import Window, window_of
+from penstock.tensor.dtypes import DType
 
 COMPARISONS_OF_A_THREAD = 1 << 17
 """Fewer are not worth another thread."""
 
 _C = r"""
-enum { POOLED = 64 };  /* channels at a time: what is kept of a window stays in registers or the first cache */
-struct pool {
-  i64 threads, n, h, w, c, oh, ow, rows, columns, down, across, top, left;
-  const f32 *x, *g; f32 *y;  /* `g`: the gradient by the output, or 0 */
-};
+#ifndef POOLED
+#define POOLED 64  /* channels at a time: what is kept of a window stays in registers or the first cache */
 
 /* The part of a window along one axis that is inside of the image. */
 struct span { i64 from, to; };
@@ -36,20 +35,28 @@ static struct span inside(i64 out, i64 stride, i64 before, i64 window, i64 size)
   const struct span span = {first < 0 ? 0 : first, end < size ? end : size};
   return span;
 }
+#endif
+
+struct NAME {
+  i64 threads, n, h, w, c, oh, ow, rows, columns, down, across, top, left;
+  const NUMBER *x, *g; NUMBER *y;  /* `g`: the gradient by the output, or 0 */
+};
 
 /* For `m` channels from `x` on the largest values of a window, and which of its elements they are. */
-static inline __attribute__((always_inline)) void largest(
-    const struct pool *f, const f32 *x, struct span y, struct span at, i64 m, f32 *restrict best, i32 *restrict which) {
+FN void NAME_largest(
+    const struct NAME *f, const NUMBER *x, struct span y, struct span at, i64 m,
+    f32 *restrict best, i32 *restrict which) {
   for (i64 i = 0; i < m; i++) best[i] = -INF_f32;
   if (which) for (i64 i = 0; i < m; i++) which[i] = 0;
   i32 number = 0;
   for (i64 row = y.from; row < y.to; row++) {
     for (i64 column = at.from; column < at.to; column++, number++) {
-      const f32 *const value = x + (row * f->w + column) * f->c;
+      const NUMBER *const values = x + (row * f->w + column) * f->c;
       VECTOR
       for (i64 i = 0; i < m; i++) {
-        const int better = (value[i] > best[i]) | (value[i] != value[i]);
-        best[i] = better ? value[i] : best[i];
+        const f32 value = LOADED(values[i]);
+        const int better = (value > best[i]) | (value != value);
+        best[i] = better ? value : best[i];
         if (which) which[i] = better ? number : which[i];
       }
     }
@@ -57,70 +64,72 @@ static inline __attribute__((always_inline)) void largest(
 }
 
 /* Rows of the output. */
-static void NAME_forward(const struct pool *f, i64 me) {
+static void NAME_forward(const struct NAME *f, i64 me) {
   for (i64 line = f->n * f->oh * me / f->threads; line < f->n * f->oh * (me + 1) / f->threads; line++) {
     const struct span rows = inside(line % f->oh, f->down, f->top, f->rows, f->h);
-    const f32 *const x = f->x + line / f->oh * f->h * f->w * f->c;
+    const NUMBER *const x = f->x + line / f->oh * f->h * f->w * f->c;
     for (i64 column = 0; column < f->ow; column++) {
       const struct span columns = inside(column, f->across, f->left, f->columns, f->w);
-      f32 *const y = f->y + (line * f->ow + column) * f->c;
+      NUMBER *const y = f->y + (line * f->ow + column) * f->c;
       for (i64 first = 0; first < f->c; first += POOLED) {
         const i64 m = f->c - first < POOLED ? f->c - first : POOLED;
         f32 best[POOLED];
-        if (m == POOLED) largest(f, x + first, rows, columns, POOLED, best, 0);
-        else largest(f, x + first, rows, columns, m, best, 0);
-        memcpy(y + first, best, m * sizeof(f32));
+        if (m == POOLED) NAME_largest(f, x + first, rows, columns, POOLED, best, 0);
+        else NAME_largest(f, x + first, rows, columns, m, best, 0);
+        VECTOR
+        for (i64 i = 0; i < m; i++) y[first + i] = ROUNDED(best[i]);
       }
     }
   }
 }
 
-static inline __attribute__((always_inline)) void add(
-    const struct pool *f, f32 *to, const f32 *g, struct span y, struct span at, i64 m, const i32 *restrict which) {
+FN void NAME_add(
+    const struct NAME *f, NUMBER *to, const NUMBER *g, struct span y, struct span at, i64 m,
+    const i32 *restrict which) {
   i32 number = 0;
   for (i64 row = y.from; row < y.to; row++) {
     for (i64 column = at.from; column < at.to; column++, number++) {
-      f32 *const place = to + (row * f->w + column) * f->c;
+      NUMBER *const place = to + (row * f->w + column) * f->c;
       VECTOR
-      for (i64 i = 0; i < m; i++) place[i] += which[i] == number ? g[i] : 0;
+      for (i64 i = 0; i < m; i++) place[i] = ROUNDED(LOADED(place[i]) + (which[i] == number ? LOADED(g[i]) : 0));
     }
   }
 }
 
 /* Channels of an image, a few at a time. */
-static void NAME_backward(const struct pool *f, i64 me) {
+static void NAME_backward(const struct NAME *f, i64 me) {
   const i64 blocks = (f->c + POOLED - 1) / POOLED;
   for (i64 job = f->n * blocks * me / f->threads; job < f->n * blocks * (me + 1) / f->threads; job++) {
     const i64 first = job % blocks * POOLED, image = job / blocks * f->h * f->w * f->c + first;
     const i64 m = f->c - first < POOLED ? f->c - first : POOLED;
-    for (i64 i = 0; i < f->h * f->w; i++) memset(f->y + image + i * f->c, 0, m * sizeof(f32));
+    for (i64 i = 0; i < f->h * f->w; i++) memset(f->y + image + i * f->c, 0, m * sizeof(NUMBER));
     for (i64 out = 0; out < f->oh * f->ow; out++) {
       const struct span rows = inside(out / f->ow, f->down, f->top, f->rows, f->h);
       const struct span columns = inside(out % f->ow, f->across, f->left, f->columns, f->w);
-      const f32 *const g = f->g + (job / blocks * f->oh * f->ow + out) * f->c + first;
+      const NUMBER *const g = f->g + (job / blocks * f->oh * f->ow + out) * f->c + first;
       f32 best[POOLED];
       i32 which[POOLED];
       if (m == POOLED) {
-        largest(f, f->x + image, rows, columns, POOLED, best, which);
-        add(f, f->y + image, g, rows, columns, POOLED, which);
+        NAME_largest(f, f->x + image, rows, columns, POOLED, best, which);
+        NAME_add(f, f->y + image, g, rows, columns, POOLED, which);
       } else {
-        largest(f, f->x + image, rows, columns, m, best, which);
-        add(f, f->y + image, g, rows, columns, m, which);
+        NAME_largest(f, f->x + image, rows, columns, m, best, which);
+        NAME_add(f, f->y + image, g, rows, columns, m, which);
       }
     }
   }
 }
 
-static void NAME_all(const struct pool *f, i64 me) { (f->g ? NAME_backward : NAME_forward)(f, me); }
+static void NAME_all(const struct NAME *f, i64 me) { (f->g ? NAME_backward : NAME_forward)(f, me); }
 static void NAME_team(void *given) {
-  const struct pool *const f = given;
+  const struct NAME *const f = given;
   for (i64 me = omp_get_thread_num(); me < f->threads; me += omp_get_num_threads()) NAME_all(f, me);
 }
 static void *NAME_call(void *self, void *const *given, i64 count) {
   i64 a[16];
   for (int i = 0; i < 16; i++) a[i] = PyLong_AsLongLong(given[i]);
-  struct pool f = {a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
-                   (const f32 *)(intptr_t)a[13], (const f32 *)(intptr_t)a[14], (f32 *)(intptr_t)a[15]};
+  struct NAME f = {a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
+                   (const NUMBER *)(intptr_t)a[13], (const NUMBER *)(intptr_t)a[14], (NUMBER *)(intptr_t)a[15]};
   void *const state = PyEval_SaveThread();
   if (f.threads > 1 && GOMP_parallel) GOMP_parallel(NAME_team, &f, (unsigned)f.threads, 0);
   else for (i64 me = 0; me < f.threads; me++) NAME_all(&f, me);
@@ -133,14 +142,14 @@ struct method NAME = {"pooling", NAME_call, METH_FASTCALL, 0};
 
 
 @functools.cache
-def pooling_source() -> Source:
+def pooling_source(dtype: DType) -> Source:
     """`run(threads, n, h, w, c, oh, ow, rows, columns, down, across, top, left, x, g, y)`.
 
     x [n, h, w, c] at an address; windows of `rows` by `columns`, which move `down` and `across`, the first `top` and
     `left` outside of the image. y: the largest values [n, oh, ow, c]; with a gradient by these at `g` (else 0), the
     gradient by x.
     """
-    return Source.named_after_itself(_C)
+    return Source.named_after_itself(NUMBERS[dtype] + _C)
 
 
 def is_plain(node: Node) -> bool:
@@ -151,27 +160,27 @@ def is_plain(node: Node) -> bool:
 
 def max_pool(n: Any, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of MaxPool: `fn(input)`."""
-    win = window_of(n.node.attrs)
+    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
 
     def prepare(function: Callable[..., Any], dims: Any) -> Kernel | None:
         result, numbers = _numbers(win, dims)
         if 0 in result:
             return None
-        threads, empty = _threads(win, result), torch.empty
+        threads, empty, made = _threads(win, result), torch.empty, dtype.torch
 
         def run(x: torch.Tensor) -> torch.Tensor:
-            x, y = x.contiguous(), empty(result)
+            x, y = x.contiguous(), empty(result, dtype=made)
             function(threads(), *numbers, x.data_ptr(), 0, y.data_ptr())
             return y
 
         return run
 
-    return Contest(pooling_source(), mode, fallback, lambda x: x.shape, prepare).call
+    return Contest(pooling_source(dtype), mode, fallback, lambda x: x.shape, prepare).call
 
 
 def max_pool_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of MaxPoolGrad: `fn(orig_input, orig_output, grad)`."""
-    win = window_of(n.node.attrs)
+    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
         dims, grad = key
@@ -188,7 +197,7 @@ def max_pool_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
 
         return run
 
-    return Contest(pooling_source(), mode, fallback, lambda x, y, g: (x.shape, g.shape), prepare).call
+    return Contest(pooling_source(dtype), mode, fallback, lambda x, y, g: (x.shape, g.shape), prepare).call
 
 
 def _numbers(win: Window, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -1,7 +1,9 @@
 """Convolutions by 3x3 filters with stride 1, and their gradients, on CPUs: kernels around `winograd_source`.
 
-Of float32 sums of products they are as exact as direct convolution: tests/compiled/test_winograd.py has the errors of
-both. What is not finite reaches all outputs of the tiles that it is in, one pixel further than it would else.
+Of float32 sums of products they are as exact as direct convolution. Of bfloat16 the root-mean-square error is 2.6 times
+that of direct convolution, which rounds results only (0.43% against 0.17%): transformed tiles and filters are rounded
+before they are multiplied. tests/compiled has the errors of both. What is not finite reaches all outputs of the tiles
+that it is in, one pixel further than it would else.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from penstock.compiled.winograd_source import BY_FILTER, BY_INPUT, FORWARD, wino
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 from penstock.ops.nn.spatial import window_of
+from penstock.tensor.dtypes import DType
 
 LEAST_CHANNELS = 8
 """With fewer, transforming tiles takes longer than the products that it saves."""
@@ -41,7 +44,7 @@ def is_winograd(node: Node) -> bool:
 
 def convolve(n: Any, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of Conv2D, or of one with a bias: `fn(input, filter, bias=None)`."""
-    win = window_of(n.node.attrs)
+    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
         (batch, height, width, c), (*window, inner, k) = key
@@ -49,10 +52,10 @@ def convolve(n: Any, mode: str, fallback: Kernel) -> Kernel:
         result = (batch, down.out, across.out, k)
         if inner != c or 0 in result:
             return None
-        run = _runner(function, FORWARD, key[0], result, (down.before, across.before))
+        run = _runner(function, dtype, FORWARD, key[0], result, (down.before, across.before))
         return lambda x, w, b=None: run(x, w, b, result)
 
-    return Contest(winograd_source(), mode, fallback, lambda x, w, b=None: (x.shape, w.shape), prepare).call
+    return Contest(winograd_source(dtype), mode, fallback, lambda x, w, b=None: (x.shape, w.shape), prepare).call
 
 
 def by_input(n: Any, mode: str, fallback: Kernel) -> Kernel:
@@ -60,7 +63,7 @@ def by_input(n: Any, mode: str, fallback: Kernel) -> Kernel:
 
     It is a convolution of the gradient, padded by what the filter's window reaches over the input's padding.
     """
-    win = window_of(n.node.attrs)
+    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
     dims_of = _sizes(n.const("input_sizes"))
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
@@ -68,17 +71,17 @@ def by_input(n: Any, mode: str, fallback: Kernel) -> Kernel:
         down, across = win.extents(dims[1:3], window)
         if tuple(grad) != (dims[0], down.out, across.out, k) or dims[3] != c or 0 in grad or 0 in dims:
             return None
-        run = _runner(function, BY_INPUT, grad, dims, (2 - down.before, 2 - across.before))
+        run = _runner(function, dtype, BY_INPUT, grad, dims, (2 - down.before, 2 - across.before))
         return lambda sizes, w, g: run(g, w, None, dims)
 
     return Contest(
-        winograd_source(), mode, fallback, lambda sizes, w, g: (dims_of(sizes), w.shape, g.shape), prepare
+        winograd_source(dtype), mode, fallback, lambda sizes, w, g: (dims_of(sizes), w.shape, g.shape), prepare
     ).call
 
 
 def by_filter(n: Any, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of Conv2DBackpropFilter: `fn(input, filter_sizes, out_backprop)`."""
-    win = window_of(n.node.attrs)
+    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
     dims_of = _sizes(n.const("filter_sizes"))
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
@@ -87,11 +90,11 @@ def by_filter(n: Any, mode: str, fallback: Kernel) -> Kernel:
         down, across = win.extents(image[1:3], window)
         if tuple(grad) != (image[0], down.out, across.out, k) or image[3] != c or 0 in grad:
             return None
-        run = _runner(function, BY_FILTER, image, grad, (down.before, across.before))
+        run = _runner(function, dtype, BY_FILTER, image, grad, (down.before, across.before))
         return lambda x, sizes, g: run(x, g, None, dims)
 
     return Contest(
-        winograd_source(), mode, fallback, lambda x, sizes, g: (x.shape, dims_of(sizes), g.shape), prepare
+        winograd_source(dtype), mode, fallback, lambda x, sizes, g: (x.shape, dims_of(sizes), g.shape), prepare
     ).call
 
 
@@ -104,7 +107,7 @@ def _sizes(known: Any) -> Callable[[torch.Tensor], tuple[int, ...]]:
 
 
 def _runner(
-    function: Callable[..., Any], kind: int, image: Dims, result: Dims, before: Dims
+    function: Callable[..., Any], dtype: DType, kind: int, image: Dims, result: Dims, before: Dims
 ) -> Callable[..., torch.Tensor]:
     """`run(x, filter, bias, dims)` gives a tensor of `dims`. `image`, `result`: [n, h, w, channels] of the convolution.
 
@@ -115,13 +118,13 @@ def _runner(
     most = max(1, operations // OPERATIONS_OF_A_THREAD)
     if kind == BY_FILTER:
         most = min(most, max(1, MOST_SUMS // (16 * image[3] * result[3])))
-    empty, threads_of = torch.empty, torch.get_num_threads
+    made, empty, threads_of = dtype.torch, torch.empty, torch.get_num_threads
 
     def run(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor | None, dims: Dims) -> torch.Tensor:
         x, w = x.contiguous(), w.contiguous()
         bias = 0 if b is None else b.contiguous().data_ptr()
         threads = min(threads_of(), most)
-        y = empty(dims)
+        y = empty(dims, dtype=made)
         work = empty(function(kind, threads, *numbers, 0, 0, 0, 0, 0))
         function(kind, threads, *numbers, x.data_ptr(), w.data_ptr(), bias, y.data_ptr(), work.data_ptr())
         return y

@@ -125,6 +125,6 @@ CONV_BIAS = OpDef(
 CONV_BIAS.flops_fn = CONV_2D.flops_fn
 
 
-@CONV_BIAS.kernel(T=FUSED_TYPES)
+@CONV_BIAS.kernel(T=f"{FUSED_TYPES} bfloat16")
 def conv_bias_kernel(n: Any) -> Kernel:
     return forward_kernel(n)

@@ -21,7 +21,6 @@ from penstock.ops.fused import (
 )
 from penstock.ops.fused_losses import LOSS, SPARSE_LOSS
 from penstock.passes.rewrite import remove_unused, replace_edges
-from penstock.tensor.dtypes import DType, float32, float64
 
 
 class Uses:
@@ -60,7 +59,9 @@ def fuse(graph: StepGraph) -> StepGraph:
     fused: dict[Node, Node | None] = {}
     for node in graph.nodes:
         rule = RULES.get(node.op.name)
-        found = rule(node, uses) if rule is not None and _computes(node) else None
+        found = rule(node, uses) if rule is not None else None
+        if found is not None and not _computes(found):
+            found = None
         nodes.append(found or node)
         if found is not None:
             fused[node] = found
@@ -71,8 +72,8 @@ def fuse(graph: StepGraph) -> StepGraph:
 
 
 def _computes(node: Node) -> bool:
-    dtype: DType | None = node.attrs.get("T")
-    return dtype in (float32, float64)
+    """Whether there is a kernel for the node's types."""
+    return node.op.find_kernel("CPU", node.attrs) is not None
 
 
 def _fused(node: Node, op: Any, attrs: dict[str, Any], inputs: tuple[Edge, ...]) -> Node:
