@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from penstock import errors
-from penstock.compiled import compiler as compiler_module
+from penstock.compiled import compiler as compiler_module, object_cache, toolchain
 from penstock.compiled.compiler import Compiler, Function
 from penstock.compiled.expressions import Expression
 from penstock.compiled.program import Instruction, Program
@@ -71,13 +71,13 @@ def test_a_compiled_object_is_found_on_disk_by_the_next_process(
     assert _works(Compiler().compile(_source()))
     before = {path: path.stat().st_mtime_ns for path in _objects(cache)}
     compiler = Compiler()
-    monkeypatch.setattr(compiler_module.Toolchain, "compile", _only_the_probe())
+    monkeypatch.setattr(toolchain.Toolchain, "compile", _only_the_probe())
     assert _works(compiler.compile(_source()))
     assert {path: path.stat().st_mtime_ns for path in _objects(cache)} == before
 
 
 def _only_the_probe():  # type: ignore[no-untyped-def]
-    real = compiler_module.Toolchain.compile
+    real = toolchain.Toolchain.compile
 
     def compile(self, text, target):  # type: ignore[no-untyped-def]
         assert "int probe" in text
@@ -178,7 +178,7 @@ def test_a_process_killed_while_compiling_leaves_nothing_that_hurts(
     assert not _objects(cache)
     assert _works(Compiler().compile(_source()))
     assert len(list(cache.glob("*.tmp"))) == 1  # whose process might still be at work
-    monkeypatch.setattr(compiler_module, "_STALE", -1.0)
+    monkeypatch.setattr(object_cache, "_STALE", -1.0)
     assert _works(Compiler().compile(_source()))
     assert not list(cache.glob("*.tmp"))
 
@@ -200,9 +200,9 @@ def test_without_a_compiler_that_works_there_is_one_warning_and_no_function(
 def test_nothing_on_the_path_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(compiler_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(compiler_module.NoCompiler, match="there is none"):
-        compiler_module.find_toolchain()
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(toolchain.NoCompiler, match="there is none"):
+        toolchain.find_toolchain()
 
 
 def test_a_compiler_that_hangs_is_stopped_with_all_that_it_started(
@@ -210,7 +210,7 @@ def test_a_compiler_that_hangs_is_stopped_with_all_that_it_started(
 ) -> None:
     pids = tmp_path / "pids"
     monkeypatch.setenv("CC", _script(tmp_path / "hanging-cc", f"sleep 60 &\necho $! >> {pids}\nwait"))
-    monkeypatch.setattr(compiler_module, "TIMEOUT", 0.3)
+    monkeypatch.setattr(toolchain, "TIMEOUT", 0.3)
     with caplog.at_level(logging.WARNING, "penstock"):
         assert _requested(Compiler(), _source()) is None
     assert "did not end within 0.3 seconds" in caplog.text

@@ -12,9 +12,9 @@ import pytest
 
 import penstock as tf
 from penstock.compiled import clusters as clusters_module
-from penstock.compiled.compiler import find_toolchain
 from penstock.compiled.expressions import C_TYPES, express, supported_ops
 from penstock.compiled.source import shared_text
+from penstock.compiled.toolchain import find_toolchain
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.passes.prune import prune

@@ -14,9 +14,10 @@ from hypothesis import given, settings, strategies as st
 
 import penstock as tf
 from penstock.compiled import winograd
-from penstock.compiled.compiler import Toolchain, find_toolchain, function_of
+from penstock.compiled.object_cache import function_of
 from penstock.compiled.pooling import pooling_source
 from penstock.compiled.source import Source, shared_text
+from penstock.compiled.toolchain import Toolchain, find_toolchain
 from penstock.compiled.winograd_source import winograd_source
 from penstock.graph.opdef import get_op
 from penstock.tensor.dtypes import DType, bfloat16, float32

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from penstock.compiled.compiler import find_toolchain
 from penstock.compiled.expressions import C_TYPES
 from penstock.compiled.source import shared_text
+from penstock.compiled.toolchain import find_toolchain
 from penstock.graph.constants import make_array
 from penstock.graph.convert import constant
 from penstock.graph.graph import Graph

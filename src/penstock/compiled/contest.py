@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from penstock.compiled.compiler import Compiler, Function, compiler
+from penstock.compiled.compiler import Compiler, compiler
 from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, MOST_SHAPES, SECONDS_BEFORE_COMPILING
+from penstock.compiled.object_cache import Function
 from penstock.compiled.source import Source
 from penstock.graph.opdef import Kernel
 

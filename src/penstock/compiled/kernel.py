@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 import torch
 
-from penstock.compiled.compiler import Compiler, Function, compiler
+from penstock.compiled.compiler import Compiler, compiler
 from penstock.compiled.launch import Launch, Reused, launcher, python_code
+from penstock.compiled.object_cache import Function
 from penstock.compiled.program import EXPANDED, FULL, Fit, Program, Shape, fit
 from penstock.compiled.source import Source, c_source
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from penstock.compiled.compiler import Function
+from penstock.compiled.object_cache import Function
 from penstock.compiled.program import EXPANDED, Fit, Program, Shape
 
 THREADS_AT = 1 << 17

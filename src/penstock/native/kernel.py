@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from penstock.compiled.compiler import Function, compiler
+from penstock.compiled.compiler import compiler
 from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, SECONDS_BEFORE_COMPILING
 from penstock.compiled.launch import python_code
+from penstock.compiled.object_cache import Function
 from penstock.compiled.source import Source
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.function import Written

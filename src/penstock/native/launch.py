@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from penstock.compiled.compiler import Function
 from penstock.compiled.launch import TORCH_TYPES, python_code
+from penstock.compiled.object_cache import Function
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.native.function import Written
 from penstock.native.holders import HOLDER_OPS
