@@ -14,7 +14,7 @@ from penstock.graph.opdef import Bound
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.partition.ops import RECVS, SENDS, TRANSFERS
-from penstock.runtime import executor
+from penstock.runtime import tokens
 from penstock.runtime.cuda_graphs import Capturing
 from penstock.runtime.executor import Program, Unit
 from penstock.runtime.frames import find_frames, is_back_edge, is_loop_merge
@@ -22,15 +22,15 @@ from penstock.runtime.guards import Guards
 from penstock.runtime.segment import Param, Result, build_segment
 
 _KINDS = {
-    **dict.fromkeys(SWITCHES, executor.SWITCH),
-    **dict.fromkeys(MERGES, executor.MERGE),
-    **dict.fromkeys(ENTERS, executor.ENTER),
-    **dict.fromkeys(EXITS, executor.EXIT),
-    **dict.fromkeys(NEXT_ITERATIONS, executor.NEXT),
-    "LoopCond": executor.PASS,
-    "ControlTrigger": executor.TRIGGER,
-    **dict.fromkeys(SENDS, executor.SEND),
-    **dict.fromkeys(RECVS, executor.RECV),
+    **dict.fromkeys(SWITCHES, tokens.SWITCH),
+    **dict.fromkeys(MERGES, tokens.MERGE),
+    **dict.fromkeys(ENTERS, tokens.ENTER),
+    **dict.fromkeys(EXITS, tokens.EXIT),
+    **dict.fromkeys(NEXT_ITERATIONS, tokens.NEXT),
+    "LoopCond": tokens.PASS,
+    "ControlTrigger": tokens.TRIGGER,
+    **dict.fromkeys(SENDS, tokens.SEND),
+    **dict.fromkeys(RECVS, tokens.RECV),
 }
 
 Explain = Callable[..., Exception]
@@ -85,7 +85,7 @@ class _Builder:
         for unit, nodes in self._members.items():
             self._finish(unit, nodes, used)
             controls[unit] = self._controls(unit, nodes)
-        takers = [Unit(executor.TAKE, edge.name, [edge], []) for edge in self._graph.fetches]
+        takers = [Unit(tokens.TAKE, edge.name, [edge], []) for edge in self._graph.fetches]
         units = [*self._members, *takers]
         self._connect(units)
         for unit, sources in controls.items():
@@ -122,7 +122,7 @@ class _Builder:
             key = (self._frames[node], self._guards.of[node], depth[node], captured, sources.get(node), sends)
             sends += node in sent
             if key not in segments:
-                segments[key] = Unit(executor.SEGMENT, node.name, [], [])
+                segments[key] = Unit(tokens.SEGMENT, node.name, [], [])
             found.append((node, segments[key]))
         return found
 
@@ -174,7 +174,7 @@ class _Builder:
         return node.op.name in _KINDS or is_asynchronous(self._kernels.get(node))
 
     def _alone(self, node: Node) -> Unit:
-        unit = Unit(_KINDS.get(node.op.name, executor.ASYNC), node.name, list(node.inputs), [])
+        unit = Unit(_KINDS.get(node.op.name, tokens.ASYNC), node.name, list(node.inputs), [])
         unit.node = node
         unit.outputs = [Edge(node, port) for port in range(len(node.dtypes))]
         unit.loop_merge = is_loop_merge(node)
@@ -194,17 +194,17 @@ class _Builder:
 
     def _is_bound(self, edge: Edge, unit: Unit) -> bool:
         """Whether `unit`, which takes `edge`, has it as a constant of its own."""
-        return unit.kind == executor.SEGMENT and isinstance(self._kernels.get(edge.node), Bound)
+        return unit.kind == tokens.SEGMENT and isinstance(self._kernels.get(edge.node), Bound)
 
     # --- units ----------------------------------------------------------------------------------------
 
     def _finish(self, unit: Unit, nodes: list[Node], used: set[Edge]) -> None:
         unit.explain = lambda error, where: self._explain(error, nodes[0], where)
-        if unit.kind == executor.ASYNC:
+        if unit.kind == tokens.ASYNC:
             unit.run = self._kernels[nodes[0]].start
-        if unit.kind in (executor.SEND, executor.RECV) and self._carry is not None:
+        if unit.kind in (tokens.SEND, tokens.RECV) and self._carry is not None:
             unit.run, unit.arrived = self._carry(nodes[0])
-        if unit.kind != executor.SEGMENT:
+        if unit.kind != tokens.SEGMENT:
             return
         inside = set(nodes)
         taken = dict.fromkeys(e for node in nodes for e in node.inputs if e.node not in inside)
@@ -229,7 +229,7 @@ class _Builder:
         """The units that `unit` waits for without a value: also those that constants it uses wait for."""
         found: dict[Unit, None] = {}
         pending = list(nodes)
-        if unit.kind == executor.SEGMENT:
+        if unit.kind == tokens.SEGMENT:
             pending += [e.node for n in nodes for e in n.inputs if isinstance(self._kernels.get(e.node), Bound)]
         for node in pending:
             for control in node.controls:

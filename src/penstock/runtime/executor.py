@@ -17,119 +17,36 @@ from __future__ import annotations
 import collections
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import errors
-from penstock.graph.step_graph import Edge, Node
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
 from penstock.runtime.segment import merge_index
+from penstock.runtime.tokens import (
+    ASYNC,
+    ENTER,
+    EXIT,
+    MERGE,
+    NEXT,
+    PASS,
+    RECV,
+    SEND,
+    SWITCH,
+    TAKE,
+    TRIGGER,
+    Frame,
+    Iteration,
+    Program,
+    Tokens,
+    Unit,
+)
 
 if TYPE_CHECKING:
     from penstock.runtime.plan import Observer
 
-SEGMENT, SWITCH, MERGE, ENTER, EXIT, NEXT, PASS, ASYNC, TAKE, TRIGGER, SEND, RECV = range(12)
 _POLL = 0.02
 _DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
-
-
-@dataclass(eq=False, slots=True)
-class Unit:
-    """Something to run. `run` is a segment's function; primitives are carried out by the executor itself."""
-
-    kind: int
-    name: str
-    inputs: list[Edge]
-    outputs: list[Edge]
-    run: Callable[..., Any] | None = None
-    node: Node | None = None
-    explain: Callable[[Exception, str], Exception] | None = None
-    controls: int = 0
-    loop_merge: bool = False
-    frame_name: str = ""
-    is_constant: bool = False
-    parallel_iterations: int = 10
-    consumers: list[list[tuple[Unit, int]]] = field(default_factory=list)
-    control_consumers: list[Unit] = field(default_factory=list)
-    key: str = ""  # of a Send or a Recv
-    arrived: Callable[[Any], Any] | None = None  # of a Recv: what this device does before it uses the value
-    enters: int = 0  # of the frame that an Enter begins: how many it has
-    exits: list[Unit] = field(default_factory=list)  # of that frame
-
-
-@dataclass(eq=False, slots=True)
-class Tokens:
-    """What a unit has got so far in one iteration. A Merge notes which input was the first live one."""
-
-    values: list[Any]
-    pending: int
-    controls: int
-    dead: int = 0
-    live: int = -1
-    fired: bool = False
-    dead_control: bool = False
-
-
-@dataclass(eq=False, slots=True)
-class Frame:
-    """One run of a loop."""
-
-    parent: Iteration | None
-    name: str
-    parallel: int
-    enters_pending: int
-    exits: list[Unit]
-    iterations: dict[int, Iteration] = field(default_factory=dict)
-    constants: list[tuple[Unit, Any]] = field(default_factory=list)
-    deferred: list[tuple[Unit, Any, int]] = field(default_factory=list)
-    left: set[Unit] = field(default_factory=set)
-    oldest: int = 0
-
-
-@dataclass(eq=False, slots=True)
-class Iteration:
-    """One iteration of a frame: its number, and everything under way in it."""
-
-    frame: Frame
-    number: int
-    tokens: dict[Unit, Tokens] = field(default_factory=dict)
-    outstanding: int = 0
-    children: dict[str, Frame] = field(default_factory=dict)
-
-    def tag(self) -> tuple[Any, ...]:
-        """What tells this iteration from all others of the step, the same on every device."""
-        if self.frame.parent is None:
-            return ()
-        return (*self.frame.parent.tag(), self.frame.name, self.number)
-
-    def where(self) -> str:
-        """`iteration 3 of while, iteration 0 of outer`, innermost first; "" outside any loop."""
-        found, iteration = [], self
-        while iteration.frame.parent is not None:
-            found.append(f"iteration {iteration.number} of {iteration.frame.name}")
-            iteration = iteration.frame.parent
-        return ", ".join(found)
-
-
-@dataclass(slots=True)
-class Program:
-    """The units of a step: `sources` run at once, `params` bring in the feeds, `results` are taken out."""
-
-    sources: list[Unit]
-    params: list[list[tuple[Unit, int]]]
-    results: list[Unit]
-    """For each result, the unit (of kind TAKE) that receives it."""
-    units: list[Unit]
-
-    def text(self) -> str:
-        """One line a unit."""
-        names = {kind: name for name, kind in globals().items() if name.isupper() and isinstance(kind, int)}
-        return "\n".join(
-            f"{names[u.kind].lower()} {u.name}: {', '.join(e.name for e in u.inputs)} -> "
-            f"{', '.join(e.name for e in u.outputs)}"
-            for u in self.units
-        )
 
 
 class Execution:

@@ -23,7 +23,7 @@ from penstock.partition.ops import TRANSFERS
 from penstock.runtime.arrays import use_arrays
 from penstock.runtime.cuda_graphs import Capturing
 from penstock.runtime.dataflow import Carry, build_program, is_asynchronous
-from penstock.runtime.executor import Execution, Program
+from penstock.runtime.executor import Execution
 from penstock.runtime.failures import node_error
 from penstock.runtime.frames import NO_GUARD, has_control_flow
 from penstock.runtime.guards import Guards, Unstructured
@@ -36,6 +36,7 @@ from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.segment import Param, Result, Segment, build_segment
 from penstock.runtime.structure import Statement, execution_order, structured
 from penstock.runtime.threads import suited, threads_for, work_on
+from penstock.runtime.tokens import Program
 from penstock.runtime.values import array_feed_converter, array_fetch_converter, feed_converter, fetch_converter
 from penstock.tensor.dtypes import resource
 
