@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.compiled import linear, lrn, pooling, winograd
-from penstock.graph.device_spec import DeviceSpec
+from penstock.compiled.clusters import on_cpu
 from penstock.graph.opdef import Kernel, KernelDef, OpDef
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.passes.rewrite import replace_edges
@@ -55,8 +55,7 @@ def _has_own(node: Node) -> bool:
     own = _KERNELS.get(node.op.name)
     if own is None or node.attrs["T"] not in own.dtypes:
         return False
-    on_cpu = not node.device or DeviceSpec.from_string(node.device).device_type == "CPU"
-    return on_cpu and own.fits(node)
+    return on_cpu(node.device) and own.fits(node)
 
 
 @functools.cache
