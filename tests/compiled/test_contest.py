@@ -15,7 +15,7 @@ import penstock as tf
 from penstock import errors
 from penstock.compiled import compiler as compiler_module, contest as contest_module
 from penstock.compiled.compiler import Compiler
-from penstock.compiled.contest import ROUNDS, Contest
+from penstock.compiled.contest import FEW_ROUNDS, ROUNDS, Contest
 from penstock.compiled.source import Source
 from tests.compiled import steps
 
@@ -65,6 +65,12 @@ def test_both_run_in_turn_and_then_the_faster_one(torchs: float, own: float, win
     names = _until_settled(call)
     assert {"torch", "own"} == set(names[: 2 * ROUNDS - 1])
     assert {call(1) for _ in range(10)} == {winner}
+
+
+@pytest.mark.parametrize(("torchs", "own", "winner"), [(0.004, 0.0, "own"), (0.0, 0.004, "torch")])
+def test_a_clear_winner_is_known_after_a_few_rounds(torchs: float, own: float, winner: str) -> None:
+    names = _until_settled(_contest(torchs, own))
+    assert set(names[2 * FEW_ROUNDS :]) == {winner}
 
 
 def test_each_key_has_a_contest_of_its_own() -> None:

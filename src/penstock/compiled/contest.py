@@ -12,6 +12,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Hashable
+from operator import itemgetter
 from typing import Any
 
 from penstock.compiled.compiler import Compiler, compiler
@@ -22,6 +23,8 @@ from penstock.graph.opdef import Kernel
 
 ROUNDS = 6
 """Times that each of the two runs before the quickest time of both decides."""
+FEW_ROUNDS, CLEARLY = 2, 0.8
+"""Times that are enough where one takes no more than such a part of the other's time: a step has better to do."""
 
 Prepare = Callable[[Any, Any], Kernel | None]
 
@@ -103,7 +106,7 @@ class _Loaded:
 
 
 def _race(kernels: list[Kernel], settle: Callable[[Kernel], None]) -> Kernel:
-    """A kernel that runs each of `kernels` in turn, and after ROUNDS tells `settle` the fastest."""
+    """A kernel that runs each of `kernels` in turn, and tells `settle` the fastest once that is known."""
     times: list[list[float]] = [[] for _ in kernels]
     turns = itertools.cycle(range(len(kernels)))
 
@@ -112,8 +115,11 @@ def _race(kernels: list[Kernel], settle: Callable[[Kernel], None]) -> Kernel:
         begin = time.perf_counter()
         result = kernels[turn](*inputs)
         times[turn].append(time.perf_counter() - begin)
-        if all(len(measured) >= ROUNDS for measured in times):
-            settle(min(zip(map(min, times), kernels, strict=True), key=lambda entry: entry[0])[1])
+        rounds = min(map(len, times))
+        if rounds >= FEW_ROUNDS:
+            (best, fastest), (next_best, _), *_ = sorted(zip(map(min, times), kernels, strict=True), key=itemgetter(0))
+            if rounds >= ROUNDS or best <= CLEARLY * next_best:
+                settle(fastest)
         return result
 
     return run
