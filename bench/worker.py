@@ -113,11 +113,12 @@ def settle(step: Step, wait: Callable[[float], bool], limit: float = SETTLE_S) -
     start = settled = clock()
     idle = 0
     while idle < 2 and clock() - start < limit:
-        end, steps = clock() + SETTLE_ROUND_S, 0
+        end, steps, asked = clock() + SETTLE_ROUND_S, 0, False
         while steps < SETTLE_STEPS or clock() < end:
             step()
             steps += 1
-        if wait(0.0):
+            asked = asked or not wait(0.0)  # what is there before the round ends counts as well
+        if not asked:
             idle += 1
         else:
             idle = 0

@@ -13,7 +13,7 @@ import torch
 
 import penstock as tf
 from penstock import errors
-from penstock.compiled import compiler as compiler_module, contest as contest_module
+from penstock.compiled import compiler as compiler_module, patience
 from penstock.compiled.compiler import Compiler
 from penstock.compiled.contest import FEW_ROUNDS, ROUNDS, Contest
 from penstock.compiled.source import Source
@@ -30,7 +30,7 @@ WRONG = Source.named_after_itself("this is no C NAME;\n")
 def _new_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One that has tried nothing yet; and no time is lost before it is asked."""
     monkeypatch.setattr(compiler_module, "_compiler", Compiler())
-    monkeypatch.setattr(contest_module, "SECONDS_BEFORE_COMPILING", 0.0)
+    monkeypatch.setattr(patience, "SECONDS_BEFORE_COMPILING", 0.0)
     with tf.Graph().as_default():
         yield
 

@@ -22,7 +22,7 @@ import torch
 
 import penstock as tf
 from penstock import errors
-from penstock.compiled import clusters as clusters_module, cuda, kernel as kernel_module, make_cluster_kernel
+from penstock.compiled import clusters as clusters_module, cuda, make_cluster_kernel, patience
 from penstock.compiled.cuda import CudaTarget, compile_cuda
 from penstock.compiled.cuda_source import cuda_shared_text, cuda_source
 from penstock.compiled.kernel import member_kernel
@@ -260,7 +260,7 @@ def test_a_given_input_lends_its_memory_to_the_output(shared_gpu: HostGpu) -> No
 
 
 def test_compiling_happens_in_the_background_after_some_calls(gpu: HostGpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_module, "SECONDS_BEFORE_COMPILING", 0)
+    monkeypatch.setattr(patience, "SECONDS_BEFORE_COMPILING", 0)
     gpu.may_load.clear()
     kernel = _kernel(_square_plus(), gpu, "auto")
     x = torch.rand(10)
@@ -276,8 +276,8 @@ def test_compiling_happens_in_the_background_after_some_calls(gpu: HostGpu, monk
 def test_sources_that_wait_are_compiled_together_and_equal_ones_once(
     gpu: HostGpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel_module, "SECONDS_BEFORE_COMPILING", 0)
-    monkeypatch.setattr(kernel_module, "CALLS_BEFORE_COMPILING", 1)
+    monkeypatch.setattr(patience, "SECONDS_BEFORE_COMPILING", 0)
+    monkeypatch.setattr(patience, "CALLS_BEFORE_COMPILING", 1)
     x = tf.placeholder("float32")
     nodes = [_node([tf.exp(x) * x + i], [x]) for i in (1.0, 2.0, 1.0)]
     kernels = [_kernel(node, gpu, "auto") for node in nodes]
@@ -295,7 +295,7 @@ def test_sources_that_wait_are_compiled_together_and_equal_ones_once(
 def test_where_compiling_fails_the_members_kernels_stay(
     gpu: HostGpu, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kernel_module, "SECONDS_BEFORE_COMPILING", 0)
+    monkeypatch.setattr(patience, "SECONDS_BEFORE_COMPILING", 0)
 
     def fails(text: str, names: Sequence[str]) -> dict[str, Any]:
         raise NoCompiler("NVRTC: it is Sunday")

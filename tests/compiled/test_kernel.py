@@ -13,7 +13,7 @@ import torch
 
 import penstock as tf
 from penstock import errors
-from penstock.compiled import kernel as kernel_module, make_cluster_kernel
+from penstock.compiled import kernel as kernel_module, make_cluster_kernel, patience
 from penstock.compiled.compiler import Compiler
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import Node
@@ -123,7 +123,7 @@ def test_compiling_waits_for_some_calls_and_happens_in_the_background(monkeypatc
         for _ in range(5):
             assert torch.equal(kernel(x, x), x * x + x)
         assert compiler._thread is None  # nor in the first moment, however many calls there are
-        time.sleep(kernel_module.SECONDS_BEFORE_COMPILING)
+        time.sleep(patience.SECONDS_BEFORE_COMPILING)
         assert torch.equal(kernel(x, x), x * x + x)
         assert compiler._thread is not None
         assert not _is_compiled(kernel)
@@ -137,7 +137,7 @@ def test_compiling_waits_for_some_calls_and_happens_in_the_background(monkeypatc
 def test_a_few_calls_ask_for_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_module, "compiler", lambda: pytest.fail("not yet"))
     kernel = _kernel(_square_plus(), "auto")
-    for _ in range(kernel_module.CALLS_BEFORE_COMPILING - 1):
+    for _ in range(patience.CALLS_BEFORE_COMPILING - 1):
         kernel(torch.rand(3), torch.rand(3))
 
 

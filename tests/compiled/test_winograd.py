@@ -162,32 +162,17 @@ def test_a_bias_is_added() -> None:
     x, w, _ = _random((2, 5, 6, 10), 20, SAME)
     bias = np.arange(20, dtype=np.float32)
     node = get_op("Conv2D")(tf.constant(x), tf.constant(w), strides=[1, 1, 1, 1], padding="SAME").op
-    fused = winograd.convolve(_Context(node), "on", _refuse)
+    fused = winograd.convolve(steps.Context(node), "on", steps.refuse)
     found = fused(torch.from_numpy(x), torch.from_numpy(w), torch.from_numpy(bias)).numpy()
     np.testing.assert_allclose(found, convolved(x, w, SAME) + bias, rtol=1e-4, atol=1e-4)
-
-
-class _Context:
-    """As much of a KernelContext as the kernel of a convolution looks at."""
-
-    def __init__(self, node: Any) -> None:
-        self.node = node
-
-
-def _refuse(*_: Any) -> Any:
-    raise AssertionError("torch's kernel ran")
 
 
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_any_number_of_threads_gives_the_same_sums(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(winograd, "OPERATIONS_OF_A_THREAD", 1)
     given_ = _random((1, 7, 8, 24), 40, SAME)
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(threads)
+    with steps.threads(threads):
         found = _values(*given_, SAME)
-    finally:
-        torch.set_num_threads(before)
     assert max(_errors(found, *given_, SAME)) < 4
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -137,12 +136,8 @@ def test_odd_numbers_of_channels_and_tiles_are_padded_with_zeros() -> None:
 def test_any_number_of_threads_gives_the_same_sums(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(winograd, "OPERATIONS_OF_A_THREAD", 1)
     given_ = _random((1, 7, 8, 24), 40, SAME)
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(threads)
+    with steps.threads(threads):
         found = _values(*given_, SAME)
-    finally:
-        torch.set_num_threads(before)
     assert max(_errors(found, *given_, SAME)) < 2 * EPSILON
 
 
@@ -150,23 +145,12 @@ def test_a_bias_is_added() -> None:
     x, w, _ = _random((2, 5, 6, 10), 20, SAME)
     bias = np.linspace(-300, 300, 20).astype(bfloat16.np)
     node = get_op("Conv2D")(tf.constant(x), tf.constant(w), strides=[1, 1, 1, 1], padding="SAME").op
-    fused = winograd.convolve(_Context(node), "on", _refuse)
+    fused = winograd.convolve(steps.Context(node), "on", steps.refuse)
     given_ = (torch.from_numpy(each.astype(np.float32)).bfloat16() for each in (x, w, bias))
     found = fused(*given_).double().numpy()
     expected = convolved(x, w, SAME) + bias.astype(np.float64)
     spread = np.sqrt(9 * 10)  # of the convolution, where the padding does not reach
     assert (np.abs(found - expected) <= EPSILON * (np.abs(expected) + 6 * spread)).all()
-
-
-class _Context:
-    """As much of a KernelContext as the kernel of a convolution looks at."""
-
-    def __init__(self, node: Any) -> None:
-        self.node = node
-
-
-def _refuse(*_: Any) -> Any:
-    raise AssertionError("torch's kernel ran")
 
 
 @pytest.mark.usefixtures("either_product")

@@ -14,7 +14,7 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 
 import penstock as tf
 from penstock import errors
-from penstock.compiled import compiler as compiler_module
+from penstock.compiled import compiler as compiler_module, patience
 from penstock.native import kernel as kernel_module
 from penstock.passes.pipeline import BEFORE_PLACING, DEFAULT
 from tests.native.steps import AT_ONCE, loop, ops_of, regions_of, session_with, started
@@ -259,13 +259,13 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_by_default_steps_run_node_by_node_until_the_region_is_compiled(
     launches: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel_module, "SECONDS_BEFORE_COMPILING", 0.0)
+    monkeypatch.setattr(patience, "SECONDS_BEFORE_COMPILING", 0.0)
     x = tf.placeholder(tf.float32, [3])
     y = tf.exp(x) * tf.reduce_sum(tf.tanh(x) + 0.125)
     with session_with(DEFAULT) as session:
         values = [session.run(y, {x: np.ones(3)})]
         assert not launches
-        for _ in range(kernel_module.CALLS_BEFORE_COMPILING):
+        for _ in range(patience.CALLS_BEFORE_COMPILING):
             values.append(session.run(y, {x: np.ones(3)}))
         assert compiler_module.wait(60)
         assert launches
@@ -275,7 +275,7 @@ def test_by_default_steps_run_node_by_node_until_the_region_is_compiled(
 
 
 def test_a_step_does_not_wait_for_c_to_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_module, "SECONDS_BEFORE_COMPILING", 0.0)
+    monkeypatch.setattr(patience, "SECONDS_BEFORE_COMPILING", 0.0)
     may_write, write_step = threading.Event(), kernel_module.write_step
 
     def write(*args: Any) -> Any:
@@ -286,7 +286,7 @@ def test_a_step_does_not_wait_for_c_to_be_written(monkeypatch: pytest.MonkeyPatc
     x = tf.placeholder(tf.float32, [3])
     y = tf.exp(x) * tf.reduce_sum(tf.tanh(x) + 0.375)
     with session_with(DEFAULT) as session:
-        for _ in range(kernel_module.CALLS_BEFORE_COMPILING + 2):
+        for _ in range(patience.CALLS_BEFORE_COMPILING + 2):
             session.run(y, {x: np.ones(3)})
         assert not compiler_module.wait(0.0)
         may_write.set()
@@ -296,11 +296,11 @@ def test_a_step_does_not_wait_for_c_to_be_written(monkeypatch: pytest.MonkeyPatc
 def test_without_a_compiler_steps_run_node_by_node(launches: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "/nonexistent/cc")
     monkeypatch.setattr(compiler_module, "_compiler", compiler_module.Compiler())
-    monkeypatch.setattr(kernel_module, "SECONDS_BEFORE_COMPILING", 0.0)
+    monkeypatch.setattr(patience, "SECONDS_BEFORE_COMPILING", 0.0)
     x = tf.placeholder(tf.float32, [3])
     y = tf.exp(x) * tf.reduce_sum(tf.tanh(x) + 0.25)
     with session_with(DEFAULT) as session:
-        for _ in range(kernel_module.CALLS_BEFORE_COMPILING + 2):
+        for _ in range(patience.CALLS_BEFORE_COMPILING + 2):
             found = session.run(y, {x: np.ones(3)})
             np.testing.assert_allclose(found, np.full(3, np.e * 3 * (np.tanh(1) + 0.25)), 1e-6)
         assert compiler_module.wait(60)

@@ -19,12 +19,12 @@ from penstock.compiled.program import Instruction, Program
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import EXITS, NEXT_ITERATIONS
 from penstock.passes.rewrite import remove_unused
 from penstock.runtime.frames import Frame, Guard, find_frames, is_back_edge
 from penstock.runtime.guards import Guards, Unstructured
 from penstock.runtime.hazards import conflicts, state_accesses
 from penstock.runtime.host_scalars import find_host_nodes
+from penstock.runtime.levels import find_levels, find_sources
 
 LEAST = 2
 """Calls of kernels that a cluster must save one of to be worth it."""
@@ -77,7 +77,7 @@ class _Finder:
         frames = find_frames(self.graph)[1]
         self._find_candidates(frames)
         self._find_sources(frames)
-        levels = self._levels()
+        levels = find_levels(self.sources)
         self._raise_loners(levels)
         return [part for whole in self._parts(levels) for part in self._cut(whole)]
 
@@ -111,33 +111,13 @@ class _Finder:
     def _find_sources(self, frames: dict[Node, Frame]) -> None:
         """For each node what comes before it, and by how much that raises its level."""
         self.order += conflicts(state_accesses(self.graph))
-        for node in self.graph.nodes:
-            sources = [
-                (e.node, self._step(e.node, node)) for i, e in enumerate(node.inputs) if not is_back_edge(node, i)
-            ]
-            sources += [(c, int(c in self.keys)) for c in node.controls]
-            if node.op.name in EXITS:  # what leaves a loop comes after all that enters it and happens in it
-                frame = frames[node]
-                sources += [(n, 0) for n in frame.enters]
-                sources += [(n, 0) for n in frame.nodes if n.op.name in NEXT_ITERATIONS]
-            self.sources[node] = sources
+        self.sources = find_sources(self.graph, frames, self._step, lambda control, _: int(control in self.keys))
         for first, second in self.order:
             self.sources[second].append((first, 0))
 
     def _step(self, source: Node, node: Node) -> int:
         """By how much a value of `source` that `node` takes raises its level."""
         return int(source in self.keys and self.keys[source] != self.keys.get(node))
-
-    def _levels(self) -> dict[Node, int]:
-        levels = dict.fromkeys(self.graph.nodes, 0)
-        changed = True
-        while changed:  # once, and again where the Exits of a loop come before its Enters
-            changed = False
-            for node, sources in self.sources.items():
-                found = max((levels[s] + step for s, step in sources), default=0)
-                changed = changed or found != levels[node]
-                levels[node] = found
-        return levels
 
     def _raise_loners(self, levels: dict[Node, int]) -> None:
         """Give nodes that are alone on their level that of what takes them, where it lets them."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import time
 from collections.abc import Callable, Hashable
 from operator import itemgetter
 from typing import Any
 
 from penstock.compiled.compiler import Compiler, compiler
-from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, MOST_SHAPES, SECONDS_BEFORE_COMPILING
+from penstock.compiled.kernel import MOST_SHAPES
 from penstock.compiled.object_cache import Function
+from penstock.compiled.patience import Patience
 from penstock.compiled.source import Source
 from penstock.graph.opdef import Kernel
 
@@ -42,8 +42,7 @@ class Contest:
         self._source, self._mode = source, mode
         self._fallback, self._key, self._prepare = fallback, key, prepare
         self._kernels: dict[Hashable, Kernel] = {}
-        self._calls = itertools.count(1)
-        self._first_call = math.inf
+        self._patience = Patience()
 
     def call(self, *inputs: Any) -> Any:
         key = self._key(*inputs)
@@ -73,15 +72,9 @@ class Contest:
         loaded = _Loaded.of(compiler(), source)
         if loaded.function is None and self._mode == "on":
             loaded.function = compiler().compile(source)
-        elif loaded.function is None:
-            self._consider_requesting(loaded)
-        return loaded.function
-
-    def _consider_requesting(self, loaded: _Loaded) -> None:
-        now = time.monotonic()
-        self._first_call = min(self._first_call, now)
-        if next(self._calls) >= CALLS_BEFORE_COMPILING and now - self._first_call >= SECONDS_BEFORE_COMPILING:
+        elif loaded.function is None and self._patience.is_over():
             loaded.request()
+        return loaded.function
 
 
 class _Loaded:

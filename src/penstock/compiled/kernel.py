@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import math
 import threading
-import time
 import types
 import weakref
 from collections.abc import Sequence
@@ -17,16 +14,13 @@ import torch
 from penstock.compiled.compiler import Compiler, compiler
 from penstock.compiled.launch import Launch, Reused, launcher, python_code
 from penstock.compiled.object_cache import Function
+from penstock.compiled.patience import Patience
 from penstock.compiled.program import EXPANDED, FULL, Fit, Program, Shape, fit
 from penstock.compiled.source import Source, c_source
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.segment import Param, Result, build_segment
 
-CALLS_BEFORE_COMPILING = 3
-SECONDS_BEFORE_COMPILING = 0.2
-"""Steps that initialise, or run a few times, are not worth a compiler's time; and in the first step of a loop it would
-take a core from the step."""
 REUSE_AT = 1 << 14
 """Bytes from which taking over an input's memory is quicker than new memory."""
 MOST_SHAPES = 256
@@ -154,8 +148,7 @@ class ClusterKernel:
         self._functions: dict[tuple[str, Reused], Function | None] = {}
         self._requested: set[tuple[str, Reused]] = set()
         self._lock = threading.Lock()
-        self._calls = itertools.count(1)
-        self._first_call = math.inf
+        self._patience = Patience()
         self.call: Launch = types.FunctionType(
             _call_code(len(program.inputs)), {"launches": self._launches, "launch_for": self._launch_for}
         )
@@ -178,9 +171,7 @@ class ClusterKernel:
         if self._mode == "on":
             function = self._functions[key] = self.target.compiler().compile(self.target.source(self.program, *key))
             return self._remember(shapes, self._launcher(shapes, found, function, key[1]))
-        now = time.monotonic()
-        self._first_call = min(self._first_call, now)
-        if next(self._calls) >= CALLS_BEFORE_COMPILING and now - self._first_call >= SECONDS_BEFORE_COMPILING:
+        if self._patience.is_over():
             self._request(key)
         return self.fallback
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import threading
 import time
 import types
@@ -15,9 +14,9 @@ import numpy as np
 import torch
 
 from penstock.compiled.compiler import compiler
-from penstock.compiled.kernel import CALLS_BEFORE_COMPILING, SECONDS_BEFORE_COMPILING
 from penstock.compiled.launch import python_code
 from penstock.compiled.object_cache import Function
+from penstock.compiled.patience import Patience
 from penstock.compiled.source import Source
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.function import Written
@@ -124,8 +123,7 @@ class Region:
         self._members = self._segment()
         self._observed: Segment | None = None
         self._lock = threading.Lock()
-        self._calls = itertools.count(1)
-        self._first_call = time.monotonic()
+        self._patience = Patience(since=time.monotonic())
         self._requested = False
         self.current: list[Launch] = [self.run_members]
         names = [f"x{i}" for i in range(len(node.inputs))]
@@ -174,8 +172,7 @@ class Region:
 
     def count(self, *values: Any) -> Any:
         """What is called until compiling begins: steps that run a few times are not worth a compiler's time."""
-        late = time.monotonic() - self._first_call >= SECONDS_BEFORE_COMPILING
-        if next(self._calls) >= CALLS_BEFORE_COMPILING and late:
+        if self._patience.is_over():
             self._request()
         return self.run_members(*values)
 

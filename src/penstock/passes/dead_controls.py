@@ -10,7 +10,7 @@ from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
-from penstock.runtime.frames import NO_GUARD, Frame, Guard, find_frames
+from penstock.runtime.frames import NO_GUARD, Frame, Guard, find_frames, has_control_flow
 from penstock.runtime.guards import Guards
 from penstock.runtime.hazards import is_state, writes_state
 from penstock.tensor.dtypes import resource
@@ -55,7 +55,7 @@ class _Alive:
         self._guards: dict[Node, Guard] = {}
         self.changes_in_loops = False
         """Whether what happens in one iteration may have to come before what the next one does."""
-        if not any(node.op.name in PRIMITIVES for node in graph.nodes):
+        if not has_control_flow(graph):
             return
         self._frames = find_frames(graph)[1]
         guards = Guards(graph, self._frames, strict=False)

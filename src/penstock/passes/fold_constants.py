@@ -9,8 +9,9 @@ import torch
 
 from penstock.graph.opdef import Bound, PassThrough, get_op
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import PRIMITIVES, SWITCHES
+from penstock.ops.control_flow import SWITCHES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
+from penstock.runtime.frames import has_control_flow
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager
 from penstock.runtime.values import constant_to_runtime, from_runtime
@@ -42,7 +43,7 @@ class _Folding:
 
     def __init__(self, graph: StepGraph) -> None:
         self._graph = graph
-        self._branches = any(node.op.name in PRIMITIVES for node in graph.nodes)
+        self._branches = has_control_flow(graph)
         self._state = SessionState(ResourceManager())
         self._made: list[Node] = []
         self._edges: dict[Edge, Edge] = {}

@@ -13,12 +13,12 @@ from typing import Any
 
 from penstock.compiled.clusters import on_cpu, sort_nodes
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import EXITS, NEXT_ITERATIONS
 from penstock.ops.fused_updates import GROUPED, can_be_grouped, gradient_of
 from penstock.passes.rewrite import frozen, remove_unused
-from penstock.runtime.frames import NO_GUARD, Frame, find_frames, is_back_edge
+from penstock.runtime.frames import NO_GUARD, Frame, find_frames
 from penstock.runtime.guards import Guards, Unstructured
 from penstock.runtime.hazards import conflicts, state_accesses
+from penstock.runtime.levels import find_levels, find_sources
 from penstock.runtime.threads import LEAST
 
 MOST_ELEMENTS = LEAST
@@ -82,23 +82,14 @@ def _is_small(node: Node) -> bool:
 
 def _levels(graph: StepGraph, frames: dict[Node, Frame], keys: dict[Node, Key], order: Order) -> dict[Node, int]:
     """The most updates of `keys` on a way to each node."""
-    sources: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        sources[node] = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
-        if node.op.name in EXITS:  # what leaves a loop comes after all that enters it and happens in it
-            sources[node] += frames[node].enters
-            sources[node] += [n for n in frames[node].nodes if n.op.name in NEXT_ITERATIONS]
+
+    def after_update(source: Node, node: Node) -> int:
+        return int(source in keys)
+
+    sources = find_sources(graph, frames, after_update, after_update)
     for first, second in order:
-        sources[second].append(first)
-    levels = dict.fromkeys(graph.nodes, 0)
-    changed = True
-    while changed:  # once, and again where the Exits of a loop come before its Enters
-        changed = False
-        for node, before in sources.items():
-            level = max((levels[source] + (source in keys) for source in before), default=0)
-            changed = changed or level != levels[node]
-            levels[node] = level
-    return levels
+        sources[second].append((first, after_update(first, second)))
+    return find_levels(sources)
 
 
 def _grouped(members: list[Node]) -> Node | None:

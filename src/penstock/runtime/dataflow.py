@@ -19,6 +19,7 @@ from penstock.runtime.cuda_graphs import Capturing
 from penstock.runtime.executor import Program, Unit
 from penstock.runtime.frames import find_frames, is_back_edge, is_loop_merge
 from penstock.runtime.guards import Guards
+from penstock.runtime.levels import find_levels, find_sources
 from penstock.runtime.segment import Param, Result, build_segment
 
 _KINDS = {
@@ -142,27 +143,14 @@ class _Builder:
     def _depths(self) -> dict[Node, int]:
         """How many primitives lead to each node, on the longest way that does not go round a loop.
 
-        A change between nodes that are captured and others counts as one. What leaves a loop comes after all that
-        enters it and happens in it, so Exits wait for those.
+        A change between nodes that are captured and others counts as one.
         """
         alone = {node for node in self._graph.nodes if self._is_alone(node)}
-        sources: dict[Node, list[Node]] = {}
-        for node in self._graph.nodes:
-            sources[node] = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)]
-            sources[node] += node.controls
-            if node.op.name in EXITS:
-                frame = self._frames[node]
-                sources[node] += frame.enters + [n for n in frame.nodes if n.op.name in NEXT_ITERATIONS]
-        depth = dict.fromkeys(self._graph.nodes, 0)
-        changed = True
-        while changed:
-            changed = False
-            for node, before in sources.items():
-                steps = (depth[s] + (node in alone or s in alone or self._parts(s, node)) for s in before)
-                found = max(steps, default=0)
-                changed = changed or found != depth[node]
-                depth[node] = found
-        return depth
+
+        def step(source: Node, node: Node) -> int:
+            return int(node in alone or source in alone or self._parts(source, node))
+
+        return find_levels(find_sources(self._graph, self._frames, step, step))
 
     def _parts(self, source: Node, node: Node) -> bool:
         """Whether an edge leads into a captured segment, or out of one. Feeds and constants are in all segments."""
