@@ -159,7 +159,9 @@ def quartiles(samples: list[float]) -> tuple[float, float, float]:
 
 
 def version_of(module: ModuleType) -> str:
-    return str(getattr(module, "__version__", "unknown"))
+    """Penstock's `__version__` is the version of TensorFlow whose programs it runs; its own is elsewhere."""
+    own = getattr(getattr(module, "version", None), "PENSTOCK_VERSION", None)
+    return str(own or getattr(module, "__version__", "unknown"))
 
 
 def one_line(error: Exception) -> str:

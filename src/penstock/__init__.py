@@ -60,6 +60,7 @@ from penstock import (
     test as test,
     train as train,
     user_ops as user_ops,
+    version as version,
 )
 from penstock.client.initializers import (
     constant_initializer as constant_initializer,
@@ -647,6 +648,7 @@ from penstock.summary import (
     merge_summary as merge_summary,
     scalar_summary as scalar_summary,
 )
+from penstock.sysconfig import CXX11_ABI_FLAG as CXX11_ABI_FLAG, MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from penstock.tensor.dtypes import (
     QUANTIZED_DTYPES as QUANTIZED_DTYPES,
     DType as DType,
@@ -678,14 +680,24 @@ from penstock.tensor.dtypes import (
     variant as variant,
 )
 from penstock.tensor.shapes import Dimension as Dimension, TensorShape as TensorShape
+from penstock.version import (
+    COMPILER_VERSION as COMPILER_VERSION,
+    GIT_VERSION as GIT_VERSION,
+    GRAPH_DEF_VERSION as GRAPH_DEF_VERSION,
+    GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER,
+    GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER,
+    VERSION as VERSION,
+)
 
 newaxis = None
 NoGradient = NotDifferentiable  # TF 0.x's name
 
-__version__ = "0.1.0"
-VERSION = __version__
-__git_version__ = GIT_VERSION = "unknown"
-__compiler_version__ = COMPILER_VERSION = ""  # no C++ of its own
+__version__ = VERSION
+__git_version__ = GIT_VERSION
+__compiler_version__ = COMPILER_VERSION
+__cxx11_abi_flag__ = CXX11_ABI_FLAG
+__monolithic_build__ = MONOLITHIC_BUILD
+versions = version  # TF 1.x's own modules call it so
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,10 @@ from typing import NoReturn
 
 from penstock import errors
 
-__all__ = ["get_compile_flags", "get_include", "get_lib", "get_link_flags"]
+__all__ = ["CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "get_compile_flags", "get_include", "get_lib", "get_link_flags"]
+
+CXX11_ABI_FLAG = 0
+MONOLITHIC_BUILD = 0
 
 _NO_HEADERS = (
     "Penstock has no C++ headers or libraries: its kernels are Python functions of torch tensors. "

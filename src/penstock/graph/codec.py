@@ -13,13 +13,11 @@ from tensorboard.compat.proto import attr_value_pb2, graph_pb2, node_def_pb2, te
 from penstock.graph.opdef import OpDef
 from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
+from penstock.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
 
 if TYPE_CHECKING:
     from penstock.graph.graph import Graph
     from penstock.graph.operation import Operation
-
-PRODUCER = 1087
-"""The GraphDef version of the OpDefs that we follow (TensorFlow 2.x accepts and writes it)."""
 
 # --- tensors --------------------------------------------------------------------------------------------
 
@@ -177,7 +175,7 @@ def node_def(op: Operation) -> Any:
 
 
 def versions() -> Any:
-    return versions_pb2.VersionDef(producer=PRODUCER, min_consumer=12)
+    return versions_pb2.VersionDef(producer=GRAPH_DEF_VERSION, min_consumer=GRAPH_DEF_VERSION_MIN_CONSUMER)
 
 
 def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> Any:
