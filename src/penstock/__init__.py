@@ -6,8 +6,6 @@ docs/architecture.md for how a step comes about, docs/adding-an-op.md for ops of
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorboard.compat.proto.attr_value_pb2 import AttrValue as AttrValue, NameAttrList as NameAttrList
 from tensorboard.compat.proto.config_pb2 import (
     ConfigProto as ConfigProto,
@@ -26,6 +24,7 @@ from tensorboard.compat.proto.summary_pb2 import HistogramProto as HistogramProt
 from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 
 from penstock import (
+    absent as _absent,
     app as app,
     compat as compat,
     contrib as contrib,
@@ -690,6 +689,7 @@ from penstock.version import (
 )
 
 newaxis = None
+OpError = errors.OpError
 NoGradient = NotDifferentiable  # TF 0.x's name
 
 __version__ = VERSION
@@ -699,11 +699,4 @@ __cxx11_abi_flag__ = CXX11_ABI_FLAG
 __monolithic_build__ = MONOLITHIC_BUILD
 versions = version  # TF 1.x's own modules call it so
 
-
-def __getattr__(name: str) -> Any:
-    """A symbol that is not there says so, and names the nearest one that is."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, [n for n in globals() if not n.startswith("_")], n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise AttributeError(f"penstock has no {name!r} (yet; docs/architecture.md lists what is missing).{hint}")
+_absent.tell_in(__name__)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from penstock import flags as flags
+from penstock import absent as _absent, flags as flags
 
 
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
@@ -22,3 +22,6 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
         if main is None:
             raise ValueError("tf.app.run() needs a function `main(argv)` in the program's main module, or as argument")
     sys.exit(main(rest))
+
+
+_absent.tell_in(__name__)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock import absent as _absent
 from penstock.graph.scopes import name_scope
 from penstock.tensor.shapes import TensorShape
 
@@ -156,3 +157,6 @@ def dimension_at_index(shape: TensorShape, index: int) -> Any:
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> AbstractContextManager[str]:
     """`name_scope(name, default_name, values)`, as it was before TensorFlow 1.0 (TF: tf.op_scope)."""
     return name_scope(name, default_name, values)
+
+
+_absent.tell_in(__name__)

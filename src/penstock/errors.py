@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from penstock import absent as _absent
+
 OK = 0
 CANCELLED = 1
 UNKNOWN = 2
@@ -211,3 +213,6 @@ def exception_type_from_error_code(error_code: int) -> type[OpError]:
 def error_code_from_exception_type(cls: type[OpError]) -> int:
     """The canonical code of an error class; `UNKNOWN` for `OpError` itself."""
     return cls.code
+
+
+_absent.tell_in(__name__)

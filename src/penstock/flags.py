@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock import absent as _absent
+
 
 def _boolean(text: str) -> bool:
     lowered = text.lower()
@@ -120,3 +122,6 @@ def DEFINE_enum(
 ) -> None:
     """Define a flag that holds one of `enum_values` (TF: tf.app.flags.DEFINE_enum)."""
     FLAGS._define(flag_name, default_value, docstring, choices=list(enum_values))
+
+
+_absent.tell_in(__name__)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from penstock import errors
+from penstock import absent as _absent, errors
 
 
 def _fs(path: Any) -> tuple[Any, str]:
@@ -240,3 +240,6 @@ def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list
         yield from Walk(f"{path.rstrip('/')}/{name}", in_order)
     if not in_order:
         yield here
+
+
+_absent.tell_in(__name__)

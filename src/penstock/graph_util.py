@@ -9,7 +9,7 @@ import numpy as np
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
-from penstock import logging
+from penstock import absent as _absent, logging
 from penstock.graph.codec import tensor_proto
 from penstock.graph.importer import import_graph_def
 from penstock.tensor.dtypes import DType, as_dtype, int32, resource
@@ -209,3 +209,6 @@ def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> Any:
     """The shape of a tensor called "name" or "name:0" (TF: tf.graph_util.tensor_shape_from_node_def_name)."""
     name = input_name if ":" in input_name else f"{input_name}:0"
     return graph.get_tensor_by_name(name).get_shape()
+
+
+_absent.tell_in(__name__)

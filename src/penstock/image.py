@@ -1,5 +1,6 @@
 """Images: files, sizes, colours, boxes (TF: tf.image)."""
 
+from penstock import absent as _absent
 from penstock.ops.image_adjust import (
     adjust_brightness as adjust_brightness,
     adjust_contrast as adjust_contrast,
@@ -82,3 +83,5 @@ resize_with_crop_or_pad = resize_image_with_crop_or_pad
 transpose = transpose_image
 per_image_whitening = per_image_standardization
 """TF 0.x's name."""
+
+_absent.tell_in(__name__)

@@ -1,5 +1,6 @@
 """The namespace `tf.initializers`."""
 
+from penstock import absent as _absent
 from penstock.client.initializers import (
     Constant,
     GlorotNormal,
@@ -72,3 +73,5 @@ __all__ = [
     "variance_scaling",
     "zeros",
 ]
+
+_absent.tell_in(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock import gfile as gfile
+from penstock import absent as _absent, gfile as gfile
 from penstock.ops.decoding import (
     decode_compressed as decode_compressed,
     decode_json_example as decode_json_example,
@@ -57,3 +57,5 @@ __all__ = [
     "write_file",
     "write_graph",
 ]
+
+_absent.tell_in(__name__)

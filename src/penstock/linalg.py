@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.ops.clip import global_norm as global_norm
 from penstock.ops.diagonal import (
     diag as tensor_diag,
@@ -93,3 +94,5 @@ __all__ = [
     "transpose",
     "triangular_solve",
 ]
+
+_absent.tell_in(__name__)

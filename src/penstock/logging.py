@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from typing import Any
 
+from penstock import absent as _absent
+
 DEBUG, INFO, WARN, ERROR, FATAL = (
     _logging.DEBUG,
     _logging.INFO,
@@ -101,3 +103,6 @@ def flush() -> None:
     """Write out what handlers hold (TF: tf.logging.flush)."""
     for handler in _logger.handlers:
         handler.flush()
+
+
+_absent.tell_in(__name__)

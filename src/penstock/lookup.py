@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from penstock import absent as _absent
 from penstock.client.lookup_initializers import (
     KeyValueTensorInitializer as KeyValueTensorInitializer,
     TextFileIndex as TextFileIndex,
@@ -22,3 +23,5 @@ __all__ = [
     "TextFileInitializer",
     "experimental",
 ]
+
+_absent.tell_in(__name__)

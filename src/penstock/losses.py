@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock import nn
+from penstock import absent as _absent, nn
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph, name_scope
@@ -299,3 +299,6 @@ def get_total_loss(
     if not losses:
         raise ValueError("There are no losses to add up: the collection tf.GraphKeys.LOSSES is empty")
     return add_n(losses, name=name)
+
+
+_absent.tell_in(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.ops.array import reshape as reshape
 from penstock.ops.array_more import roll as roll
 from penstock.ops.gather_nd import gather_nd as gather_nd, scatter_nd as scatter_nd
@@ -18,3 +19,5 @@ __all__ = [
     "space_to_batch_nd",
     "tile",
 ]
+
+_absent.tell_in(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.ops.arg_reductions import (
     argmax as argmax,
     argmin as argmin,
@@ -290,3 +291,5 @@ from penstock.ops.special_binary import (
     xlog1py as xlog1py,
     xlogy as xlogy,
 )
+
+_absent.tell_in(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock import absent as _absent
 from penstock.control_flow.nest import (
     flatten as flatten,
     is_sequence as is_sequence,
@@ -130,3 +131,6 @@ def _items(structure: Any) -> list[tuple[Any, Any]]:
     if isinstance(structure, Mapping):
         return [(key, structure[key]) for key in sorted(structure)]
     return list(enumerate(structure))
+
+
+_absent.tell_in(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock import rnn_cell
+from penstock import absent as _absent, rnn_cell
 from penstock.contrib import legacy_seq2seq as seq2seq
 from penstock.ops.candidate_sampling import (
     all_candidate_sampler,
@@ -250,3 +250,5 @@ __all__ = [
     "xw_plus_b",
     "zero_fraction",
 ]
+
+_absent.tell_in(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import penstock.ops.quantization_range  # noqa: F401  (which defines ops without functions of their own)
+from penstock import absent as _absent
 from penstock.ops.quantization import dequantize as dequantize, quantize as quantize
 from penstock.ops.quantization_fake import (
     fake_quant_with_min_max_args as fake_quant_with_min_max_args,
@@ -13,3 +14,5 @@ from penstock.ops.quantization_fake import (
     fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
 )
 from penstock.ops.quantization_rounding import quantize_and_dequantize as quantize_and_dequantize
+
+_absent.tell_in(__name__)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from penstock import absent as _absent
+
 
 def load_resource(path: str) -> bytes:
     """The content of a file of the penstock package (TF: tf.resource_loader.load_resource)."""
@@ -30,3 +32,6 @@ def get_path_to_datafile(path: str) -> str:
 def readahead_file_path(path: str, readahead: str = "128M") -> str:
     """`path`: there is nothing to read ahead (TF: tf.resource_loader.readahead_file_path)."""
     return path
+
+
+_absent.tell_in(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.rnn.base import RNNCell as RNNCell
 from penstock.rnn.cells import (
     BasicLSTMCell as BasicLSTMCell,
@@ -17,3 +18,5 @@ from penstock.rnn.wrappers import (
     DropoutWrapper as DropoutWrapper,
     ResidualWrapper as ResidualWrapper,
 )
+
+_absent.tell_in(__name__, "tf.nn.rnn_cell")

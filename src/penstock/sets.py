@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.ops.sets import (
     set_difference as set_difference,
     set_intersection as set_intersection,
@@ -24,3 +25,5 @@ __all__ = [
     "size",
     "union",
 ]
+
+_absent.tell_in(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import penstock.ops.sparse_maps  # noqa: F401  (its ops are in graphs that batch sparse tensors)
+from penstock import absent as _absent
 from penstock.graph.composite import SparseTensor as SparseTensor
 from penstock.ops.sparse_arithmetic import (
     sparse_add as add,
@@ -81,3 +82,5 @@ __all__ = [
     "to_indicator",
     "transpose",
 ]
+
+_absent.tell_in(__name__)

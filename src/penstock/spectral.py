@@ -1,5 +1,6 @@
 """Fourier transforms (TF: tf.spectral, tf.signal)."""
 
+from penstock import absent as _absent
 from penstock.ops.fft import (
     fft as fft,
     fft2d as fft2d,
@@ -15,3 +16,5 @@ from penstock.ops.fft import (
     rfft3d as rfft3d,
 )
 from penstock.ops.fft_cosine import dct as dct, idct as idct
+
+_absent.tell_in(__name__)

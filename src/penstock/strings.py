@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.ops.string_conversions import as_string as as_string, string_to_number as to_number
 from penstock.ops.string_format import string_format as format
 from penstock.ops.string_hashing import (
@@ -43,3 +44,5 @@ __all__ = [
     "unsorted_segment_join",
     "upper",
 ]
+
+_absent.tell_in(__name__)

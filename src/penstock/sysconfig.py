@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from penstock import errors
+from penstock import absent as _absent, errors
 
 __all__ = ["CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "get_compile_flags", "get_include", "get_lib", "get_link_flags"]
 
@@ -39,3 +39,6 @@ def get_compile_flags() -> list[str]:
 def get_link_flags() -> list[str]:
     """UnimplementedError: there is nothing to link with (TF: tf.sysconfig.get_link_flags)."""
     _refuse()
+
+
+_absent.tell_in(__name__)

@@ -18,7 +18,7 @@ from unittest import mock as mock
 import numpy as np
 import torch
 
-from penstock import nest
+from penstock import absent as _absent, nest
 from penstock.errors import OpError
 from penstock.gradients.checker import compute_gradient, compute_gradient_error
 from penstock.graph.graph import Graph
@@ -260,3 +260,6 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
 def gpu_device_name() -> str:
     """ "/device:GPU:0", or "" without one (TF: tf.test.gpu_device_name)."""
     return "/device:GPU:0" if is_gpu_available() else ""
+
+
+_absent.tell_in(__name__)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock import absent as _absent
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Bound, define_op
 from penstock.graph.operation import Tensor
@@ -23,3 +24,6 @@ def fact_kernel(n: Any) -> Bound:
 def my_fact() -> Tensor:
     """The example of an op that takes nothing (TF: tf.user_ops.my_fact)."""
     return FACT()
+
+
+_absent.tell_in(__name__)

@@ -6,6 +6,8 @@ Programs compare `tf.__version__` with TensorFlow's, so it is that of the API th
 
 from __future__ import annotations
 
+from penstock import absent as _absent
+
 PENSTOCK_VERSION = "0.1.0"
 
 VERSION = "1.15.0"
@@ -17,3 +19,5 @@ GRAPH_DEF_VERSION = 134
 
 GRAPH_DEF_VERSION_MIN_CONSUMER = 0
 GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+
+_absent.tell_in(__name__)

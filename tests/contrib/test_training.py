@@ -280,5 +280,5 @@ def test_tutorials_find_the_mnist_module_where_they_look_for_it() -> None:
     input_data = importlib.import_module("penstock.examples.tutorials.mnist.input_data")
     assert input_data.read_data_sets is tf.contrib.learn.python.learn.datasets.mnist.read_data_sets
     assert tf.contrib.learn.ModeKeys.INFER == "infer"
-    with pytest.raises(AttributeError, match=r"tf\.estimator"):
+    with pytest.raises(AttributeError, match=r"tf.layers"):
         tf.contrib.learn.Estimator  # noqa: B018

@@ -94,14 +94,3 @@ def test_every_symbol_of_a_tier_is_there_or_listed(tier: str) -> None:
     assert missing == MISSING & set(SYMBOLS[tier])
     counted = [name for name in SYMBOLS[tier] if not name.startswith(NOT_YET)]
     assert len(missing) <= (0 if tier == "tier1" else 0.03) * len(counted)
-
-
-@pytest.mark.parametrize("name", ["estimator", "keras", "no_such_symbol"])
-def test_a_missing_symbol_says_so(name: str) -> None:
-    with pytest.raises(AttributeError, match="penstock has no"):
-        getattr(tf, name)
-
-
-def test_a_missing_symbol_names_the_nearest_one() -> None:
-    with pytest.raises(AttributeError, match="reduce_sum"):
-        _ = tf.reduce_summ

@@ -30,4 +30,4 @@ def test_what_tensorflow_was_built_with_is_there_with_the_types_it_had() -> None
 
 def test_penstocks_own_version_is_in_tf_version() -> None:
     assert tf.version.PENSTOCK_VERSION in tf.GIT_VERSION
-    assert tf.version.PENSTOCK_VERSION != tf.__version__
+    assert tf.__version__ != tf.version.PENSTOCK_VERSION

@@ -6,9 +6,12 @@ import importlib
 import pkgutil
 from typing import Any
 
+from penstock import absent as _absent
+
+_refuse = _absent.refuse(__name__)
+
 
 def __getattr__(name: str) -> Any:
-    there = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    if name in there:
+    if any(module.name == name for module in pkgutil.iter_modules(__path__)):
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"penstock.contrib has no {name!r} (yet). There is: {', '.join(there)}.")
+    _refuse(name)

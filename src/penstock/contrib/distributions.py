@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.distributions import (
     FULLY_REPARAMETERIZED as FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED as NOT_REPARAMETERIZED,
@@ -27,3 +28,5 @@ from penstock.distributions.normal import MultivariateNormalDiag as Multivariate
 from penstock.distributions.relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical
 
 kl = kl_divergence  # the name before TF 1.2
+
+_absent.tell_in(__name__)

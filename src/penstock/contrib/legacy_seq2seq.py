@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.rnn.attention_seq2seq import (
     attention_decoder as attention_decoder,
     embedding_attention_decoder as embedding_attention_decoder,
@@ -31,3 +32,5 @@ __all__ = [
     "sequence_loss",
     "sequence_loss_by_example",
 ]
+
+_absent.tell_in(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.client.lookup_initializers import (
     KeyValueTensorInitializer as KeyValueTensorInitializer,
     TableInitializerBase as TableInitializerBase,
@@ -32,3 +33,5 @@ from penstock.client.lookup_vocabularies import (
 # The names of TF 1.0.
 string_to_index_table_from_file = index_table_from_file
 string_to_index_table_from_tensor = index_table_from_tensor
+
+_absent.tell_in(__name__)

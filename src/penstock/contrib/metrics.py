@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock import metrics
+from penstock import absent as _absent, metrics
 from penstock.client.variable_scope import variable_scope
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -343,3 +343,5 @@ __all__ = [
     "streaming_sparse_precision_at_top_k", "streaming_sparse_recall_at_k", "streaming_specificity_at_sensitivity",
     "streaming_true_negatives", "streaming_true_positives",
 ]  # fmt: skip
+
+_absent.tell_in(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from penstock import absent as _absent
 from penstock.client.variable import Variable
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
@@ -91,3 +92,6 @@ class LossScaleOptimizer(ScalingOptimizer):
     def _update_scale(self, grads: list[Any]) -> tuple[Operation, Any]:
         finite = all_finite(grads)
         return self._loss_scale_manager.update_loss_scale(finite), finite
+
+
+_absent.tell_in(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock import rnn_cell
+from penstock import absent as _absent, rnn_cell
 from penstock.control_flow.nest import flatten
 from penstock.rnn.bidirectional import stack_bidirectional_dynamic_rnn as stack_bidirectional_dynamic_rnn
 from penstock.rnn.contrib_cells import (
@@ -70,3 +70,6 @@ core_rnn_cell = rnn_cell  # the module of cells in TF 1.0
 def best_effort_input_batch_size(flat_input: Any) -> Any:
     """The batch size of inputs [time, batch, ...]: an int where known, else an int32 scalar."""
     return batch_size_of(flatten(flat_input), 1)
+
+
+_absent.tell_in(__name__)

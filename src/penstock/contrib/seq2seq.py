@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.ops.gather_tree import gather_tree as gather_tree
 from penstock.rnn.sequence_loss import sequence_loss as sequence_loss
 from penstock.seq2seq.attention import (
@@ -54,3 +55,5 @@ from penstock.seq2seq.scheduled_helpers import (
 )
 
 DynamicAttentionWrapper = AttentionWrapper  # TF 1.1's name
+
+_absent.tell_in(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.distributions.discrete import Bernoulli as Bernoulli, Categorical as Categorical
 from penstock.distributions.distribution import (
     FULLY_REPARAMETERIZED as FULLY_REPARAMETERIZED,
@@ -19,3 +20,5 @@ from penstock.distributions.kullback_leibler import RegisterKL as RegisterKL, kl
 from penstock.distributions.location_scale import Laplace as Laplace, StudentT as StudentT, Uniform as Uniform
 from penstock.distributions.multinomial import DirichletMultinomial as DirichletMultinomial, Multinomial as Multinomial
 from penstock.distributions.normal import Normal as Normal
+
+_absent.tell_in(__name__)

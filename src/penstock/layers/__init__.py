@@ -1,5 +1,6 @@
 """tf.layers: functions and classes that make their own variables."""
 
+from penstock import absent as _absent
 from penstock.layers.base import Layer as Layer
 from penstock.layers.convolutional import (
     Conv1D as Conv1D,
@@ -45,3 +46,5 @@ from penstock.layers.separable import (
     separable_conv1d as separable_conv1d,
     separable_conv2d as separable_conv2d,
 )
+
+_absent.tell_in(__name__)

@@ -7,6 +7,7 @@ run `tf.local_variables_initializer()` first.
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.metrics.counts import (
     false_negatives as false_negatives,
     false_positives as false_positives,
@@ -48,3 +49,5 @@ from penstock.metrics.thresholds import (
     true_negatives_at_thresholds as true_negatives_at_thresholds,
     true_positives_at_thresholds as true_positives_at_thresholds,
 )
+
+_absent.tell_in(__name__)

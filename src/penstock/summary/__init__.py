@@ -3,6 +3,7 @@
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryDescription
 
+from penstock import absent as _absent
 from penstock.summary.functions import (
     audio,
     histogram,
@@ -43,3 +44,5 @@ __all__ = [
     "tensor_summary",
     "text",
 ]
+
+_absent.tell_in(__name__)

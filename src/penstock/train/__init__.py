@@ -3,6 +3,7 @@
 from tensorboard.compat.proto.saver_pb2 import SaverDef
 
 import penstock.ops.training_sign  # noqa: F401  # updates of optimizers that are not here
+from penstock import absent as _absent
 from penstock.checkpoint import (
     CheckpointState,
     checkpoint_exists,
@@ -127,3 +128,5 @@ __all__ = [
     "update_checkpoint_state",
     "write_graph",
 ]
+
+_absent.tell_in(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock import nest as nest
+from penstock import absent as _absent, nest as nest
 from penstock.contrib.framework import arg_scopes, variables as variables
 from penstock.contrib.framework.arg_scopes import (
     add_arg_scope as add_arg_scope,
@@ -63,3 +63,5 @@ _ops = add_module(f"{__name__}.python.ops", arg_scopes, variables)
 add_module(f"{__name__}.python.ops.arg_scope", arg_scopes)
 add_module(f"{__name__}.python.ops.variables", variables)
 _ops.variables = variables  # type: ignore[attr-defined]
+
+_absent.tell_in(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.contrib.layers import (
     convolutions,
     dense,
@@ -111,3 +112,5 @@ for _name, _modules in {
     "normalization": (normalization,),
 }.items():
     add_module(f"{__name__}.python.layers.{_name}", *_modules)
+
+_absent.tell_in(__name__)

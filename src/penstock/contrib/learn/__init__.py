@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from penstock import absent as _absent
 from penstock.contrib.learn import mnist
 from penstock.old_paths import add_module
 
@@ -26,9 +25,4 @@ datasets = add_module(f"{__name__}.datasets")
 for _path in ("datasets.mnist", "python.learn.datasets.mnist"):
     add_module(f"{__name__}.{_path}", mnist)
 
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"penstock.contrib.learn has no {name!r}: TensorFlow 1.x itself replaced it by tf.estimator, tf.feature_column "
-        "and tf.train."
-    )
+_absent.tell_in(__name__)

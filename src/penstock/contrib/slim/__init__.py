@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from penstock import absent as _absent
 from penstock.contrib import layers as layers, losses as losses
 from penstock.contrib.framework import (
     add_arg_scope as add_arg_scope,
@@ -115,11 +116,10 @@ from penstock.old_paths import add_module
 for _name in ("evaluation", "learning", "model_analyzer", "summaries"):
     add_module(f"{__name__}.python.slim.{_name}", importlib.import_module(f"{__name__}.{_name}"))
 
+_refuse = _absent.refuse(__name__)
+
 
 def __getattr__(name: str) -> Any:
     if name == "metrics":  # many ops: imported when asked for
         return importlib.import_module("penstock.contrib.metrics")
-    raise AttributeError(
-        f"penstock.contrib.slim has no {name!r}: datasets, decoders and queues are tf.data's work, and the networks of "
-        "slim.nets are not here."
-    )
+    _refuse(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock import absent as _absent
 from penstock.contrib.training import hparams
 from penstock.contrib.training.checkpoints import (
     GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy,
@@ -20,3 +21,5 @@ from penstock.old_paths import add_module
 from penstock.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
 
 add_module(f"{__name__}.python.training.hparam", hparams)
+
+_absent.tell_in(__name__)

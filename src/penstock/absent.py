@@ -1,0 +1,109 @@
+"""What a namespace says about a name that it does not have.
+
+A public name of TensorFlow 1.x (tf1_names.txt has them all) is said to be missing here, with what to write instead
+where there is something. Any other name never was there: a slip, or another namespace's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import NoReturn
+
+_FEED = (
+    "Make batches in Python and feed them, `session.run(train_op, feed_dict={x: batch})`; tf.read_file, "
+    "tf.parse_example and tf.image.decode_image read files and records in the graph."
+)
+_LOOP = (
+    "Open a tf.Session, restore with a tf.train.Saver, and call session.run in a loop of your own; "
+    "tf.summary.FileWriter and Saver.save do what its hooks did."
+)
+_MODEL = "Build the model with tf.layers, tf.losses and an optimizer of tf.train, and train it in a tf.Session."
+_ONE_PROCESS = "A step runs in one process, on as many of its devices as `with tf.device(...)` or tf.placement says."
+_SAVE = (
+    "Save variables with tf.train.Saver, graphs with tf.train.export_meta_graph, or both in one file with "
+    "tf.graph_util.convert_variables_to_constants and tf.train.write_graph."
+)
+_PROFILE = "Run a step with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), or look at session.explain(fetches)."
+_GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and run it in a tf.Session."
+
+INSTEAD: tuple[tuple[str, str], ...] = (
+    ("tf.data tf.queue tf.*Queue tf.QueueBase tf.*Reader tf.ReaderBase tf.contrib.data tf.io.*Queue*", _FEED),
+    ("tf.train.*batch tf.train.*batch_join tf.train.*input_producer tf.train.limit_epochs", _FEED),
+    ("tf.train.*queue_runner* tf.train.QueueRunner tf.train.Coordinator tf.train.LooperThread", _FEED),
+    ("tf.train.match_filenames_once tf.contrib.slim.*data* tf.contrib.slim.*queue* tf.contrib.slim.*reader", _FEED),
+    ("tf.contrib.slim.tfexample_decoder tf.contrib.learn.io tf.contrib.training.bucket_by_sequence_length", _FEED),
+    ("tf.python_io tf.io.TFRecord* tf.io.tf_record_iterator tf.parse_sequence_example", _FEED),
+    ("tf.train.Supervisor tf.train.*Session tf.train.*Hook tf.train.SessionRun* tf.train.*Creator", _LOOP),
+    ("tf.train.Scaffold tf.train.SessionManager tf.train.CheckpointSaverListener tf.train.basic_train_loop", _LOOP),
+    ("tf.train.SecondOrStepTimer tf.train.NanLossDuringTrainingError tf.contrib.training.*Hook", _LOOP),
+    ("tf.estimator tf.feature_column tf.keras tf.contrib.keras tf.contrib.learn.* tf.contrib.estimator", _MODEL),
+    ("tf.contrib.feature_column tf.contrib.layers.*_column tf.contrib.slim.nets", _MODEL),
+    ("tf.train.Server* tf.train.Cluster* tf.train.JobDef tf.train.replica_device_setter tf.distribute", _ONE_PROCESS),
+    (
+        "tf.train.SyncReplicasOptimizer tf.contrib.distribute tf.contrib.tpu tf.tpu tf.*ConditionalAccumulator*",
+        _ONE_PROCESS,
+    ),
+    ("tf.saved_model tf.contrib.saved_model tf.contrib.session_bundle tf.train.Checkpoint*", _SAVE),
+    ("tf.profiler tf.contrib.tfprof", _PROFILE),
+    ("tf.GradientTape tf.function tf.Module tf.contrib.eager tf.autograph tf.enable_*", _GRAPHS),
+)
+"""Patterns of TensorFlow's names, and what to write where they are missing."""
+
+
+class NotInPenstockError(AttributeError):
+    """A public name of TensorFlow 1.x that Penstock does not have. (So `hasattr` says that it is not there.)"""
+
+
+@cache
+def tensorflow_names() -> dict[str, frozenset[str]]:
+    """TensorFlow's public names by namespace: {"tf.train": {"Saver", …}, …}."""
+    names: dict[str, frozenset[str]] = {}
+    entries = resources.files("penstock").joinpath("tf1_names.txt").read_text("utf-8").replace("\n  ", " ")
+    for entry in entries.splitlines():
+        if not entry.startswith("#"):
+            namespace, _, found = entry.partition(": ")
+            names[namespace] = frozenset(found.split())
+    return names
+
+
+def tell_in(module: str, namespace: str = "") -> None:
+    """Give `module` a `__getattr__` that says what is absent. (Written in it, type checkers would believe any name.)"""
+    vars(sys.modules[module])["__getattr__"] = refuse(module, namespace)
+
+
+def refuse(module: str, namespace: str = "") -> Callable[[str], NoReturn]:
+    """The `__getattr__` of `module`, which TensorFlow calls `namespace` (by default tf.train for penstock.train)."""
+    where = namespace or "tf" + module.removeprefix("penstock")
+
+    def __getattr__(name: str) -> NoReturn:
+        if name.startswith("__"):  # Python asks for these, and expects no story
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        if name in tensorflow_names().get(where, ()):
+            raise NotInPenstockError(
+                f"TensorFlow's {where}.{name} is not in Penstock yet. {_instead(f'{where}.{name}')}"
+            )
+        raise AttributeError(f"{where} has no {name!r}, here or in TensorFlow 1.x.{_meant(module, where, name)}")
+
+    return __getattr__
+
+
+def _instead(path: str) -> str:
+    for patterns, advice in INSTEAD:
+        if any(fnmatchcase(path, pattern) for pattern in patterns.split()):
+            return advice
+    return "Penstock's README lists what is missing."
+
+
+def _meant(module: str, where: str, name: str) -> str:
+    """The same name in another namespace, or the nearest one in this."""
+    for other in ("", ".nn", ".train", ".layers", ".contrib.layers", ".contrib.rnn"):
+        if name in vars(sys.modules.get(f"penstock{other}", sys)) and name in tensorflow_names().get(f"tf{other}", ()):
+            return f" There is tf{other}.{name}."
+    here = [known for known in vars(sys.modules[module]) if not known.startswith("_")]
+    near = get_close_matches(name, here, n=1, cutoff=0.75)
+    return f" Did you mean {where}.{near[0]}?" if near else ""

@@ -1,0 +1,81 @@
+"""A name that a namespace does not have says why, and what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+
+import penstock as tf
+from penstock.absent import INSTEAD, NotInPenstockError, tensorflow_names
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("tf.train.Supervisor", "tf.Session"),
+        ("tf.train.MonitoredTrainingSession", "tf.Session"),
+        ("tf.train.batch", "feed_dict"),
+        ("tf.FIFOQueue", "feed_dict"),
+        ("tf.data", "feed_dict"),
+        ("tf.estimator", "tf.layers"),
+        ("tf.keras", "tf.layers"),
+        ("tf.saved_model", "tf.train.Saver"),
+        ("tf.contrib.data", "feed_dict"),
+        ("tf.contrib.crf", "README"),
+        ("tf.contrib.learn.Estimator", "tf.layers"),
+        ("tf.contrib.layers.real_valued_column", "tf.layers"),
+        ("tf.contrib.slim.nets", "tf.layers"),
+        ("tf.nn.ctc_loss_v2", "README"),
+        ("tf.GradientTape", "tf.gradients"),
+    ],
+)
+def test_what_tensorflow_has_and_penstock_has_not_says_so_and_what_to_write(path: str, advice: str) -> None:
+    with pytest.raises(NotInPenstockError, match=f"TensorFlow's {path} is not in Penstock yet.*{advice}"):
+        resolve(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("tf.reduce_summ", "Did you mean tf.reduce_sum?"),
+        ("tf.nn.relu7", "Did you mean tf.nn.relu"),
+        ("tf.nn.matmul", "There is tf.matmul."),
+        ("tf.xavier_initializer", "There is tf.contrib.layers.xavier_initializer."),
+        ("tf.train.quux", "here or in TensorFlow 1.x.$"),
+    ],
+)
+def test_what_never_was_names_the_nearest_name_that_is(path: str, hint: str) -> None:
+    with pytest.raises(AttributeError, match=hint.replace("?", r"\?")) as caught:
+        resolve(path)
+    assert not isinstance(caught.value, NotInPenstockError)
+
+
+def test_a_missing_name_is_missing_for_hasattr_and_getattr_with_a_default() -> None:
+    assert not hasattr(tf.train, "Supervisor")
+    assert getattr(tf, "estimator", None) is None
+    with pytest.raises(ImportError):
+        exec("from penstock.train import Supervisor")
+
+
+@pytest.mark.parametrize("namespace", sorted(tensorflow_names()))
+def test_every_namespace_of_tensorflow_that_is_here_tells_what_it_lacks(namespace: str) -> None:
+    module = resolve(namespace)
+    with pytest.raises(AttributeError, match=f"{namespace} has no 'no_such_name', here or in TensorFlow 1.x"):
+        getattr(module, "no_such_name")  # noqa: B009
+    for name in tensorflow_names()[namespace]:
+        if not hasattr(module, name):
+            with pytest.raises(NotInPenstockError, match="is not in Penstock yet"):
+                getattr(module, name)
+
+
+def test_advice_names_only_what_is_there() -> None:
+    for _, advice in INSTEAD:
+        for word in advice.replace("(", " ").replace(",", " ").replace(";", " ").replace(":", " ").split():
+            if word.startswith("tf."):
+                resolve(word.rstrip(".)"))
+
+
+def resolve(path: str) -> object:
+    found: object = tf
+    for part in path.split(".")[1:]:
+        found = getattr(found, part)
+    return found
