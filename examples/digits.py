@@ -7,6 +7,7 @@ Stop it at any moment and start it again: it goes on from its last checkpoint.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -166,15 +167,19 @@ def report(model: Model, session: tf.Session, folder: Path, seconds: float) -> N
     accuracy = session.run(model.accuracy, feed)
     picture(model, session, folder / "predictions.png")
     print(f"\nTest accuracy {accuracy:.2%} on {len(labels)} scans that training did not see, after {seconds:.0f} s.")
+    python = sys.executable  # of the environment that runs this: its commands need not be on the path
+    tensorboard = Path(python).with_name("tensorboard")
     print(f"""
   {folder}/predictions.png    test scans and what the network takes them for, the doubtful ones first
   {folder}/model.ckpt-*       checkpoints (safetensors); the newest is used when you start again
   {folder}/events.out.*       for TensorBoard: loss, accuracy, weights, and the graph
 
 Try next:
-  tensorboard --logdir {folder}          look at the training, and at the graph
-  python examples/digits.py --epochs 100    train further from here
-  read examples/digits.py: it is an ordinary TF 1.x program, with `import penstock as tf`""")
+  {shlex.join([str(tensorboard), "--logdir", str(folder)])}
+      look at the training, and at the graph
+  {shlex.join([python, __file__, "--dir", str(folder), "--epochs", "100"])}
+      train further from here
+  read {__file__}: it is an ordinary TF 1.x program, with `import penstock as tf`""")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ real_types = (numbers.Real, np.integer, np.floating)
 complex_types = (numbers.Complex, np.number)
 bytes_or_text_types = (bytes, str)
 
+__path__: list[str] = []  # v1 can be imported as a module of this one
 v1: ModuleType = sys.modules["penstock"]
 sys.modules[f"{__name__}.v1"] = v1  # so that it can be imported by that name
 

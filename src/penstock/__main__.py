@@ -1,0 +1,21 @@
+"""`python -m penstock program.py [arguments]` runs a TensorFlow 1.x program as it is, on Penstock."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m penstock program.py [arguments]")
+    import penstock.as_tensorflow  # noqa: F401
+
+    sys.argv = sys.argv[1:]
+    sys.path[0] = str(Path(sys.argv[0]).resolve().parent)  # as `python program.py` has it
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""`import tensorflow` gives Penstock: for programs, and modules of theirs, that are to stay as they are.
+
+`python -m penstock program.py` runs a program so; `import penstock.as_tensorflow` before the first `import tensorflow`
+does the same inside one. It lasts for the process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+
+class _Alias(Loader):
+    """Loads the module of Penstock that stands for one of TensorFlow: the same object, not a copy."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec  # importing by another name has replaced it
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] != "tensorflow":
+            return None
+        name = "penstock" + fullname.removeprefix("tensorflow")
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name and not (name + ".").startswith(error.name + "."):
+                raise  # something that the module needs
+            raise ModuleNotFoundError(
+                f"Penstock has no module for {fullname}: it has TensorFlow's public names, and few of its inner "
+                "modules. Take what is needed from there by its public name.",
+                name=fullname,
+            ) from None
+        return ModuleSpec(fullname, _Alias(module), is_package=hasattr(module, "__path__"))
+
+
+if "tensorflow" in sys.modules and sys.modules["tensorflow"] is not sys.modules["penstock"]:
+    raise ImportError("TensorFlow itself is imported already: import penstock.as_tensorflow before it.")
+sys.meta_path.insert(0, _Finder())
