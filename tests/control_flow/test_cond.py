@@ -342,32 +342,25 @@ def test_a_branch_gives_values_in_order_whatever_is_fetched(session: tf.Session)
 
 
 def test_fetching_what_lies_in_the_branch_not_taken_is_an_error(session: tf.Session) -> None:
-    pred, x, made = flag(), tf.constant(2.0), []
-
-    def branch() -> Any:
-        made.append(x * 5.0)
-        return made[0] + 1.0
-
-    y = tf.cond(pred, branch, lambda: x)
-    assert session.run([made[0], y], {pred: True}) == [10, 11]
-    for fetches in (made[0], [y, made[0]]):
+    pred = flag()
+    when_false, when_true = tf.raw_ops.Switch(data=tf.constant(2.0), pred=pred)
+    made = when_true * 5.0
+    y = tf.raw_ops.Merge(inputs=[when_false, made + 1.0])[0]
+    assert session.run([made, y], {pred: True}) == [10, 11]
+    for fetches in (made, [y, made]):
         with pytest.raises(errors.InvalidArgumentError, match="does not have value"):
             session.run(fetches, {pred: False})
     assert session.run(y, {pred: False}) == 2
 
 
 def test_running_an_operation_of_the_branch_not_taken_does_nothing(session: tf.Session) -> None:
-    v, pred, made = tf.Variable(0.0), flag(), []
-
-    def branch() -> Any:
-        made.append(v.assign_add(1.0).op)
-        return tf.constant(1.0)
-
-    tf.cond(pred, branch, lambda: 0.0)
+    v, pred = tf.Variable(0.0), flag()
+    with tf.control_dependencies([tf.identity(tf.raw_ops.Switch(data=pred, pred=pred)[1])]):
+        add = v.assign_add(1.0).op
     session.run(v.initializer)
-    session.run(made[0], {pred: False})
+    session.run(add, {pred: False})
     assert session.run(v) == 0
-    session.run(made[0], {pred: True})
+    session.run(add, {pred: True})
     assert session.run(v) == 1
 
 
@@ -651,3 +644,21 @@ def test_gradients_of_shapes_that_only_the_step_knows(session: tf.Session) -> No
     taken, other = both(session, grad, pred, {x: value})
     np.testing.assert_allclose(taken, value.sum(1)[None, :] + value.sum(0)[:, None])
     assert other.tolist() == [[0, 0], [0, 0]]
+
+
+def test_a_branch_may_give_one_tensor_alone_where_the_other_gives_it_in_a_list(session: tf.Session) -> None:
+    x, p = tf.constant(3.0), tf.placeholder(tf.bool, [])
+    out = tf.cond(p, lambda: [x + 1], lambda: x)
+    assert [session.run(out, {p: value}) for value in (True, False)] == [4, 3]
+    with pytest.raises((TypeError, ValueError)):
+        tf.cond(p, lambda: [x + 1], lambda: x, strict=True)
+
+
+def test_all_that_a_graph_calls_fetchable_has_a_value_whichever_branch_runs(session: tf.Session) -> None:
+    p = tf.placeholder_with_default(True, [])
+    tf.cond(p, lambda: tf.constant(2.0) * 3, lambda: tf.square(tf.constant(4.0)), name="both")
+    graph = tf.get_default_graph()
+    fetches = [t for op in graph.get_operations() for t in op.outputs if graph.is_fetchable(t)]
+    assert {"both/Merge:0", "both/Merge:1"} < {t.name for t in fetches}
+    for value in (True, False):
+        assert len(session.run(fetches, {p: value})) == len(fetches)

@@ -922,9 +922,41 @@ def test_no_gradient_flows_through_a_loop_without_back_prop(session: tf.Session)
     x = tf.constant(2.0)
     y = repeat(3, lambda v: v * v, x, back_prop=False)
     assert session.run(y) == 256
-    with pytest.raises(ValueError, match="back_prop=False"):
-        tf.gradients(y, x)
-    assert session.run(tf.gradients(tf.stop_gradient(y) * x, x)) == [256]
+    assert tf.gradients(y, x) == [None]
+    assert session.run(tf.gradients(y * x, x)) == [256]
+
+
+def test_the_invariant_of_a_sparse_loop_variable_is_its_rank_that_of_slices_the_shape_of_their_values() -> None:
+    def shapes_of(value: Any, invariant: list[int | None]) -> list[list[int | None]]:
+        out = tf.while_loop(lambda v: tf.constant(False), lambda v: v, [value], [tf.TensorShape(invariant)])
+        return [t.shape.as_list() for t in (out.indices, out.values, out.dense_shape)]
+
+    sparse = tf.SparseTensor([[0, 1], [2, 0], [2, 2]], [1.0, 2.0, 3.0], [4, 5])
+    assert shapes_of(sparse, [2]) == [[None, 2], [None], [2]]
+    assert shapes_of(sparse, [None]) == [[None, None], [None], [None]]
+    slices = tf.IndexedSlices(tf.ones([3, 7]), tf.constant([0, 4, 8]), tf.constant([9, 7]))
+    assert shapes_of(slices, [None, 7]) == [[None], [None, 7], [2]]
+    for value, wrong in [(sparse, [3]), (slices, [None, 6]), (slices, [2, 7])]:
+        with pytest.raises(ValueError, match="not compatible with the initial shape"):
+            shapes_of(value, wrong)
+
+
+def test_what_an_iteration_makes_can_be_neither_fetched_nor_fed(session: tf.Session) -> None:
+    outside = tf.constant(5)
+    seen: list[tf.Tensor] = []
+
+    def body(v: tf.Tensor) -> tf.Tensor:
+        seen.append(v + outside)
+        return seen[0]
+
+    graph, out = tf.get_default_graph(), tf.while_loop(lambda v: v < 12, body, [tf.constant(0)])
+    assert graph.is_fetchable(out) and graph.is_feedable(out) and graph.is_feedable(outside)
+    assert not graph.is_fetchable(seen[0]) and not graph.is_feedable(seen[0])
+    with pytest.raises(ValueError, match="not fetchable"):
+        session.run(seen[0])
+    with pytest.raises(ValueError, match="may not be fed"):
+        session.run(out, {seen[0]: 1})
+    assert session.run(out, {outside: 7}) == 14
 
 
 def test_what_a_loop_counts_has_no_gradient(session: tf.Session) -> None:

@@ -44,6 +44,8 @@ def make_branches(pred: Tensor, name: str) -> tuple[CondContext, CondContext]:
     p_false, p_true = get_op("Switch")(pred, pred, name="Switch")
     pivot_true, pivot_false = identity(p_true, name="switch_t"), identity(p_false, name="switch_f")
     pred = identity(pred, name="pred_id")
+    for tensor in (p_true, pivot_true, pivot_false, pred):
+        graph.prevent_fetching(tensor.op)  # all that is on one branch only
     scope = graph.get_name_scope()
     return CondContext(scope or name, pred, pivot_true, 1), CondContext(scope or name, pred, pivot_false, 0)
 
@@ -78,24 +80,25 @@ def cond(
         if pred.shape.ndims not in (None, 0):
             raise ValueError(f"cond needs a scalar pred; {pred.name} has shape {pred.shape}")
         when_true, when_false = make_branches(pred, "cond")
-        originals_t, flat_t = _build_branch(when_true, true_fn)
-        originals_f, flat_f = _build_branch(when_false, false_fn)
+        originals_t, flat_t = _build_branch(when_true, true_fn, strict)
+        originals_f, flat_f = _build_branch(when_false, false_fn, strict)
         _check_same(originals_t, originals_f, flat_t, flat_f)
         merged = [_merge(f, t) for f, t in zip(flat_f, flat_t, strict=True)]
-    result = pack_like(originals_t, merged)
     if isinstance(originals_t, _Nothing):
         return merged[0].op if not isinstance(merged[0], IndexedSlices) else merged[0]
-    return result[0] if not strict and isinstance(result, list | tuple) and len(result) == 1 else result
+    return pack_like(originals_t, merged)
 
 
 class _Nothing:
     """A branch that gave None or an operation."""
 
 
-def _build_branch(context: CondContext, fn: Callable[[], Any]) -> tuple[Any, list[Any]]:
-    """What `fn` gives, and its leaves as tensors of the branch."""
+def _build_branch(context: CondContext, fn: Callable[[], Any], strict: bool) -> tuple[Any, list[Any]]:
+    """What `fn` gives (the one item of a list or tuple, unless `strict`), and its leaves as tensors of the branch."""
     with context.entered():
         original = fn()
+        if not strict and isinstance(original, list | tuple) and len(original) == 1:
+            original = original[0]
         if original is None:
             return _Nothing(), [_token(no_op())]
         if isinstance(original, Operation):

@@ -177,9 +177,9 @@ def while_loop(
     nest of tensors, variables, TensorArrays, IndexedSlices and SparseTensors). Shapes must not change from one
     iteration to the next, except as `shape_invariants` (the same structure, of TensorShapes) allows. At most
     `parallel_iterations` iterations are under way at once, where the executor overlaps them. With `back_prop`
-    gradients can be taken; what they need is kept, in host memory with `swap_memory`. `maximum_iterations` bounds
-    the count. The result has the structure of `loop_vars`; a single tensor comes as such, unless
-    `return_same_structure`. TypeError and ValueError for what does not fit.
+    gradients can be taken (without, none flow); what they need is kept, in host memory with `swap_memory`.
+    `maximum_iterations` bounds the count. The result has the structure of `loop_vars`; a single tensor comes as such,
+    unless `return_same_structure`. TypeError and ValueError for what does not fit.
     """
     if not callable(cond):
         raise TypeError("cond must be callable.")
@@ -265,16 +265,15 @@ class _Packer:
         for leaf, invariant in zip(leaves, given, strict=True):
             shape = invariant.shape if hasattr(invariant, "op") else TensorShape(invariant)
             tensors = [convert_to_tensor(t) for t in _parts(leaf)]
-            if len(tensors) > 1 or not hasattr(leaf, "dtype"):
-                found += _composite_shapes(leaf, tensors, shape)
-                continue
-            if not _shape_holds(shape, tensors[0].shape):
-                raise ValueError(
-                    f"The shape invariant specified for {tensors[0].name} is not compatible with the initial shape of "
-                    f"the loop variable. It enters the loop with shape {tensors[0].shape}, but the specified shape "
-                    f"invariant is {shape}."
-                )
-            found.append(shape)
+            wanted = [shape] if len(tensors) == 1 and hasattr(leaf, "dtype") else _part_shapes(leaf, tensors, shape)
+            for tensor, part in zip(tensors, wanted, strict=True):
+                if not _shape_holds(part, tensor.shape):
+                    raise ValueError(
+                        f"The shape invariant specified for {tensor.name} is not compatible with the initial shape of "
+                        f"the loop variable. It enters the loop with shape {tensor.shape}, but the specified shape "
+                        f"invariant is {part}."
+                    )
+            found += wanted
         return found
 
     def packed(self, tensors: list[Tensor]) -> Any:
@@ -307,13 +306,15 @@ def _whole(leaf: Any, parts: list[Tensor]) -> Any:
     return parts[0]
 
 
-def _composite_shapes(leaf: Any, tensors: list[Tensor], shape: TensorShape) -> list[TensorShape]:
+def _part_shapes(leaf: Any, tensors: list[Tensor], shape: TensorShape) -> list[TensorShape]:
+    """The shapes of a loop variable's parts from its invariant.
+
+    That is the shape of `dense_shape` for a SparseTensor ([rank]), that of `values` for IndexedSlices.
+    """
     if isinstance(leaf, SparseTensor):
-        return [TensorShape([None, shape.ndims]), TensorShape([None]), TensorShape([shape.ndims])]
+        rank = shape.with_rank(1)[0]
+        return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
     if isinstance(leaf, IndexedSlices):
-        return [
-            shape,
-            TensorShape([None if shape.ndims is None else shape.as_list()[0]]),
-            *[t.shape for t in tensors[2:]],
-        ]
+        rows = TensorShape(None) if shape.ndims is None else shape[:1]
+        return [shape, rows, TensorShape([shape.ndims])][: len(tensors)]
     return [t.shape for t in tensors]

@@ -296,10 +296,10 @@ class _BackwardWalk:
         out_grads: list[Any] = [self._sum(t) if t not in self._stops else None for t in outputs]
         if all(grad is None for grad in out_grads) and unit not in self._stacked:
             return
-        if isinstance(unit, WhileContext):
-            self._through_loop(unit, out_grads)
-        else:
+        if not isinstance(unit, WhileContext):
             self._through_op(unit, out_grads)
+        elif unit.back_prop:
+            self._through_loop(unit, out_grads)
 
     def _through_loop(self, loop: WhileContext, exit_grads: list[Any]) -> None:
         def body_gradient(ys: list[Tensor], xs: list[Tensor], grads: list[Any]) -> list[Gradient | None]:

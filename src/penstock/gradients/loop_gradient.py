@@ -42,11 +42,6 @@ def loop_gradient(
     tensor from outside matters to what is differentiated by. If `loop` is itself the gradient of a loop, it took
     tensors of that one from stacks; gradients for those are the second result, on stacks.
     """
-    if not loop.back_prop:
-        raise ValueError(
-            f"The loop {loop.frame_name!r} was built with back_prop=False, so no gradient flows through it; build it "
-            "with back_prop=True, or stop the gradient before it."
-        )
     variables = [
         i for i, e in enumerate(loop.enters) if e.dtype.base_dtype.is_floating or e.dtype.base_dtype.is_complex
     ]

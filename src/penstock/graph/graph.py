@@ -461,13 +461,17 @@ class Graph:
         self._unfeedable.add(tensor)
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        return tensor not in self._unfeedable
+        """Whether a step may be fed `tensor`: no value of an iteration, since it would stand for all of them."""
+        context = tensor.op._control_flow_context
+        return tensor not in self._unfeedable and not (context is not None and context.in_loop)
 
     def prevent_fetching(self, op: Operation) -> None:
         self._unfetchable.add(op)
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
-        return (element.op if isinstance(element, Tensor) else element) not in self._unfetchable
+        """Whether a step may be asked for `element`: not for what is in a branch or a loop, which may never run."""
+        op = element.op if isinstance(element, Tensor) else element
+        return op not in self._unfetchable and op._control_flow_context is None
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph, or the nodes added after `from_version`, as a GraphDef message (TensorFlow reads it)."""
