@@ -46,13 +46,15 @@ def build_program(
     observed: bool = False,
     carry: Carry | None = None,
     capturing: Capturing | None = None,
+    feeds_wait: bool = False,
 ) -> Program:
     """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure.
 
     `carry(node)` gives what a Send or Recv does to the value that it passes on, and what a Recv does with it last.
     capturing: how segments are captured on the device, if they are; an observed program's run as they are.
+    feeds_wait: feeds come one by one, so that what waits for different ones must not share a segment.
     """
-    return _Builder(graph, kernels, copied_reads, explain, observed, carry, capturing).build()
+    return _Builder(graph, kernels, copied_reads, explain, observed, carry, capturing, feeds_wait).build()
 
 
 class _Builder:
@@ -65,8 +67,9 @@ class _Builder:
         observed: bool,
         carry: Carry | None,
         capturing: Capturing | None,
+        feeds_wait: bool,
     ) -> None:
-        self._carry = carry
+        self._carry, self._feeds_wait = carry, feeds_wait
         self._capturing = None if observed else capturing
         self._graph, self._kernels, self._copied_reads = graph, kernels, copied_reads
         self._explain, self._observed = explain, observed
@@ -107,7 +110,8 @@ class _Builder:
     def _grouped(self) -> list[tuple[Node, Unit]]:
         """Each node that runs, with its unit."""
         depth = self._depths()
-        waits = any(map(is_asynchronous, self._kernels.values())) or any(n.op.name in RECVS for n in self._graph.nodes)
+        waits = self._feeds_wait or any(map(is_asynchronous, self._kernels.values()))
+        waits = waits or any(node.op.name in RECVS for node in self._graph.nodes)
         sources = self._sources(depth) if waits else {}
         sent = {s for n in self._graph.nodes if n.op.name in SENDS for s in (*(e.node for e in n.inputs), *n.controls)}
         sends = 0  # a segment ends with what is sent, so that nothing else delays it
@@ -137,6 +141,8 @@ class _Builder:
         for node in self._graph.nodes:
             before = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
             inside = [s for s in before if depth[s] == depth[node] and not self._is_alone(s)]
+            if self._feeds_wait:
+                inside = [s for s in inside if s.op is not FEED]
             found[node] = frozenset(s for s in before if s not in inside).union(*(found[s] for s in inside))
         return found
 

@@ -70,27 +70,56 @@ class Execution:
         self._ready: collections.deque[tuple[Unit, Iteration, Tokens]] = collections.deque()
         self._done: queue.SimpleQueue[tuple[Unit, Iteration, Any]] = queue.SimpleQueue()
         self._waiting = 0
+        self._receiving = 0
         self._taken: dict[Unit, Any] = {}
         self._root = Frame(None, "", 1, 0, [])
         self._root.iterations[0] = Iteration(self._root, 0)
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The results for the fed values. Raises what a unit raises, named; InvalidArgumentError for a dead result."""
-        start = self._root.iterations[0]
-        for unit in self._program.sources:
-            self._schedule(unit, start, Tokens([], 0, 0))
-        for consumers, value in zip(self._program.params, values, strict=True):
-            for unit, index in consumers:
-                self._give(start, unit, index, value)
+        self.begin()
+        for index, value in enumerate(values):
+            self.feed(index, value)
         while self._ready or self._waiting:
             if not self._ready:
-                self._wait()
+                self.wait()
                 continue
             unit, iteration, tokens = self._ready.popleft()
             self._execute(unit, iteration, tokens)
-        return [self._result(unit) for unit in self._program.results]
+        return [self.result(index) for index in range(len(self._program.results))]
 
-    def _result(self, unit: Unit) -> Any:
+    # --- in parts: `begin`, then values as they come, and what can run with them ----------------------------
+
+    def begin(self) -> None:
+        start = self._root.iterations[0]
+        for unit in self._program.sources:
+            self._schedule(unit, start, Tokens([], 0, 0))
+
+    def feed(self, index: int, value: Any) -> None:
+        for unit, place in self._program.params[index]:
+            self._give(self._root.iterations[0], unit, place, value)
+
+    def advance(self) -> bool:
+        """Run what is ready, and go on with what has come meanwhile. Whether there was any of it."""
+        moved = False
+        while self._ready or not self._done.empty():
+            moved = True
+            if self._ready:
+                self._execute(*self._ready.popleft())
+            else:
+                self.wait()
+        return moved
+
+    @property
+    def computes(self) -> bool:
+        """Whether an asynchronous kernel is under way (a value that others send may wait for what is not fed yet)."""
+        return self._waiting > self._receiving
+
+    def has_result(self, index: int) -> bool:
+        return self._program.results[index] in self._taken
+
+    def result(self, index: int) -> Any:
+        unit = self._program.results[index]
         value = self._taken.get(unit, _DEAD)
         if value is _DEAD:
             raise errors.InvalidArgumentError(
@@ -241,6 +270,7 @@ class Execution:
         if self._observer is not None and unit.node is not None:
             self._observer(unit.node)
         self._waiting += 1
+        self._receiving += 1
 
         def come(value: Any) -> None:
             if unit.run is not None and value is not _DEAD and not isinstance(value, Exception):
@@ -259,7 +289,7 @@ class Execution:
         self._send(unit, iteration, [value] if unit.outputs else [], dead=dead)
         self._end(iteration)
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
         """For the next asynchronous kernel to be done, or value to come."""
         try:
             unit, iteration, result = self._done.get(timeout=_POLL)
@@ -273,6 +303,7 @@ class Execution:
         if isinstance(result, Exception):
             raise result if isinstance(result, Abandoned) else self._explained(unit, iteration, result)
         if unit.kind == RECV:
+            self._receiving -= 1
             self._received(unit, iteration, result)
             return
         outputs = len(unit.outputs)

@@ -30,16 +30,11 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
     """The plan of a placed graph: one device's, or one for each with what they send each other."""
     devices = options.devices
     by_name = {device.name: device for device in devices}
-    used = dict.fromkeys(node.device for node in graph.nodes if not is_everywhere(node))
+    used = settle_devices(graph)
     if not used:  # nothing but feeds and constants
         return make_plan(graph, state, devices[0])
-    for node in graph.nodes:
-        if node.device not in used:  # what needs no device of its own does not make the step one of several
-            node.device = next(iter(used))
-    if len(used) == 1:
-        (device,) = used
-        if by_name[device].runs_anywhere:
-            return make_plan(graph, state, by_name[device])
+    if len(used) == 1 and by_name[used[0]].runs_anywhere:
+        return make_plan(graph, state, by_name[used[0]])
     timing = None
     if options.time_recvs and len(used) > 1 and not has_control_flow(graph):
         hardware = options.hardware or Hardware.of(list(devices))
@@ -50,6 +45,15 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
     if timing is not None:
         delay_recvs(parts, problem, timing)
     return PartitionedPlan(graph, parts, state, by_name, timing)
+
+
+def settle_devices(graph: StepGraph) -> list[str]:
+    """The devices of a placed graph. What needs none of its own does not make the step one of several."""
+    used = list(dict.fromkeys(node.device for node in graph.nodes if not is_everywhere(node)))
+    for node in graph.nodes:
+        if used and node.device not in used:
+            node.device = used[0]
+    return used
 
 
 class PartitionedPlan(Plan):
@@ -74,7 +78,7 @@ class PartitionedPlan(Plan):
             captured = capturing is not None and not has_control_flow(part.graph)  # which has a quicker form
             if captured or any(node.op.name in TRANSFERS for node in part.graph.nodes):
                 kernels = make_kernels(part.graph.nodes, device, state)
-                carry = _carry(device, devices)
+                carry = make_carry(device, devices)
                 self._plans.append(DataflowPlan(part.graph, kernels, device.torch, state.closing, carry, capturing))
             else:
                 self._plans.append(make_plan(part.graph, state, device))
@@ -163,7 +167,7 @@ class _Step:
                 self.finished.set()
 
 
-def _carry(here: Device, devices: dict[str, Device]) -> Carry:
+def make_carry(here: Device, devices: dict[str, Device]) -> Carry:
     """What this device does to a value that it sends or receives."""
 
     def carry(node: Node) -> tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]:

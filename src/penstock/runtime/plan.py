@@ -195,7 +195,7 @@ class DataflowPlan(Plan):
 
     def _build(self, observed: bool = False) -> Program:
         reads = self._hazards.reads
-        return build_program(self.graph, self._kernels, reads, _explain_unit, observed, self._carry, self._capturing)
+        return build_program(self.graph, self._kernels, reads, explain_unit, observed, self._carry, self._capturing)
 
     @property
     def source(self) -> str:
@@ -231,7 +231,7 @@ class DataflowPlan(Plan):
             )
 
 
-def _explain_unit(error: Exception, where_from: Segment | Node, where: str) -> Exception:
+def explain_unit(error: Exception, where_from: Segment | Node, where: str) -> Exception:
     if isinstance(where_from, Node):
         return node_error(error, where_from, [], where)
     return explain(error, where_from, where)

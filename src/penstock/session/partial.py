@@ -3,120 +3,199 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
+
+import torch
 
 from penstock import errors
 from penstock.devices.device import Device
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.step_graph import FEED, Edge, Node
-from penstock.ops.control_flow import PRIMITIVES
+from penstock.graph.step_graph import FEED, Node, StepGraph
+from penstock.partition.partition import Partition, partition
 from penstock.passes.pipeline import StepOptions, prepare
-from penstock.runtime.hazards import state_reads
+from penstock.passes.rewrite import duplicate
+from penstock.placement.place import state_devices
+from penstock.runtime.dataflow import build_program
+from penstock.runtime.executor import Execution
+from penstock.runtime.frames import find_frames
+from penstock.runtime.hazards import order_state, state_reads
 from penstock.runtime.kernels import SessionState
-from penstock.runtime.plan import explain, make_kernels
-from penstock.runtime.segment import Param, Result, build_segment
+from penstock.runtime.partitioned import make_carry, settle_devices
+from penstock.runtime.plan import explain_unit, make_kernels
+from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.values import feed_converter, fetch_converter
 from penstock.session.fetches import FetchPlan
+from penstock.session.options import place_state
 
 
 class PartialRun:
-    """A step under way: the graph of the whole of it, and the values that it has so far.
+    """A step under way: an execution on each device, which go on as far as the feeds so far let them.
 
-    Each call runs the nodes that its fetches still need, as a segment whose parameters are values known already and
-    whose results are all that the rest of the step may want. No node runs twice.
+    The graph is the client's as it was built: what passes would make one of several nodes might wait for the feeds of
+    all of them. All devices' parts run in the thread of whoever calls, so that between calls nothing runs.
     """
 
     def __init__(
-        self, graph: Graph, state: SessionState, device: Device, wanted: FetchPlan, feeds: list[Tensor]
+        self, graph: Graph, state: SessionState, options: StepOptions, wanted: FetchPlan, feeds: list[Tensor]
     ) -> None:
-        self._graph = graph
-        self._state, self._device = state, device
-        self._whole = prepare(feeds, wanted.tensors, wanted.targets, StepOptions([device], soft_placement=True)).graph
-        moves = [node.name for node in self._whole.nodes if node.op.name in PRIMITIVES]
-        if moves:
-            raise errors.UnimplementedError(
-                None, None, f"Partial runs of graphs with control flow are not supported yet; this one has {moves[0]}."
+        """InvalidArgumentError where nothing is wanted."""
+        if not wanted.tensors and not wanted.targets:
+            raise errors.InvalidArgumentError(
+                None, None, "partial_run_setup must specify at least one target to fetch or execute."
             )
-        self._feeds = dict(zip(feeds, self._whole.feeds, strict=True))
-        self._fetches = dict(zip(wanted.tensors, self._whole.fetches, strict=True))
-        self._targets = dict(zip(wanted.targets, self._whole.targets, strict=True))
-        self._values: dict[Edge, Any] = {}
-        self._ran: set[Node] = set()
-        self._pending = set(wanted.tensors) | set(wanted.targets)
+        place_state(graph, options)
+        whole = prepare(feeds, wanted.tensors, wanted.targets, replace(options, passes=())).graph
+        options.placed.update(state_devices(whole))
+        self._needs = _feeds_before(whole)
+        self._feeds = dict(zip(feeds, whole.feeds, strict=True))
+        self._nodes: dict[Tensor | Operation, Node] = {
+            **{tensor: edge.node for tensor, edge in zip(wanted.tensors, whole.fetches, strict=True)},
+            **dict(zip(wanted.targets, whole.targets, strict=True)),
+        }
+        devices = {device.name: device for device in options.devices}
+        rendezvous = Rendezvous()
+        self._parts = [
+            _Part(part, devices, state, rendezvous) for part in _by_device(whole, self._needs, options.devices)
+        ]
+        self._places = {
+            tensor: next((part, part.fetches.index(index)) for part in self._parts if index in part.fetches)
+            for index, tensor in enumerate(wanted.tensors)
+        }
+        self._fed: set[Node] = set()
+        self._pending: set[Tensor | Operation] = {*wanted.tensors, *wanted.targets}
+        self._failed = False
         self._lock = threading.Lock()
 
     @property
     def done(self) -> bool:
-        """Whether everything that was set up has been fetched."""
-        return not self._pending
+        """Whether everything that was set up has been fetched, or the step has failed."""
+        return self._failed or not self._pending
 
     def run(self, wanted: FetchPlan, feeds: list[Tensor], values: list[Any]) -> Any:
         """The values of `wanted`, given new feeds. InvalidArgumentError for what was not set up, or is not fed yet."""
-        with self._lock:
+        with self._lock, torch.inference_mode():
             self._check(wanted, feeds)
-            for tensor, value in zip(feeds, values, strict=True):
-                edge = Edge(self._feeds[tensor], 0)
-                self._values[edge] = feed_converter(tensor, self._device.torch)(value)
-                self._ran.add(edge.node)
-            fetches = [self._fetches[t] for t in wanted.tensors]
-            self._execute(self._needed(fetches, [self._targets[op] for op in wanted.targets]))
+            self._feed(feeds, values)
+            try:
+                self._advance()
+                found = tuple(self._result(tensor) for tensor in wanted.tensors)
+            except BaseException:
+                self._failed = True
+                raise
             self._pending -= {*wanted.tensors, *wanted.targets}
-            return wanted.unpack(
-                tuple(fetch_converter(e.dtype, self._device.torch, copy=True)(self._read(e)) for e in fetches)
-            )
-
-    def _read(self, edge: Edge) -> Any:
-        value = self._values[edge]
-        return value.read() if edge.dtype._is_ref_dtype else value
+            return wanted.unpack(found)
 
     def _check(self, wanted: FetchPlan, feeds: list[Tensor]) -> None:
-        known: set[Tensor | Operation] = {*self._fetches, *self._targets}
         asked: list[Tensor | Operation] = [*wanted.tensors, *wanted.targets]
         for element in asked:
-            if element not in known:
+            if element not in self._nodes:
                 raise errors.InvalidArgumentError(None, None, f"{element.name} was not specified in partial_run_setup.")
             if element not in self._pending:
                 raise errors.InvalidArgumentError(None, None, f"{element.name} has already been fetched.")
         for tensor in feeds:
             if tensor not in self._feeds:
                 raise errors.InvalidArgumentError(None, None, f"{tensor.name} was not specified in partial_run_setup.")
-            if Edge(self._feeds[tensor], 0) in self._values:
+            if self._feeds[tensor] in self._fed:
                 raise errors.InvalidArgumentError(None, None, f"{tensor.name} has already been fed.")
-
-    def _needed(self, fetches: list[Edge], targets: list[Node]) -> list[Node]:
-        """The nodes to run now, in order. InvalidArgumentError when one of them waits for a feed."""
-        needed: set[Node] = set()
-        pending = [*targets, *(edge.node for edge in fetches)]
-        while pending:
-            node = pending.pop()
-            if node in needed or node in self._ran:
-                continue
-            if node.op is FEED:
+        fed = self._fed | {self._feeds[tensor] for tensor in feeds}
+        for element in asked:
+            for node in self._needs[self._nodes[element]] - fed:
                 raise errors.InvalidArgumentError(
-                    None, None, f"Must feed {node.attrs['tensor'].name} before what depends on it is fetched."
+                    None, None, f"Must feed {node.attrs['tensor'].name} before {element.name} is fetched."
                 )
-            needed.add(node)
-            pending += [edge.node for edge in node.inputs] + list(node.controls)
-        return [node for node in self._whole.nodes if node in needed]
 
-    def _execute(self, nodes: list[Node]) -> None:
-        if not nodes:
-            return
-        now = set(nodes)
-        known = list(dict.fromkeys(edge for node in nodes for edge in node.inputs if edge.node not in now))
-        later = {
-            edge for node in self._whole.nodes if node not in now and node not in self._ran for edge in node.inputs
-        }
-        later |= set(self._fetches.values())
-        kept = [edge for node in nodes for p in range(len(node.dtypes)) if (edge := Edge(node, p)) in later]
-        kernels = make_kernels(nodes, self._device, self._state)
+    def _feed(self, feeds: list[Tensor], values: list[Any]) -> None:
+        """TypeError or ValueError for a value that does not fit; then nothing is fed."""
+        order = list(self._feeds)
+        given = [
+            (part, place, part.convert(tensor, value))
+            for tensor, value in zip(feeds, values, strict=True)
+            for part in self._parts
+            for place, index in enumerate(part.feeds)
+            if order[index] is tensor
+        ]
+        for part, place, value in given:
+            part.execution.feed(place, value)
+        self._fed |= {self._feeds[tensor] for tensor in feeds}
+
+    def _advance(self) -> None:
+        """Run all that can run."""
+        while True:
+            moved = [part.advance() for part in self._parts]
+            if not any(moved):
+                computing = next((part for part in self._parts if part.execution.computes), None)
+                if computing is None:
+                    return
+                computing.execution.wait()
+
+    def _result(self, tensor: Tensor) -> Any:
+        part, place = self._places[tensor]
+        if not part.execution.has_result(place):
+            raise errors.InvalidArgumentError(None, None, f"{tensor.name} waits for what has not been fed yet.")
+        return part.fetched(place)
+
+
+class _Part:
+    """One device's part of the step."""
+
+    def __init__(
+        self,
+        part: Partition,
+        devices: dict[str, Device],
+        state: SessionState,
+        rendezvous: Rendezvous,
+    ) -> None:
+        self.feeds, self.fetches = part.feeds, part.fetches
+        self._device = device = devices[part.device]
+        self._edges = part.graph.fetches
+        kernels = make_kernels(part.graph.nodes, device, state)
         # Values outlive the call, and later calls may write to variables: every read of state is a copy.
-        copied = {(node, index) for node in nodes for index in state_reads(node)}
-        segment = build_segment(list(nodes), kernels, [Param(e) for e in known], [Result(e) for e in kept], copied)
-        try:
-            found = segment.fn(*(self._values[edge] for edge in known))
-        except Exception as error:
-            raise explain(error, segment) from error.__cause__
-        self._values.update(zip(kept, found, strict=True))
-        self._ran |= now
+        copied = {(node, index) for node in part.graph.nodes for index in state_reads(node)}
+        program = build_program(
+            part.graph, kernels, copied, explain_unit, carry=make_carry(device, devices), feeds_wait=True
+        )
+        self.execution = Execution(program, state.closing, None, rendezvous)
+        self.execution.begin()
+
+    def convert(self, tensor: Tensor, value: Any) -> Any:
+        return feed_converter(tensor, self._device.torch)(value)
+
+    def advance(self) -> bool:
+        with self._device.running():
+            return self.execution.advance()
+
+    def fetched(self, place: int) -> Any:
+        edge, value = self._edges[place], self.execution.result(place)
+        convert: Callable[[Any], Any] = fetch_converter(edge.dtype, self._device.torch, copy=True)
+        return convert(value.read() if edge.dtype._is_ref_dtype else value)
+
+
+def _feeds_before(graph: StepGraph) -> dict[Node, frozenset[Node]]:
+    """For each node, the feeds that it waits for."""
+    needs: dict[Node, frozenset[Node]] = dict.fromkeys(graph.nodes, frozenset())
+    changed = True
+    while changed:  # once, and again where loops lead back
+        changed = False
+        for node in graph.nodes:
+            before = [*(edge.node for edge in node.inputs), *node.controls]
+            found = frozenset([node] if node.op is FEED else []).union(*(needs[source] for source in before))
+            changed = changed or found != needs[node]
+            needs[node] = found
+    return needs
+
+
+def _by_device(graph: StepGraph, needs: dict[Node, frozenset[Node]], devices: Sequence[Device]) -> list[Partition]:
+    """A graph for each device. Uses of state are ordered where that makes none wait for more feeds."""
+    used = settle_devices(graph) or [devices[0].name]
+    if len(used) > 1:
+        return partition(duplicate(graph))
+    own = {node: node.controls for node in graph.nodes}
+    order_state(graph, find_frames(graph)[1])
+    for node in graph.nodes:
+        node.controls = tuple(c for c in node.controls if c in own[node] or needs[c] <= needs[node])
+    return [Partition(used[0], graph, list(range(len(graph.feeds))), list(range(len(graph.fetches))))]
+
+

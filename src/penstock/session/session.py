@@ -247,7 +247,7 @@ class BaseSession:
         with self._lock:
             self._partial_count += 1
             handle = f"partial_run_{self._partial_count}"
-        self._partial[handle] = PartialRun(self._graph, self._state, self._options.devices[0], wanted, fed)
+            self._partial[handle] = PartialRun(self._graph, self._state, self._options, wanted, fed)
         return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
@@ -265,10 +265,11 @@ class BaseSession:
         wanted = FetchPlan(self._graph, fetches)
         feeds, arrange = feeds_of(self._graph, feed_dict or {})
         values = list((feed_dict or {}).values())
-        found = partial.run(wanted, feeds, arrange(values) if arrange else values)
-        if partial.done:
-            del self._partial[handle]
-        return found
+        try:
+            return partial.run(wanted, feeds, arrange(values) if arrange else values)
+        finally:
+            if partial.done:
+                self._partial.pop(handle, None)
 
     # --- life -------------------------------------------------------------------------------------------
 
