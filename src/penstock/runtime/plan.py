@@ -82,6 +82,11 @@ class Plan:
         """What each pass left, for `Session.explain`."""
 
     @property
+    def made(self) -> list[Plan]:
+        """The plans that this one is made of, by what is fed (session/specialised.py)."""
+        return [self]
+
+    @property
     def source(self) -> str:
         """What runs, to read."""
         raise NotImplementedError

@@ -1,10 +1,11 @@
-"""Feeds of a step: the tensors that keys of a feed_dict name, and sparse values spread to one a tensor."""
+"""Feeds of a step: the tensors that keys of a feed_dict name, and values of structures spread to one a tensor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from penstock.control_flow.nest import flatten
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
@@ -18,26 +19,34 @@ Arrange = Callable[[Any], list[Any]]
 
 
 def feeds_of(graph: Graph, keys: Iterable[Any]) -> tuple[list[Tensor], Arrange | None]:
-    """The fed tensors, and (where sparse ones are among them) what makes their values one a tensor.
+    """The fed tensors, and (where structures or sparse tensors are among the keys) what makes values one a tensor.
 
-    TypeError for a key that is no tensor of `graph`; ValueError for one that may not be fed, or is fed twice.
+    A key that is a tuple, of tensors or further tuples, stands for all of them: its value has that structure, or at
+    least as many leaves. TypeError for a key that is no tensor of `graph`; ValueError for one that may not be fed, or
+    is fed twice.
     """
     tensors: list[Tensor] = []
-    spread: list[int] = []
-    for key in keys:
-        if isinstance(key, SparseTensor):
-            parts: list[Any] = [key.indices, key.values, key.dense_shape]
-        elif isinstance(key, IndexedSlices):
-            parts = [key.values, key.indices] + ([] if key.dense_shape is None else [key.dense_shape])
-        else:
-            parts = [key]
-        spread.append(len(parts))
-        tensors += [feedable(graph, part) for part in parts]
+    keys = list(keys)
+    for leaf in (leaf for key in keys for leaf in _leaves(key)):
+        tensors += [feedable(graph, part) for part in _parts(leaf)]
     if len(set(tensors)) < len(tensors):
         raise ValueError(f"The same tensor is fed twice: {', '.join(t.name for t in tensors)}")
-    if all(count == 1 for count in spread):
+    if not any(isinstance(key, tuple | SparseTensor | IndexedSlices) for key in keys):
         return tensors, None
-    return tensors, lambda values: _spread(values, spread)
+    return tensors, lambda values: _spread(keys, values)
+
+
+def _leaves(key: Any) -> list[Any]:
+    return [leaf for item in key for leaf in _leaves(item)] if isinstance(key, tuple) else [key]
+
+
+def _parts(leaf: Any) -> list[Any]:
+    """The tensors that `leaf` is made of."""
+    if isinstance(leaf, SparseTensor):
+        return [leaf.indices, leaf.values, leaf.dense_shape]
+    if isinstance(leaf, IndexedSlices):
+        return [leaf.values, leaf.indices] + ([] if leaf.dense_shape is None else [leaf.dense_shape])
+    return [leaf]
 
 
 def feedable(graph: Graph, key: Any) -> Tensor:
@@ -53,10 +62,14 @@ def feedable(graph: Graph, key: Any) -> Tensor:
 
 
 class Rearranged:
-    """A plan whose feeds come grouped (sparse values): spreads them first."""
+    """A plan whose feeds come grouped (structures, sparse values): spreads them first."""
 
     def __init__(self, plan: AnyPlan, arrange: Arrange) -> None:
         self._plan, self._arrange = plan, arrange
+
+    @property
+    def made(self) -> list[Plan]:
+        return self._plan.made
 
     @property
     def graph(self) -> StepGraph:
@@ -83,13 +96,49 @@ class Rearranged:
         return self._plan.run_observed(self._arrange(values), hook)
 
 
-def _spread(values: Any, counts: list[int]) -> list[Any]:
-    flat: list[Any] = []
-    for value, count in zip(values, counts, strict=True):
-        if count == 1:
-            flat.append(value)
-        elif len(value) < count:
-            raise ValueError(f"A sparse feed needs {count} values, got {len(value)}")
-        else:
-            flat += list(value)[:count]
-    return flat
+def _spread(keys: list[Any], values: Iterable[Any]) -> list[Any]:
+    """The values of `keys`, one for each tensor."""
+    found: list[Any] = []
+    for key, value in zip(keys, values, strict=True):
+        for leaf, of_leaf in _matched(key, value):
+            count = len(_parts(leaf))
+            if count == 1:
+                found.append(of_leaf)
+            elif not isinstance(of_leaf, list | tuple):
+                raise TypeError(
+                    f"The feed of a {type(leaf).__name__} must be a {type(leaf).__name__}Value or a tuple of its "
+                    f"{count} parts, got {type(of_leaf).__name__}"
+                )
+            elif len(of_leaf) < count:
+                raise ValueError(f"A sparse feed needs {count} values, got {len(of_leaf)}")
+            else:
+                found += list(of_leaf)[:count]
+    return found
+
+
+def _matched(key: Any, value: Any) -> list[tuple[Any, Any]]:
+    """(leaf, value) for the leaves of a key: by structure, or else in order, as TensorFlow takes them."""
+    by_structure = _by_structure(key, value)
+    if by_structure is not None:
+        return by_structure
+    leaves, flat = _leaves(key), flatten(value)
+    if len(leaves) != len(flat):
+        raise ValueError(
+            f"The feed of a structure of {len(leaves)} tensors must have the same structure, but it has {len(flat)} "
+            f"values. Key: {key!r}, value: {value!r}"
+        )
+    return list(zip(leaves, flat, strict=True))
+
+
+def _by_structure(key: Any, value: Any) -> list[tuple[Any, Any]] | None:
+    if not isinstance(key, tuple):
+        return [(key, value)]
+    if not isinstance(value, list | tuple) or len(value) != len(key):
+        return None
+    found: list[tuple[Any, Any]] = []
+    for part, of_part in zip(key, value, strict=True):
+        inside = _by_structure(part, of_part)
+        if inside is None:
+            return None
+        found += inside
+    return found

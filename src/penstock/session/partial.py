@@ -197,5 +197,3 @@ def _by_device(graph: StepGraph, needs: dict[Node, frozenset[Node]], devices: Se
     for node in graph.nodes:
         node.controls = tuple(c for c in node.controls if c in own[node] or needs[c] <= needs[node])
     return [Partition(used[0], graph, list(range(len(graph.feeds))), list(range(len(graph.fetches))))]
-
-

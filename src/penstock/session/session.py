@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,15 +26,16 @@ from penstock.runtime.kernels import SessionState
 from penstock.runtime.partitioned import make_step_plan
 from penstock.runtime.plan import Observer, Plan
 from penstock.runtime.resources import resources_of
-from penstock.session.feeds import AnyPlan, Rearranged, feedable, feeds_of
+from penstock.session.feeds import AnyPlan, Rearranged, feeds_of
 from penstock.session.fetches import FetchPlan, Unpack, signature
 from penstock.session.metadata import record_costs, record_step
 from penstock.session.options import place_state, step_options
 from penstock.session.partial import PartialRun
-from penstock.session.specialised import SpecialisedPlan, is_open
+from penstock.session.specialised import SpecialisedPlan, is_open, plan_bytes
 
-_PLANS = 512
-"""Signatures kept; a program has a handful, and one that makes new fetches in a loop must not grow forever."""
+PLAN_MEMORY = 512 << 20
+"""Bytes that plans may take, by `plan_bytes`. A program has a handful of them, or some hundred fetches that come round
+and round; one that makes new fetches in a loop must not grow forever."""
 
 Runner = tuple[AnyPlan | Rearranged, Unpack]
 
@@ -86,6 +87,7 @@ class BaseSession:
         if config is not None and config.intra_op_parallelism_threads > 0:
             torch.set_num_threads(config.intra_op_parallelism_threads)
         self._runners: dict[Any, Runner] = {}
+        self._look_again = 64
         self._mutations = self._graph.mutations
         self._partial: dict[str, PartialRun] = {}
         self._partial_count = 0
@@ -140,15 +142,29 @@ class BaseSession:
         return self._new_runner(fetches, feed_dict)
 
     def _new_runner(self, fetches: Any, feed_dict: Any) -> Runner:
-        wanted = FetchPlan(self._graph, fetches)
-        feeds, arrange = feeds_of(self._graph, feed_dict or {})
-        plan = self._make_plan(feeds, wanted.tensors, wanted.targets)
-        runner = (Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
+        runner = self._make_runner(fetches, feed_dict or {})
         with self._lock:
-            while len(self._runners) >= _PLANS:
-                del self._runners[next(iter(self._runners))]
             self._runners[signature(fetches), tuple(feed_dict or ())] = runner
+            if len(self._runners) >= self._look_again:
+                self._forget_oldest()
         return runner
+
+    def _forget_oldest(self) -> None:
+        """Keep to PLAN_MEMORY. It is counted anew where the number of plans has grown by a quarter."""
+        sizes = {key: plan_bytes(plan) for key, (plan, _) in self._runners.items()}
+        over = sum(sizes.values()) - PLAN_MEMORY
+        for key, size in sizes.items():
+            if over <= 0:
+                break
+            del self._runners[key]
+            over -= size
+        self._look_again = max(64, len(self._runners) * 5 // 4)
+
+    def _make_runner(self, fetches: Any, keys: Iterable[Any]) -> Runner:
+        wanted = FetchPlan(self._graph, fetches)
+        feeds, arrange = feeds_of(self._graph, keys)
+        plan = self._make_plan(feeds, wanted.tensors, wanted.targets)
+        return (Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
 
     def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> AnyPlan:
         if not is_open(feeds) or "infer_shapes" not in self._options.passes:
@@ -203,17 +219,14 @@ class BaseSession:
         self, fetches: Any, feed_list: list[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
         """A function of the values for `feed_list` that runs `fetches`: the cheapest way to repeat a step."""
-        feeds = [feedable(self._graph, key) for key in feed_list or []]
-        wanted = FetchPlan(self._graph, fetches)
-        plan, unpack = self._make_plan(feeds, wanted.tensors, wanted.targets), wanted.unpack
+        keys = list(feed_list or [])
+        plan, unpack = self._make_runner(fetches, keys)
 
         def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
             if self._closed:
                 raise RuntimeError("Attempted to use a closed Session.")
-            if len(values) != len(feeds):
-                raise ValueError(
-                    f"The callable takes {len(feeds)} values, one for each of feed_list; got {len(values)}"
-                )
+            if len(values) != len(keys):
+                raise ValueError(f"The callable takes {len(keys)} values, one for each of feed_list; got {len(values)}")
             if options is None and run_metadata is None:
                 return unpack(plan.run(values))
             return unpack(self._run_observed(plan, values, options, run_metadata))
@@ -243,7 +256,7 @@ class BaseSession:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         wanted = FetchPlan(self._graph, fetches)
-        fed = [feedable(self._graph, key) for key in feeds or []]
+        fed, _ = feeds_of(self._graph, feeds or [])
         with self._lock:
             self._partial_count += 1
             handle = f"partial_run_{self._partial_count}"
