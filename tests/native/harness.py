@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from penstock.graph.convert import constant
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.graph.step_graph import FEED, Edge, Node
-from penstock.native.emit import Site, Value, emitter_of, support_text
+from penstock.native.emit import Site, Value, emitter_of, numbered, support_text
 from penstock.ops.basic import placeholder
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager, VariableState
@@ -42,7 +42,6 @@ class Sample:
     outputs: list[np.ndarray] | None
     after: list[np.ndarray]
     text: str | None = None
-    declarations: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return self.what
@@ -157,13 +156,12 @@ def _write(s: Sample) -> None:
         kinds = [(array.dtype, array.shape) for array in s.outputs]
     inputs = [_value(i, array.dtype, array.shape) for i, array in enumerate(s.inputs)]
     outputs = [_value(len(inputs) + i, dtype, shape) for i, (dtype, shape) in enumerate(kinds)]
-    site = Site(s.node, inputs, outputs, "NAME", s.declarations)
-    s.text = emitter(site)
+    s.text = emitter(Site(s.node, inputs, outputs))
 
 
 def _value(number: int, dtype: Any, shape: tuple[int, ...]) -> Value:
     ctype = C_TYPES[as_dtype(dtype)]
-    return Value(f"(({ctype} *)v[{number}])", ctype, shape)
+    return Value(f"(({ctype} *)given[{number}])", ctype, shape)
 
 
 def compiled(samples: Sequence[Sample], blas: bool = True) -> list[Any]:
@@ -173,8 +171,7 @@ def compiled(samples: Sequence[Sample], blas: bool = True) -> list[Any]:
     lines = [shared_text(), "#define FAIL() return 1\n", support]
     for i, s in enumerate(samples):
         assert s.text is not None
-        lines += [*(d.replace("NAME", f"x{i}") for d in s.declarations)]
-        lines += [f"int op_{i}(void *const *v) {{", s.text.replace("NAME", f"x{i}"), "return 0;", "}"]
+        lines += [f"int op_{i}(void *const *const given) {{", numbered(s.text, {}), "return 0;", "}"]
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "ops.so")
         find_toolchain().compile("\n".join(lines), target)

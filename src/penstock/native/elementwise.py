@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.compiled.expressions import BIAS, SAME, SELECT, Expression
-from penstock.native.emit import Shape, Value
-from penstock.native.ops_tools import merged
+from penstock.native.emit import Shape, Value, local
+from penstock.native.ops_tools import block, loop, merged, offset
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One node of a loop: `name` is computed from `operands`: values in memory, C text of constants, or names of
-    elements before it. `stored`: where it goes, if it is needed outside the loop."""
+    """One node of a loop: `name`, which is `emit.local`, is computed from `operands`: values in memory, C text of
+    constants, or names of elements before it. `stored`: where it goes, if it is needed outside the loop."""
 
     name: str
     expression: Expression
@@ -51,39 +51,38 @@ def loop_text(shape: Shape, elements: Sequence[Element]) -> str:
         for index, operand in enumerate(element.operands):
             if isinstance(operand, Value):
                 steps = _strides(_padded(element.expression, index, operand.shape, len(shape)), shape)
-                reads.setdefault((operand, steps), f"r{len(reads)}")
+                reads.setdefault((operand, steps), local("r"))
     sizes, rows = merged(shape, *(steps for _, steps in reads))
     if not sizes:  # one element
         sizes, rows = [1], [[0] for _ in reads]
     row_of = dict(zip(reads, rows, strict=True))
-    outer = len(sizes) - 1
-    lines = ["{"]
-    for axis in range(outer):
-        lines.append(f"for (i64 i{axis} = 0; i{axis} < {sizes[axis]}; i{axis}++)")
-    lines += ["{", f"const i64 at = {_index([math.prod(sizes[axis + 1 :]) for axis in range(outer)])};"]
+    outer, i, at = [local("i") for _ in sizes[1:]], local("i"), local("at")
+    lines = [f"const i64 {at} = {offset(outer, [math.prod(sizes[axis + 1 :]) for axis in range(len(outer))])};"]
     for (value, steps), name in reads.items():
-        start = _index(row_of[value, steps][:-1])
+        start = offset(outer, row_of[value, steps][:-1])
         lines.append(f"const {value.ctype} *const {name} = (const {value.ctype} *){value.pointer} + {start};")
     targets: dict[str, str] = {}
     for element in elements:
         if element.stored is not None:
-            targets[element.name] = name = f"w{len(targets)}"
-            lines.append(f"{element.stored.ctype} *const {name} = {element.stored.pointer} + at;")
-    lines += ["VECTOR", f"for (i64 i = 0; i < {sizes[-1]}; i++) {{"]
+            targets[element.name] = name = local("w")
+            lines.append(f"{element.stored.ctype} *const {name} = {element.stored.pointer} + {at};")
+    rounds = []
     for element in elements:
         texts = []
         for index, operand in enumerate(element.operands):
             if isinstance(operand, Value):
                 steps = _strides(_padded(element.expression, index, operand.shape, len(shape)), shape)
                 step = row_of[operand, steps][-1]
-                place = "i" if step == 1 else "0" if step == 0 else f"i * {step}"
-                texts.append(f"{reads[operand, steps]}[{place}]")
+                texts.append(f"{reads[operand, steps]}[{offset([i], [step])}]")
             else:
                 texts.append(operand)
-        lines.append(f"const {element.expression.ctype} {element.name} = {element.expression.text.format(*texts)};")
+        rounds.append(f"const {element.expression.ctype} {element.name} = {element.expression.text.format(*texts)};")
         if element.name in targets:
-            lines.append(f"{targets[element.name]}[i] = {element.name};")
-    return "\n".join([*lines, "}", "}", "}"])
+            rounds.append(f"{targets[element.name]}[{i}] = {element.name};")
+    text = block(*lines, loop(i, sizes[-1], *rounds, vector=True))
+    for name, size in reversed(list(zip(outer, sizes, strict=False))):
+        text = loop(name, size, text)
+    return text
 
 
 def _padded(expression: Expression, index: int, shape: Shape, rank: int) -> Shape:
@@ -91,10 +90,6 @@ def _padded(expression: Expression, index: int, shape: Shape, rank: int) -> Shap
     if expression.shape == SELECT and index == 0 and len(shape) == 1:
         return shape + (1,) * (rank - 1)
     return (1,) * (rank - len(shape)) + shape
-
-
-def _index(strides: Sequence[int]) -> str:
-    return " + ".join(f"i{axis} * {stride}" for axis, stride in enumerate(strides) if stride) or "0"
 
 
 def _strides(padded: Shape, shape: Shape) -> tuple[int, ...]:

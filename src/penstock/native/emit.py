@@ -15,7 +15,9 @@ emitted statements call.
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -37,8 +39,7 @@ class Value:
     """A tensor in C: `pointer` is an expression for the address of its elements, row-major without gaps.
 
     `ctype` is one of f32, f64, i32, i64, u8 (bool). A variable's buffer, and an output, may be written to. Where an
-    input shares memory with a variable that the node changes, both have the same `pointer`. Its names begin with NAME,
-    unlike those that emitted statements have for themselves.
+    input shares memory with a variable that the node changes, both have the same `pointer`.
     """
 
     pointer: str
@@ -67,16 +68,13 @@ class Site:
 
     `inputs` and `outputs` are in the order of the node's edges; a reference or resource input is its variable's
     buffer, and an output that is a reference is no output here. An output shares memory with an input only where
-    a loop adds up products: then the pointers of the first input and of the output are the same. `prefix` begins
-    the names of the static tables and the like that the statements declare at file scope, in `declarations`. `known`
-    has values that are settled where the code is written, though their nodes are no constants: sizes, mostly.
+    a loop adds up products: then the pointers of the first input and of the output are the same. `known` has values
+    that are settled where the code is written, though their nodes are no constants: sizes, mostly.
     """
 
     node: Node
     inputs: list[Value]
     outputs: list[Value]
-    prefix: str = "x"
-    declarations: list[str] = field(default_factory=list)
     known: Mapping[Edge, np.ndarray] = field(default_factory=dict)
 
     failed = "FAIL();"
@@ -93,6 +91,23 @@ class Site:
         """`const(index)` as a list of ints, of a scalar or a vector."""
         value = self.const(index)
         return None if value is None else [int(v) for v in value.reshape(-1)]
+
+
+# --- names ------------------------------------------------------------------------------------------------
+
+_numbers = itertools.count()
+_LOCAL = re.compile(r"(\w+)\$\d+")
+
+
+def local(name: str) -> str:
+    """A name for what emitted statements declare. No two are alike, so none is captured, whatever text is put into
+    another. Of `CFunction.emit` it gets a number that depends on the text alone."""
+    return f"{name}${next(_numbers)}"
+
+
+def numbered(text: str, names: dict[str, str]) -> str:
+    """`text` with the names of `local` numbered in the order in which they come; `names` has those that came before."""
+    return _LOCAL.sub(lambda found: names.setdefault(found[0], f"{found[1]}_{len(names)}"), text)
 
 
 Emitter = Callable[[Site], "str | None"]

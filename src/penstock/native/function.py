@@ -1,12 +1,14 @@
 """A C function in the making: its statements, the memory that its values take, and what it takes from outside.
 
-In its text NAME stands for the name that the function gets in the end (`source.py`), `arena` for the memory that it
-works in, `k` for the table of constants and variables, `x` for the addresses of inputs and outputs.
+In its text NAME stands for the name that the function gets in the end (`source.py`). All names that belong to the
+whole begin with it, those of values among them, and what statements declare has other ones (`emit.local`): so nothing
+means something else where it is written than where it is read.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -15,7 +17,7 @@ import numpy as np
 from penstock.compiled.expressions import literal
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.native import holders
-from penstock.native.emit import Value
+from penstock.native.emit import Value, numbered
 from penstock.native.memory import Buffer, assign_offsets
 from penstock.native.nodes import c_type, shape_of, variable_type
 from penstock.runtime.hazards import is_state
@@ -29,6 +31,8 @@ LONG = 200_000
 _HEADER = 64
 """Bytes before the structs of stacks and arrays: what Python needs to go on."""
 _STRUCT = 64
+_POINTER = re.compile(r"NAME_[bhcvx]\d+")
+"""What each function that uses it declares: where a value, a stack or an array is."""
 
 
 @dataclass(slots=True)
@@ -60,6 +64,7 @@ class CFunction:
     """Declarations at file scope."""
     depth: int = 0
     time: int = 0
+    _names: dict[str, str] = field(default_factory=dict)
     _buffers: dict[str, Buffer] = field(default_factory=dict)
     _parts: list[list[str]] = field(default_factory=lambda: [[]])
     _constants: list[np.ndarray] = field(default_factory=list)
@@ -70,7 +75,7 @@ class CFunction:
         """Add a statement. A function that has become long ends before it, where no block is open."""
         if not self.depth and len(self._parts[-1]) >= PART and not text.startswith("}"):
             self._parts.append([])
-        self._parts[-1].append(text)
+        self._parts[-1].append(numbered(text, self._names))
         self.time += 1
 
     # --- values ---------------------------------------------------------------------------------------
@@ -126,23 +131,29 @@ class CFunction:
         """The whole, for `body`. loops: whether it goes round in loops."""
         cleared = _HEADER + _STRUCT * len(self._structs)
         memory = assign_offsets(self._buffers.values(), cleared)
-        lines = [f"#define {b.name} (({b.ctype} *)(arena + {b.offset}))" for b in self._buffers.values()]
         offsets = [_HEADER + _STRUCT * i for i in range(len(self._structs))]
-        lines += [f"#define NAME_h{i} ((struct holder *)(arena + {offset}))" for i, offset in enumerate(offsets)]
-        lines += [f"#define NAME_c{i} ((const {_ctype(c)} *)k[{i}])" for i, c in enumerate(self._constants)]
-        for node, i in self._variables.items():
-            lines.append(f"#define NAME_v{i} (({variable_type(node)} *)k[{len(self._constants) + i}])")
         edges = [*(Edge(feed, 0) for feed in body.feeds), *body.fetches]
-        lines += [f"#define NAME_x{i} (({c_type(edge)} *)x[{i}])" for i, edge in enumerate(edges)]
-        lines.append("static const f32 NAME_flow[1] = {0};")
-        lines += self.tables
+        pointers = {b.name: (f"{b.ctype} *", f"(NAME_arena + {b.offset})") for b in self._buffers.values()}
+        for i, offset in enumerate(offsets):
+            pointers[f"NAME_h{i}"] = "struct holder *", f"(NAME_arena + {offset})"
+        for i, constant in enumerate(self._constants):
+            pointers[f"NAME_c{i}"] = f"const {_ctype(constant)} *", f"NAME_table[{i}]"
+        for node, i in self._variables.items():
+            pointers[f"NAME_v{i}"] = f"{variable_type(node)} *", f"NAME_table[{len(self._constants) + i}]"
+        for i, edge in enumerate(edges):
+            pointers[f"NAME_x{i}"] = f"{c_type(edge)} *", f"NAME_given[{i}]"
+        parameters = "char *const NAME_arena, void *const *const NAME_table, void *const *const NAME_given"
+        lines = ["static const f32 NAME_flow[1] = {0};", *self.tables]
         for i, part in enumerate(self._parts):
-            lines.append(f"APART int NAME_{i}(char *const arena, void *const *const k, void *const *const x) {{")
+            lines.append(f"APART int NAME_{i}({parameters}) {{")
+            for name in dict.fromkeys(name for text in part for name in _POINTER.findall(text)):
+                kind, place = pointers[name]
+                lines.append(f"{kind}const {name} = ({kind}){place};")
             lines += [*part, "return 0;", "}"]
-        lines.append("static int NAME_run(char *const arena, void *const *const k, void *const *const x) {")
-        lines.append("int found = 0;")
-        lines += [f"if (!found) found = NAME_{i}(arena, k, x);" for i in range(len(self._parts))]
-        lines += ["return found;", "}"]
+        lines += [f"static int NAME_run({parameters}) {{", "int NAME_found = 0;"]
+        for i in range(len(self._parts)):
+            lines.append(f"if (!NAME_found) NAME_found = NAME_{i}(NAME_arena, NAME_table, NAME_given);")
+        lines += ["return NAME_found;", "}"]
         text = "\n".join(lines) + "\n"
         sizes = [math.prod(shape_of(edge)) * _itemsize(c_type(edge)) for edge in edges]
         long = loops or work(body.nodes) > LONG

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from penstock.compiled.expressions import C_TYPES
 from penstock.graph.step_graph import Edge, Node
-from penstock.native.emit import Shape, Value, known_sizes
+from penstock.native.emit import Shape, Value, known_sizes, local
+from penstock.native.ops_tools import block, loop
 from penstock.tensor.dtypes import DType, resource
 
 STACKS = frozenset({"StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"})
@@ -201,13 +202,14 @@ def write(node: Node, holder: Holder, own: str, others: list[str], inputs: list[
             return _written(own, f"*{x[1]}", x[2], ctype, size)
         case "TensorArrayScatterV3":
             count = inputs[1].shape[0] if inputs[1] is not None else 0
-            row = _written(own, f"{x[1]}[row]", f"({x[2]} + row * {size})", ctype, size)
-            return f"for (i64 row = 0; row < {count}; row++) {{\n{row}\n}}"
+            row = local("row")
+            return loop(row, count, _written(own, f"{x[1]}[{row}]", f"({x[2]} + {row} * {size})", ctype, size))
         case "TensorArrayReadV3":
             return f"if (array_read({own}, *{x[1]}, {out[0].pointer})) FAIL();"
         case "TensorArrayGatherV3":
-            read = f"if (array_read({own}, {x[1]}[row], {out[0].pointer} + row * {size})) FAIL();"
-            return f"for (i64 row = 0; row < {out[0].shape[0]}; row++) {read}"
+            row = local("row")
+            read = f"if (array_read({own}, {x[1]}[{row}], {out[0].pointer} + {row} * {size})) FAIL();"
+            return loop(row, out[0].shape[0], read)
         case "TensorArraySizeV3":
             return f"if ({own}->closed) FAIL();\n*{out[0].pointer} = (i32){own}->count;"
         case "TensorArrayCloseV3" | "StackCloseV2":
@@ -217,11 +219,14 @@ def write(node: Node, holder: Holder, own: str, others: list[str], inputs: list[
 
 def _written(own: str, index: str, value: str, ctype: str, size: int) -> str:
     """Writes an element, and adds where one is there already that it may be added to."""
-    plus = f"to[i] += {value}[i]"
-    return (
-        f"{{ const i64 index = {index};\n"
-        f"const int found = array_write({own}, index, {value});\n"
-        "if (found == 1) FAIL();\n"
-        f"if (found == 2) {{ {ctype} *const to = ({ctype} *){own}->data + index * {size};\n"
-        f"for (i64 i = 0; i < {size}; i++) {plus}; }} }}"
+    place, found, to, i = map(local, ("place", "found", "to", "i"))
+    add = block(
+        f"{ctype} *const {to} = ({ctype} *){own}->data + {place} * {size};",
+        loop(i, size, f"{to}[{i}] += {value}[{i}];"),
+    )
+    return block(
+        f"const i64 {place} = {index};",
+        f"const int {found} = array_write({own}, {place}, {value});",
+        f"if ({found} == 1) FAIL();",
+        f"if ({found} == 2) {add}",
     )

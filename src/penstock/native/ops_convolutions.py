@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from penstock.native.emit import Shape, Site, Value, emits
-from penstock.native.ops_tools import BYTES, STACK, block, copy, fill, row_major
+from penstock.native.emit import Shape, Site, Value, emits, local
+from penstock.native.ops_tools import BYTES, STACK, block, copy, fill, loop, row_major
 from penstock.ops.nn.spatial import Window, window_of
 
 MOST_PRODUCTS, MOST_ROWS = 1 << 20, 1 << 10
@@ -18,53 +18,59 @@ MOST_PRODUCTS, MOST_ROWS = 1 << 20, 1 << 10
 @emits("Conv2D", "_ConvBias")
 def convolution(s: Site) -> str | None:
     x, w, *bias = s.inputs
-    (y,) = s.outputs
+    (y,), at = s.outputs, _Place()
     inner, outer = w.shape[-2:]
     call = (
-        f"product_{y.ctype}(end - begin, {outer}, {inner}, 1, {x.at(f'from * {inner}')}, stride * {inner}, 1, "
-        f"{w.at(f'tap * {inner * outer}')}, {outer}, 1, 1, {y.at(f'to * {outer}')}, {outer});"
+        f"product_{y.ctype}({at.count}, {outer}, {inner}, 1, {x.at(f'{at.start} * {inner}')}, {at.stride} * {inner}, "
+        f"1, {w.at(f'{at.tap} * {inner * outer}')}, {outer}, 1, 1, {y.at(f'{at.to} * {outer}')}, {outer});"
     )
     if bias and bias[0].shape != (outer,):
         return None
     start = copy(y, row_major((y.size // outer, outer)), bias[0], [0, 1], [y.size // outer, outer]) if bias else fill(y)
-    return _taps(s, x.shape, w, y.shape, start, call)
+    return _taps(s, at, x.shape, w, y.shape, start, call)
 
 
 @emits("Conv2DBackpropInput")
 def backprop_input(s: Site) -> str | None:
     """With the filter's matrices turned around once, before all products."""
-    (_, w, g), (y,) = s.inputs, s.outputs
+    (_, w, g), (y,), at = s.inputs, s.outputs, _Place()
     *_, inner, outer = w.shape
     if w.size * BYTES[w.ctype] > STACK:
         return None
-    turned = Value("turned", w.ctype, w.shape)
+    turned = Value(local("turned"), w.ctype, w.shape)
     taps = w.size // (inner * outer)
     turn = copy(turned, [inner * outer, 1, inner], w, [inner * outer, outer, 1], [taps, inner, outer])
     call = (
-        f"product_{y.ctype}(end - begin, {inner}, {outer}, 1, {g.at(f'to * {outer}')}, {outer}, 1, "
-        f"{turned.at(f'tap * {inner * outer}')}, {inner}, 1, 1, {y.at(f'from * {inner}')}, stride * {inner});"
+        f"product_{y.ctype}({at.count}, {inner}, {outer}, 1, {g.at(f'{at.to} * {outer}')}, {outer}, 1, "
+        f"{turned.at(f'{at.tap} * {inner * outer}')}, {inner}, 1, 1, {y.at(f'{at.start} * {inner}')}, "
+        f"{at.stride} * {inner});"
     )
-    start = "\n".join([f"{w.ctype} turned[{w.size}] ALIGNED;", turn, fill(y)])
-    return _taps(s, y.shape, w, g.shape, start, call)
+    start = "\n".join([f"{w.ctype} {turned.pointer}[{w.size}] ALIGNED;", turn, fill(y)])
+    return _taps(s, at, y.shape, w, g.shape, start, call)
 
 
 @emits("Conv2DBackpropFilter")
 def backprop_filter(s: Site) -> str | None:
-    (x, _, g), (y,) = s.inputs, s.outputs
+    (x, _, g), (y,), at = s.inputs, s.outputs, _Place()
     *_, inner, outer = y.shape
     call = (
-        f"product_{y.ctype}({inner}, {outer}, end - begin, 1, {x.at(f'from * {inner}')}, 1, stride * {inner}, "
-        f"{g.at(f'to * {outer}')}, {outer}, 1, 1, {y.at(f'tap * {inner * outer}')}, {outer});"
+        f"product_{y.ctype}({inner}, {outer}, {at.count}, 1, {x.at(f'{at.start} * {inner}')}, 1, "
+        f"{at.stride} * {inner}, {g.at(f'{at.to} * {outer}')}, {outer}, 1, 1, "
+        f"{y.at(f'{at.tap} * {inner * outer}')}, {outer});"
     )
-    return _taps(s, x.shape, y, g.shape, fill(y), call)
+    return _taps(s, at, x.shape, y, g.shape, fill(y), call)
 
 
-def _taps(s: Site, image: Shape, w: Value, result: Shape, start: str, call: str) -> str | None:
-    """`call` for each row of the result and each place of the filter.
+class _Place:
+    """Names for where in a row of the result a product goes: `count` pixels, of which `to` is the first, see those
+    from `start` on, `stride` pixels apart, through the place `tap` of the filter."""
 
-    The pixels from `begin` to `end` of the row, of which `to` is the first, see those from `from` on, `stride` pixels
-    apart, through the place `tap`. None for a window that is not known here.
-    """
+    def __init__(self) -> None:
+        self.count, self.to, self.start, self.stride, self.tap = map(local, ("count", "to", "start", "stride", "tap"))
+
+
+def _taps(s: Site, at: _Place, image: Shape, w: Value, result: Shape, start: str, call: str) -> str | None:
+    """`call` for each row of the result and each place of the filter. None for a window that is not known here."""
     win = window_of(s.node.attrs)
     if not w.is_float or not is_plain(win, image) or image[-1] != w.shape[-2] or not w.size:
         return None
@@ -77,20 +83,23 @@ def _taps(s: Site, image: Shape, w: Value, result: Shape, start: str, call: str)
     if [e.out for e in extents] != [rows, columns] or result[-1] != w.shape[-1]:
         return None
     (down, right), (dilated, beside) = win.strides, win.dilations
-    return block(
-        start,
-        f"const i64 stride = {right};",
-        f"for (i64 n = 0; n < {result[0]}; n++) for (i64 r = 0; r < {rows}; r++) for (i64 p = 0; p < {taps}; p++) {{",
-        f"const i64 row = r * {down} + p * {dilated} - {extents[0].before};",
-        f"if ((u64)row < {height}) for (i64 q = 0; q < {across}; q++) {{",
-        f"const i64 shift = q * {beside} - {extents[1].before}, room = {width - 1} - shift;",
-        "const i64 begin = shift < 0 ? (stride - 1 - shift) / stride : 0, last = room < 0 ? 0 : room / stride + 1;",
-        f"const i64 end = last < {columns} ? last : {columns}, tap = p * {across} + q;",
-        f"const i64 from = (n * {height} + row) * {width} + begin * stride + shift;",
-        f"const i64 to = (n * {rows} + r) * {columns} + begin;",
-        f"if (begin < end) {call}",
-        "} }",
+    n, r, p, q, row, shift, room, begin, last = map(
+        local, ("n", "r", "p", "q", "row", "shift", "room", "begin", "last")
     )
+    one = block(
+        f"const i64 {shift} = {q} * {beside} - {extents[1].before}, {room} = {width - 1} - {shift};",
+        f"const i64 {begin} = {shift} < 0 ? ({at.stride} - 1 - {shift}) / {at.stride} : 0;",
+        f"const i64 {last} = {room} < 0 ? 0 : {room} / {at.stride} + 1;",
+        f"const i64 {at.count} = ({last} < {columns} ? {last} : {columns}) - {begin}, {at.tap} = {p} * {across} + {q};",
+        f"const i64 {at.start} = ({n} * {height} + {row}) * {width} + {begin} * {at.stride} + {shift};",
+        f"const i64 {at.to} = ({n} * {rows} + {r}) * {columns} + {begin};",
+        f"if ({at.count} > 0) {call}",
+    )
+    line = block(
+        f"const i64 {row} = {r} * {down} + {p} * {dilated} - {extents[0].before};",
+        f"if ((u64){row} < {height}) {loop(q, across, one)}",
+    )
+    return block(start, f"const i64 {at.stride} = {right};", loop(n, result[0], loop(r, rows, loop(p, taps, line))))
 
 
 def is_plain(win: Window, image: Shape) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from penstock.native.emit import Site, Value, emits
-from penstock.native.ops_tools import BYTES, block, check_indices, copy, fill, normal_axis, row_major, split_at
+from penstock.native.emit import Site, Value, emits, local
+from penstock.native.ops_tools import BYTES, block, check_indices, copy, fill, loop, normal_axis, row_major, split_at
 
 INDEX_TYPES = ("i32", "i64")
 
@@ -39,29 +39,29 @@ def gather(s: Site) -> str | None:
     each = math.prod(indices.shape[batch:])
     if not y.size:
         return check_indices(s, indices, limit)
-    source = f"((b * {middle} + m) * {limit} + {indices.element(f'b * {each} + i')}) * {rest}"
-    target = f"((b * {middle} + m) * {each} + i) * {rest}"
-    return block(
-        check_indices(s, indices, limit),
-        f"for (i64 b = 0; b < {lead}; b++) for (i64 m = 0; m < {middle}; m++) for (i64 i = 0; i < {each}; i++)",
-        move_row(y, target, params, source, rest),
-    )
+    b, m, i = local("b"), local("m"), local("i")
+    source = f"(({b} * {middle} + {m}) * {limit} + {indices.element(f'{b} * {each} + {i}')}) * {rest}"
+    target = f"(({b} * {middle} + {m}) * {each} + {i}) * {rest}"
+    move = move_row(y, target, params, source, rest)
+    return block(check_indices(s, indices, limit), loop(b, lead, loop(m, middle, loop(i, each, move))))
 
 
-def nd_place(indices: Value, shape: tuple[int, ...]) -> tuple[int, int, str, str]:
+def nd_place(indices: Value, shape: tuple[int, ...], i: str) -> tuple[int, int, str, str]:
     """Of `indices` [..., depth] into `shape`: how many there are, the elements of a slice, C text of the first
-    element of slice i, and of a condition that its index is not in `shape`."""
+    element of the slice number `i`, and of a condition that its index is not in `shape`."""
     depth = indices.shape[-1]
     count = math.prod(indices.shape[:-1])
     steps = row_major(shape)[:depth]
-    parts = [indices.element(f"i * {depth} + {axis}") for axis in range(depth)]
+    parts = [indices.element(f"{i} * {depth} + {axis}") for axis in range(depth)]
     place = " + ".join(f"(i64){part} * {step}" for part, step in zip(parts, steps, strict=True)) or "0"
     bad = " | ".join(f"((u64){part} >= {d})" for part, d in zip(parts, shape, strict=False)) or "0"
     return count, math.prod(shape[depth:]), place, bad
 
 
-def check_nd(s: Site, count: int, bad: str) -> str:
-    return block("int bad = 0;", f"for (i64 i = 0; i < {count}; i++) bad |= {bad};", f"if (bad) {s.failed}")
+def check_nd(s: Site, indices: Value, shape: tuple[int, ...]) -> str:
+    i, bad = local("i"), local("bad")
+    count, _, _, test = nd_place(indices, shape, i)
+    return block(f"int {bad} = 0;", loop(i, count, f"{bad} |= {test};"), f"if ({bad}) {s.failed}")
 
 
 def is_nd(s: Site, indices: Value, shape: tuple[int, ...]) -> bool:
@@ -77,18 +77,21 @@ def gather_nd(s: Site) -> str | None:
     (params, indices), (y,) = s.inputs, s.outputs
     if not is_nd(s, indices, params.shape):
         return None
-    count, size, place, bad = nd_place(indices, params.shape)
-    moves = f"for (i64 i = 0; i < {count}; i++) {move_row(y, f'i * {size}', params, place, size)}"
-    return block(check_nd(s, count, bad), moves if size else "")
+    i = local("i")
+    count, size, place, _ = nd_place(indices, params.shape, i)
+    moves = loop(i, count, move_row(y, f"{i} * {size}", params, place, size)) if size else ""
+    return block(check_nd(s, indices, params.shape), moves)
 
 
 # --- sums by index ------------------------------------------------------------------------------------------
 
 
 def add_row(to: Value, to_place: str, source: Value, place: str, size: int, operator: str = "+=") -> str:
+    j, row, more = local("j"), local("row"), local("more")
     return block(
-        f"{to.ctype} *const row = {to.at(to_place)}; const {to.ctype} *const more = {source.at(place)};",
-        f"VECTOR for (i64 j = 0; j < {size}; j++) row[j] {operator} more[j];",
+        f"{to.ctype} *const {row} = {to.at(to_place)};",
+        f"const {to.ctype} *const {more} = {source.at(place)};",
+        loop(j, size, f"{row}[{j}] {operator} {more}[{j}];", vector=True),
     )
 
 
@@ -99,11 +102,12 @@ def unsorted_segment_sum(s: Site) -> str | None:
     if data.shape[: len(ids.shape)] != ids.shape or ids.ctype not in INDEX_TYPES or data.ctype == "u8":
         return None
     size = math.prod(data.shape[len(ids.shape) :])
-    add = add_row(y, f"{ids.element('i')} * {size}", data, f"i * {size}", size)
+    i = local("i")
+    add = add_row(y, f"{ids.element(i)} * {size}", data, f"{i} * {size}", size)
     return block(
         check_indices(s, ids, y.shape[0], skip_negative=True),
         fill(y),
-        f"for (i64 i = 0; i < {ids.size}; i++) if ({ids.element('i')} >= 0) {add}",
+        loop(i, ids.size, f"if ({ids.element(i)} >= 0) {add}"),
     )
 
 
@@ -112,11 +116,12 @@ def scatter_nd(s: Site) -> str | None:
     (indices, updates, _), (y,) = s.inputs, s.outputs
     if not is_nd(s, indices, y.shape) or y.ctype == "u8":
         return None
-    count, size, place, bad = nd_place(indices, y.shape)
+    i = local("i")
+    count, size, place, _ = nd_place(indices, y.shape, i)
     if updates.shape != (*indices.shape[:-1], *y.shape[indices.shape[-1] :]):
         return None
-    add = add_row(y, place, updates, f"i * {size}", size)
-    return block(check_nd(s, count, bad), fill(y), f"for (i64 i = 0; i < {count}; i++) {add}")
+    add = add_row(y, place, updates, f"{i} * {size}", size)
+    return block(check_nd(s, indices, y.shape), fill(y), loop(i, count, add))
 
 
 # --- others -------------------------------------------------------------------------------------------------
@@ -134,8 +139,9 @@ def dynamic_stitch(s: Site) -> str | None:
         return None
     size, lines = math.prod(tail), []
     for index, values in zip(indices, data, strict=True):
-        move = move_row(y, f"{index.element('i')} * {size}", values, f"i * {size}", size)
-        lines += [check_indices(s, index, y.shape[0]), f"for (i64 i = 0; i < {index.size}; i++) {move}"]
+        i = local("i")
+        move = move_row(y, f"{index.element(i)} * {size}", values, f"{i} * {size}", size)
+        lines += [check_indices(s, index, y.shape[0]), loop(i, index.size, move)]
     return block(fill(y), *lines)
 
 
@@ -146,25 +152,22 @@ def one_hot(s: Site) -> str | None:
     if axis is None or indices.ctype not in INDEX_TYPES:
         return None
     _, depth, inner = split_at(y.shape, axis)
-    place = f"(i / {inner} * {depth} + at) * {inner} + i % {inner}" if inner > 1 else f"i * {depth} + at"
-    return block(
-        fill(y, off.element(0)),
-        f"for (i64 i = 0; i < {indices.size}; i++) {{",
-        f"const i64 at = {indices.element('i')};",
-        f"if ((u64)at < {depth}) {y.element(place)} = {on.element(0)};",
-        "}",
-    )
+    i, at = local("i"), local("at")
+    place = f"({i} / {inner} * {depth} + {at}) * {inner} + {i} % {inner}" if inner > 1 else f"{i} * {depth} + {at}"
+    put = f"if ((u64){at} < {depth}) {y.element(place)} = {on.element(0)};"
+    return block(fill(y, off.element(0)), loop(i, indices.size, f"const i64 {at} = {indices.element(i)};", put))
 
 
 @emits("InvertPermutation")
 def invert_permutation(s: Site) -> str:
     """An index that appears twice leaves a place without one."""
     (x,), (y,) = s.inputs, s.outputs
+    i, j = local("i"), local("j")
     return block(
         check_indices(s, x, x.size),
         fill(y, "-1"),
-        f"for (i64 i = 0; i < {x.size}; i++) {y.element(x.element('i'))} = i;",
-        f"for (i64 i = 0; i < {x.size}; i++) if ({y.element('i')} < 0) {s.failed}",
+        loop(i, x.size, f"{y.element(x.element(i))} = {i};"),
+        loop(j, x.size, f"if ({y.element(j)} < 0) {s.failed}"),
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from penstock.native.emit import Shape, Site, Value, emits
-from penstock.native.ops_tools import block, constants, copy, copy_all, fill, nest, normal_axis, offset, row_major
+from penstock.native.emit import Shape, Site, Value, emits, local
+from penstock.native.ops_tools import block, constants, copy, copy_all, fill, loop, nest, normal_axis, offset, row_major
 from penstock.ops.elementwise import reduced_axes
 
 # --- whole tensors ----------------------------------------------------------------------------------------
@@ -68,7 +68,8 @@ def range_of(s: Site) -> str | None:
         return None
     exact = "f64" if y.is_float else "i64"
     first, step = (float(v).hex() if y.is_float else f"{int(v)}LL" for v in (start, delta))
-    return f"for (i64 i = 0; i < {y.size}; i++) {y.element('i')} = ({y.ctype})(({exact})i * {step} + {first});"
+    i = local("i")
+    return loop(i, y.size, f"{y.element(i)} = ({y.ctype})(({exact}){i} * {step} + {first});")
 
 
 # --- joining and cutting ------------------------------------------------------------------------------------
@@ -160,11 +161,12 @@ def mirror_pad(s: Site) -> str | None:
 
     def one(indices: list[str]) -> str:
         lines, places = [], []
-        for axis, (i, (before, _), d) in enumerate(zip(indices, paddings, x.shape, strict=True)):
-            lines.append(f"i64 p{axis} = {i} - {before};")
-            lines.append(f"p{axis} = p{axis} < 0 ? {edge - 1} - p{axis} : p{axis};")
-            lines.append(f"p{axis} = p{axis} >= {d} ? {2 * d - 1 - edge} - p{axis} : p{axis};")
-            places.append(f"p{axis}")
+        for i, (before, _), d in zip(indices, paddings, x.shape, strict=True):
+            p = local("p")
+            lines.append(f"i64 {p} = {i} - {before};")
+            lines.append(f"{p} = {p} < 0 ? {edge - 1} - {p} : {p};")
+            lines.append(f"{p} = {p} >= {d} ? {2 * d - 1 - edge} - {p} : {p};")
+            places.append(p)
         value = x.element(offset(places, row_major(x.shape)))
         return block(*lines, f"{y.element(offset(indices, row_major(y.shape)))} = {value};")
 
@@ -214,13 +216,12 @@ def matrix_band_part(s: Site) -> str | None:
     rows, columns = x.shape[-2:]
     if lower[0] > rows or upper[0] > columns:
         return None
-    below = f"r - c <= {lower[0]}" if lower[0] >= 0 else "1"
-    above = f"c - r <= {upper[0]}" if upper[0] >= 0 else "1"
-    place = f"(b * {rows} + r) * {columns} + c"
-    return block(
-        f"for (i64 b = 0; b < {math.prod(x.shape[:-2])}; b++) for (i64 r = 0; r < {rows}; r++)",
-        f"for (i64 c = 0; c < {columns}; c++) {y.element(place)} = {below} && {above} ? {x.element(place)} : 0;",
-    )
+    b, r, c = local("b"), local("r"), local("c")
+    below = f"{r} - {c} <= {lower[0]}" if lower[0] >= 0 else "1"
+    above = f"{c} - {r} <= {upper[0]}" if upper[0] >= 0 else "1"
+    place = f"({b} * {rows} + {r}) * {columns} + {c}"
+    one = f"{y.element(place)} = {below} && {above} ? {x.element(place)} : 0;"
+    return loop(b, math.prod(x.shape[:-2]), loop(r, rows, loop(c, columns, one)))
 
 
 # --- shapes: known here, hence constants --------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.native.emit import Shape, Site, Value, emits
+from penstock.native.emit import Shape, Site, Value, emits, local
 from penstock.native.ops_convolutions import is_plain
-from penstock.native.ops_tools import block, fill
+from penstock.native.ops_tools import block, fill, loop
 from penstock.ops.nn.spatial import window_of
 
 MOST_STEPS = 1 << 18
@@ -13,45 +13,58 @@ MOST_STEPS = 1 << 18
 
 @emits("MaxPool")
 def max_pool(s: Site) -> str | None:
-    (x,), (y,) = s.inputs, s.outputs
-    each = f"VECTOR for (i64 c = 0; c < {x.shape[-1]}; c++) out[c] = maximum_{x.ctype}(out[c], in[c]);"
-    return _windows(s, x, y.shape, [_part("out", y, "to"), _first("out", y, f"-INF_{y.ctype}")], each, [])
+    (x,), (y,), at = s.inputs, s.outputs, _Names()
+    c = local("c")
+    each = loop(c, x.shape[-1], f"{at.out}[{c}] = maximum_{x.ctype}({at.out}[{c}], {at.pixel}[{c}]);", vector=True)
+    return _windows(s, at, x, y.shape, [_part(at.out, y, at.to), _first(at.out, y, f"-INF_{y.ctype}")], each, [])
 
 
 @emits("AvgPool")
 def avg_pool(s: Site) -> str | None:
-    (x,), (y,) = s.inputs, s.outputs
-    each = f"VECTOR for (i64 c = 0; c < {x.shape[-1]}; c++) out[c] += in[c];"
-    mean = f"VECTOR for (i64 c = 0; c < {x.shape[-1]}; c++) out[c] /= count;"
-    return _windows(s, x, y.shape, [_part("out", y, "to"), _first("out", y, "0")], each, [mean])
+    (x,), (y,), at = s.inputs, s.outputs, _Names()
+    c, d = local("c"), local("c")
+    each = loop(c, x.shape[-1], f"{at.out}[{c}] += {at.pixel}[{c}];", vector=True)
+    mean = loop(d, x.shape[-1], f"{at.out}[{d}] /= {at.count};", vector=True)
+    return _windows(s, at, x, y.shape, [_part(at.out, y, at.to), _first(at.out, y, "0")], each, [mean])
 
 
 @emits("AvgPoolGrad")
 def avg_pool_grad(s: Site) -> str | None:
-    (_, g), (y,) = s.inputs, s.outputs
-    each = f"VECTOR for (i64 c = 0; c < {g.shape[-1]}; c++) in[c] += out[c] / count;"
-    text = _windows(s, y, g.shape, [_part("out", g, "to")], each, [])
+    (_, g), (y,), at = s.inputs, s.outputs, _Names()
+    c = local("c")
+    each = loop(c, g.shape[-1], f"{at.pixel}[{c}] += {at.out}[{c}] / {at.count};", vector=True)
+    text = _windows(s, at, y, g.shape, [_part(at.out, g, at.to)], each, [])
     return None if text is None else "\n".join([fill(y), text])
 
 
 @emits("MaxPoolGrad")
 def max_pool_grad(s: Site) -> str | None:
     """To the first maximum of each window."""
-    (x, _, g), (y,) = s.inputs, s.outputs
+    (x, _, g), (y,), at = s.inputs, s.outputs, _Names()
     channels = x.shape[-1]
-    best = [
-        f"{x.ctype} best[{channels}]; i64 at[{channels}];",
-        _part("out", g, "to"),
-        _first("best", x, f"-INF_{x.ctype}"),
+    best, place, i, c, d = map(local, ("best", "place", "i", "c", "d"))
+    before = [
+        f"{x.ctype} {best}[{channels}]; i64 {place}[{channels}];",
+        _part(at.out, g, at.to),
+        _first(best, x, f"-INF_{x.ctype}"),
+        loop(i, channels, f"{place}[{i}] = -1;"),
     ]
-    best.append(f"for (i64 c = 0; c < {channels}; c++) at[c] = -1;")
-    better = "at[c] < 0 || in[c] > best[c] || in[c] != in[c]"
-    each = f"for (i64 c = 0; c < {channels}; c++) if ({better}) best[c] = in[c], at[c] = from + c;"
-    put = f"for (i64 c = 0; c < {channels}; c++) if (at[c] >= 0) {y.element('at[c]')} += out[c];"
+    new = f"{at.pixel}[{c}]"
+    better = f"{place}[{c}] < 0 || {new} > {best}[{c}] || {new} != {new}"
+    each = loop(c, channels, f"if ({better}) {best}[{c}] = {new}, {place}[{c}] = {at.start} + {c};")
+    put = loop(d, channels, f"if ({place}[{d}] >= 0) {y.element(f'{place}[{d}]')} += {at.out}[{d}];")
     if channels > 256 or x.shape != y.shape:
         return None
-    text = _windows(s, x, g.shape, best, each, [put])
+    text = _windows(s, at, x, g.shape, before, each, [put])
     return None if text is None else "\n".join([fill(y), text])
+
+
+class _Names:
+    """What statements for a window may name: `count`, its pixels; `to`, the first element of its result, which is
+    `out`; `start`, the first element of a pixel, which is `pixel`."""
+
+    def __init__(self) -> None:
+        self.count, self.to, self.out, self.start, self.pixel = map(local, ("count", "to", "out", "start", "pixel"))
 
 
 def _part(name: str, value: Value, place: str) -> str:
@@ -59,14 +72,12 @@ def _part(name: str, value: Value, place: str) -> str:
 
 
 def _first(name: str, like: Value, text: str) -> str:
-    return f"for (i64 c = 0; c < {like.shape[-1]}; c++) {name}[c] = {text};"
+    c = local("c")
+    return loop(c, like.shape[-1], f"{name}[{c}] = {text};")
 
 
-def _windows(s: Site, x: Value, result: Shape, before: list[str], each: str, after: list[str]) -> str | None:
-    """For each window, which has `count` pixels: `before`, `each` for a pixel `in`, `after`.
-
-    The elements of the window's result begin at `to`, those of the pixel at `from`. None for a window not known here.
-    """
+def _windows(s: Site, at: _Names, x: Value, result: Shape, before: list[str], each: str, after: list[str]) -> str | None:
+    """For each window: `before`, `each` for a pixel, `after`. None for a window not known here."""
     win = window_of(s.node.attrs)
     if not x.is_float or not is_plain(win, x.shape) or win.ksize is None or win.dilations != (1, 1):
         return None
@@ -76,25 +87,29 @@ def _windows(s: Site, x: Value, result: Shape, before: list[str], each: str, aft
         return None
     if result[0] * rows * columns * channels * win.ksize[0] * win.ksize[1] > MOST_STEPS:
         return None
-    bounds = []
-    for name, index, size, stride, k, extent in (
-        ("top", "r", height, win.strides[0], win.ksize[0], extents[0]),
-        ("left", "q", width, win.strides[1], win.ksize[1], extents[1]),
-    ):
-        bounds.append(f"const i64 {name}_at = {index} * {stride} - {extent.before}, {name}_to = {name}_at + {k};")
-        bounds.append(f"const i64 {name} = {name}_at < 0 ? 0 : {name}_at;")
-        bounds.append(f"const i64 {name}_end = {name}_to < {size} ? {name}_to : {size};")
-    return block(
-        f"for (i64 n = 0; n < {result[0]}; n++)",
-        f"for (i64 r = 0; r < {rows}; r++) for (i64 q = 0; q < {columns}; q++) {{",
-        *bounds,
-        f"const i64 to = ((n * {rows} + r) * {columns} + q) * {channels}, count = (top_end - top) * (left_end - left);",
-        *before,
-        "for (i64 y = top; y < top_end; y++) for (i64 x = left; x < left_end; x++) {",
-        f"const i64 from = ((n * {height} + y) * {width} + x) * {channels};",
-        _part("in", x, "from"),
-        each,
-        "}",
-        *after,
-        "}",
+    n, r, q, top, bottom, left, right, row, column = map(
+        local, ("n", "r", "q", "top", "bottom", "left", "right", "row", "column")
     )
+    bounds = []
+    for first, end, index, size, stride, k, extent in (
+        (top, bottom, r, height, win.strides[0], win.ksize[0], extents[0]),
+        (left, right, q, width, win.strides[1], win.ksize[1], extents[1]),
+    ):
+        place, past = local("place"), local("past")
+        bounds.append(f"const i64 {place} = {index} * {stride} - {extent.before}, {past} = {place} + {k};")
+        bounds.append(f"const i64 {first} = {place} < 0 ? 0 : {place}, {end} = {past} < {size} ? {past} : {size};")
+    pixel = block(
+        f"const i64 {at.start} = (({n} * {height} + {row}) * {width} + {column}) * {channels};",
+        _part(at.pixel, x, at.start),
+        each,
+    )
+    window = block(
+        *bounds,
+        f"const i64 {at.to} = (({n} * {rows} + {r}) * {columns} + {q}) * {channels};",
+        f"const i64 {at.count} = ({bottom} - {top}) * ({right} - {left});",
+        *before,
+        f"for (i64 {row} = {top}; {row} < {bottom}; {row}++)",
+        f"for (i64 {column} = {left}; {column} < {right}; {column}++) {pixel}",
+        *after,
+    )
+    return loop(n, result[0], loop(r, rows, loop(q, columns, window)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.native.emit import Site, Value, emits, supports
-from penstock.native.ops_tools import block, fill, nest, offset, row_major, written
+from penstock.native.emit import Site, Value, emits, local, supports
+from penstock.native.ops_tools import fill, loop, nest, offset, row_major, written
 
 BLAS_FROM = 1 << 19
 """Multiplications from which BLAS may be quicker, having threads; below, its preparations cost more than it saves."""
@@ -237,4 +237,5 @@ def divide_by_size(s: Site) -> str | None:
     if not x.is_float:
         return None
     number = f"({x.ctype}){of.size // s.node.attrs['divisor']}"
-    return block("VECTOR", f"for (i64 i = 0; i < {x.size}; i++) {y.element('i')} = {x.element('i')} / {number};")
+    i = local("i")
+    return loop(i, x.size, f"{y.element(i)} = {x.element(i)} / {number};", vector=True)

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from itertools import groupby
 
-from penstock.native.emit import Site, Value, emits, supports
-from penstock.native.ops_tools import block, copy_all, fill, nest, normal_axis, offset, row_major
+from penstock.native.emit import Site, Value, emits, local, supports
+from penstock.native.ops_tools import block, copy_all, fill, loop, nest, normal_axis, offset, row_major
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +136,14 @@ def _runs(x: Value, y: Value, groups: list[_Group], how: Reduction) -> str:
 
         if not others:
             return f"{place} = {part([])};"
-        combined = how.combine.format(a="total", b="part").replace("@", x.ctype)
+        total, one = local("total"), local("one")
+        combined = how.combine.format(a=total, b=one).replace("@", x.ctype)
         step = nest(
-            [g.size for g in others], lambda r: f"{{ const {x.ctype} part = {part(r)}; total = {combined}; }}", "r"
+            [g.size for g in others],
+            lambda r: block(f"const {x.ctype} {one} = {part(r)};", f"{total} = {combined};"),
+            "r",
         )
-        return block(f"{x.ctype} total = {how.first.replace('@', x.ctype)};", step, f"{place} = total;")
+        return block(f"{x.ctype} {total} = {how.first.replace('@', x.ctype)};", step, f"{place} = {total};")
 
     return nest([g.size for g in outer], one)
 
@@ -186,7 +189,8 @@ def reduction(s: Site) -> str | None:
 
 
 def _scaled(y: Value, scale: str) -> str:
-    return f"for (i64 i = 0; i < {y.size}; i++) {y.element('i')} = {y.element('i')} {scale};" if y.size else ""
+    i = local("i")
+    return loop(i, y.size, f"{y.element(i)} = {y.element(i)} {scale};") if y.size else ""
 
 
 def _mean_of_ints(x: Value, axes: list[int], y: Value) -> str | None:
@@ -203,10 +207,9 @@ def _mean_of_ints(x: Value, axes: list[int], y: Value) -> str | None:
     def one(indices: list[str]) -> str:
         start = offset(indices, [steps[a] for a in kept])
         inside = [(x.shape[a], steps[a]) for a in range(len(x.shape)) if a not in kept]
-        add = nest(
-            [d for d, _ in inside], lambda r: f"total += {x.element(offset(r, [t for _, t in inside], start))};", "r"
-        )
-        return block("i64 total = 0;", add, f"{y.element(offset(indices, to))} = total / {count};")
+        total, strides = local("total"), [step for _, step in inside]
+        add = nest([d for d, _ in inside], lambda r: f"{total} += {x.element(offset(r, strides, start))};", "r")
+        return block(f"i64 {total} = 0;", add, f"{y.element(offset(indices, to))} = {total} / {count};")
 
     return nest([x.shape[a] for a in kept], one)
 

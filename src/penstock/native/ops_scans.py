@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.native.emit import Site, emits, supports
-from penstock.native.ops_tools import block, normal_axis, split_at
+from penstock.native.emit import Site, emits, local, supports
+from penstock.native.ops_tools import block, loop, normal_axis, split_at
 
 MOST_STEPS = 1 << 22
 """Of the comparisons that TopK may need: each element may be put into a list of k."""
@@ -19,16 +19,17 @@ def arg_reduction(s: Site) -> str | None:
     outer, size, inner = split_at(x.shape, axis)
     greatest = s.node.op.name == "ArgMax"
     worst = f"({'-' * greatest}INF_{x.ctype})"
-    element = f"x[r * {inner}]"
-    return block(
-        f"for (i64 o = 0; o < {outer}; o++) for (i64 i = 0; i < {inner}; i++) {{",
-        f"const {x.ctype} *const x = {x.at(f'o * {size * inner} + i')};",
-        f"{x.ctype} best = {f'x[0] == x[0] ? x[0] : {worst}' if x.is_float else 'x[0]'};",
-        "i64 at = 0;",
-        f"for (i64 r = 1; r < {size}; r++) if ({element} {'>' if greatest else '<'} best) best = {element}, at = r;",
-        f"{y.element(f'o * {inner} + i')} = at;",
-        "}",
+    o, i, r, row, best, at = map(local, ("o", "i", "r", "row", "best", "at"))
+    first, element = f"{row}[0]", f"{row}[{r} * {inner}]"
+    one = block(
+        f"const {x.ctype} *const {row} = {x.at(f'{o} * {size * inner} + {i}')};",
+        f"{x.ctype} {best} = {f'{first} == {first} ? {first} : {worst}' if x.is_float else first};",
+        f"i64 {at} = 0;",
+        f"for (i64 {r} = 1; {r} < {size}; {r}++)",
+        f"if ({element} {'>' if greatest else '<'} {best}) {best} = {element}, {at} = {r};",
+        f"{y.element(f'{o} * {inner} + {i}')} = {at};",
     )
+    return loop(o, outer, loop(i, inner, one))
 
 
 @emits("Cumsum", "Cumprod")
@@ -40,17 +41,20 @@ def scan(s: Site) -> str | None:
         return None
     outer, size, inner = split_at(x.shape, axis)
     first, operator = ("0", "+") if s.node.op.name == "Cumsum" else ("1", "*")
-    put, step = f"y[at] = ({y.ctype})total;", f"total = total {operator} x[at];"
-    place = f"({size - 1} - r)" if s.node.attrs["reverse"] else "r"
-    return block(
-        f"for (i64 o = 0; o < {outer}; o++) for (i64 i = 0; i < {inner}; i++) {{",
-        f"const {x.ctype} *const x = {x.at(f'o * {size * inner} + i')};",
-        f"{y.ctype} *const y = {y.at(f'o * {size * inner} + i')};",
-        f"{'f64' if x.is_float else x.ctype} total = {first};",
-        f"for (i64 r = 0; r < {size}; r++) {{ const i64 at = {place} * {inner};",
-        *((put, step) if s.node.attrs["exclusive"] else (step, put)),
-        "} }",
+    o, i, r, at, start, total = map(local, ("o", "i", "r", "at", "start", "total"))
+    put, step = f"{y.element(at)} = ({y.ctype}){total};", f"{total} = {total} {operator} {x.element(at)};"
+    place = f"({size - 1} - {r})" if s.node.attrs["reverse"] else r
+    one = block(
+        f"const i64 {start} = {o} * {size * inner} + {i};",
+        f"{'f64' if x.is_float else x.ctype} {total} = {first};",
+        loop(
+            r,
+            size,
+            f"const i64 {at} = {start} + {place} * {inner};",
+            *((put, step) if s.node.attrs["exclusive"] else (step, put)),
+        ),
     )
+    return loop(o, outer, loop(i, inner, one))
 
 
 # The list of the largest is in order; of equal elements the first stays before. NaN counts as the largest.
@@ -86,5 +90,6 @@ def top_k(s: Site) -> str | None:
     if not k or not x.size:
         return ""
     call = f"top_{x.ctype}_{indices.ctype}"
-    row = f"{x.at(f'r * {n}')}, {n}, {k}, {values.at(f'r * {k}')}, {indices.at(f'r * {k}')}"
-    return f"for (i64 r = 0; r < {x.size // n}; r++) {call}({row});"
+    r = local("r")
+    row = f"{x.at(f'{r} * {n}')}, {n}, {k}, {values.at(f'{r} * {k}')}, {indices.at(f'{r} * {k}')}"
+    return loop(r, x.size // n, f"{call}({row});")

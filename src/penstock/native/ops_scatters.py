@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from penstock.native.emit import Site, Value, emits
+from penstock.native.emit import Site, Value, emits, local
 from penstock.native.ops_gathers import INDEX_TYPES, check_nd, is_nd, nd_place
-from penstock.native.ops_tools import block, check_indices, written
+from penstock.native.ops_tools import block, check_indices, loop, written
 
 _KINDS = {
     "Update": "{1}", "Add": "{0} + {1}", "Sub": "{0} - {1}", "Mul": "{0} * {1}", "Div": "{0} / {1}",
@@ -22,7 +22,8 @@ def accumulate(s: Site) -> str | None:
     if to.shape != value.shape or to.ctype == "u8":
         return None
     operator = "+" if "Add" in s.node.op.name else "-"
-    return block("VECTOR", f"for (i64 i = 0; i < {to.size}; i++) {to.element('i')} {operator}= {value.element('i')};")
+    i = local("i")
+    return loop(i, to.size, f"{to.element(i)} {operator}= {value.element(i)};", vector=True)
 
 
 @emits(*(f"{kind}Scatter{way}" for kind in ("", "Resource") for way in _KINDS))
@@ -33,7 +34,8 @@ def scatter(s: Site) -> str | None:
     size = math.prod(to.shape[1:])
     if updates.shape not in ((), (*indices.shape, *to.shape[1:])):
         return None
-    text = _rows(s, to, f"{indices.element('i')} * {size}", indices.size, size, updates)
+    i = local("i")
+    text = _rows(s, to, i, f"{indices.element(i)} * {size}", indices.size, size, updates)
     return None if text is None else block(check_indices(s, indices, to.shape[0]), text)
 
 
@@ -44,24 +46,27 @@ def scatter_nd(s: Site) -> str | None:
         return None
     if updates.shape not in ((), (*indices.shape[:-1], *to.shape[indices.shape[-1] :])):
         return None
-    count, size, place, bad = nd_place(indices, to.shape)
-    text = _rows(s, to, place, count, size, updates)
-    return None if text is None else block(check_nd(s, count, bad), text)
+    i = local("i")
+    count, size, place, _ = nd_place(indices, to.shape, i)
+    text = _rows(s, to, i, place, count, size, updates)
+    return None if text is None else block(check_nd(s, indices, to.shape), text)
 
 
-def _rows(s: Site, to: Value, place: str, count: int, size: int, updates: Value) -> str | None:
-    """Row after row: where one is named twice, both count, the last at last. A scalar serves for all."""
+def _rows(s: Site, to: Value, i: str, place: str, count: int, size: int, updates: Value) -> str | None:
+    """Row after row, of which number `i` is at `place`: where one is named twice, both count, the last at last. A
+    scalar serves for all."""
     kind = s.node.op.name.split("Scatter")[1].removeprefix("Nd")
     if kind != "Update" and to.ctype == "u8":
         return None
     if kind == "Div" and not to.is_float:
         return None
     text = _KINDS[kind] if to.is_float else _OF_INTS.get(kind, _KINDS[kind])
-    more = "more[j]" if updates.shape else "*more"
-    return block(
-        f"for (i64 i = 0; i < {count}; i++) {{",
-        f"{to.ctype} *const row = {to.at(place)};",
-        f"const {to.ctype} *const more = {updates.at(f'i * {size}') if updates.shape else updates.pointer};",
-        f"VECTOR for (i64 j = 0; j < {size}; j++) row[j] = {text.format('row[j]', more).replace('@', to.ctype)};",
-        "}",
+    j, row, more = local("j"), local("row"), local("more")
+    here, new = f"{row}[{j}]", f"{more}[{j if updates.shape else 0}]"
+    return loop(
+        i,
+        count,
+        f"{to.ctype} *const {row} = {to.at(place)};",
+        f"const {to.ctype} *const {more} = {updates.at(f'{i} * {size}') if updates.shape else updates.pointer};",
+        loop(j, size, f"{here} = {text.format(here, new).replace('@', to.ctype)};", vector=True),
     )

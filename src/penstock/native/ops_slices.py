@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import islice
 
-from penstock.native.emit import Shape, Site, Value, emits
+from penstock.native.emit import Shape, Site, Value, emits, local
 from penstock.native.ops_tools import block, copy, fill, row_major
 from penstock.ops.strided_slice import MASKS
 
@@ -38,9 +38,10 @@ def slice_of(s: Site) -> str | None:
     part = _Part(dims=list(y.shape), steps=row_major(x.shape))
     for axis, (whole, size, step) in enumerate(zip(x.shape, y.shape, part.steps, strict=True)):
         if begins is None:
-            part.lines.append(f"const i64 at{axis} = {begin.element(axis)};")
-            part.lines.append(f"if ((u64)at{axis} > {whole - size}) {s.failed}")
-            part.places.append(f"at{axis} * {step}")
+            at = local("at")
+            part.lines.append(f"const i64 {at} = {begin.element(axis)};")
+            part.lines.append(f"if ((u64){at} > {whole - size}) {s.failed}")
+            part.places.append(f"{at} * {step}")
         elif 0 <= begins[axis] <= whole - size:
             part.start += begins[axis] * step
         else:
@@ -99,9 +100,10 @@ def _add_index(s: Site, part: _Part, i: int, dim: int, step: int, stride: int, s
     if begins is not None:
         part.start += begins[i] % max(dim, 1) * step
         return stride > 0 and -dim <= begins[i] < dim
-    part.lines.append(_bound("at", s.inputs[1], i, dim))
-    part.lines.append(f"if ((u64)at{i} >= {dim}) {s.failed}")
-    part.places.append(f"at{i} * {step}")
+    at = local("at")
+    part.lines.append(_bound(at, s.inputs[1], i, dim))
+    part.lines.append(f"if ((u64){at} >= {dim}) {s.failed}")
+    part.places.append(f"{at} * {step}")
     return stride > 0
 
 
@@ -117,17 +119,18 @@ def _add_range(s: Site, part: _Part, i: int, dim: int, step: int, stride: int, s
         return True
     if stride != 1 or len(part.dims) >= len(sliced):
         return False
-    for name, free, end, values in (("at", is_open[0], 0, s.inputs[1]), ("end", is_open[1], dim, s.inputs[2])):
-        part.lines.append(f"const i64 {name}{i} = {end};" if free else _bound(name, values, i, dim))
+    at, end = local("at"), local("end")
+    for name, free, limit, values in ((at, is_open[0], 0, s.inputs[1]), (end, is_open[1], dim, s.inputs[2])):
+        part.lines.append(f"const i64 {name} = {limit};" if free else _bound(name, values, i, dim))
         if not free:
-            part.lines.append(f"{name}{i} = {name}{i} < 0 ? 0 : {name}{i} > {dim} ? {dim} : {name}{i};")
+            part.lines.append(f"{name} = {name} < 0 ? 0 : {name} > {dim} ? {dim} : {name};")
     size = sliced[len(part.dims)]
-    part.lines.append(f"if ((end{i} < at{i} ? 0 : end{i} - at{i}) != {size}) {s.failed}")
-    part.places.append(f"at{i} * {step}")
+    part.lines.append(f"if (({end} < {at} ? 0 : {end} - {at}) != {size}) {s.failed}")
+    part.places.append(f"{at} * {step}")
     part.add(size, step)
     return True
 
 
 def _bound(name: str, values: Value, i: int, dim: int) -> str:
     """An index as it counts from the front."""
-    return f"i64 {name}{i} = {values.element(i)}; {name}{i} += {name}{i} < 0 ? {dim} : 0;"
+    return f"i64 {name} = {values.element(i)}; {name} += {name} < 0 ? {dim} : 0;"

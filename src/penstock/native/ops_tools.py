@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from penstock.native.emit import Shape, Site, Value
+from penstock.native.emit import Shape, Site, Value, local
 
 BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "u8": 1}
 STACK = 16384
@@ -23,12 +23,18 @@ def block(*lines: str) -> str:
     return "\n".join(["{", *(line for line in lines if line), "}"])
 
 
+def loop(i: str, count: int | str, *body: str, vector: bool = False) -> str:
+    """`body` for each i from 0 to count; vector: no round depends on another."""
+    inner = body[0] if len(body) == 1 else block(*body)
+    return f"{'VECTOR ' * vector}for (i64 {i} = 0; {i} < {count}; {i}++) {inner}"
+
+
 def nest(dims: Sequence[int], body: Callable[[list[str]], str], name: str = "i") -> str:
     """Loops over `dims` around the text that `body` makes of the indices; "0" is that of an axis of size 1."""
     if 0 in dims:
         return ""
-    indices = ["0" if d == 1 else f"{name}{axis}" for axis, d in enumerate(dims)]
-    heads = [f"for (i64 {i} = 0; {i} < {d}; {i}++)" for i, d in zip(indices, dims, strict=True) if d != 1]
+    indices = ["0" if d == 1 else local(name) for d in dims]
+    heads = [loop(i, d, "") for i, d in zip(indices, dims, strict=True) if d != 1]
     return "\n".join([*heads, body(indices)])
 
 
@@ -74,11 +80,13 @@ def copy(
                 f"{source.at(offset(i, here[:-1], start))}, {dims[-1] * size});"
             ),
         )
-    outer = nest(dims[:-1], lambda i: "@", "i")
-    inner = f"i{len(dims) - 1}"
-    names = [f"i{axis}" for axis in range(len(dims))]
-    assign = f"{to.element(offset(names, there, to_start))} = {source.element(offset(names, here, start))};"
-    return outer.replace("@", f"{{\nVECTOR\nfor (i64 {inner} = 0; {inner} < {dims[-1]}; {inner}++)\n{assign}\n}}")
+
+    def inner(i: list[str]) -> str:
+        j = local("j")
+        places = offset([*i, j], there, to_start), offset([*i, j], here, start)
+        return block(loop(j, dims[-1], f"{to.element(places[0])} = {source.element(places[1])};", vector=True))
+
+    return nest(dims[:-1], inner)
 
 
 def fill(value: Value, text: str = "0") -> str:
@@ -87,10 +95,10 @@ def fill(value: Value, text: str = "0") -> str:
         return ""
     if text == "0":
         return f"memset({value.pointer}, 0, {value.size * BYTES[value.ctype]});"
+    i, filler = local("i"), local("filler")
     return block(
-        f"const {value.ctype} filler = {text};",
-        "VECTOR",
-        f"for (i64 i = 0; i < {value.size}; i++) {value.element('i')} = filler;",
+        f"const {value.ctype} {filler} = {text};",
+        loop(i, value.size, f"{value.element(i)} = {filler};", vector=True),
     )
 
 
@@ -117,11 +125,12 @@ def written(s: Site, index: int = 0) -> Value | None:
 
 def check_indices(s: Site, indices: Value, limit: int, skip_negative: bool = False) -> str:
     """Statements that fail unless all `indices` are in [0, limit), or negative where that is allowed."""
-    bad = f"at >= {limit}" if skip_negative else f"(u64)at >= {limit}"
+    i, at, bad = local("i"), local("at"), local("bad")
+    test = f"{at} >= {limit}" if skip_negative else f"(u64){at} >= {limit}"
     return block(
-        "int bad = 0;",
-        f"for (i64 i = 0; i < {indices.size}; i++) {{ const i64 at = {indices.element('i')}; bad |= {bad}; }}",
-        f"if (bad) {s.failed}",
+        f"int {bad} = 0;",
+        loop(i, indices.size, f"const i64 {at} = {indices.element(i)};", f"{bad} |= {test};"),
+        f"if ({bad}) {s.failed}",
     )
 
 

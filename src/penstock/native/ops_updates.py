@@ -6,10 +6,11 @@ Whatever can be wrong is seen before the first write: shapes here, indices at th
 from __future__ import annotations
 
 import math
+import re
 
-from penstock.native.emit import Site, Value, emits
+from penstock.native.emit import Site, Value, emits, local
 from penstock.native.ops_gathers import INDEX_TYPES
-from penstock.native.ops_tools import block, check_indices
+from penstock.native.ops_tools import block, check_indices, loop
 from penstock.tensor.dtypes import resource
 
 # In C, of the names of the op's inputs; @ is their type. Lines before the first blank one are computed once.
@@ -51,6 +52,9 @@ _FORMULAS: dict[str, tuple[str, str]] = {
         "mom = mom * momentum + lr * grad / sqrt_@(ms - mg * mg + epsilon); var -= mom;",
     ),
 }
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_DECLARED = re.compile(r"(?:@|,) (\w+) =")
+"""The names that formulas declare for themselves."""
 _DENSE = list(dict.fromkeys(name.split()[0] for name in _FORMULAS))
 _SPARSE = [op for op in _DENSE if op not in ("GradientDescent", "Adam")]
 
@@ -78,13 +82,19 @@ def _update(s: Site, states: dict[str, Value], others: dict[str, Value], place: 
     once, each = _formula(s)
     ctype = states["var"].ctype
     (grad,) = (name for name in others if name in ("grad", "delta"))
-    lines = [f"const {ctype} {name} = {v.element(0)};" for name, v in others.items() if name not in (grad, "indices")]
-    lines += [f"{ctype} *const {name}_at = {v.at(place)};" for name, v in states.items()]
-    lines += [f"const {ctype} *const {grad}_at = {others[grad].at(grad_place)};", once.replace("@", ctype)]
-    lines += ["VECTOR", f"for (i64 i = 0; i < {size}; i++) {{", f"const {ctype} {grad} = {grad}_at[i];"]
-    lines += [f"{ctype} {name} = {name}_at[i];" for name in states]
-    lines += [each.replace("@", ctype), *(f"{name}_at[i] = {name};" for name in states), "}"]
-    return block(*lines)
+    names = {name: local(name) for name in (*states, *others, *_DECLARED.findall(once + each))}
+    once, each = (_WORD.sub(lambda m: names.get(m[0], m[0]), text).replace("@", ctype) for text in (once, each))
+    at = {name: local(f"{name}_at") for name in (*states, grad)}
+    i = local("i")
+    lines = [
+        f"const {ctype} {names[name]} = {v.element(0)};" for name, v in others.items() if name not in (grad, "indices")
+    ]
+    lines += [f"{ctype} *const {at[name]} = {v.at(place)};" for name, v in states.items()]
+    lines += [f"const {ctype} *const {at[grad]} = {others[grad].at(grad_place)};", once]
+    steps = [f"const {ctype} {names[grad]} = {at[grad]}[{i}];"]
+    steps += [f"{ctype} {names[name]} = {at[name]}[{i}];" for name in states]
+    steps += [each, *(f"{at[name]}[{i}] = {names[name]};" for name in states)]
+    return block(*lines, loop(i, size, *steps, vector=True))
 
 
 def _fits(states: dict[str, Value], others: dict[str, Value]) -> bool:
@@ -119,5 +129,6 @@ def sparse_update(s: Site) -> str | None:
     if grad.shape != (*indices.shape, *var.shape[1:]) or any(grad.pointer == v.pointer for v in states.values()):
         return None
     size = math.prod(var.shape[1:])
-    update = _update(s, states, others, f"{indices.element('r')} * {size}", f"r * {size}", size)
-    return block(check_indices(s, indices, var.shape[0]), f"for (i64 r = 0; r < {indices.size}; r++) {update}")
+    r = local("r")
+    update = _update(s, states, others, f"{indices.element(r)} * {size}", f"{r} * {size}", size)
+    return block(check_indices(s, indices, var.shape[0]), loop(r, indices.size, update))

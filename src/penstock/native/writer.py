@@ -15,7 +15,7 @@ from penstock.compiled.expressions import express, literal
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native import holders
 from penstock.native.elementwise import Element, loop_text
-from penstock.native.emit import Site, Value, emitter_of
+from penstock.native.emit import Site, Value, emitter_of, local
 from penstock.native.function import LONG, CFunction, Written, work
 from penstock.native.nodes import NOTHING, VARIABLES, VIEWS, c_type, is_element_wise, shape_of
 from penstock.ops.control_flow import NEXT_ITERATIONS
@@ -139,12 +139,13 @@ class _Writer:
             variables.append((merge, own))
         assert frame.loop_cond is not None
         start = self.c.time
-        self.c.emit("for (i64 round = 1;; round++) {")
+        turn = local("turn")
+        self.c.emit(f"for (i64 {turn} = 1;; {turn}++) {{")
         self.c.depth += 1
         self._inside(loop.before)
         self.c.emit(f"if (!*{self._value(frame.loop_cond.inputs[0]).pointer}) break;")
         rounds = max(1, min(MOST_ROUNDS, int(PATIENCE / max(work(frame.nodes), 1))))
-        self.c.emit(f"if (round % {rounds} == 0 && interrupted((void **)arena)) return 2;")
+        self.c.emit(f"if ({turn} % {rounds} == 0 && interrupted((void **)NAME_arena)) return 2;")
         self._inside(loop.body)
         self._go_round(variables)
         self.c.depth -= 1
@@ -218,7 +219,7 @@ class _Writer:
                 operands.append(self.literals.get(edge) or self._read(node, i))
         expression = express(node)
         assert expression is not None
-        self.open[node] = Element(f"e{len(self.open)}", expression, tuple(operands), None)
+        self.open[node] = Element(local("e"), expression, tuple(operands), None)
 
     def _flush(self) -> None:
         """Write the loop of the element-wise nodes that were collected."""
@@ -252,15 +253,13 @@ class _Writer:
         for edge, value in zip((e for e in writes if not is_state(e)), outputs, strict=True):
             self.values[edge] = value
         emitter = emitter_of(node.op.name)
-        site = Site(node, inputs, outputs, f"NAME_n{self.c.time}")
-        text = emitter(site) if emitter is not None else None
+        text = emitter(Site(node, inputs, outputs)) if emitter is not None else None
         if text is None:
             raise Unwritable(f"{node.name} = {node.op.name} has no C")
         if "FAIL()" in text and self.wrote is not None:
             raise Unwritable(f"{node.name} could fail after {self.wrote.name} has changed a variable")
         if any(map(is_state, node.inputs)) and writes_state(node):
             self.wrote = self.wrote or node
-        self.c.tables += site.declarations
         for value in inputs:
             self.c.use(value)
         self.c.emit(text)
