@@ -121,6 +121,7 @@ class CFunction:
                 buffer.last = self.time
 
     def copy(self, to: Value, value: Value) -> None:
+        assert (to.ctype, to.size) == (value.ctype, value.size), "a copy of another size"
         self.use(to)
         self.use(value)
         self.emit(f"memcpy({to.pointer}, {value.pointer}, {value.size} * sizeof({value.ctype}));")

@@ -15,6 +15,7 @@ from penstock.graph.step_graph import Edge, Node
 from penstock.native.emit import Shape, Value, known_sizes, local
 from penstock.native.ops_tools import block, loop
 from penstock.tensor.dtypes import DType, resource
+from penstock.tensor.shapes import TensorShape
 
 STACKS = frozenset({"StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"})
 ARRAYS = frozenset({
@@ -139,10 +140,13 @@ class Holders:
                 if node.op.name in _ELEMENTS:
                     shapes.setdefault(maker, set()).add(_element(node))
         for maker, found in shapes.items():
-            if len(found) == 1:
+            if len(found) == 1 and all(map(_indexes, self.users[maker])):
                 dtype, shape = next(iter(found))
                 declared = maker.attrs.get("elem_type", maker.attrs.get("dtype"))
-                if shape is not None and 0 not in shape and dtype in C_TYPES and dtype == declared:
+                allowed = maker.attrs.get("element_shape", TensorShape(None))
+                if shape is None or 0 in shape or not allowed.is_compatible_with(shape):
+                    continue
+                if dtype in C_TYPES and dtype == declared:
                     self.known[maker] = dtype, shape
 
     def find(self, edge: Edge) -> Holder:
@@ -150,6 +154,17 @@ class Holders:
         maker = maker_of(edge)
         assert maker is not None
         return Holder(maker, _source_of(edge), *self.known[maker])
+
+
+def _indexes(node: Node) -> bool:
+    """Whether a node says by numbers of the right shape where elements are, and how many there are."""
+    name = node.op.name
+    if name in ("TensorArrayGatherV3", "TensorArrayScatterV3"):
+        elements = node.inputs[2] if name == "TensorArrayScatterV3" else Edge(node, 0)
+        return _shape_of(node.inputs[1]).tuple == _shape_of(elements)[:1].tuple
+    if name in ("TensorArrayWriteV3", "TensorArrayReadV3"):
+        return _shape_of(node.inputs[1]).ndims == 0
+    return name not in _MAKERS or _shape_of(node.inputs[0]).ndims == 0
 
 
 def maker_of(edge: Edge) -> Node | None:
@@ -170,8 +185,12 @@ def _source_of(edge: Edge) -> bytes | None:
 def _element(node: Node) -> tuple[DType, Shape | None]:
     index, skipped = _ELEMENTS[node.op.name]
     edge = Edge(node, 0) if index is None else node.inputs[index]
-    shape = edge.node.shapes[edge.port]
+    shape = _shape_of(edge)
     return edge.dtype, known_sizes(shape)[skipped:] if shape.is_fully_defined() else None
+
+
+def _shape_of(edge: Edge) -> TensorShape:
+    return edge.node.shapes[edge.port]
 
 
 # --- statements -----------------------------------------------------------------------------------------

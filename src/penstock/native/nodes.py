@@ -1,4 +1,9 @@
-"""Which nodes can be written in C."""
+"""Which nodes can be written in C.
+
+C that is written for some shapes reads and writes beyond the memory of tensors of other ones. A function checks the
+shapes and dtypes of what it is given (`launch.py`); from these those of its own nodes must follow, by the rules of
+their ops. A node of which they do not is not written: it is what fails in the step, if something does.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from penstock.native.elementwise import fits
 from penstock.native.emit import Shape, Site, Value, emitter_of, known_sizes
 from penstock.native.holders import HOLDER_OPS
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
+from penstock.passes.infer_shapes import ShapeRules
 from penstock.runtime.hazards import is_state, writes_state
 from penstock.tensor.dtypes import resource
 
@@ -51,7 +57,7 @@ def is_element_wise(node: Node) -> bool:
     return fits(expression, [shape_of(edge) for edge in node.inputs], shape_of(Edge(node, 0)))
 
 
-def is_writable(node: Node) -> bool | None:
+def is_writable(node: Node, rules: ShapeRules) -> bool | None:
     """Whether C can be written for a node by itself: None if not, FAILS if the C may end the step, else WORKS.
 
     Of stacks and arrays `Holders` has more to say.
@@ -60,25 +66,51 @@ def is_writable(node: Node) -> bool | None:
     if name in NOTHING:
         return WORKS
     outputs = [Edge(node, port) for port in range(len(node.dtypes))]
-    if not all(map(_is_plain, [*node.inputs, *outputs])):
+    if not all(map(_is_plain, [*node.inputs, *outputs])) or not _takes_its_variables(node):
         return None
-    if name in CONTROL or name in HOLDER_OPS or name == "Const":
+    if name == "Const":
+        return WORKS if node.attrs["value"].shape == shape_of(Edge(node, 0)) else None
+    if name in CONTROL or name in HOLDER_OPS:
         if any(is_state(edge) and edge.dtype != resource for edge in node.inputs):
             return None
-        return FAILS if name in HOLDER_OPS else WORKS
+        if name in HOLDER_OPS:
+            return FAILS
+        return WORKS if _passes_on(node) else None
     if name in VIEWS:
-        return None if is_state(Edge(node, 0)) and node.dtypes[0] != resource else WORKS
+        if is_state(Edge(node, 0)):
+            return WORKS if node.dtypes[0] == resource else None
+        return WORKS if rules.agree(node) else None
     touched = [] if name in PARTIAL else list(node.inputs)
     if name not in SUMS:
         touched += [edge for edge in outputs if not is_state(edge)]
     if any(math.prod(_known_shape(edge) or ()) > MOST_ELEMENTS for edge in touched):
         return None
-    return WORKS if is_element_wise(node) else _emitted(node)
+    return WORKS if is_element_wise(node) else _emitted(node, rules)
 
 
-def _emitted(node: Node) -> bool | None:
+def _takes_its_variables(node: Node) -> bool:
+    """Whether the variables behind a node's handles hold what the node takes them for."""
+    taken = node.attrs.get("dtype", node.attrs.get("T")) if node.op.name not in VARIABLES else None
+    found = {variable_of(edge) for edge in node.inputs if edge.dtype == resource}
+    return taken is None or all(v is None or v.attrs["dtype"].base_dtype == taken for v in found)
+
+
+def _passes_on(node: Node) -> bool:
+    """Whether a node of control flow gives what it takes: conditions are scalars, and all else is of one shape."""
+    name = node.op.name
+    if node.dtypes[0] == resource:
+        return True
+    inputs, outputs = [_known_shape(e) for e in node.inputs], [shape.tuple for shape in node.shapes]
+    if name in SWITCHES or name == "LoopCond":
+        if inputs[-1] != ():
+            return False
+        inputs = inputs[:1]
+    return len({*inputs, *(outputs[:1] if name in MERGES else outputs)}) == 1
+
+
+def _emitted(node: Node, rules: ShapeRules) -> bool | None:
     emitter = emitter_of(node.op.name)
-    if emitter is None:
+    if emitter is None or (node.op.shape_fn is not None and not rules.agree(node)):
         return None
     inputs = [Value(f"x{i}", _type_of(e), _variable_shape(e)) for i, e in enumerate(node.inputs)]
     edges = [Edge(node, port) for port in range(len(node.dtypes))]

@@ -80,7 +80,7 @@ def _taps(s: Site, at: _Place, image: Shape, w: Value, result: Shape, start: str
         return None
     (height, width), (rows, columns), (taps, across) = image[1:3], result[1:3], w.shape[:2]
     extents = win.extents(image[1:3], w.shape[:2])
-    if [e.out for e in extents] != [rows, columns] or result[-1] != w.shape[-1]:
+    if [e.out for e in extents] != [rows, columns] or (image[0], w.shape[-1]) != (result[0], result[-1]):
         return None
     (down, right), (dilated, beside) = win.strides, win.dilations
     n, r, p, q, row, shift, room, begin, last = map(

@@ -76,7 +76,9 @@ def _first(name: str, like: Value, text: str) -> str:
     return loop(c, like.shape[-1], f"{name}[{c}] = {text};")
 
 
-def _windows(s: Site, at: _Names, x: Value, result: Shape, before: list[str], each: str, after: list[str]) -> str | None:
+def _windows(
+    s: Site, at: _Names, x: Value, result: Shape, before: list[str], each: str, after: list[str]
+) -> str | None:
     """For each window: `before`, `each` for a pixel, `after`. None for a window not known here."""
     win = window_of(s.node.attrs)
     if not x.is_float or not is_plain(win, x.shape) or win.ksize is None or win.dilations != (1, 1):

@@ -234,7 +234,7 @@ def apply_product_descent(s: Site) -> str | None:
 @emits("_DivideBySize")
 def divide_by_size(s: Site) -> str | None:
     (x, of), (y,) = s.inputs, s.outputs
-    if not x.is_float:
+    if not x.is_float or x.shape != y.shape:
         return None
     number = f"({x.ctype}){of.size // s.node.attrs['divisor']}"
     i = local("i")

@@ -17,6 +17,7 @@ from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.holders import HOLDER_OPS, Holders, maker_of
 from penstock.native.nodes import CONTROL, FAILS, NOTHING, VARIABLES, VIEWS, is_shared, is_writable, updates_variable
 from penstock.native.replace import replace_regions
+from penstock.passes.infer_shapes import ShapeRules
 from penstock.passes.rewrite import remove_unused
 from penstock.runtime.frames import NO_GUARD, Frame, find_frames
 from penstock.runtime.guards import Guards, Unstructured
@@ -71,6 +72,7 @@ def _costs(node: Node) -> bool:
 class _Units:
     def __init__(self, graph: StepGraph) -> None:
         self.graph = graph
+        self.rules = ShapeRules()
         self.order = list(conflicts(state_accesses(graph)))
         """Nodes that use one variable, of which one writes: the first must stay before the second."""
         self.of: dict[Node, _Unit] = {}
@@ -143,7 +145,7 @@ class _Units:
             return False
         if gives_state and node.op.name == "Identity" and node.controls and unit.loop is None:
             return False  # who takes the handle must wait, in whatever region it is
-        found = is_writable(node)
+        found = is_writable(node, self.rules)
         if found is FAILS:
             self.fails.add(node)
         return found is not None

@@ -320,7 +320,10 @@ class _Writer:
 
     def _name(self, edge: Edge, value: Value) -> None:
         """`edge` shows the memory of `value`."""
-        self.values[edge] = Value(value.pointer, value.ctype, shape_of(edge))
+        found = Value(value.pointer, c_type(edge), shape_of(edge))
+        if (found.ctype, found.size) != (value.ctype, value.size):
+            raise Unwritable(f"{edge.name} is not of the type and size of what it shows")
+        self.values[edge] = found
 
     def _buffer(self, edge: Edge) -> Value:
         """New memory for a value: where the caller wants it, if it is fetched."""

@@ -92,12 +92,35 @@ class _TwinTensor(Tensor):
         self.op, self.value_index, self._dtype, self._shape = op, port, node.dtypes[port], node.shapes[port]
 
 
-class _Inference:
-    """What is known so far is what the outputs of the twins say."""
+class ShapeRules:
+    """The shape rules of ops, for nodes of a step: what is known of shapes is what the twins of nodes say."""
 
-    def __init__(self, graph: StepGraph, opened: list[Node]) -> None:
-        self._graph = graph
+    def __init__(self) -> None:
         self._twins: dict[Node, _Twin] = {}
+
+    def agree(self, node: Node) -> bool:
+        """Whether the rule of the node's op makes of exactly the inputs' shapes exactly the outputs' shapes.
+
+        Shapes of a client's graph hold only if no node fails: a matrix of unknown height beside one of three rows is
+        taken to have three. What relies on them, and would not fail as the kernel does, must ask this first.
+        """
+        found = _by_rule(self._twin(node))
+        return found is not None and all(map(_is_exactly, found, node.shapes))
+
+    def _twin(self, node: Node) -> _Twin:
+        found = self._twins.get(node)
+        if found is None:
+            found = self._twins[node] = _Twin(node, lambda: [self._tensor(edge) for edge in node.inputs])
+        return found
+
+    def _tensor(self, edge: Edge) -> Tensor:
+        return self._twin(edge.node)._outputs[edge.port]
+
+
+class _Inference(ShapeRules):
+    def __init__(self, graph: StepGraph, opened: list[Node]) -> None:
+        super().__init__()
+        self._graph = graph
         self._open = dict.fromkeys(opened)
         """The nodes whose shapes are not all known, in order. Those that are need no rule."""
         self._inferred: set[Node] = set()
@@ -181,15 +204,6 @@ class _Inference:
                 found.add(node if node.op.name in _MAKES else None)
         return found
 
-    def _twin(self, node: Node) -> _Twin:
-        found = self._twins.get(node)
-        if found is None:
-            found = self._twins[node] = _Twin(node, lambda: [self._tensor(edge) for edge in node.inputs])
-        return found
-
-    def _tensor(self, edge: Edge) -> Tensor:
-        return self._twin(edge.node)._outputs[edge.port]
-
 
 def _by_rule(twin: _Twin) -> list[TensorShape] | None:
     """What the shape rule says; None if it fails: whatever it is, the kernel says it better."""
@@ -197,6 +211,10 @@ def _by_rule(twin: _Twin) -> list[TensorShape] | None:
         return output_shapes(twin)
     except Exception:
         return None
+
+
+def _is_exactly(found: TensorShape, shape: TensorShape) -> bool:
+    return found.is_fully_defined() and found.tuple == shape.tuple
 
 
 def _both(before: TensorShape, found: TensorShape) -> TensorShape:
