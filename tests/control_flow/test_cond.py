@@ -364,14 +364,6 @@ def test_running_an_operation_of_the_branch_not_taken_does_nothing(session: tf.S
     assert session.run(v) == 1
 
 
-def test_a_conditional_in_a_step_that_is_run_in_parts_is_refused_clearly(session: tf.Session) -> None:
-    pred, x = flag(), tf.placeholder(tf.float32, [])
-    y = tf.cond(pred, lambda: x * 2.0, lambda: x + 1.0)
-    with pytest.raises(errors.UnimplementedError, match=r"Partial runs .* control flow"):
-        session.partial_run_setup([y, y * 3.0], [pred, x])
-    assert session.run(y, {pred: True, x: 4}) == 8
-
-
 # --- what is refused ------------------------------------------------------------------------------------
 
 

@@ -429,6 +429,24 @@ def test_a_plan_is_made_once_for_a_signature(session: tf.Session) -> None:
     assert session._runners == plans
 
 
+MILLION = """
+import resource
+import numpy as np
+import penstock as tf
+
+x = tf.placeholder(tf.float32, [])
+y = x + 1.0
+feed = {x: np.array(1.0, np.float32)}
+with tf.Session() as session:
+    for _ in range(10_000):
+        session.run(y, feed)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(1_000_000):
+        session.run(y, feed)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
 def test_a_million_empty_steps_do_not_grow_memory() -> None:
     """In a process of its own, whose peak no other test has raised."""
     found = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True, timeout=300)
