@@ -6,11 +6,12 @@ Whatever compiler is there is used: $CC; else cc, gcc, clang, or the `ziglang` p
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
+import hashlib
 import importlib.util
 import os
 import platform
+import secrets
 import shlex
 import shutil
 import signal
@@ -20,6 +21,9 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from penstock.compiled.object_cache import cache_folder
+from penstock.compiled.probe import probe_text, run_probe
 
 VERSION = 1
 """Of the way in which compiled functions are called."""
@@ -41,6 +45,18 @@ _FLAGS = (
 )  # fmt: skip
 _TUNED = (("-march=native", "-mprefer-vector-width=512"), ("-march=native",), ("-mcpu=native",), ())
 """Flags for this processor, the best first; compilers differ in what they know."""
+_SAFER = (
+    (),
+    ("-fno-tree-slp-vectorize",),
+    ("-mllvm", "-enable-interleaved-mem-accesses=false"),
+    ("-fno-tree-vectorize", "-fno-tree-slp-vectorize"),
+)
+"""Flags that are tried, one after the other, with a compiler that gets the probe wrong: what has been seen to be wrong
+is the vector code of groups that are read with gaps (GCC 12, Clang 14)."""
+
+
+_DONE = "probed"
+"""The first line of a file that keeps what a probe found."""
 
 
 class NoCompiler(Exception):
@@ -75,28 +91,65 @@ def _candidates() -> list[list[str]]:
 
 
 def find_toolchain() -> Toolchain:
-    """The first compiler that makes an object, with the best flags that it takes. NoCompiler if none does."""
+    """The first compiler that gets the probe right, with the best flags that do. NoCompiler if none does.
+
+    That is found out once: what was wrong or right is kept on the disk, for this compiler, its flags and processor.
+    """
     problem = "there is none ($CC, cc, gcc, clang, ziglang)"
     for command in _candidates():
         for tuned in _TUNED:
             try:
-                with tempfile.TemporaryDirectory(prefix="penstock-cc-") as folder:
-                    found = Toolchain((*command, *_FLAGS, *tuned), "")
-                    target = Path(folder, "probe.so")
-                    found.compile("int probe(void) { return 42; }", target)
-                    if ctypes.CDLL(str(target)).probe() == 42:
-                        return Toolchain(found.command, _identity(command, found.command))
+                return _checked(command, (*_FLAGS, *tuned))
             except _Stopped as error:
                 problem = str(error)
                 break  # with other flags it would hang as well
-            except (NoCompiler, OSError, AttributeError) as error:
+            except (NoCompiler, OSError) as error:
                 problem = str(error)
     raise NoCompiler(problem)
 
 
-def _identity(command: Sequence[str], flags: Sequence[str]) -> str:
-    version = _run([*command, "--version"])
-    return "\n".join([version, *flags, platform.machine(), _processor(), str(VERSION)])
+def _checked(command: Sequence[str], flags: Sequence[str]) -> Toolchain:
+    """The compiler with these flags, or with safer ones if it needs them. NoCompiler if nothing helps."""
+    problem, version = "", _run([*command, "--version"])
+    for safer in _SAFER:
+        whole = (*command, *flags, *safer)
+        found = Toolchain(whole, "\n".join([version, *whole, platform.machine(), _processor(), str(VERSION)]))
+        try:
+            wrong = _wrong_with(found)
+        except NoCompiler:
+            if not safer:
+                raise
+            continue  # it does not know this flag
+        if not wrong:
+            return found
+        problem = problem or f"{shlex.join(command[:3])} cannot be relied on: {wrong}"
+    raise NoCompiler(problem)
+
+
+def _wrong_with(found: Toolchain) -> str:
+    """What is wrong with the code that it makes; nothing if that is all right."""
+    text = probe_text()
+    name = hashlib.sha256(f"{found.identity}\n{text}".encode()).hexdigest()[:32]
+    kept = cache_folder() / f"{name}.probe"
+    with contextlib.suppress(OSError):
+        verdict, _, wrong = kept.read_text().partition("\n")
+        if verdict == _DONE:
+            return wrong
+    with tempfile.TemporaryDirectory(prefix="penstock-cc-") as folder:
+        target = Path(folder, "probe.so")
+        found.compile(text, target)
+        if not target.exists():
+            raise NoCompiler(f"{shlex.join(found.command[:3])} made nothing")
+        try:
+            wrong = run_probe(target)
+        except subprocess.TimeoutExpired as error:
+            raise NoCompiler(f"what {shlex.join(found.command[:3])} made did not end: {error}") from error
+        with contextlib.suppress(OSError):  # without it the next process probes as well
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            whole = kept.with_suffix(f".{secrets.token_hex(8)}.tmp")
+            whole.write_text(f"{_DONE}\n{wrong}")
+            os.replace(whole, kept)
+    return wrong
 
 
 @functools.cache
