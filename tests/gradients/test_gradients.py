@@ -57,9 +57,38 @@ def test_outputs_that_nothing_depends_on_count_as_zero(session: tf.Session) -> N
 
 def test_integer_paths_carry_no_gradient(session: tf.Session) -> None:
     x = tf.constant([1.6, 2.4])
-    assert tf.gradients(tf.cast(tf.cast(x, tf.int32), tf.float32), x) == [None]
-    with pytest.raises(TypeError, match="int32"):
-        tf.gradients(tf.constant(1), x)
+    i, n = tf.constant([1, 2]), tf.constant(3)
+    whole = tf.cast(x, tf.int32)
+    assert tf.gradients(tf.cast(whole, tf.float32), x) == [None]
+    assert tf.gradients(whole, x) == tf.gradients(tf.constant(1), x) == tf.gradients(x > 2.0, x) == [None]
+    assert (
+        tf.gradients(i * 2, i) == tf.gradients(i * 2, i, grad_ys=i) == tf.gradients(tf.cast(i, tf.float32), i) == [None]
+    )
+    mixed = tf.gradients([i * 2, x * 3.0], [i, x])
+    assert mixed[0] is None and session.run(mixed[1]).tolist() == [3, 3]
+    with pytest.raises(TypeError, match="string"):
+        tf.gradients(tf.constant("a"), x)
+    chosen = tf.cond(n > 2, lambda: n * 2, lambda: n + 1)
+    counted = tf.while_loop(lambda i: i < 9, lambda i: i + 1, [n])
+    assert tf.gradients(chosen, n) == tf.gradients(counted, n) == [None]
+    y = tf.constant(2.0)
+    loop = tf.while_loop(lambda i, v: i < n, lambda i, v: (i + 1, v * y), [0, 1.0])
+    of_count, of_factor = tf.gradients(loop, [n, y])
+    assert of_count is None and session.run(of_factor) == 12
+
+
+def test_grad_ys_are_broadcast_to_their_ys(session: tf.Session) -> None:
+    x, w = tf.ones([2, 3]), tf.ones([3, 2])
+    open_x = tf.placeholder_with_default(np.ones((2, 3), np.float32), [None, None])
+    for y, of, grad, expected in (
+        (tf.exp(x) * 0.0 + x * 2.0, x, 2.0, np.full((2, 3), 4.0)),
+        (x * 2.0, x, [[1.0, 2.0, 3.0]], np.array([[2.0, 4.0, 6.0]] * 2)),
+        (tf.matmul(x, w), x, [[1.0], [2.0]], np.array([[2.0] * 3, [4.0] * 3])),
+        (tf.reduce_sum(x, 1), x, 3.0, np.full((2, 3), 3.0)),
+        (open_x * open_x, open_x, 2.0, np.full((2, 3), 4.0)),
+    ):
+        (found,) = tf.gradients(y, of, grad_ys=[grad])
+        np.testing.assert_allclose(session.run(found), expected)
 
 
 def test_second_order_and_hessians(session: tf.Session) -> None:

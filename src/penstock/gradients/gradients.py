@@ -26,6 +26,7 @@ from penstock.graph.opdef import get_gradient, get_op, register_gradient
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.basic import gate_tuple
+from penstock.ops.broadcasting import broadcast_static_shape
 from penstock.tensor.dtypes import DType, resource
 
 Gradient = Tensor | IndexedSlices
@@ -75,8 +76,8 @@ def gradients(
     unconnected_gradients: "none" or "zero". Each x gets the shape of its gradient from itself.
 
     Raises LookupError for an operation on the way without a gradient function, ValueError where a gradient
-    function gives something of another number or shape, TypeError for ys that are not real floats and have no
-    grad_ys. Source: white paper section 4.1; TF: tf.gradients.
+    function gives something of another number or shape, TypeError for ys that are complex or no numbers and have no
+    grad_ys. There is no gradient (None) of or to integers. Source: white paper section 4.1; TF: tf.gradients.
     """
     ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
     grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
@@ -117,9 +118,11 @@ def _trainable(dtype: DType) -> bool:
     return base.is_floating or base.is_complex or base == resource
 
 
-def _initial(y: Tensor, grad: Any) -> Gradient:
-    """The derivative of the whole with respect to `y`: ones, or what the caller gave, checked."""
+def _initial(y: Tensor, grad: Any) -> Gradient | None:
+    """The derivative of the whole with respect to `y`: ones, or what the caller gave, in y's shape; None for ints."""
     dtype = y.dtype.base_dtype
+    if dtype.is_integer or dtype.is_bool:
+        return None
     if grad is None:
         if dtype.is_complex:
             raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {dtype.name})")
@@ -129,17 +132,26 @@ def _initial(y: Tensor, grad: Any) -> Gradient:
     if isinstance(grad, IndexedSlices):
         return grad
     tensor = convert_to_tensor(grad, dtype)
-    if not tensor.shape.is_compatible_with(y.shape):
+    if tensor.shape.is_compatible_with(y.shape):
+        return tensor
+    try:
+        fits = broadcast_static_shape(tensor.shape, y.shape).is_compatible_with(y.shape)
+    except ValueError:
+        fits = False
+    if not fits:
         raise ValueError(f"grad_ys for {y.name} has shape {tensor.shape}, not {y.shape}")
-    return tensor
+    return get_op("BroadcastTo")(tensor, _dims(y))
+
+
+def _dims(y: Tensor) -> Tensor:
+    return convert_to_tensor(y.shape) if y.shape.is_fully_defined() else get_op("Shape")(y)
 
 
 def _ones(y: Tensor) -> Tensor:
     one = convert_to_tensor(1, y.dtype.base_dtype, name="grad_ys")
     if y.shape.ndims == 0:
         return one
-    shape = convert_to_tensor(y.shape) if y.shape.is_fully_defined() else get_op("Shape")(y)
-    return get_op("Fill")(shape, one)
+    return get_op("Fill")(_dims(y), one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +237,7 @@ class _BackwardWalk:
     def _units_between(self) -> set[Unit]:
         """The units on a path of differentiable edges from an x to a y."""
         seen: set[Unit] = set()
-        pending: deque[Tensor] = deque(self._xs)
+        pending: deque[Tensor] = deque(x for x in self._xs if _trainable(x.dtype))
         while pending:
             tensor = pending.popleft()
             self._reached.add(tensor)
