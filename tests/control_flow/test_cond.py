@@ -34,6 +34,16 @@ def both(session: tf.Session, fetches: Any, pred: Any, feeds: Any = None) -> lis
 # --- values ---------------------------------------------------------------------------------------------
 
 
+def test_a_branch_may_give_a_list_of_one_where_the_other_gives_a_tensor() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32)
+        for taken in (True, False):
+            y = tf.cond(tf.constant(taken), lambda: tf.gradients(x * x, x), lambda: x)
+            assert session.run(y, {x: 3.0}) == (6 if taken else 3)
+        with pytest.raises(ValueError, match="structure"):
+            tf.cond(tf.constant(True), lambda: [x], lambda: x, strict=True)
+
+
 def test_a_conditional_gives_the_value_of_the_branch_taken(session: tf.Session) -> None:
     pred, x = flag(), tf.placeholder(tf.float32, [2])
     y = tf.cond(pred, lambda: x * 2.0, lambda: x - 1.0)

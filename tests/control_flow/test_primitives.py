@@ -226,13 +226,44 @@ def test_a_loop_cond_outside_any_loop_is_refused(session: tf.Session) -> None:
         session.run(get_op("LoopCond")(tf.constant(True), name="test"))
 
 
-def test_a_loop_without_loop_cond_is_refused(session: tf.Session) -> None:
+@pytest.mark.one_executor("dataflow", "auto")
+def test_a_loop_needs_no_loop_cond(session: tf.Session) -> None:
     entered = enter(number(), frame="mine")
     merged = merge(entered, entered, name="front")[0]
     done, again = switch(merged, merged < enter(tf.constant(10), frame="mine", constant=True))
     following(merged, again + again)
-    with pytest.raises(Invalid, match=r"the loop 'mine' has no LoopCond(.|\n)*front = Merge"):
-        session.run(exit_(done), {entered.op.inputs[0]: 1})
+    assert session.run(exit_(done), {entered.op.inputs[0]: 1}) == 16
+
+
+@pytest.mark.one_executor("dataflow", "auto")
+def test_a_frame_that_is_no_loop_passes_values_through(session: tf.Session) -> None:
+    x = number()
+    entered, five = enter(x), enter(tf.constant(5))
+    assert session.run(exit_(entered * five), {x: 3}) == 15
+    assert session.run(exit_(merge(entered)[0] + 1), {x: 3}) == 4
+    for value in (merge(entered, entered)[0], merge(entered, five)[0]):
+        assert session.run(exit_(value * 2), {x: 3}) in (6, 10)
+    stay, _ = switch(merge(entered)[0], get_op("LoopCond")(merge(enter(tf.constant(False)))[0]))
+    assert session.run(exit_(stay), {x: 3}) == 3
+
+
+@pytest.mark.one_executor("dataflow", "auto")
+def test_a_loop_whose_condition_is_no_variable_ends_at_once(session: tf.Session) -> None:
+    entered = enter(number())
+    merged = merge(entered, entered)[0]
+    done, _ = switch(merged, enter(tf.constant(False)))
+    following(merged, done)
+    assert session.run(exit_(done), {entered.op.inputs[0]: 10}) == 10
+
+
+@pytest.mark.one_executor("dataflow", "auto")
+def test_a_merge_of_two_live_values_passes_one_on_once(session: tf.Session) -> None:
+    x, counter = number(), tf.Variable(0)
+    session.run(counter.initializer)
+    merged = merge(x, x + 1)[0]
+    with tf.control_dependencies([merged]):
+        counted = tf.assign_add(counter, 1)
+    assert session.run([merged, counted], {x: 4})[1] == 1
 
 
 def test_a_second_loop_cond_is_refused(session: tf.Session) -> None:

@@ -18,7 +18,7 @@ from penstock.graph.verify import BACK
 from penstock.ops.control_flow import ENTERS, EXITS, NEXT_ITERATIONS
 from penstock.partition.ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.placement.problem import is_everywhere
-from penstock.runtime.frames import Frame, find_frames, has_control_flow, is_loop_merge
+from penstock.runtime.frames import Frame, find_frames, has_control_flow, is_loop_merge, is_regular, malformed
 from penstock.runtime.hazards import order_state
 from penstock.tensor.dtypes import DType, bool as bool_dtype, float32
 from penstock.tensor.shapes import TensorShape
@@ -43,6 +43,9 @@ class _Partitioner:
     def __init__(self, graph: StepGraph, compress: bool) -> None:
         self.graph, self.compress = graph, compress
         self.root, self.frames = find_frames(graph) if has_control_flow(graph) else (Frame("", None), {})
+        for frame in dict.fromkeys(self.frames.values()):
+            if frame.parent is not None and not is_regular(frame):
+                raise malformed(f"the loop {frame.name!r}, on several devices, has no LoopCond", *frame.enters[:2])
         order_state(graph, self.frames)
         self.parts: dict[str, _Part] = {}
         self.merges: dict[tuple[Frame, str], Node] = {}

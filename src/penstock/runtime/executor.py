@@ -141,6 +141,8 @@ class Execution:
     def _give(self, iteration: Iteration, unit: Unit, index: int, value: Any) -> None:
         """A token for input `index` of `unit`."""
         tokens = self._tokens(iteration, unit)
+        if tokens.fired:
+            return  # a Merge has taken what came first
         tokens.pending -= 1
         if value is _DEAD:
             tokens.dead += 1
@@ -188,7 +190,8 @@ class Execution:
     # --- units ----------------------------------------------------------------------------------------
 
     def _execute(self, unit: Unit, iteration: Iteration, tokens: Tokens) -> None:
-        iteration.tokens.pop(unit, None)
+        if unit.kind != MERGE:
+            iteration.tokens.pop(unit, None)
         dead = tokens.live < 0 if unit.kind == MERGE else bool(tokens.dead) or tokens.dead_control
         values = tokens.values
         kind = unit.kind

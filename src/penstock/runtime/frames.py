@@ -38,7 +38,11 @@ def is_back_edge(node: Node, index: int) -> bool:
 
 
 def is_loop_merge(node: Node) -> bool:
-    return node.op.name in MERGES and any(e.node.op.name in ENTERS | NEXT_ITERATIONS for e in node.inputs)
+    """Whether each iteration gives a Merge one value: what enters, then what goes round."""
+    if node.op.name not in MERGES:
+        return False
+    makers = [edge.node.op.name for edge in node.inputs]
+    return any(name in NEXT_ITERATIONS for name in makers) or (len(makers) == 1 and makers[0] in ENTERS)
 
 
 def find_frames(graph: StepGraph) -> tuple[Frame, dict[Node, Frame]]:
@@ -111,9 +115,17 @@ def _check_back_edges(graph: StepGraph, frames: dict[Node, Frame]) -> None:
         for i, edge in enumerate(node.inputs):
             if is_back_edge(node, i) and frames[edge.node] is not frames[node]:
                 raise malformed("a Merge and its NextIteration are in different frames", node, edge.node)
-    for frame in dict.fromkeys(frames.values()):
-        if frame.parent is not None and frame.merges and frame.loop_cond is None:
-            raise malformed(f"the loop {frame.name!r} has no LoopCond", *frame.merges[:2])
+
+
+def is_regular(frame: Frame) -> bool:
+    """Whether a loop has a condition, and its variables an Enter and a NextIteration each, as `while_loop` makes them.
+
+    Others are no concern of TensorFlow's executor either, which only moves tokens.
+    """
+    return frame.loop_cond is not None and all(
+        len(merge.inputs) == 2 and sum(edge.node.op.name in ENTERS for edge in merge.inputs) == 1
+        for merge in frame.merges
+    )
 
 
 def malformed(problem: str, *nodes: Node) -> errors.InvalidArgumentError:

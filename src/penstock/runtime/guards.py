@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, SWITCHES
-from penstock.runtime.frames import NO_GUARD, Frame, Guard, is_loop_merge
+from penstock.runtime.frames import NO_GUARD, Frame, Guard, is_loop_merge, is_regular
 
 
 class Unstructured(Exception):
@@ -25,6 +25,9 @@ class Guards:
         self.of: dict[Node, Guard] = {}
         self.sides: dict[Node, tuple[Edge, int]] = {}
         """For a Merge of two branches: its predicate, and which input is the true side's."""
+        irregular = [f for f in dict.fromkeys(frames.values()) if f.parent is not None and not is_regular(f)]
+        if strict and irregular:
+            raise Unstructured(f"{irregular[0].name!r} is no loop with a condition")
         for node in graph.nodes:
             self.of[node] = self._guard(node)
 
