@@ -73,12 +73,12 @@ def compute_weighted_loss(
         else:
             loss = reduce_sum(weighted)
             if reduction == Reduction.MEAN:
-                loss = div_no_nan(loss, reduce_sum(multiply(ones_like(values), weights)))
+                loss = div_no_nan(loss, reduce_sum(multiply(ones_like(values), weights)), name="value")
             elif reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
                 present = multiply(ones_like(values), cast(not_equal(weights, 0.0), float32))
-                loss = div_no_nan(loss, reduce_sum(present))
+                loss = div_no_nan(loss, reduce_sum(present, name="num_present"), name="value")
             elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
-                loss = div_no_nan(loss, cast(size(values), float32))
+                loss = div_no_nan(loss, cast(size(values), float32), name="value")
         loss = cast(loss, dtype)
         add_loss(loss, loss_collection)
         return loss
@@ -146,10 +146,10 @@ def mean_pairwise_squared_error(
         squares = reduce_sum(errors * errors, axis=axes, keepdims=True)
         total = reduce_sum(errors, axis=axes, keepdims=True)
         # The sum over pairs of (a - b)² is n times the sum of squares, less the square of the sum.
-        of_squares = 2.0 * div_no_nan(squares, maximum(count - 1.0, 0.0))
-        of_total = 2.0 * div_no_nan(total * total, maximum(count * (count - 1.0), 0.0))
+        of_squares = 2.0 * div_no_nan(squares, maximum(count - 1.0, 0.0), name="value")
+        of_total = 2.0 * div_no_nan(total * total, maximum(count * (count - 1.0), 0.0), name="value")
         loss = reduce_sum(multiply(of_squares - of_total, weights))
-        loss = where(reduce_sum(count) > 0, loss, zeros_like(loss))
+        loss = where(reduce_sum(count) > 0, loss, zeros_like(loss), name="value")
         add_loss(loss, loss_collection)
         return loss
 
@@ -214,7 +214,7 @@ def sigmoid_cross_entropy(
         logits.shape.assert_is_compatible_with(labels.shape)
         if label_smoothing > 0:
             labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
-        losses = nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
+        losses = nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
@@ -235,7 +235,7 @@ def softmax_cross_entropy(
             if classes is None:
                 raise ValueError("label_smoothing needs to know the number of classes")
             labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
-        losses = nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits)
+        losses = nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, name="xentropy")
         return compute_weighted_loss(losses, _flat(weights, losses), scope, loss_collection, reduction)
 
 
@@ -251,7 +251,7 @@ def sparse_softmax_cross_entropy(
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
         if logits.shape.ndims is not None and labels.shape.ndims == logits.shape.ndims:
             labels = squeeze(labels, [-1])
-        losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
         return compute_weighted_loss(losses, _flat(weights, losses), scope, loss_collection, reduction)
 
 

@@ -244,3 +244,17 @@ def test_conv3d_transpose_spreads_each_voxel_over_a_window() -> None:
     got, kernel = run([y, tf.global_variables()[0]], {x: value})
     assert names() == ["conv3d_transpose/kernel"]
     np.testing.assert_allclose(got[0, ..., 0], np.kron(value[0, ..., 0], kernel[..., 0, 0]), rtol=1e-5)
+
+
+def test_a_layer_knows_the_losses_of_its_regularizers_and_the_number_of_its_weights() -> None:
+    layer = tf.layers.Dense(5, kernel_regularizer=lambda w: tf.reduce_sum(tf.abs(w)), bias_regularizer=tf.nn.l2_loss)
+    with pytest.raises(ValueError, match="isn't built"):
+        layer.count_params()
+    x = tf.constant(X[:, 0, 0])
+    layer(x)
+    layer(x)  # with the same variables, hence no new losses
+    assert [loss.op.name for loss in layer.losses] == ["dense/kernel/Regularizer/Sum", "dense/bias/Regularizer/L2Loss"]
+    assert layer.losses == tf.losses.get_regularization_losses()
+    assert layer.count_params() == 3 * 5 + 5
+    assert tf.layers.Dense(2, name="plain")(x) is not None
+    assert len(tf.losses.get_regularization_losses()) == 2

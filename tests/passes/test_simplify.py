@@ -94,3 +94,17 @@ def test_control_edges_follow_what_takes_a_nodes_place() -> None:
     for found in _with_and_without([after, grad], {x: [1.0, 3.0]}):
         assert found[0] == 1.0
         np.testing.assert_allclose(found[1], [1.0, 3.0])
+
+
+def test_reshapes_to_the_shape_that_a_value_has_go_whatever_it_is() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    again = tf.tanh(tf.reshape(tf.reshape(tf.exp(x), [-1]), tf.shape(x)))
+    assert _left([x], [again]) == ["Exp", "Tanh"]
+    matrix = tf.placeholder(tf.float32, [None, 2])
+    spread = tf.broadcast_to(3.0, tf.shape(matrix))
+    assert "Reshape" not in _left([matrix], [tf.reshape(spread, tf.shape(tf.exp(matrix))) * matrix])
+    flat, other = tf.reshape(matrix, [-1]), tf.placeholder(tf.int32, [1])
+    assert _left([x, matrix, other], [flat, tf.reshape(x, other)]) == ["Reshape", "Reshape"]
+    value = np.array([1, 2, 3], np.float32)
+    for found in _with_and_without(again, {x: value}):
+        np.testing.assert_allclose(found, np.tanh(np.exp(value)), rtol=1e-6)

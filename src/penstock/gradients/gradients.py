@@ -88,7 +88,7 @@ def gradients(
         x_tensors = [_differentiated(x) for x in xs]
         options = _Options(colocate_gradients_with_ops, gate_gradients, aggregation_method)
         walk = _BackwardWalk(y_tensors, x_tensors, [_differentiated(s) for s in stops], options)
-        found = walk.run([_initial(y, grad) for y, grad in zip(y_tensors, grad_ys, strict=True)])
+        found = walk.run([_initial(i, *pair) for i, pair in enumerate(zip(y_tensors, grad_ys, strict=True))])
         if str(getattr(unconnected_gradients, "value", unconnected_gradients)) == "zero":
             zeros = get_op("ZerosLike")
             found = [zeros(x) if g is None else g for g, x in zip(found, xs, strict=True)]
@@ -118,8 +118,11 @@ def _trainable(dtype: DType) -> bool:
     return base.is_floating or base.is_complex or base == resource
 
 
-def _initial(y: Tensor, grad: Any) -> Gradient | None:
-    """The derivative of the whole with respect to `y`: ones, or what the caller gave, in y's shape; None for ints."""
+def _initial(i: int, y: Tensor, grad: Any) -> Gradient | None:
+    """The derivative of the whole with respect to the `i`-th y: ones, or what the caller gave, in y's shape.
+
+    None for ints.
+    """
     dtype = y.dtype.base_dtype
     if dtype.is_integer or dtype.is_bool:
         return None
@@ -128,7 +131,7 @@ def _initial(y: Tensor, grad: Any) -> Gradient | None:
             raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {dtype.name})")
         if not dtype.is_floating:
             raise TypeError(f"{y.name} is {dtype.name}: only floating-point tensors have gradients")
-        return _ones(y)
+        return _ones(y, f"grad_ys_{i}")
     if isinstance(grad, IndexedSlices):
         return grad
     tensor = convert_to_tensor(grad, dtype)
@@ -147,8 +150,8 @@ def _dims(y: Tensor) -> Tensor:
     return convert_to_tensor(y.shape) if y.shape.is_fully_defined() else get_op("Shape")(y)
 
 
-def _ones(y: Tensor) -> Tensor:
-    one = convert_to_tensor(1, y.dtype.base_dtype, name="grad_ys")
+def _ones(y: Tensor, name: str) -> Tensor:
+    one = convert_to_tensor(1, y.dtype.base_dtype, name=name)
     if y.shape.ndims == 0:
         return one
     return get_op("Fill")(_dims(y), one)

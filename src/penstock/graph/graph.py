@@ -95,13 +95,13 @@ class Graph:
             op._control_flow_context = scopes.context
             if scopes.gradient_overrides and op.type in scopes.gradient_overrides:
                 attrs["_gradient_op_type"] = scopes.gradient_overrides[op.type].encode()
+            if scopes.colocations:  # a group that `scopes.attrs` names gives way: slots are their variable's
+                attrs["_class"] = sorted({*attrs.get("_class", []), *scopes.colocations})
             if scopes.attrs:
                 attrs.update({k: v for k, v in scopes.attrs.items() if k not in attrs})
             if self._container and op_def.stateful and attrs.get("container") == b"":
                 attrs["container"] = self._container.encode()
             self._apply_devices(op)
-            if scopes.colocations:
-                attrs["_class"] = sorted({*attrs.get("_class", []), *scopes.colocations})
             infer_shapes(op)
             op._original_op = scopes.original
             if scopes.context is not None and scopes.context.in_loop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 import re
 from collections.abc import Iterator
@@ -70,6 +71,7 @@ class Layer:
     ) -> Any:
         """Make (or, in a scope that reuses, find) a variable of the layer."""
         trainable = trainable and self.trainable
+        known = len(get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
         variable = get_variable(
             name,
             shape=shape,
@@ -81,6 +83,7 @@ class Layer:
             partitioner=partitioner,
             **kwargs,
         )
+        self._losses += get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)[known:]  # of a new variable
         parts = variable if isinstance(variable, PartitionedVariable) else [variable]
         (self._trainable_weights if trainable else self._non_trainable_weights).extend(parts)
         return variable
@@ -172,8 +175,15 @@ class Layer:
     non_trainable_variables = non_trainable_weights
     variables = weights
 
+    def count_params(self) -> int:
+        """How many numbers the weights are; ValueError before the layer has any."""
+        if not self.built:
+            raise ValueError(f"You tried to call `count_params` on {self.name}, but the layer isn't built yet.")
+        return sum(math.prod(weight.shape.as_list()) for weight in self.weights)
+
     @property
     def losses(self) -> list[Tensor]:
+        """What its regularizers, and `add_loss`, have added."""
         return list(self._losses)
 
     @property

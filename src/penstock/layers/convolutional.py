@@ -77,8 +77,9 @@ class _Conv(Layer):
         )
 
     def convolve(self, inputs: Tensor) -> Tensor:
+        name = "conv1d" if self.rank == 1 else f"Conv{self.rank}D"
         return convolution(
-            inputs, self.kernel, self.padding, self.strides, self.dilation_rate, data_format=self.data_format
+            inputs, self.kernel, self.padding, self.strides, self.dilation_rate, name, data_format=self.data_format
         )
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from penstock.graph.operation import Tensor
 from penstock.layers.base import Layer, channel_axis, spatial
 from penstock.layers.convolutional import FORMATS
-from penstock.ops.nn.pooling_functions import pool
+from penstock.ops.array import expand_dims, squeeze
+from penstock.ops.nn.pooling_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
+
+_POOLS: dict[tuple[str, bool], Callable[..., Tensor]] = {
+    ("MAX", False): max_pool,
+    ("MAX", True): max_pool3d,
+    ("AVG", False): avg_pool,
+    ("AVG", True): avg_pool3d,
+}
 
 
 class _Pooling(Layer):
@@ -35,7 +44,13 @@ class _Pooling(Layer):
         self.data_format = FORMATS[self.rank][data_format == "channels_first"]
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return pool(inputs, self.pool_size, self.kind, self.padding, strides=self.strides, data_format=self.data_format)
+        pool = _POOLS[self.kind, self.rank == 3]
+        if self.rank > 1:
+            return pool(inputs, self.pool_size, self.strides, self.padding, self.data_format)
+        axis = 1 if self.data_format == "NWC" else 2
+        rows = expand_dims(inputs, axis)
+        layout = FORMATS[2][self.data_format == "NCW"]
+        return squeeze(pool(rows, (1, *self.pool_size), (1, *self.strides), self.padding, layout), [axis])
 
 
 class MaxPooling1D(_Pooling):

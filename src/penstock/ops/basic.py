@@ -80,8 +80,7 @@ def placeholder(dtype: Any = float32, shape: Any = None, name: str | None = None
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """A tensor that has the value of `input` in steps that feed nothing for it."""
-    value = convert_to_tensor(input)
-    return PLACEHOLDER_WITH_DEFAULT(value, shape=TensorShape(shape), name=name)
+    return PLACEHOLDER_WITH_DEFAULT(input, shape=TensorShape(shape), name=name)
 
 
 # --- Identity and its kin -------------------------------------------------------------------------------

@@ -258,7 +258,7 @@ def eye(
             ends = [[*list(batch), shorter], [*list(batch), rows, columns]]
         diagonal = ones(ends[0], dtype)
         if square:
-            return get_op("MatrixDiag")(diagonal, name=scope)
+            return get_op("MatrixDiag")(diagonal, name="diag")
         return get_op("MatrixSetDiag")(zeros(ends[1], dtype), diagonal, name=scope)
 
 

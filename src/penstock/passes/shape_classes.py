@@ -15,6 +15,9 @@ _OF_FIRST = frozenset({
 
 _BROADCAST = frozenset({"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference"})
 
+_OF_A_SHAPE = {"Reshape": 1, "BroadcastTo": 1, "Fill": 0}
+"""Ops whose result has the shape that one of their inputs says."""
+
 
 class ShapeClasses:
     """A class for each value of `graph`; `same` says whether two values have one shape for sure."""
@@ -44,4 +47,16 @@ def _like(node: Node, shapes: ShapeClasses) -> Edge | None:
             return x
         if adds_nothing(of_x, of_y):
             return y
+    if node.op.name in _OF_A_SHAPE:
+        asked = node.inputs[_OF_A_SHAPE[node.op.name]].node
+        if asked.op.name == "Shape":
+            return asked.inputs[0]
+        if node.op.name == "Reshape" and _is_a_vector_again(node, asked):
+            return node.inputs[0]
     return None
+
+
+def _is_a_vector_again(reshape: Node, asked: Node) -> bool:
+    """Whether `reshape` makes one dimension, whatever it is, of one."""
+    before = reshape.inputs[0].node.shapes[reshape.inputs[0].port]
+    return before.ndims == 1 and asked.op.name == "Const" and asked.attrs["value"].tolist() == [-1]

@@ -129,8 +129,7 @@ def _is_last_axis(node: Node) -> bool:
 
 def _reshape(node: Node, shapes: ShapeClasses) -> Edge | None:
     x = node.inputs[0]
-    before, after = x.node.shapes[x.port].tuple, node.shapes[0].tuple
-    return x if before is not None and before == after and None not in before else None
+    return x if shapes.same(x, Edge(node, 0)) else None
 
 
 def _cast(node: Node, shapes: ShapeClasses) -> Edge | None:

@@ -9,6 +9,7 @@ from penstock.client.variable_scope import get_variable, get_variable_scope, var
 from penstock.control_flow.nest import is_sequence
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
+from penstock.ops.arithmetic import add, multiply
 from penstock.ops.clip import clip_by_value
 from penstock.ops.joining import concat, split
 from penstock.ops.slicing import slice as slice_
@@ -132,8 +133,9 @@ class BasicLSTMCell(RNNCell):
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
         c, h = state if self._state_is_tuple else split(state, 2, 1)
         i, j, f, o = split(linear([inputs, h], 4 * self._num_units, True), 4, 1)
-        new_c = c * sigmoid(f + self._forget_bias) + sigmoid(i) * self._activation(j)
-        new_h = self._activation(new_c) * sigmoid(o)
+        kept = multiply(c, sigmoid(add(f, self._forget_bias)))
+        new_c = add(kept, multiply(sigmoid(i), self._activation(j)))
+        new_h = multiply(self._activation(new_c), sigmoid(o))
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
 
 

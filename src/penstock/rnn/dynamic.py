@@ -115,6 +115,7 @@ def _loop(
         (convert_to_tensor(0, name="time"), results, state),
         parallel_iterations=parallel_iterations,
         swap_memory=swap_memory,
+        maximum_iterations=steps,
     )
     outputs = [array.stack() for array in results]
     if lengths is not None:

@@ -220,10 +220,11 @@ def _dense(labels: Any, logits: Any, axis: int, scope: str) -> Tensor:
     if axis != -1 and axis != (rank or 0) - 1:
         x, y = axis_last(x, axis)[0], axis_last(y, axis)[0]
     if rank == 2:
-        loss, _ = SOFTMAX_CROSS_ENTROPY(x, y, name=None if narrow else scope)
+        rows, _ = SOFTMAX_CROSS_ENTROPY(x, y, name=scope)
+        loss = get_op("Reshape")(rows, [-1], name="Reshape_2")  # the name that the loss has in TensorFlow
     else:
         rows, _ = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(y), name=scope)
-        loss = get_op("Reshape")(rows, _all_but_last(x))
+        loss = get_op("Reshape")(rows, _all_but_last(x), name="Reshape_2")
         if rank is not None:
             loss.set_shape(x.shape[:-1])
     return get_op("Cast")(loss, DstT=dtype) if narrow else loss

@@ -103,13 +103,13 @@ def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = Fal
     With `compute_full_loss`, plus Stirling's approximation of log(targets!) where targets > 1. TF:
     tf.nn.log_poisson_loss.
     """
-    with name_scope(name, "log_poisson_loss", [log_input, targets]) as scope:
+    with name_scope(name, "log_poisson_loss", [log_input, targets]):
         x = convert_to_tensor(log_input, name="log_input")
         z = convert_to_tensor(targets, x.dtype.base_dtype, name="targets")
         _same_shape("targets", z, x)
         product = x * z
         if not compute_full_loss:
-            return get_op("Sub")(get_op("Exp")(x), product, name=scope)
+            return get_op("Exp")(x) - product
         loss = get_op("Exp")(x) - product
         stirling = z * get_op("Log")(z) - z + 0.5 * get_op("Log")(2.0 * math.pi * z)
         zeros, ones = get_op("ZerosLike")(z), get_op("OnesLike")(z)

@@ -69,7 +69,7 @@ def _along(op: OpDef, logits: Any, axis: int, name: str | None) -> Tensor:
     if axis == -1 or (rank is not None and axis == rank - 1):
         return op(x, name=name)
     moved, back = axis_last(x, axis)
-    return get_op("Transpose")(op(moved), back, name=name)
+    return get_op("Transpose")(op(moved), back, name=name or "transpose")
 
 
 def axis_last(x: Tensor, axis: int) -> tuple[Tensor, Any]:
@@ -81,7 +81,7 @@ def axis_last(x: Tensor, axis: int) -> tuple[Tensor, Any]:
         raise ValueError(f"'axis' parameter must be in the range [{-rank}, {rank}) but was {axis}")
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
-    return get_op("Transpose")(x, order), order
+    return get_op("Transpose")(x, order, name="transpose"), order
 
 
 def either(name: str, value: Any, old_name: str, old_value: Any, default: Any = None) -> Any:
