@@ -161,3 +161,12 @@ def test_layers_take_kernels_in_parts_and_average_whole_statistics() -> None:
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert session.run([y, tf.get_collection(tf.GraphKeys.UPDATE_OPS)])[0].shape == (3, 6)
+
+
+def test_an_initial_value_may_come_with_its_shape() -> None:
+    w = whole(shape=[7, 2])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(session.run(tf.convert_to_tensor(w)), VALUE)
+    with pytest.raises(ValueError, match=r"has shape \(7, 2\), not the given \(2, 7\)"):
+        tf.get_variable("v", [2, 7], initializer=tf.constant(VALUE), partitioner=tf.fixed_size_partitioner(3))

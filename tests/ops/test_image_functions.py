@@ -259,3 +259,17 @@ def test_gradients_flow_through_resizing_and_patches() -> None:
     expected = 2 * value + 4.0  # each pixel is in one patch, and bilinear weights of twice the size add up to 4 inside
     found = _run(grad, {x: value})
     np.testing.assert_allclose(found[:, 1:3, 1:3], expected[:, 1:3, 1:3], rtol=1e-5)
+
+
+def test_png_files_of_smooth_images_are_small() -> None:
+    rows, columns = np.arange(200)[:, None], np.arange(256)[None]
+    ramp = np.stack(np.broadcast_arrays(rows, columns, (rows + columns) >> 1), -1).astype(np.uint8)
+    for dtype, most in ((np.uint8, 750), (np.uint16, 1500)):
+        for channels in (1, 2, 3):
+            image = ramp[..., :channels].astype(dtype)
+            file = tf.image.encode_png(image, compression=7)
+            found, back = _run([file, tf.image.decode_png(file, dtype=dtype)])
+            assert len(found) <= most
+            np.testing.assert_array_equal(back, image)
+    noise = np.random.RandomState(0).randint(0, 256, (5, 9, 4), np.uint8)
+    np.testing.assert_array_equal(_run(tf.image.decode_png(tf.image.encode_png(noise))), noise)

@@ -376,8 +376,6 @@ def test_pool_in_one_two_and_three_dims(kind: str) -> None:
         expected = pool(kind, x, window, strides, "SAME")
         found = run(lambda x=x, w=window, s=strides: nn.pool(x, w, kind, "SAME", strides=s))
         np.testing.assert_allclose(found, expected, rtol=1e-5)
-    with tf.Graph().as_default(), pytest.raises(NotImplementedError, match="dilation_rate"):
-        nn.pool(X4, [2, 2], kind, "SAME", [2, 2])
 
 
 def test_pools_of_volumes() -> None:
@@ -656,3 +654,47 @@ def test_in_top_k_takes_k_as_a_tensor() -> None:
         assert session.run(hit, {k: 1}).tolist() == [False, False]
         assert session.run(hit, {k: 2}).tolist() == [True, False]
         assert session.run(hit, {k: 3}).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("kind", ["MAX", "AVG"])
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("known", [True, False])
+def test_pools_with_a_dilation_see_every_nth_element(kind: str, layout: str, known: bool) -> None:
+    x = randn(2, 7, 8, 3)
+    windows = np.stack([x[:, i : i + 3, j : j + 4] for i in (0, 2, 4) for j in (0, 4)])
+    expected = windows.max(0) if kind == "MAX" else windows.mean(0)
+    turn, back = ((0, 3, 1, 2), (0, 2, 3, 1)) if layout == "NCHW" else ((0, 1, 2, 3),) * 2
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = tf.constant(x.transpose(turn))
+        value = value if known else tf.placeholder_with_default(value, [None] * 4)
+        y = nn.pool(value, [3, 2], kind, "VALID", dilation_rate=[2, 4], data_format=layout)
+        if known:
+            assert y.shape.as_list() == list(expected.transpose(turn).shape)
+        np.testing.assert_allclose(session.run(y).transpose(back), expected, rtol=1e-5, atol=1e-6)
+        (slope,) = session.run(tf.gradients(y, value))
+        assert slope.sum() == pytest.approx(expected.size, rel=1e-5)
+        with pytest.raises(ValueError, match="SAME"):
+            nn.pool(value, [3, 2], kind, "SAME", dilation_rate=[2, 4], data_format=layout)
+        with pytest.raises(ValueError, match="not both"):
+            nn.pool(value, [3, 2], kind, "VALID", [2, 4], [2, 1], data_format=layout)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_max_pools_over_channels(known: bool) -> None:
+    x = (np.arange(2 * 3 * 3 * 6, dtype=np.float32).reshape(2, 3, 3, 6) * 7) % 13
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = tf.constant(x) if known else tf.placeholder_with_default(tf.constant(x), [None] * 4)
+        y = nn.max_pool(value, [1, 1, 1, 3], [1, 1, 1, 3], "SAME")
+        parts = x.reshape(2, 3, 3, 2, 3)
+        np.testing.assert_array_equal(session.run(y), parts.max(-1))
+        weights = np.arange(36, dtype=np.float32).reshape(2, 3, 3, 2)
+        (slope,) = session.run(tf.gradients(y * weights, value))
+        first = np.arange(3) == parts.argmax(-1)[..., None]
+        np.testing.assert_array_equal(slope, (first * weights[..., None]).reshape(x.shape))
+        for ksize, strides, match in (
+            ([1, 2, 2, 2], [1, 1, 1, 2], "exactly one of pooling across depth"),
+            ([1, 1, 1, 2], [1, 1, 1, 1], "depth window to equal the depth stride"),
+            ([1, 1, 1, 4], [1, 1, 1, 4], "evenly divide"),
+        ):
+            with pytest.raises(errors.UnimplementedError, match=match):
+                session.run(nn.max_pool(value, ksize, strides, "SAME"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Iterator
 from typing import Any
 
@@ -110,3 +111,61 @@ def test_a_loaded_graph_says_that_the_function_is_missing() -> None:
         tf.import_graph_def(proto, name="")
         with pytest.raises(tf.errors.FailedPreconditionError, match="of another process"):
             run("call:0")
+
+
+def test_a_list_or_tuple_is_as_many_values() -> None:
+    for given, types in (
+        ([1.0, 2.0], tf.float64),
+        ((1.0, 2.0), [tf.float64]),
+        ([(1, 2), (3, 4)], tf.int64),
+        ((1.0,), [tf.float64] * 2),
+        (1.0, [tf.float64] * 2),
+        (3, []),
+    ):
+        y = tf.py_func(lambda given=given: given, [], types)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"gives \d values?, and Tout names \d"):
+            run(y)
+    assert run(tf.py_func(lambda: [1.0, 2.0], [], [tf.float64] * 2)) == [1, 2]
+    assert run(tf.py_func(lambda: [[b"a", b"b"]], [], [tf.string]))[0].tolist() == [b"a", b"b"]
+    assert run(tf.py_func(lambda: (7,), [], tf.int64)) == 7
+
+
+def test_what_is_no_tensor_is_said() -> None:
+    for given, kind in ((None, "object type: NoneType"), ({"a": 1}, "object type: dict")):
+        with pytest.raises(tf.errors.UnimplementedError, match=f"Unsupported {kind}"):
+            run(tf.py_func(lambda given=given: given, [], tf.float32))
+    with pytest.raises(tf.errors.UnimplementedError, match="Unsupported numpy type"):
+        run(tf.py_func(lambda: np.zeros(2, [("foo", np.float32)]), [], tf.float32))
+
+
+def test_a_stateless_function_without_values_has_nothing_to_run() -> None:
+    assert tf.py_func(lambda: None, [], [], stateful=False) == []
+
+
+def test_functions_that_wait_for_each_other_run_side_by_side() -> None:
+    box: queue.Queue[int] = queue.Queue(1)
+
+    def put(v: np.ndarray) -> np.int64:
+        box.put(int(v))
+        box.join()
+        return np.int64(v)
+
+    def get() -> np.int64:
+        found = box.get(timeout=30)
+        box.task_done()
+        return np.int64(found + 1)
+
+    v = tf.Variable(41, dtype=tf.int64)
+    x, y = tf.py_func(put, [v], tf.int64), tf.py_func(get, [], tf.int64)
+    with tf.control_dependencies([x, y]):
+        later = tf.assign_add(v, 1)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run([x, y, later]) == [41, 42, 42]
+        assert session.run([x + y, later]) == [85, 43]
+
+
+def test_the_exception_of_one_of_several_functions_names_its_node() -> None:
+    x, y = tf.py_func(lambda: 1.0, [], tf.float64), tf.py_func(lambda: 1 / 0, [], tf.float64, name="divides")
+    with pytest.raises(tf.errors.UnknownError, match=r"ZeroDivisionError(.|\n)*node divides"):
+        run([x, y])

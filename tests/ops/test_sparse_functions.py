@@ -495,3 +495,80 @@ def test_functions_that_keep_zeros_take_sparse_tensors() -> None:
     values = [f.values.tolist() for f in found]
     assert values == [[4.0, 9.0], [4.0, -9.0], [16.0, 81.0], [-1.0, 1.0], [-2.0, 4.5]]
     assert all(f.dense_shape.tolist() == [2, 2] for f in found)
+
+
+# --- functions that keep zeros --------------------------------------------------------------------------
+
+KEEP_ZERO = (
+    "abs negative square sqrt sign tanh sin tan asin atan sinh asinh atanh expm1 log1p erf erfinv bessel_i1 bessel_i1e "
+    "ceil floor rint round conj identity stop_gradient"
+)
+
+
+@pytest.mark.parametrize("name", KEEP_ZERO.split())
+def test_what_keeps_zeros_takes_sparse_tensors(name: str) -> None:
+    function = getattr(tf, name, None) or getattr(tf.math, name)
+    values = np.array([0.25, 0.5, 0.75, 0.125], np.float32)
+    sparse = tf.SparseTensor(INDICES, tf.constant(values), DENSE.shape)
+    found, dense = run([function(sparse), function(tf.constant(values))])
+    assert isinstance(found, tf.SparseTensorValue)
+    np.testing.assert_array_equal(found.indices, INDICES)
+    np.testing.assert_array_equal(found.values, dense)
+    assert run(function(tf.constant(0.0))) == 0
+
+
+# --- embeddings -----------------------------------------------------------------------------------------
+
+EMBEDDED = {  # TensorFlow's values, and its gradients of the sum of their squares by rows 1 and 3
+    ("sum", False): ([[6, 8], [10, 12], [7, 8]], [[44, 56], [34, 40]]),
+    ("sum", True): ([[9, 12], [33, 40], [35, 40]], [[318, 392], [548, 640]]),
+    ("mean", False): ([[3, 4], [5, 6], [7, 8]], [[11, 14], [19, 22]]),
+    ("mean", True): ([[3, 4], [4.7142859, 5.7142859], [7, 8]], [[11.3878002, 14.5305996], [18.0408001, 20.8980007]]),
+    ("sqrtn", False): ([[4.2426405, 5.6568542], [7.0710678, 8.485281], [7, 8]], [[22, 28], [24, 28]]),
+    ("sqrtn", True): (
+        [[4.0249224, 5.3665628], [6.6, 8], [7, 8]],
+        [[21.3600006, 27.2000008], [21.9200001, 25.6000004]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("combiner", "weighted"), EMBEDDED)
+def test_the_gradient_of_an_embedding_has_one_row_for_each_id(combiner: str, weighted: bool) -> None:
+    table = tf.Variable(np.arange(10, dtype=np.float32).reshape(5, 2) + 1)
+    ids = tf.SparseTensor([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0]], tf.constant([1, 1, 3, 1, 3], tf.int64), [3, 2])
+    weights = tf.SparseTensor(ids.indices, tf.constant([1.0, 2.0, 3.0, 4.0, 5.0]), ids.dense_shape)
+    found = tf.nn.embedding_lookup_sparse(table, ids, weights if weighted else None, combiner=combiner)
+    (slope,) = tf.gradients(tf.reduce_sum(found * found), table)
+    values, rows = EMBEDDED[combiner, weighted]
+    with tf.Session() as session:
+        session.run(table.initializer)
+        got, indices, gradient, norm = session.run([found, slope.indices, slope.values, tf.global_norm([slope])])
+    np.testing.assert_allclose(got, values, rtol=1e-6)
+    assert indices.tolist() == [1, 3]
+    np.testing.assert_allclose(gradient, rows, rtol=2e-5)
+    np.testing.assert_allclose(norm, np.linalg.norm(rows), rtol=1e-5)
+
+
+# --- what is out of the dense shape ----------------------------------------------------------------------
+
+
+def test_a_hypothesis_may_be_longer_than_its_dense_shape_says() -> None:
+    hypothesis = tf.SparseTensor([[0, 0], [0, 1], [0, 2]], tf.constant([0, 1, 2]), [1, 1])
+    truth = tf.SparseTensor([[0, 0]], tf.constant([0]), [1, 1])
+    assert run(tf.edit_distance(hypothesis, truth, normalize=False)).tolist() == [2]
+    outside = tf.SparseTensor([[3, 0]], tf.constant([0]), [2, 1])
+    with pytest.raises(BAD, match="out of bounds"):
+        run(tf.edit_distance(outside, truth))
+
+
+def test_what_comes_after_the_end_of_a_sequence_counts_for_no_ctc_loss() -> None:
+    inside = np.random.RandomState(0).randn(3, 2, 4).astype(np.float32)
+    labels = tf.SparseTensor([[0, 0], [1, 0], [1, 1]], tf.constant([1, 0, 2]), [2, 2])
+    losses = []
+    for rest in (np.zeros((2, 2, 4), np.float32), np.full((2, 2, 4), np.nan, np.float32)):
+        x = tf.constant(np.concatenate([inside, rest]))
+        loss = tf.nn.ctc_loss(labels, x, [3, 3])
+        losses.append(run([loss, tf.gradients(loss, x)[0]]))
+    np.testing.assert_array_equal(losses[0][0], losses[1][0])
+    np.testing.assert_array_equal(losses[0][1], losses[1][1])
+    assert not losses[1][1][3:].any()

@@ -153,3 +153,10 @@ def test_nodes_have_tensorflow_s_names() -> None:
             linalg_lu.lu([[1.0]])[0].op.name,
         ]
     assert names == ["Igamma", "Igammac", "Zeta", "bessel_i0e", "ndtri/Ndtri", "Lu"]
+
+
+def test_betainc_of_shapes_that_differ_is_refused() -> None:
+    parts = [tf.placeholder(tf.float32) for _ in range(3)]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Shapes of b and x are inconsistent"):
+        run(tf.betainc(*parts), dict(zip(parts, [0.5, [0.5], [[0.5]]], strict=True)))
+    assert run(tf.betainc(*parts), dict(zip(parts, [1.0, [1.0, 1.0], 0.25], strict=True))).tolist() == [0.25, 0.25]

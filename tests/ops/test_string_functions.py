@@ -233,3 +233,12 @@ def test_a_template_needs_a_place_for_each_value() -> None:
     assert run(tf.strings.format("%s!", np.array([b"\xff\n"], object), placeholder="%s")) == b'["\xff\\n"]!'
     with pytest.raises(ValueError, match="2 placeholder"):
         tf.strings.format("{} {}", [tf.constant(1)])
+
+
+def test_plus_joins_strings() -> None:
+    a, b = tf.constant("a"), tf.constant(["b", "c"])
+    joined = a + b
+    assert joined.op.type == "Add"
+    both, single, reflected = run([joined, a + "x", "y" + b])
+    assert (both.tolist(), single, reflected.tolist()) == ([b"ab", b"ac"], b"ax", [b"yb", b"yc"])
+    assert run(tf.scan(lambda so_far, x: so_far + x, tf.constant(["x", "y", "z"]))).tolist() == [b"x", b"xy", b"xyz"]

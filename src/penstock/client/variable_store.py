@@ -83,7 +83,7 @@ class VariableStore:
     ) -> Any:
         dtype = as_dtype(dtype).base_dtype
         is_value = initializer is not None and not callable(initializer)
-        if is_value and shape is not None:
+        if is_value and shape is not None and partitioner is None:
             raise ValueError("If initializer is a constant, do not specify shape.")
         shape = TensorShape(shape)
         if name in self._partitioned and (partitioner is not None or reuse):
@@ -130,6 +130,8 @@ class VariableStore:
         value = None
         if initializer is not None and not callable(initializer):
             value = convert_to_tensor(initializer)
+            if not shape.is_compatible_with(value.shape):
+                raise ValueError(f"The initial value of {name} has shape {value.shape}, not the given {shape}.")
             shape = value.shape
         elif inspect.isclass(initializer):
             initializer = initializer()

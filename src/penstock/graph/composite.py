@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -190,3 +192,17 @@ def _sparse_to_tensor(value: Any, dtype: Any = None, name: str | None = None, as
 
 register_tensor_conversion_function(IndexedSlices, _indexed_slices_to_tensor, 99)
 register_tensor_conversion_function(SparseTensor, _sparse_to_tensor, 99)
+
+
+def of_sparse(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """`fn`, which keeps zeros zero, of sparse tensors as well: of their values."""
+
+    @functools.wraps(fn)
+    def either(*args: Any, **options: Any) -> Any:
+        x = args[0] if args else next(iter(options.values()), None)
+        if not isinstance(x, SparseTensor):
+            return fn(*args, **options)
+        rest = args[1:] or [value for value in options.values() if value is not x]
+        return SparseTensor(x.indices, fn(x.values, *rest), x.dense_shape)
+
+    return either

@@ -106,10 +106,11 @@ def _cast_losslessly(array: np.ndarray, dtype: DType, value: Any, given_array: b
     empty = array.size == 0
     if not empty and ((have > want) or (have == 0 and want > 0 and not given_array) or (have > 0 and want == 0)):
         raise TypeError(f"Expected {dtype.name}, got {_brief(value)} of type '{type(value).__name__}' instead.")
-    cast = array.astype(dtype.np)
+    plain = dtype.np[0] if dtype.np.fields else dtype.np  # NumPy's stand-ins for quantised types have one field
+    cast = array.astype(plain)
     if want == 1 and not np.array_equal(cast, array):
         raise TypeError(f"{_brief(value)} does not fit {dtype.name} ({dtype.min} to {dtype.max}).")
-    return cast
+    return np.ascontiguousarray(cast).reshape(cast.shape).view(dtype.np)
 
 
 def _is_text(array: np.ndarray) -> bool:

@@ -19,7 +19,7 @@ def _binary(op: str, name: str, x: Any, y: Any) -> Any:
     with name_scope(None, name, [x, y]) as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
-        return get_op(op)(x, y, name=scope)
+        return get_op(_of_type(op, x))(x, y, name=scope)
 
 
 def _reflected(op: str, name: str, y: Any, x: Any) -> Any:
@@ -30,7 +30,12 @@ def _reflected(op: str, name: str, y: Any, x: Any) -> Any:
     with name_scope(None, name, [x, y]) as scope:
         y = convert_to_tensor(y, name="y")
         x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
-        return get_op(op)(x, y, name=scope)
+        return get_op(_of_type(op, x))(x, y, name=scope)
+
+
+def _of_type(op: str, x: Any) -> str:
+    """Strings are joined by the older of the two additions."""
+    return "Add" if op == "AddV2" and x.dtype.base_dtype == "string" else op
 
 
 def _defers_to(x: Any, y: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.graph import shape_rules
-from penstock.graph.composite import IndexedSlices
+from penstock.graph.composite import IndexedSlices, of_sparse
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import PASS_THROUGH, Bound, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -100,6 +100,7 @@ def identity_gradient(op: Operation, grad: Tensor) -> Tensor:
     return grad
 
 
+@of_sparse
 def identity(input: Any, name: str | None = None) -> Tensor:
     """The same value under a new node: a place for control dependencies, and a copy of a variable's moment."""
     return IDENTITY(input, name=name)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock.graph import shape_rules
+from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -149,6 +150,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:
         return get_op("ZerosLike")(x)
 
 
+@of_sparse
 def conj(x: Any, name: str | None = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is (TF: tf.conj). TypeError for no numbers."""
     with name_scope(name, "Conj", [x]) as scope:

@@ -98,8 +98,8 @@ def edit_distance_kernel(n: Any) -> Kernel:
             raise invalid(
                 f"hypothesis and truth should have the same rank, 1 or more, but have shapes {sizes} and {truth_sizes}"
             )
-        check_bounds(indices, sizes)
-        check_bounds(truth_indices, truth_sizes)
+        check_bounds(indices[:, :-1], sizes[:-1])  # where in its sequence an element is does not matter
+        check_bounds(truth_indices[:, :-1], truth_sizes[:-1])
         dims = [max(pair) for pair in zip(sizes[:-1], truth_sizes[:-1], strict=True)]
         hypotheses = _sequences(indices, from_runtime(values, dtype).tolist(), dims)
         truths = _sequences(truth_indices, from_runtime(truth_values, dtype).tolist(), dims)

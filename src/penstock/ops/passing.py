@@ -8,6 +8,7 @@ import torch
 
 from penstock import errors
 from penstock.graph import shape_rules
+from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import PASS_THROUGH, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -76,6 +77,7 @@ STOP_GRADIENT.kernel()(lambda n: PASS_THROUGH)
 STOP_GRADIENT.not_differentiable()
 
 
+@of_sparse
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """`input`, taken as a constant when gradients are built (TF: tf.stop_gradient)."""
     return STOP_GRADIENT(input, name=name)

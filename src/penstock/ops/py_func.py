@@ -14,6 +14,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.runtime.side_by_side import may_block
 from penstock.runtime.values import from_runtime, to_runtime
 from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
@@ -68,7 +69,7 @@ def _kernel(n: Any) -> Kernel:
             raise kind(None, None, f"{type(error).__name__}: {error}") from error
         return tuple(_result(v, t, token) for v, t in zip(_outputs(found, len(types)), types, strict=True))
 
-    return run
+    return may_block(run)
 
 
 for _op in (PY_FUNC, PY_FUNC_STATELESS):
@@ -78,9 +79,8 @@ for _op in (PY_FUNC, PY_FUNC_STATELESS):
 
 
 def _outputs(found: Any, count: int) -> Sequence[Any]:
-    if count == 1 and not (isinstance(found, list | tuple) and len(found) == 1):
-        return [found]
-    outputs = [] if found is None else found if isinstance(found, list | tuple) else [found]
+    """What a list or tuple holds is one value each, whatever `count` is."""
+    outputs = [] if found is None and not count else found if isinstance(found, list | tuple) else [found]
     if len(outputs) != count:
         raise errors.InvalidArgumentError(
             None, None, f"the Python function gives {len(outputs)} values, and Tout names {count}"
@@ -90,6 +90,11 @@ def _outputs(found: Any, count: int) -> Sequence[Any]:
 
 def _result(value: Any, dtype: DType, token: str) -> Any:
     array = np.asarray(value)
+    if array.dtype.fields is not None and array.dtype != dtype.as_numpy_dtype:
+        raise errors.UnimplementedError(None, None, f"Unsupported numpy type: {array.dtype}")
+    if array.dtype == object and not all(isinstance(item, bytes | str) for item in array.reshape(-1).tolist()):
+        kind = type(value) if not isinstance(value, np.ndarray | list | tuple) else type(array.reshape(-1)[0])
+        raise errors.UnimplementedError(None, None, f"Unsupported object type: {kind.__name__}")
     if dtype == string:
         text = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1).tolist()]
         found = np.empty(len(text), object)
@@ -108,9 +113,10 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
     """A node that calls `func` with the values of `inp` as NumPy arrays (TF: tf.py_func).
 
     Gives tensors of the dtypes `Tout` (one for a single dtype) and of unknown shape: use `set_shape`. It runs in
-    this process, on a CPU, and holds Python's lock. ValueError and TypeError of the function end the step with
-    InvalidArgumentError, StopIteration with OutOfRangeError, others with UnknownError. It has no gradient, unless
-    `Graph.gradient_override_map` gives one for "PyFunc". A saved graph does not hold the function.
+    this process, on a CPU, and holds Python's lock; functions that do not wait for each other run side by side,
+    each in a thread. A list or tuple that `func` gives is as many values. ValueError and TypeError of the function end
+    the step with InvalidArgumentError, StopIteration with OutOfRangeError, others with UnknownError. It has no
+    gradient, unless `Graph.gradient_override_map` gives one for "PyFunc". A saved graph does not hold the function.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got {func!r}")
@@ -124,5 +130,5 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
     attrs = {"token": token.encode(), "Tin": [t.dtype.base_dtype for t in inputs], "Tout": types}
     op = get_default_graph().create_op(kind, inputs, name=name, attrs=attrs)
     if not op.outputs:
-        return op
+        return op if stateful else []
     return op.outputs[0] if single else list(op.outputs)

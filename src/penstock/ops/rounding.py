@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from penstock.graph import shape_rules
+from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -28,21 +29,25 @@ def rounding_gradient(op: Operation, grad: Tensor) -> None:
     return None
 
 
+@of_sparse
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """The least integer not below x (TF: tf.ceil)."""
     return CEIL(x, name=name)
 
 
+@of_sparse
 def floor(x: Any, name: str | None = None) -> Tensor:
     """The greatest integer not above x (TF: tf.floor)."""
     return FLOOR(x, name=name)
 
 
+@of_sparse
 def rint(x: Any, name: str | None = None) -> Tensor:
     """The nearest integer; halves go to the even one (TF: tf.rint)."""
     return RINT(x, name=name)
 
 
+@of_sparse
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest integer; halves go to the even one, and integers stay as they are (TF: tf.round)."""
     x = convert_to_tensor(x, name="x")

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock.graph import shape_rules
+from penstock.graph.composite import of_sparse
 from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.ops.arithmetic import MUL
@@ -65,6 +66,7 @@ def polygamma_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [None, unbroadcast(op, None, MUL(grad, POLYGAMMA(get_op("AddV2")(a, like(1, a)), x)))[1]]
 
 
+@of_sparse
 def erf(x: Any, name: str | None = None) -> Tensor:
     """The Gauss error function (TF: tf.erf)."""
     return ERF(x, name=name)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -57,12 +58,14 @@ def ndtri_gradient(op: Operation, grad: Tensor) -> Tensor:
     return MUL(grad, MUL(like(math.sqrt(2 * math.pi), y), EXP(MUL(like(0.5, y), SQUARE(y)))))
 
 
+@of_sparse
 def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
     """`exp(-|x|) * bessel_i0(x)`, which does not overflow (TF: tf.math.bessel_i0e)."""
     with name_scope(name, "bessel_i0e", [x]) as scope:
         return BESSEL_I0E(x, name=scope)
 
 
+@of_sparse
 def bessel_i1e(x: Any, name: str | None = None) -> Tensor:
     """`exp(-|x|) * bessel_i1(x)`, which does not overflow (TF: tf.math.bessel_i1e)."""
     with name_scope(name, "bessel_i1e", [x]) as scope:
@@ -76,6 +79,7 @@ def bessel_i0(x: Any, name: str | None = None) -> Tensor:
         return MUL(EXP(ABS(x)), BESSEL_I0E(x), name=scope)
 
 
+@of_sparse
 def bessel_i1(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 1 (TF: tf.math.bessel_i1)."""
     with name_scope(name, "bessel_i1", [x]) as scope:
@@ -83,6 +87,7 @@ def bessel_i1(x: Any, name: str | None = None) -> Tensor:
         return MUL(EXP(ABS(x)), BESSEL_I1E(x), name=scope)
 
 
+@of_sparse
 def erfinv(x: Any, name: str | None = None) -> Tensor:
     """y with erf(y) = x, for -1 <= x <= 1, else NaN (TF: tf.math.erfinv)."""
     with name_scope(name, "erfinv", [x]):

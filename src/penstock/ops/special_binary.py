@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import conjugate, sum_to, unbroadcast
-from penstock.ops.kernel_tools import via_numpy
+from penstock.ops.kernel_tools import invalid, via_numpy
 from penstock.ops.reduce import reduce_sum
 from penstock.tensor.shapes import TensorShape, broadcast_shape
 
@@ -122,6 +123,10 @@ def _fraction(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+    named = [(name, v.shape) for name, v in (("a", a), ("b", b), ("x", x)) if v.ndim]
+    for (first, shape), (second, other) in itertools.pairwise(named):
+        if shape != other:
+            raise invalid(f"Shapes of {first} and {second} are inconsistent: {list(shape)} vs. {list(other)}")
     a, b, x = np.broadcast_arrays(*(v.astype(np.float64) for v in (a, b, x)))
     valid = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
     a, b, inside = np.where(valid, a, 1.0), np.where(valid, b, 1.0), np.where(valid, x, 0.5)

@@ -7,6 +7,8 @@ buffer. Updates happen in place: the plan copies what was read before and is sti
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +22,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed
 from penstock.runtime.resources import VariableState
-from penstock.tensor.dtypes import as_dtype
+from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
 
 # --- buffers --------------------------------------------------------------------------------------------
@@ -116,11 +118,44 @@ TEMPORARY_VARIABLE.shape(shape_rules.from_attr)
 TEMPORARY_VARIABLE.not_differentiable()
 
 
+class TemporaryState(VariableState):
+    """A variable of one step alone, which has a value from the beginning."""
+
+    __slots__ = ("__weakref__", "destroyed")
+
+    def __init__(self, name: str, dtype: DType, shape: TensorShape) -> None:
+        super().__init__(name, dtype, shape)
+        self.destroyed = False
+
+
+class _Alive(threading.local):
+    """The temporary variables of the steps under way, each in one thread, by session and name."""
+
+    def __init__(self) -> None:
+        self.states: weakref.WeakValueDictionary[tuple[int, str], TemporaryState] = weakref.WeakValueDictionary()
+
+
+_alive = _Alive()
+
+
 @TEMPORARY_VARIABLE.kernel()
 def temporary_variable_kernel(n: Any) -> Kernel:
-    """A variable of this step alone."""
-    name, dtype, shape = n.name, n["dtype"], n["shape"]
-    return lambda: VariableState(name, dtype, shape)
+    name, dtype, shape = n.text("var_name") or n.name, n["dtype"], n["shape"]
+    if not shape.is_fully_defined():
+        raise errors.InvalidArgumentError(None, None, f"a temporary variable needs its whole shape, got {shape}")
+    key, device = (id(n.state), name), n.device
+
+    def create() -> TemporaryState:
+        other = _alive.states.get(key)
+        if other is not None and not other.destroyed:
+            raise errors.AlreadyExistsError(None, None, f"there is a temporary variable {name!r} already")
+        found = _alive.states[key] = TemporaryState(name, dtype, shape)
+        dims = shape.as_list()
+        text = dtype.base_dtype == string
+        found.value = np.full(dims, b"", object) if text else torch.zeros(dims, dtype=dtype.torch, device=device)
+        return found
+
+    return create
 
 
 DESTROY_TEMPORARY_VARIABLE = define_op(
@@ -132,7 +167,21 @@ DESTROY_TEMPORARY_VARIABLE = define_op(
     reads="ref",
 )
 DESTROY_TEMPORARY_VARIABLE.shape(shape_rules.unchanged)
-DESTROY_TEMPORARY_VARIABLE.kernel()(lambda n: VariableState.read)
+
+
+@DESTROY_TEMPORARY_VARIABLE.kernel()
+def destroy_temporary_variable_kernel(n: Any) -> Kernel:
+    name = n.text("var_name")
+
+    def destroy(state: VariableState) -> Any:
+        if not isinstance(state, TemporaryState) or state.name != name or state.destroyed:
+            raise errors.NotFoundError(None, None, f"there is no temporary variable {name!r}")
+        state.destroyed = True
+        return state.read()
+
+    return destroy
+
+
 DESTROY_TEMPORARY_VARIABLE.not_differentiable()
 
 IS_VARIABLE_INITIALIZED = define_op(

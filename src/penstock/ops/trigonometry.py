@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.graph.composite import of_sparse
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.ops.arithmetic import ADD_V2, MUL, SUB
@@ -89,6 +90,7 @@ def atanh_gradient(op: Operation, grad: Tensor) -> Tensor:
     return _divide(grad, SUB(like(1, x), SQUARE(x)))
 
 
+@of_sparse
 def sin(x: Any, name: str | None = None) -> Tensor:
     """The sine of an angle in radians (TF: tf.sin)."""
     return SIN(x, name=name)
@@ -99,11 +101,13 @@ def cos(x: Any, name: str | None = None) -> Tensor:
     return COS(x, name=name)
 
 
+@of_sparse
 def tan(x: Any, name: str | None = None) -> Tensor:
     """The tangent of an angle in radians (TF: tf.tan)."""
     return TAN(x, name=name)
 
 
+@of_sparse
 def asin(x: Any, name: str | None = None) -> Tensor:
     """The angle whose sine is x; NaN outside [-1, 1] (TF: tf.asin)."""
     return ASIN(x, name=name)
@@ -114,11 +118,13 @@ def acos(x: Any, name: str | None = None) -> Tensor:
     return ACOS(x, name=name)
 
 
+@of_sparse
 def atan(x: Any, name: str | None = None) -> Tensor:
     """The angle whose tangent is x (TF: tf.atan)."""
     return ATAN(x, name=name)
 
 
+@of_sparse
 def sinh(x: Any, name: str | None = None) -> Tensor:
     """The hyperbolic sine (TF: tf.sinh)."""
     return SINH(x, name=name)
@@ -129,6 +135,7 @@ def cosh(x: Any, name: str | None = None) -> Tensor:
     return COSH(x, name=name)
 
 
+@of_sparse
 def asinh(x: Any, name: str | None = None) -> Tensor:
     """The inverse of `sinh` (TF: tf.asinh)."""
     return ASINH(x, name=name)
@@ -139,6 +146,7 @@ def acosh(x: Any, name: str | None = None) -> Tensor:
     return ACOSH(x, name=name)
 
 
+@of_sparse
 def atanh(x: Any, name: str | None = None) -> Tensor:
     """The inverse of `tanh`; NaN outside [-1, 1] (TF: tf.atanh)."""
     return ATANH(x, name=name)

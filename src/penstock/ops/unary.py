@@ -5,15 +5,13 @@ Others are in `trigonometry.py`, `special.py` and `rounding.py`.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
 from penstock.graph import shape_rules
-from penstock.graph.composite import SparseTensor
+from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -75,18 +73,6 @@ def sign_gradient(op: Operation, grad: Tensor) -> Tensor:
 def square_gradient(op: Operation, grad: Tensor) -> Tensor:
     x = op._inputs[0]
     return MUL(grad, MUL(like(2, x), conjugate(x)))
-
-
-def of_sparse(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn`, which keeps zeros zero, of sparse tensors as well: of their values."""
-
-    @functools.wraps(fn)
-    def either(x: Any, name: str | None = None) -> Any:
-        if isinstance(x, SparseTensor):
-            return SparseTensor(x.indices, fn(x.values, name), x.dense_shape)
-        return fn(x, name)
-
-    return either
 
 
 @of_sparse
@@ -266,6 +252,7 @@ def exp(x: Any, name: str | None = None) -> Tensor:
     return EXP(x, name=name)
 
 
+@of_sparse
 def expm1(x: Any, name: str | None = None) -> Tensor:
     """`exp(x) - 1`, exact for small x (TF: tf.expm1)."""
     return EXPM1(x, name=name)
@@ -276,6 +263,7 @@ def log(x: Any, name: str | None = None) -> Tensor:
     return LOG(x, name=name)
 
 
+@of_sparse
 def log1p(x: Any, name: str | None = None) -> Tensor:
     """`log(1 + x)`, exact for small x (TF: tf.log1p)."""
     return LOG1P(x, name=name)

@@ -34,6 +34,7 @@ from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.peak_memory import Allocations, predict_memory
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.segment import Param, Result, Segment, build_segment
+from penstock.runtime.side_by_side import use_threads
 from penstock.runtime.structure import Statement, execution_order, structured
 from penstock.runtime.threads import suited, threads_for, work_on
 from penstock.runtime.tokens import Program
@@ -56,6 +57,8 @@ def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
     Raises the typed error, naming the node, of a kernel that cannot be made or control flow that is malformed.
     """
     kernels = make_kernels(graph.nodes, device, state)
+    if not has_control_flow(graph):
+        use_threads(graph, kernels, state)
     waits = any(map(is_asynchronous, kernels.values()))
     if not waits and not has_control_flow(graph):
         return StructuredPlan(graph, kernels, device.torch, list(graph.nodes), None)

@@ -142,6 +142,8 @@ def _with_gradient(
     Where no path gives the labels, the loss is infinite, and the gradient the probabilities, as TensorFlow's is.
     """
     width = max(max(map(len, labels)), 1)
+    ended = torch.arange(len(inputs), device=inputs.device)[:, None] >= lengths.to(inputs.device)
+    inputs = inputs.masked_fill(ended[..., None], 0)  # whatever is there, NaNs too, counts for nothing
     with torch.inference_mode(False), torch.enable_grad():
         padded = torch.tensor([row + [0] * (width - len(row)) for row in labels], device=inputs.device)
         sizes = torch.tensor([len(row) for row in labels])
@@ -151,8 +153,7 @@ def _with_gradient(
         possible = torch.isfinite(found)
         (slope,) = torch.autograd.grad(found.masked_fill(~possible, 0).sum(), logits)
     if not possible.all():
-        inside = torch.arange(len(scores), device=inputs.device)[:, None] < lengths.to(inputs.device)
-        slope = torch.where((inside & ~possible)[..., None], scores.detach().exp(), slope)
+        slope = torch.where((~ended & ~possible)[..., None], scores.detach().exp(), slope)
     return found.detach(), slope
 
 

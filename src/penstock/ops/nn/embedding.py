@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -120,7 +122,8 @@ def embedding_lookup_sparse(
 
     sp_ids [n, any] int32 or int64, each row with an id at least (rows after the last id are left out);
     sp_weights: None for ones, or floats of the same indices. combiner: "sum", "mean" (the default: by the sum
-    of the weights) or "sqrtn" (by the root of the sum of their squares).
+    of the weights) or "sqrtn" (by the root of the sum of their squares). Each id is looked up once, so that the
+    gradient has one row for it.
     """
     combiner = combiner or "mean"
     if combiner not in ("sum", "mean", "sqrtn"):
@@ -130,13 +133,15 @@ def embedding_lookup_sparse(
         segments = get_op("StridedSlice")(
             sp_ids.indices, [0, 0], [0, 1], [1, 1], begin_mask=1, end_mask=1, shrink_axis_mask=2
         )
-        rows = embedding_lookup(parts, sp_ids.values, partition_strategy, max_norm=max_norm)
-        total = get_op("SegmentSum")
+        segments = segments if segments.dtype == int32 else get_op("Cast")(segments, DstT=int32)
+        ids, which = get_op("Unique")(sp_ids.values)
+        rows = embedding_lookup(parts, ids, partition_strategy, max_norm=max_norm)
         if sp_weights is None:
-            weights = get_op("Cast")(get_op("OnesLike")(sp_ids.values), DstT=rows.dtype.base_dtype)
-        else:
-            weights = get_op("Cast")(sp_weights.values, DstT=rows.dtype.base_dtype)
-            rows = rows * _as_column(weights, rows)
+            return get_op(f"SparseSegment{_COMBINED[combiner]}")(rows, which, segments, name=scope)
+        total = get_op("SegmentSum")
+        weights = get_op("Cast")(sp_weights.values, DstT=rows.dtype.base_dtype)
+        rows = get_op("GatherV2")(rows, which, np.int32(0))
+        rows = rows * _as_column(weights, rows)
         if combiner == "sum":
             return total(rows, segments, name=scope)
         if combiner == "mean":
@@ -145,6 +150,9 @@ def embedding_lookup_sparse(
             divisor = get_op("Sqrt")(total(weights * weights, segments))
         found = total(rows, segments)
         return get_op("DivNoNan")(found, _as_column(divisor, found), name=scope)
+
+
+_COMBINED = {"sum": "Sum", "mean": "Mean", "sqrtn": "SqrtN"}
 
 
 def _as_column(vector: Tensor, rows: Tensor) -> Tensor:

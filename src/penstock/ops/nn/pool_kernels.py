@@ -38,7 +38,9 @@ def pool_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
     win = window_of(c.attrs)
     assert win.ksize is not None
     dims = x.with_rank(win.rank + 2).as_list()
-    return TensorShape(win.image(dims[0], win.out_sizes(win.spatial(dims), win.ksize), dims[win.channel_axis]))
+    channels = dims[win.channel_axis]
+    channels = None if channels is None else channels // win.depth
+    return TensorShape(win.image(dims[0], win.out_sizes(win.spatial(dims), win.ksize), channels))
 
 
 def avg_grad_shape(c: ShapeContext, sizes: TensorShape, grad: TensorShape) -> TensorShape:
@@ -104,6 +106,8 @@ def _lowest(dtype: torch.dtype) -> float:
 
 def max_kernel(n: Any, computed: torch.dtype | None = None) -> Kernel:
     win = window_of(n.node.attrs)
+    if win.depth > 1:
+        return _max_over_depth(win)
     win.check(n)
     first, last = win.views()
     pool, ones = _MAX[win.rank], (1,) * win.rank
@@ -118,6 +122,26 @@ def max_kernel(n: Any, computed: torch.dtype | None = None) -> Kernel:
         return lambda x: last(pool(pad(first(x)), ksize, strides, before, ones, ceil))
 
     return _by_input(n, "input", build)
+
+
+def _max_over_depth(win: Window) -> Kernel:
+    def over_depth(x: torch.Tensor) -> torch.Tensor:
+        win.check_depth(x.shape[win.channel_axis])
+        return x.unflatten(win.channel_axis, (-1, win.depth)).amax(win.channel_axis + 1)
+
+    return over_depth
+
+
+def _max_over_depth_grad(win: Window) -> Kernel:
+    axis = win.channel_axis
+
+    def over_depth(x: torch.Tensor, y: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
+        win.check_depth(x.shape[axis])
+        parts = x.unflatten(axis, (-1, win.depth))
+        at = parts.argmax(axis + 1, keepdim=True)
+        return torch.zeros_like(parts).scatter_(axis + 1, at, g.unsqueeze(axis + 1)).flatten(axis, axis + 1)
+
+    return over_depth
 
 
 def _empty(win: Window, plan: _Pool, dims: Sequence[int]) -> Kernel:
@@ -151,6 +175,8 @@ def _maxima(win: Window, plan: _Pool, dtype: torch.dtype) -> tuple[Kernel, View,
 def max_grad_kernel(n: Any) -> Kernel:
     """The gradient goes to the first maximum of each window, as in TensorFlow."""
     win = window_of(n.node.attrs)
+    if win.depth > 1:
+        return _max_over_depth_grad(win)
     win.check(n)
     first, last = win.views()
     backward, ones, dtype = _MAX_BACKWARD[win.rank], (1,) * win.rank, n.torch_dtype()

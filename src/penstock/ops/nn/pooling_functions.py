@@ -11,6 +11,7 @@ from penstock.graph.scopes import name_scope
 from penstock.ops.nn.conv_functions import padding_attrs, spread
 from penstock.ops.nn.pooling import AVG_POOL, AVG_POOL_3D, MAX_POOL, MAX_POOL_3D, MAX_POOL_WITH_ARGMAX
 from penstock.ops.nn.softmax import either
+from penstock.ops.space import batch_to_space_nd, required_space_to_batch_paddings, space_to_batch_nd
 from penstock.tensor.dtypes import int64
 
 
@@ -139,22 +140,27 @@ def pool(
 ) -> Tensor:
     """A "MAX" or "AVG" pool in 1, 2 or 3 dims (TF: tf.nn.pool).
 
-    input [n, spatial…, c], or [n, c, spatial…] if `data_format` starts with "NC". Windows with a dilation are
-    not implemented: NotImplementedError.
+    input [n, spatial…, c], or [n, c, spatial…] if `data_format` starts with "NC". ValueError for a dilation together
+    with strides or with "SAME" padding.
     """
     x = convert_to_tensor(input, name="input")
     rank = len(window_shape)
     x.shape.assert_has_rank(rank + 2)
     rates = either("dilations", dilations, "dilation_rate", dilation_rate, [1] * rank)
+    steps = list(strides or [1] * rank)
     if any(int(rate) != 1 for rate in rates):
-        raise NotImplementedError(f"pool with a dilation_rate of {list(rates)}: only 1 is implemented")
+        if padding == "SAME":
+            raise ValueError(f"pool with 'SAME' padding takes no dilation, got a dilation_rate of {list(rates)}")
+        if any(int(step) != 1 for step in steps):
+            raise ValueError(f"pool takes strides ({steps}) or a dilation_rate ({list(rates)}), not both")
+        return _dilated(x, window_shape, pooling_type, rates, name, data_format)
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pooling_type must be 'MAX' or 'AVG', got {pooling_type!r}")
     if rank not in (1, 2, 3):
         raise ValueError(f"window_shape must have 1, 2 or 3 elements, got {list(window_shape)}")
     with name_scope(name, f"{pooling_type.lower()}_pool", [x]) as scope:
         first = bool(data_format) and str(data_format).startswith("NC")
-        window, steps = list(window_shape), list(strides or [1] * rank)
+        window = list(window_shape)
         if rank == 1:
             axis = 2 if first else 1
             x, window, steps = get_op("ExpandDims")(x, axis), [1, *window], [1, *steps]
@@ -174,3 +180,28 @@ def pool(
             name=scope,
         )
         return get_op("Squeeze")(found, squeeze_dims=[axis]) if rank == 1 else found
+
+
+def _dilated(
+    x: Tensor, window_shape: Any, pooling_type: str, rates: Any, name: str | None, data_format: str | None
+) -> Tensor:
+    """A "VALID" pool of every `rate`-th element: what is so far apart becomes an image of its own in the batch."""
+    first = bool(data_format) and str(data_format).startswith("NC")
+    spatial = range(2, len(rates) + 2) if first else range(1, len(rates) + 1)
+    with name_scope(name, "pool", [x]):
+        block = [1, *rates] if first else list(rates)  # in front of a spatial dim that stays as it is
+        dims = (
+            get_op("Shape")(x)[1 : len(block) + 1]
+            if None in x.shape.as_list()
+            else x.shape.as_list()[1 : len(block) + 1]
+        )
+        paddings, crops = required_space_to_batch_paddings(dims, block)
+        found = pool(
+            space_to_batch_nd(x, block, paddings), window_shape, pooling_type, "VALID", data_format=data_format
+        )
+        found = batch_to_space_nd(found, block, crops)
+        sizes = x.shape.as_list()
+        for axis, k, rate in zip(spatial, window_shape, rates, strict=True):
+            sizes[axis] = None if sizes[axis] is None else sizes[axis] - (k - 1) * rate
+        found.set_shape(sizes)
+        return found

@@ -44,7 +44,7 @@ class Window:
     padding: str
     explicit: tuple[tuple[int, int], ...]
     whole: tuple[int, ...]
-    """The window sizes, strides and dilations of batch and channels: only 1 is implemented."""
+    """The strides, dilations and window sizes of batch and channels: 1 but for depthwise max-pools."""
 
     @property
     def rank(self) -> int:
@@ -88,6 +88,24 @@ class Window:
             k = 1 if self.padding == "SAME" else k
             found.append(None if size is None or k is None else self.extent(axis, size, k).out)
         return found
+
+    @property
+    def depth(self) -> int:
+        """Over how many channels each window goes; 1 for windows that are wrong."""
+        *others, k = self.whole
+        return k if all(w in (1, k if i == 1 else 1) for i, w in enumerate(others)) else 1
+
+    def check_depth(self, channels: int) -> None:
+        """UnimplementedError for windows over channels and space, or that do not cover the channels side by side."""
+        problem = ""
+        if any(k != 1 for k in (*(self.ksize or ()), *self.strides)):
+            problem = "MaxPooling supports exactly one of pooling across depth or pooling across width/height."
+        elif self.whole[1] != self.depth:
+            problem = "Depthwise max pooling requires the depth window to equal the depth stride."
+        elif channels % self.depth:
+            problem = "Depthwise max pooling requires the depth window to evenly divide the input depth."
+        if problem:
+            raise errors.UnimplementedError(None, None, problem)
 
     def check(self, n: Any) -> None:
         """UnimplementedError, when a kernel is made, for windows that slide over batch or channels."""

@@ -1,0 +1,66 @@
+"""Kernels that may wait for each other: functions of the program (tf.py_func) that use locks, queues or the network.
+
+Where two of them run in any order, each gets a thread, as TensorFlow's executor gives it; where a step has only one, or
+one waits for the other anyway, they run in the step's own thread, which costs nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from penstock.graph.opdef import Kernel
+from penstock.graph.step_graph import Node, StepGraph
+from penstock.runtime.kernels import SessionState
+from penstock.runtime.resources import VariableState
+from penstock.runtime.workers import Workers
+
+
+def may_block(kernel: Kernel) -> Kernel:
+    """Mark a kernel that may wait for what other nodes of the step do."""
+    kernel.may_block = True  # type: ignore[attr-defined]
+    return kernel
+
+
+def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState) -> None:
+    """Make the kernels that may wait for each other asynchronous, in a graph without control flow."""
+    blocking = [node for node in graph.nodes if hasattr(kernels.get(node), "may_block")]
+    if len(blocking) < 2:
+        return
+    before: dict[Node, frozenset[Node]] = {}
+    for node in graph.nodes:
+        sources = [*(edge.node for edge in node.inputs), *node.controls]
+        before[node] = frozenset(s for s in sources if s in blocking).union(*(before[s] for s in sources))
+    apart: dict[Node, None] = {}
+    for a, b in itertools.combinations(blocking, 2):
+        if a not in before[b] and b not in before[a]:
+            apart |= {a: None, b: None}
+    workers: Workers = state.keep("device workers", Workers)
+    for node in apart:
+        kernels[node] = _InThread(node, kernels[node], workers)
+
+
+class _InThread:
+    """An asynchronous kernel (see `executor.py`) that calls another in a thread."""
+
+    def __init__(self, node: Node, kernel: Kernel, workers: Workers) -> None:
+        self._groups = [(is_list, len(edges)) for _, is_list, edges in node.grouped_inputs()]
+        self._kernel, self._workers = kernel, workers
+
+    def start(self, done: Callable[[Any], None], *values: Any) -> None:
+        rest = iter([value.read() if isinstance(value, VariableState) else value for value in values])
+        grouped = [[next(rest) for _ in range(count)] if is_list else next(rest) for is_list, count in self._groups]
+
+        def task() -> None:
+            try:
+                with torch.inference_mode():
+                    found = self._kernel(*grouped)
+            except BaseException as error:
+                done(error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}"))
+            else:
+                done(found)
+
+        self._workers.run(task)
