@@ -197,3 +197,39 @@ def test_a_deep_chain_needs_no_recursion(session: tf.Session) -> None:
     for _ in range(3000):
         y = y + 0.0
     assert session.run(tf.gradients(y, x)) == [1.0]
+
+
+COMPLEX = (
+    "reciprocal square sqrt rsqrt exp expm1 log log1p sin cos tan sinh cosh tanh asin acos atan asinh atanh sigmoid "
+    "abs sign conj real imag negative"
+)
+
+
+@pytest.mark.parametrize("name", COMPLEX.split())
+def test_gradients_of_complex_functions_are_those_of_their_parts(session: tf.Session, name: str) -> None:
+    x = (1 + 1j) * np.arange(-3.0, 3.0).reshape(1, 3, 2) + 0.5
+    tensor = tf.constant(x)
+    y = (getattr(tf, name, None) or getattr(tf.math, name))(tensor)
+    with session.as_default():
+        exact, numeric = tf.test.compute_gradient(tensor, x.shape, y, x.shape, x_init_value=x)
+    assert exact.shape == (12, 12 if y.dtype.is_complex else 6)
+    np.testing.assert_allclose(exact, numeric, rtol=1e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["pow", "divide", "multiply", "subtract"])
+def test_gradients_of_two_complex_numbers_are_those_of_their_parts(session: tf.Session, name: str) -> None:
+    x, y = (1 + 1j) * np.linspace(-2, 2, 6), (1 - 0.5j) * np.linspace(3, 1, 6)
+    a, b = tf.constant(x), tf.constant(y)
+    with session.as_default():
+        for of, value in ((a, x), (b, y)):
+            exact, numeric = tf.test.compute_gradient(of, [6], getattr(tf, name)(a, b), [6], x_init_value=value)
+            np.testing.assert_allclose(exact, numeric, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_complex_inverses_are_those_of_their_parts(session: tf.Session) -> None:
+    value = np.array([[2 + 1j, 0.3j], [0.5, 1 - 0.2j]])
+    x = tf.constant(value)
+    with session.as_default():
+        for y in (tf.matrix_inverse(x), tf.matrix_solve(x, x * x + 1.0)):
+            exact, numeric = tf.test.compute_gradient(x, [2, 2], y, y.shape.as_list(), x_init_value=value)
+            np.testing.assert_allclose(exact, numeric, rtol=1e-4, atol=1e-5)

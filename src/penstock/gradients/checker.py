@@ -52,6 +52,7 @@ def compute_gradient(
 ) -> Any:
     """The Jacobian dy/dx, by `gradients` and by central differences: two arrays [size of x, size of y].
 
+    Of complex numbers, the real and imaginary parts count as numbers of their own, in turn.
     Given lists, a list of such pairs. Runs in the default session. TF: tf.test.compute_gradient.
     """
     session = get_default_session()
@@ -66,7 +67,7 @@ def compute_gradient(
     start = [
         random.uniform(-1, 1, shape).astype(t.dtype.base_dtype.np)
         if v is None
-        else np.asarray(v, t.dtype.base_dtype.np)
+        else np.array(v, t.dtype.base_dtype.np, order="C")
         for t, shape, v in zip(xs, shapes, values, strict=True)
     ]
     feeds = {**(extra_feed_dict or {}), **dict(zip(xs, start, strict=True))}
@@ -94,30 +95,38 @@ def compute_gradient_error(
 
 
 def _theoretical(session: Any, y: Tensor, y_shape: Any, x: Tensor, value: np.ndarray, feeds: Any) -> np.ndarray:
-    y_size = int(np.prod(y_shape))
     with name_scope("compute_gradient"):
         seed = get_op("Placeholder")(dtype=y.dtype.base_dtype, shape=y_shape)
         (grad,) = gradients(y, x, grad_ys=[seed])
+    one = np.zeros(y_shape, y.dtype.base_dtype.np)
+    columns = _reals(one)
+    jacobian = np.zeros((_reals(value).size, columns.size), value.real.dtype)
     if grad is None:
-        return np.zeros((value.size, y_size), value.dtype)
+        return jacobian
     grad = convert_to_tensor(grad)
-    jacobian = np.zeros((value.size, y_size), value.dtype)
-    for column in range(y_size):
-        one = np.zeros(y_size, y.dtype.base_dtype.np)
-        one[column] = 1
-        jacobian[:, column] = session.run(grad, {**feeds, seed: one.reshape(y_shape)}).reshape(-1)
+    for column in range(columns.size):
+        columns[:] = 0
+        columns[column] = 1
+        jacobian[:, column] = _reals(session.run(grad, {**feeds, seed: one.copy()}))
     return jacobian
 
 
 def _numeric(
     session: Any, y: Tensor, y_shape: Any, x: Tensor, value: np.ndarray, delta: float, feeds: Any
 ) -> np.ndarray:
-    jacobian = np.zeros((value.size, int(np.prod(y_shape))), value.dtype)
-    for row in range(value.size):
+    rows = _reals(value).size
+    jacobian = np.zeros((rows, _reals(np.zeros(y_shape, y.dtype.base_dtype.np)).size), value.real.dtype)
+    for row in range(rows):
         ends = []
         for sign in (1, -1):
             moved = value.copy()
-            moved.reshape(-1)[row] += sign * delta
-            ends.append(np.asarray(session.run(y, {**feeds, x: moved})).reshape(-1))
+            _reals(moved)[row] += sign * delta
+            ends.append(_reals(session.run(y, {**feeds, x: moved})))
         jacobian[row] = (ends[0] - ends[1]) / (2 * delta)
     return jacobian
+
+
+def _reals(value: Any) -> np.ndarray:
+    """A flat view of an array; of complex numbers, one of their real and imaginary parts in turn."""
+    flat = np.asarray(value).reshape(-1)
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat

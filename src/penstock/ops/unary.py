@@ -66,7 +66,14 @@ def abs_gradient(op: Operation, grad: Tensor) -> Tensor:
 
 @SIGN.gradient
 def sign_gradient(op: Operation, grad: Tensor) -> Tensor:
-    return get_op("ZerosLike")(op._inputs[0])
+    """Nothing for real numbers; of a complex one, what of the gradient turns it."""
+    x, y = op._inputs[0], op._outputs[0]
+    if not x.dtype.is_complex:
+        return get_op("ZerosLike")(x)
+    real = x.dtype.base_dtype.real_dtype
+    along = get_op("Real")(MUL(conjugate(y), grad), Tout=real)
+    turning = SUB(grad, MUL(y, get_op("Cast")(along, DstT=x.dtype.base_dtype)))
+    return get_op("DivNoNan")(turning, get_op("Cast")(COMPLEX_ABS(x, Tout=real), DstT=x.dtype.base_dtype))
 
 
 @SQUARE.gradient
