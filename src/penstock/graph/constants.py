@@ -6,6 +6,7 @@ back through the ops that carry a value rule (`@OP.value`) and gives an object a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 
 _SMALL = 64
 """Shapes are short vectors; longer int tensors are data, and not followed."""
+
+_FOLDS: dict[str, Callable[..., Any]] = {
+    "Cast": lambda op, x: x.astype(op.attrs["DstT"].np),
+    "ConcatV2": lambda op, *xs: np.concatenate(xs[:-1], xs[-1]),
+    "Equal": lambda op, x, y: np.equal(x, y),
+    "Fill": lambda op, dims, value: np.full(dims, value),
+    "NotEqual": lambda op, x, y: np.not_equal(x, y),
+    "Pack": lambda op, *xs: np.stack(xs, op.attrs["axis"]),
+}
+"""What `constant_value` computes besides shape arithmetic, as TensorFlow does: of constants of any size and dtype."""
 
 _HANDS_ON = frozenset({"Enter", "Switch"})
 """Ops whose outputs, where they are alive, are their first input. (A loop variable changes at its Merge.)"""
@@ -150,9 +161,16 @@ def constant_value(tensor: Tensor) -> np.ndarray | None:
     if tensor.op.type == "Const":
         return tensor.op.attrs["value"]
     found = partial_value(tensor)
-    if found is None or any(item is None for item in found.flat):
+    if found is not None and all(item is not None for item in found.flat):
+        return found.astype(tensor.dtype.base_dtype.np)
+    fold = _FOLDS.get(tensor.op.type)
+    known = {} if fold is None else {t: constant_value(t) for t in dict.fromkeys(tensor.op._inputs)}
+    if fold is None or any(value is None for value in known.values()):
         return None
-    return found.astype(tensor.dtype.base_dtype.np)
+    try:
+        return fold(tensor.op, *(known[t] for t in tensor.op._inputs))
+    except ValueError:
+        return None  # the kernel will say what is wrong
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:

@@ -33,7 +33,11 @@ def pack_shape(c: ShapeContext, xs: list[TensorShape]) -> TensorShape:
 @PACK.value
 def pack_value(op: Operation, xs: list[Any]) -> np.ndarray | None:
     found: list[Any] = [known_elements(x, tensor) for x, tensor in zip(xs, op._inputs, strict=True)]
-    return None if any(x is None for x in found) else np.stack(found, op.attrs["axis"])
+    one = next((x for x in found if x is not None), None)
+    if one is None:
+        return None
+    alike = [np.full(one.shape, None, object) if x is None else x for x in found]  # all have its shape
+    return np.stack(alike, op.attrs["axis"])
 
 
 def known_elements(value: np.ndarray | None, tensor: Tensor) -> np.ndarray | None:

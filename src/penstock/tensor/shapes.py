@@ -325,13 +325,21 @@ class TensorShape:
         """All that both shapes say together. Raises ValueError, naming both, if they contradict."""
         second = as_shape(other)
         if not self.is_compatible_with(second):
-            raise ValueError(f"Shapes {self} and {second} are not compatible")
+            raise ValueError(f"Shapes {self} and {second} are not compatible: {self._difference(second)}")
         a, b = self._dims, second._dims
         if a is None:
             return second
         if b is None:
             return self
         return shape_of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
+
+    def _difference(self, other: TensorShape) -> str:
+        """What two shapes that contradict each other contradict in."""
+        a, b = self._dims or (), other._dims or ()
+        if len(a) != len(b):
+            return f"they must be equal rank, but are {len(a)} and {len(b)}"
+        axis = next(i for i, (x, y) in enumerate(zip(a, b, strict=True)) if None not in (x, y) and x != y)
+        return f"dimension {axis} in both shapes must be equal, but are {a[axis]} and {b[axis]}"
 
     def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
         """What both shapes agree on: unknown where they differ, of unknown rank if the ranks do."""
@@ -354,7 +362,7 @@ class TensorShape:
     def assert_has_rank(self, rank: int | None) -> None:
         """Raises ValueError if the rank is known and another."""
         if self._dims is not None and rank is not None and len(self._dims) != rank:
-            raise ValueError(f"Shape {self} must have rank {rank}")
+            raise ValueError(f"Shape must be rank {rank} but is rank {len(self._dims)}: {self}")
 
     def with_rank(self, rank: int | None) -> TensorShape:
         """This shape, its rank filled in. Raises ValueError if its rank is known and another."""
@@ -364,13 +372,13 @@ class TensorShape:
     def with_rank_at_least(self, rank: int) -> TensorShape:
         """This shape. Raises ValueError if it is known to have a lower rank."""
         if self._dims is not None and len(self._dims) < rank:
-            raise ValueError(f"Shape {self} must have rank at least {rank}")
+            raise ValueError(f"Shape must be at least rank {rank} but is rank {len(self._dims)}: {self}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
         """This shape. Raises ValueError if it is known to have a higher rank."""
         if self._dims is not None and len(self._dims) > rank:
-            raise ValueError(f"Shape {self} must have rank at most {rank}")
+            raise ValueError(f"Shape must be at most rank {rank} but is rank {len(self._dims)}: {self}")
         return self
 
 
@@ -396,8 +404,9 @@ def as_shape(shape: ShapeLike) -> TensorShape:
     return shape if isinstance(shape, TensorShape) else TensorShape(shape)
 
 
-def unknown_shape(rank: int | None = None) -> TensorShape:
-    """Nothing known but perhaps the rank."""
+def unknown_shape(rank: int | None = None, ndims: int | None = None) -> TensorShape:
+    """Nothing known but perhaps the rank, `ndims` by its old name."""
+    rank = ndims if rank is None else rank
     return shape_of(None if rank is None else (None,) * rank)
 
 
@@ -452,7 +461,9 @@ def broadcast_shape(a: TensorShape, b: TensorShape) -> TensorShape:
         elif t is None:
             sizes.append(s if s else None)
         else:
-            raise ValueError(f"Incompatible shapes for broadcasting: {a} and {b}")
+            raise ValueError(
+                f"Incompatible shapes for broadcasting: {a} and {b}. Dimensions must be equal, but are {s} and {t}"
+            )
     return shape_of(tuple(sizes))
 
 
