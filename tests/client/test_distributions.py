@@ -417,3 +417,17 @@ def test_a_distribution_can_be_written_by_its_density() -> None:
     with pytest.raises(NotImplementedError, match="cdf is not implemented: Triangle"):
         made.cdf(0.5)
     assert made.parameters == {"name": "Triangle"}
+
+
+def test_what_is_not_defined_says_so_and_quantiles_at_the_ends_have_finite_gradients() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        gamma = tf.distributions.Gamma([3.0, 0.5], [2.0, 2.0], allow_nan_stats=False)
+        with pytest.raises(errors.InvalidArgumentError, match="Condition x < y did not hold"):
+            session.run(gamma.mode())
+        counts = tf.distributions.DirichletMultinomial(4, [[1.0, 3.0]])
+        np.testing.assert_allclose(session.run(counts.mean()), [[1, 3]])
+        p = tf.constant([0.0, 1e-12, 0.5, 1.0])
+        quantile = tf.distributions.Normal(0.0, 1.0).quantile(p)
+        found, slope = session.run([quantile, tf.gradients(quantile, p)[0]])
+        np.testing.assert_allclose(found, [-np.inf, -7.034484, 0, np.inf], rtol=1e-5)
+        assert np.isfinite(slope).all() and slope[2] == pytest.approx(np.sqrt(2 * np.pi))

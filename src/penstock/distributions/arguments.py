@@ -12,8 +12,15 @@ from penstock.graph.scopes import control_dependencies
 from penstock.ops.array import shape
 from penstock.ops.basic import identity
 from penstock.ops.broadcasting import broadcast_dynamic_shape, broadcast_static_shape
-from penstock.ops.checks import assert_equal, assert_less_equal, assert_near, assert_non_negative, assert_positive
-from penstock.ops.filling import fill
+from penstock.ops.checks import (
+    assert_equal,
+    assert_less,
+    assert_less_equal,
+    assert_near,
+    assert_non_negative,
+    assert_positive,
+)
+from penstock.ops.filling import fill, ones_like
 from penstock.ops.nn.softmax import softmax
 from penstock.ops.partition import where
 from penstock.ops.reduce import reduce_sum
@@ -26,6 +33,8 @@ from penstock.tensor.shapes import TensorShape
 def floats(**values: Any) -> list[Tensor]:
     """The arguments as tensors of one floating dtype; plain numbers take that of the others. ValueError otherwise."""
     dtype = next((v.dtype for v in values.values() if hasattr(v, "dtype")), None)
+    if dtype is None and any(np.asarray(v).dtype.kind == "f" for v in values.values()):
+        dtype = "float32"
     found = []
     for name, value in values.items():
         given = hasattr(value, "dtype")
@@ -92,11 +101,14 @@ def _check_float(value: Tensor, what: str) -> None:
         raise TypeError(f"{what} must having floating type.")
 
 
-def undefined_unless(defined: Tensor, value: Tensor, allow_nan_stats: bool, message: str) -> Tensor:
-    """`value` where `defined`, else NaN; or, if NaN is not allowed, an InvalidArgumentError in the step."""
+def undefined_unless(defined: Tensor, value: Tensor, allow_nan_stats: bool, message: str, *above_one: Tensor) -> Tensor:
+    """`value` where `defined`, else NaN; or, if NaN is not allowed, an InvalidArgumentError in the step.
+
+    It is defined where the parameters `above_one` are greater than 1.
+    """
     if allow_nan_stats:
         return where(defined, value, fill(shape(value), np.array(np.nan, value.dtype.np)))
-    return checked(value, [assert_equal(defined, True, message=message)], "checked")
+    return checked(value, [assert_less(ones_like(p), p, message=message) for p in above_one], "checked")
 
 
 def count_checks(counts: Tensor, total: Tensor) -> list[Operation]:
@@ -104,5 +116,5 @@ def count_checks(counts: Tensor, total: Tensor) -> list[Operation]:
     return [
         assert_non_negative(counts, message="counts must be non-negative."),
         assert_equal(total, reduce_sum(counts, -1), message="counts must sum to `self.total_count`"),
-        assert_equal(counts, floor(counts), message="counts must be whole numbers"),
+        assert_equal(counts, floor(counts), message="counts cannot contain fractional components."),
     ]

@@ -87,7 +87,8 @@ class Gamma(Univariate):
     def _mode(self) -> Tensor:
         mode = (self._concentration - 1.0) / self._rate
         there = self._everywhere(self._concentration) > 1.0
-        return undefined_unless(there, mode, self.allow_nan_stats, "mode not defined when any concentration <= 1")
+        message = "mode not defined when any concentration <= 1"
+        return undefined_unless(there, mode, self.allow_nan_stats, message, self._concentration)
 
 
 @RegisterKL(Gamma, Gamma)
@@ -193,7 +194,8 @@ class Beta(Univariate):
     def _mode(self) -> Tensor:
         mode = (self._concentration1 - 1.0) / (self._total_concentration - 2.0)
         there = logical_and(self._everywhere(self._concentration1) > 1.0, self._everywhere(self._concentration0) > 1.0)
-        return undefined_unless(there, mode, self.allow_nan_stats, "Mode undefined for concentration <= 1.")
+        both = self._concentration1, self._concentration0
+        return undefined_unless(there, mode, self.allow_nan_stats, "Mode undefined for concentration <= 1.", *both)
 
 
 @RegisterKL(Beta, Beta)
@@ -274,7 +276,7 @@ class Dirichlet(Distribution):
         size = reduce_sum(ones_like(c), -1, keepdims=True)
         mode = (c - 1.0) / (expand_dims(self._total_concentration, -1) - size)
         there = broadcast_to(reduce_all(c > 1.0, -1, keepdims=True), shape(c))
-        return undefined_unless(there, mode, self.allow_nan_stats, "Mode undefined for concentration <= 1")
+        return undefined_unless(there, mode, self.allow_nan_stats, "Mode undefined for concentration <= 1", c)
 
 
 @RegisterKL(Dirichlet, Dirichlet)

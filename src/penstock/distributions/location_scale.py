@@ -209,7 +209,7 @@ class StudentT(Univariate):
 
     def _mean(self) -> Tensor:
         mean, df = self._everywhere(self._loc), self._everywhere(self._df)
-        return undefined_unless(df > 1.0, mean, self.allow_nan_stats, "mean not defined for components of df <= 1")
+        return undefined_unless(df > 1.0, mean, self.allow_nan_stats, "mean not defined for components of df <= 1", df)
 
     def _variance(self) -> Tensor:
         df = self._everywhere(self._df)
@@ -217,7 +217,7 @@ class StudentT(Univariate):
         finite = square(self._everywhere(self._scale)) * df / where(df > 2.0, df - 2.0, ones_like(df))
         found = where(df > 2.0, finite, fill(shape(df), np.array(np.inf, self.dtype.np)))
         message = "variance not defined for components of df <= 1"
-        return undefined_unless(df > 1.0, found, self.allow_nan_stats, message)
+        return undefined_unless(df > 1.0, found, self.allow_nan_stats, message, df)
 
     def _mode(self) -> Tensor:
         return self._everywhere(self._loc)

@@ -13,9 +13,8 @@ from penstock.distributions.arguments import (
 )
 from penstock.distributions.distribution import FULLY_REPARAMETERIZED, Distribution, Univariate
 from penstock.distributions.kullback_leibler import RegisterKL
-from penstock.distributions.tails import log_ndtr, ndtr
+from penstock.distributions.tails import finite_ndtri, log_ndtr, ndtr
 from penstock.graph.convert import convert_to_tensor
-from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array import expand_dims
@@ -73,7 +72,7 @@ class Normal(Univariate):
         return ndtr(-self._z(x))
 
     def _quantile(self, p: Tensor) -> Tensor:
-        return get_op("Ndtri")(p) * self._scale + self._loc
+        return finite_ndtri(p) * self._scale + self._loc
 
     def _entropy(self) -> Tensor:
         return self._everywhere(0.5 * math.log(2 * math.pi * math.e) + log(self._scale))

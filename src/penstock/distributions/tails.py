@@ -8,8 +8,13 @@ import numpy as np
 
 from penstock.graph.operation import Tensor
 from penstock.ops.arithmetic import maximum, minimum
+from penstock.ops.array import shape
+from penstock.ops.compare import logical_or
+from penstock.ops.filling import fill
 from penstock.ops.partition import where
+from penstock.ops.passing import stop_gradient
 from penstock.ops.special import erfc
+from penstock.ops.special_bessel import ndtri
 from penstock.ops.unary import exp, log, log1p, square
 
 
@@ -36,3 +41,10 @@ def log_cdf_laplace(x: Tensor) -> Tensor:
     below = minimum(x, np.array(0, x.dtype.np))
     above = maximum(x, np.array(0, x.dtype.np))
     return where(x < 0.0, below - math.log(2.0), log1p(-0.5 * exp(-above)))
+
+
+def finite_ndtri(p: Tensor) -> Tensor:
+    """The quantile function of the standard normal: infinite at 0 and 1, but with a finite gradient there (0)."""
+    outside = logical_or(p <= 0.0, p >= 1.0)
+    inside = ndtri(where(outside, fill(shape(p), np.array(0.5, p.dtype.np)), p))
+    return where(outside, stop_gradient(ndtri(p)), inside)
