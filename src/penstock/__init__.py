@@ -151,6 +151,8 @@ from penstock.graph.composite import (
     IndexedSlicesValue as IndexedSlicesValue,
     SparseTensor as SparseTensor,
     SparseTensorValue as SparseTensorValue,
+    convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
+    convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
 )
 from penstock.graph.convert import (
     constant as constant,

@@ -93,7 +93,7 @@ def _check_weights(weights: Tensor, values: Tensor) -> None:
         a is None or b is None or a in (1, b) for a, b in zip(have.as_list(), want.as_list(), strict=True)
     )
     if not fits:
-        raise ValueError(f"weights of shape {have} do not broadcast to losses of shape {want}")
+        raise ValueError(f"weights can not be broadcast to values. values.shape={want}. weights.shape={have}.")
 
 
 def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:

@@ -265,7 +265,7 @@ PARTITIONS = [
         [A, i4(0, 2, 0)],
         {"num_partitions": 2},
         raises=INVALID,
-        match=r"2, which is not in",
+        match=r"partitions\\[1\\] = 2 is not in",
     ),
     OpCase("DynamicPartition", [A, i4(0, 1)], {"num_partitions": 2}, raises=ValueError, match="incompatible"),
     OpCase(
@@ -331,7 +331,7 @@ SORTS = [
         OpCase("Unique", [some(d, 7)[::-1]], ref=lambda x: (x[:5], i4(0, 1, 2, 3, 4, 0, 1)), grad=False)
         for d in DTYPES[1:12]
     ],
-    OpCase("Unique", [A], raises=ValueError, match="must have rank 1"),
+    OpCase("Unique", [A], raises=ValueError, match="must be rank 1"),
     OpCase("UniqueWithCounts", [i4(3, 1, 3, 2, 1)], ref=(i4(3, 1, 2), i4(0, 1, 0, 2, 1), i4(2, 2, 1))),
     OpCase("UniqueWithCounts", [words("b", "a", "b")], ref=(words("b", "a"), i4(0, 1, 0), i4(2, 1))),
     OpCase("ListDiff", [i4(1, 2, 3, 4, 2), i4(2, 4)], ref=(i4(1, 3), i4(0, 2))),

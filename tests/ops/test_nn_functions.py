@@ -123,7 +123,7 @@ def test_softmax_runs_along_any_axis(axis: int | None) -> None:
 
 def test_softmax_refuses_an_axis_that_is_not_there() -> None:
     with tf.Graph().as_default():
-        with pytest.raises(ValueError, match=r"range \[-2, 2\) but was 2"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"range \[-2, 2\) but was 2"):
             nn.softmax(X2, 2)
         with pytest.raises(ValueError, match="Cannot specify both"):
             nn.softmax(X2, axis=1, dim=1)
@@ -336,7 +336,7 @@ def test_convolution_refuses_strides_with_dilation_and_unfit_ranks() -> None:
             nn.convolution(X4, W4, "SAME", [2, 2], [2, 2])
         with pytest.raises(ValueError, match="in conjunction with dilation_rate"):
             nn.depthwise_conv2d(X4, W4, [1, 2, 2, 1], "SAME", [2, 2])
-        with pytest.raises(ValueError, match="must have rank"):
+        with pytest.raises(ValueError, match="must be rank"):
             nn.convolution(X4, randn(3, 3, 5), "SAME")
 
 

@@ -14,7 +14,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
-from penstock.tensor.dtypes import DType, int64
+from penstock.tensor.dtypes import DType, as_dtype, int64
 from penstock.tensor.shapes import TensorShape
 
 
@@ -206,3 +206,20 @@ def of_sparse(fn: Callable[..., Any]) -> Callable[..., Any]:
         return SparseTensor(x.indices, fn(x.values, *rest), x.dense_shape)
 
     return either
+
+
+def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Tensor | SparseTensor:
+    """`value` as a SparseTensor if it is one, or the value of one, else as a tensor."""
+    if not isinstance(value, SparseTensor | SparseTensorValue):
+        return convert_to_tensor(value, dtype, name=name)
+    sparse = SparseTensor.from_value(value)
+    if dtype is not None and as_dtype(dtype).base_dtype != sparse.dtype:
+        raise RuntimeError(f"Sparse dtype: requested = {as_dtype(dtype).name}, actual = {sparse.dtype.name}")
+    return sparse
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Tensor | IndexedSlices:
+    """`value` itself if it is IndexedSlices, else as a tensor."""
+    return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name=name)

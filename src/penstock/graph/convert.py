@@ -106,6 +106,8 @@ def _convert_shape(value: Any, dtype: Any = None, name: str | None = None, as_re
 def _convert_dimension(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
     if value.value is None:
         raise ValueError("Cannot convert an unknown Dimension to a Tensor")
+    if dtype is not None and as_dtype(dtype).base_dtype not in (int32, int64):
+        raise TypeError(f"Cannot convert a Dimension to dtype {as_dtype(dtype).name}")
     return constant(value.value, dtype or int32, name=name or "shape_as_tensor")
 
 

@@ -83,6 +83,10 @@ class Tensor(Operators):
     def __iter__(self) -> Any:
         raise TypeError("Tensor objects are not iterable; use tf.unstack, tf.map_fn, or fetch the value first.")
 
+    def _shape_as_list(self) -> list[int | None] | None:
+        """The static sizes, None if not even the rank is known (TensorFlow's programs call it, too)."""
+        return None if self.shape.ndims is None else self.shape.as_list()
+
     def __len__(self) -> int:
         raise TypeError("len is not well defined for a symbolic Tensor; use `tf.shape(x)[0]` or `x.shape[0]`.")
 

@@ -12,9 +12,10 @@ from penstock.client.variable import Variable, VariableAggregation, VariableSync
 from penstock.control_flow.cond import cond
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
-from penstock.graph.operation import Tensor
+from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope
 from penstock.ops.array import expand_dims, rank, squeeze
+from penstock.ops.basic import no_op
 from penstock.ops.cast import cast
 from penstock.ops.confusion_matrix import remove_squeezable_dimensions
 from penstock.ops.division import div_no_nan
@@ -101,14 +102,15 @@ def _ranked(weights: Tensor, values: Tensor) -> Tensor:
     return cond(get_op("Equal")(rank(weights), 0), lambda: weights, lambda: fitting)
 
 
-def assert_broadcastable(weights: Tensor, values: Tensor) -> Any:
+def assert_broadcastable(weights: Any, values: Any) -> Operation:
     """An operation that fails unless `weights` are a scalar, or of the rank of `values` with each dim 1 or equal.
 
-    None, or ValueError, where static shapes settle it.
+    ValueError where static shapes settle that they are not.
     """
+    weights, values = convert_to_tensor(weights, name="weights"), convert_to_tensor(values, name="values")
     have, want = weights.shape, values.shape
     if have.ndims == 0:
-        return None
+        return no_op("static_scalar_check_success")
     message = "weights can not be broadcast to values. "
     if have.ndims is not None and want.ndims is not None:
         if have.ndims != want.ndims:
@@ -117,7 +119,7 @@ def assert_broadcastable(weights: Tensor, values: Tensor) -> Any:
         if any(a is not None and b is not None and a not in (1, b) for a, b in pairs):
             raise ValueError(f"{message}values.shape={want}. weights.shape={have}.")
         if all(a == 1 or (a == b and a is not None) for a, b in pairs):
-            return None
+            return no_op("static_dims_check_success")
     weights_shape, values_shape = get_op("Shape")(weights), get_op("Shape")(values)
     same_rank = get_op("Equal")(rank(weights), rank(values))
 
@@ -139,6 +141,5 @@ def broadcast_weights(weights: Any, values: Tensor, dtype: Any = float32) -> Ten
         weights = cast(weights, dtype)
         if weights.shape.is_fully_defined() and weights.shape == values.shape:
             return weights
-        check = assert_broadcastable(weights, values)
-        with control_dependencies([] if check is None else [check]):
+        with control_dependencies([assert_broadcastable(weights, values)]):
             return get_op("Mul")(weights, ones_like(values, dtype), name=scope)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.control_flow.cond import cond
-from penstock.graph.composite import SparseTensor
+from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -37,9 +37,14 @@ NOTHING = int64.min
 """What fills the rows of sparse labels up to the longest: no class, and not missed."""
 
 
+def _is_sparse(labels: Any) -> bool:
+    return isinstance(labels, SparseTensor | SparseTensorValue)
+
+
 def _as_sets(labels: Any, predictions: Tensor) -> Tensor:
     """Labels as [d1, …, dn, labels] int64: of sparse ones rows are filled up, and single ones become a row of one."""
-    if isinstance(labels, SparseTensor):
+    if _is_sparse(labels):
+        labels = SparseTensor.from_value(labels)
         values = cast(labels.values, int64)
         dense = get_op("SparseToDense")(labels.indices, labels.dense_shape, values, constant(NOTHING, int64))
         have = labels.dense_shape.shape.as_list()[0]
@@ -242,7 +247,7 @@ def average_precision_at_top_k(
     """As `average_precision_at_k`, of the predicted classes themselves, [d1, …, dn, k]."""
     predictions = cast(predictions_idx, int64)
     return _mean_average_precision(
-        _as_sets(labels, predictions), predictions, isinstance(labels, SparseTensor), weights,
+        _as_sets(labels, predictions), predictions, _is_sparse(labels), weights,
         metrics_collections, updates_collections, name,
     )  # fmt: skip
 
@@ -288,7 +293,7 @@ def average_precision_at_k(
         no_class = get_op("Neg")(get_op("OnesLike")(sets))
         sets = get_op("Select")(get_op("GreaterEqual")(sets, classes), no_class, sets)
         return _mean_average_precision(
-            sets, best, isinstance(labels, SparseTensor), weights, metrics_collections, updates_collections, scope
+            sets, best, _is_sparse(labels), weights, metrics_collections, updates_collections, scope
         )
 
 

@@ -10,7 +10,7 @@ import torch
 
 from penstock import errors
 from penstock.graph import shape_rules
-from penstock.graph.composite import SparseTensor
+from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.constants import partial_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -18,7 +18,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import TORCH_TYPES
-from penstock.tensor.dtypes import int32
+from penstock.tensor.dtypes import int32, int64
 from penstock.tensor.shapes import TensorShape, shape_of
 
 newaxis = None
@@ -101,8 +101,8 @@ def rank_kernel(n: Any) -> Any:
 def shape(input: Any, name: str | None = None, out_type: Any = int32, optimize: bool = True) -> Tensor:
     """The shape of `input` as a vector of `out_type`; a constant where it is known now (TF: tf.shape)."""
     with name_scope(name, "Shape", [input]) as scope:
-        if isinstance(input, SparseTensor):
-            return get_op("Cast")(input.dense_shape, DstT=out_type, name=scope)
+        if isinstance(input, SparseTensor | SparseTensorValue):
+            return get_op("Cast")(convert_to_tensor(input.dense_shape, int64), DstT=out_type, name=scope)
         value = convert_to_tensor(input, name="input")
         if optimize and value.shape.is_fully_defined():
             return constant(value.shape.as_list(), out_type, name=scope)
@@ -117,8 +117,8 @@ def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[
 def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
     """The number of elements of `input`; a constant where it is known now (TF: tf.size)."""
     with name_scope(name, "Size", [input]) as scope:
-        if isinstance(input, SparseTensor):
-            dims = get_op("Cast")(input.dense_shape, DstT=out_type)
+        if isinstance(input, SparseTensor | SparseTensorValue):
+            dims = get_op("Cast")(convert_to_tensor(input.dense_shape, int64), DstT=out_type)
             return get_op("Prod")(dims, [0], name=scope)
         value = convert_to_tensor(input, name="input")
         count = value.shape.num_elements()
@@ -128,7 +128,7 @@ def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions of `input`, int32; a constant where it is known now (TF: tf.rank)."""
     with name_scope(name, "Rank", [input]) as scope:
-        if isinstance(input, SparseTensor):
+        if isinstance(input, SparseTensor | SparseTensorValue):
             return size(input.dense_shape, name=scope)
         value = convert_to_tensor(input, name="input")
         known = value.shape.ndims
@@ -162,7 +162,8 @@ def reshape_shape(c: ShapeContext, x: TensorShape, shape: TensorShape) -> Tensor
         return shape_of(tuple(dims))
     fits = (count % known == 0 if known else not count) if open_dims else count == known
     if not fits:
-        raise ValueError(f"Cannot reshape {count} elements, of shape {x}, to shape {wanted.tolist()}")
+        open_to = f" ({count} must be evenly divisible by {known})" if open_dims else ""
+        raise ValueError(f"Cannot reshape a tensor with {count} elements, of shape {x}, to {wanted.tolist()}{open_to}")
     if len(open_dims) == 1 and known:
         dims[open_dims[0]] = count // known
     return shape_of(tuple(dims))

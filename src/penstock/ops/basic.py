@@ -44,10 +44,12 @@ PLACEHOLDER.not_differentiable()
 @PLACEHOLDER.kernel()
 def placeholder_kernel(n: Any) -> Any:
     """Runs only where nothing is fed in its place."""
-    shape = "" if n["shape"].ndims is None else f" and shape {n['shape'].as_list()}"
+    dims = n["shape"].tuple
+    shape = "" if dims is None else f" and shape [{','.join('?' if d is None else str(d) for d in dims)}]"
+    dtype = {"float32": "float", "float64": "double", "float16": "half"}.get(n["dtype"].name, n["dtype"].name)
 
     def unfed() -> None:
-        raise ValueError(f"You must feed a value for placeholder tensor '{n.name}' with dtype {n['dtype'].name}{shape}")
+        raise ValueError(f"You must feed a value for placeholder tensor '{n.name}' with dtype {dtype}{shape}")
 
     return unfed
 

@@ -16,6 +16,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.basic import no_op
 from penstock.ops.logging import Assert
+from penstock.tensor.shapes import broadcast_shape
 
 Text = str | None
 Count = int | None
@@ -39,6 +40,7 @@ def _compare(
     with name_scope(name, default_name, [x, y, data]):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
+        broadcast_shape(x.shape, y.shape)  # ValueError, said here before NumPy says it
         condition_text = f"Condition x {sign} y did not hold element-wise:"
         known_x, known_y = constant_value(x), constant_value(y)
         if known_x is not None and known_y is not None:

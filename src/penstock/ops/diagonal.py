@@ -81,7 +81,19 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
 # --- Matrices in the last two axes ----------------------------------------------------------------------
 
 MATRIX_DIAG = define_op("MatrixDiag", "diagonal: T", "output: T", attrs=["T: type"])
-MATRIX_DIAG.kernel(T=TORCH_TYPES)(lambda n: torch.diag_embed)
+
+
+@MATRIX_DIAG.kernel(T=TORCH_TYPES)
+def matrix_diag_kernel(n: Any) -> Any:
+    if n.input_shape("diagonal").ndims:
+        return torch.diag_embed
+
+    def embed(x: torch.Tensor) -> torch.Tensor:
+        if not x.dim():
+            raise errors.InvalidArgumentError(None, None, "input must be at least 1-dim, received shape: []")
+        return torch.diag_embed(x)
+
+    return embed
 
 
 @MATRIX_DIAG.shape
@@ -112,7 +124,13 @@ def matrix_diag_part_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
 
 @MATRIX_DIAG_PART.kernel(T=TORCH_TYPES)
 def matrix_diag_part_kernel(n: Any) -> Any:
-    return lambda x: x.diagonal(0, -2, -1)
+    return lambda x: _matrices(x).diagonal(0, -2, -1)
+
+
+def _matrices(x: torch.Tensor) -> torch.Tensor:
+    if x.dim() < 2:
+        raise errors.InvalidArgumentError(None, None, f"input must be at least 2-dim, received shape: {list(x.shape)}")
+    return x
 
 
 @MATRIX_DIAG_PART.gradient
@@ -135,16 +153,23 @@ def matrix_set_diag_shape(c: ShapeContext, x: TensorShape, diagonal: TensorShape
 @MATRIX_SET_DIAG.kernel(T=TORCH_TYPES)
 def matrix_set_diag_kernel(n: Any) -> Any:
     def set_diag(x: torch.Tensor, diagonal: torch.Tensor) -> torch.Tensor:
-        found = x.clone(memory_format=torch.contiguous_format)
+        found = _matrices(x).clone(memory_format=torch.contiguous_format)
         place = found.diagonal(0, -2, -1)
         if place.shape != diagonal.shape:
             raise errors.InvalidArgumentError(
-                None, None, f"diagonal has shape {list(diagonal.shape)}, not {list(place.shape)}"
+                None,
+                None,
+                f"must have one element for each row of the shorter side, but received input shape: {_text(x.shape)} "
+                f"and diagonal shape: {_text(diagonal.shape)}",
             )
         place.copy_(diagonal)
         return found
 
     return set_diag
+
+
+def _text(shape: torch.Size) -> str:
+    return f"[{','.join(map(str, shape))}]"
 
 
 @MATRIX_SET_DIAG.gradient

@@ -28,6 +28,9 @@ FILL = define_op("Fill", "dims: index_type, value: T", "output: T", attrs=["T: t
 @FILL.shape
 def fill_shape(c: ShapeContext, dims: TensorShape, value: TensorShape) -> TensorShape:
     value.assert_has_rank(0)
+    known = c.constant("dims")
+    if known is not None and (known < 0).any():
+        raise ValueError(f"Fill dimensions must be >= 0, got {known.tolist()}")
     return c.constant_shape("dims")
 
 

@@ -55,6 +55,12 @@ def _split_indices(indices: torch.Tensor, shape: Any, ignore: bool) -> tuple[Any
             None,
             f"index innermost dimension length must be <= params rank: {depth} vs. {len(shape)}",
         )
+    if 0 in shape and indices.numel() and not ignore:
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            f"Requested more than 0 entries, but params is empty.  Params shape: {list(shape)}",
+        )
     limits = torch.tensor(shape[:depth], device=indices.device)
     bad = ((indices < 0) | (indices >= limits)).any(-1)
     if indices.is_cuda or ignore:
@@ -153,11 +159,13 @@ def scatter_nd_kernel(n: Any) -> Any:
     def scatter(indices: torch.Tensor, updates: torch.Tensor, shape: torch.Tensor) -> torch.Tensor:
         found = updates.new_zeros(shape.tolist())
         index, good = _split_indices(indices, found.shape, ignore)
+        if not found.numel():
+            return found
         if not index:
             as_signed(found).add_(as_signed(updates).reshape(-1, *found.shape).sum(0, dtype=as_signed(found).dtype))
         elif good is None:
             as_signed(found).index_put_(index, as_signed(updates), accumulate=True)
-        elif found.numel():
+        else:
             as_signed(found).index_put_(tuple(i[good] for i in index), as_signed(updates)[good], accumulate=True)
         return found
 

@@ -38,6 +38,8 @@ def concat_shapes(xs: list[TensorShape], axis: np.ndarray | None) -> TensorShape
     ranked = [x for x in xs if x.ndims is not None]
     if not ranked:
         return UNKNOWN
+    if any(x.ndims == 0 for x in ranked):
+        raise ValueError("Can't concatenate scalars (use tf.stack instead)")
     rank = ranked[0].ndims
     for x in ranked:
         x.assert_same_rank(ranked[0])
@@ -55,7 +57,8 @@ def concat_shapes(xs: list[TensorShape], axis: np.ndarray | None) -> TensorShape
 
 
 @CONCAT_V2.shape
-def concat_v2_shape(c: ShapeContext, xs: list[TensorShape], _: TensorShape) -> TensorShape:
+def concat_v2_shape(c: ShapeContext, xs: list[TensorShape], axis: TensorShape) -> TensorShape:
+    axis.assert_has_rank(0)
     return concat_shapes(xs, c.constant("axis"))
 
 
@@ -138,7 +141,7 @@ CONCAT_OFFSET.not_differentiable()
 
 @CONCAT_OFFSET.shape
 def concat_offset_shape(c: ShapeContext, _: TensorShape, shapes: list[TensorShape]) -> list[TensorShape]:
-    return [s.with_rank(1) for s in shapes]
+    return shapes
 
 
 @CONCAT_OFFSET.kernel(host=("concat_dim", "shape", "offset"))
@@ -146,7 +149,9 @@ def concat_offset_kernel(n: Any) -> Any:
     """Where each piece begins in the whole: zeros, but along the axis the sum of the sizes before."""
 
     def offsets(axis: torch.Tensor, shapes: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        at, found, sum_before = check_axis(int(axis.item()), shapes[0].numel()), [], 0
+        first = shapes[0].tolist()
+        _check_concat_shapes(int(axis.item()), shapes, first)
+        at, found, sum_before = int(axis.item()) % len(first), [], 0
         for shape in shapes:
             begin = torch.zeros_like(shape)
             begin[at] = sum_before
@@ -155,6 +160,24 @@ def concat_offset_kernel(n: Any) -> Any:
         return tuple(found)
 
     return offsets
+
+
+def _check_concat_shapes(axis: int, shapes: list[torch.Tensor], first: Any) -> None:
+    """ValueError unless `shapes` are vectors of one length, equal but for `axis`."""
+    if any(shape.dim() != 1 for shape in shapes):
+        raise ValueError(f"each input should be a vector, but got shapes {[list(s.shape) for s in shapes]}")
+    rank = len(first)
+    if not -rank <= axis < rank:
+        raise ValueError(f"Concat dim is out of range: {axis} vs. {rank}")
+    for i, shape in enumerate(shapes):
+        if len(shape) != rank:
+            raise ValueError(f"input {i} should contain {rank} elements, but got {len(shape)}")
+        if any(a != b for j, (a, b) in enumerate(zip(shape.tolist(), first, strict=True)) if j != axis % rank):
+            here, there = (f"[{' '.join(map(str, s))}]" for s in (shape.tolist(), first))
+            raise ValueError(
+                f"All dimensions except {axis % rank} must match. Input {i} has shape {here} and doesn't match input 0 "
+                f"with shape {there}."
+            )
 
 
 # --- Split, SplitV --------------------------------------------------------------------------------------

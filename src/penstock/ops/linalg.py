@@ -86,7 +86,7 @@ def checked(fn: Callable[..., Any], failed: str) -> Kernel:
     return widened(kernel)
 
 
-_SINGULAR = "Input is not invertible."
+_SINGULAR = "Input matrix is not invertible."
 
 # --- inverse and determinant ----------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ def lu_kernel(n: Any) -> Kernel:
             return x.clone(), torch.zeros(x.shape[:-1], dtype=dtype, device=x.device)
         factors, exchanges, _ = torch.linalg.lu_factor_ex(x)
         if (factors.diagonal(0, -2, -1) == 0).any():
-            raise invalid("Input is not invertible.")
+            raise invalid("Input matrix is not invertible.")
         exchanged, _, _ = torch.lu_unpack(factors, exchanges, unpack_data=False)
         # Row i of the product is row p[i] of x: the place of the 1 in column i of the permutation matrix.
         return factors.contiguous(), exchanged.real.argmax(-2).to(dtype)

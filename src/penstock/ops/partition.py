@@ -82,8 +82,10 @@ def dynamic_partition_kernel(n: Any) -> Any:
             )
         which = partitions.reshape(-1)
         if which.numel() and not 0 <= which.min() <= which.max() < num:
-            bad = which[(which < 0) | (which >= num)][0]
-            raise errors.InvalidArgumentError(None, None, f"partitions has {bad}, which is not in [0, {num})")
+            at = ((partitions < 0) | (partitions >= num)).nonzero()[0].tolist()
+            where = f"[{','.join(map(str, at))}]" if at else ""
+            bad = int(partitions[tuple(at)])
+            raise errors.InvalidArgumentError(None, None, f"partitions{where} = {bad} is not in [0, {num})")
         rows = data.reshape((which.numel(), *data.shape[partitions.ndim :]))
         order = which.argsort(stable=True)
         counts = torch.bincount(which, minlength=num).tolist()

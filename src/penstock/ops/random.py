@@ -187,7 +187,7 @@ def multinomial_kernel(n: Any) -> Kernel:
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                "logits must be a matrix [batch, classes] with classes > 0, and num_samples >= 0; got logits "
+                "logits must be a matrix [batch, classes], num_classes should be positive; got logits "
                 f"of shape {list(logits.shape)} and {num_samples.item()}",
             )
         size = (logits.shape[0], int(num_samples.item()))

@@ -133,6 +133,9 @@ def reverse_sequence_shape(c: ShapeContext, x: TensorShape, lengths: TensorShape
     lengths = lengths.with_rank(1)
     if x.ndims is None:
         return UNKNOWN
+    for name in ("batch_dim", "seq_dim"):
+        if c.attrs[name] >= x.ndims:
+            raise ValueError(f"{name} must be < input rank: {c.attrs[name]} vs. {x.ndims}")
     batch, along = check_axis(c.attrs["batch_dim"], x.ndims), check_axis(c.attrs["seq_dim"], x.ndims)
     if batch == along:
         raise ValueError(f"batch_dim == seq_dim == {along}")

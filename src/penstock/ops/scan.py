@@ -19,11 +19,16 @@ from penstock.tensor.shapes import TensorShape
 
 
 def scan_shape(c: ShapeContext, x: TensorShape, axis_shape: TensorShape) -> TensorShape:
-    axis_shape.with_rank(0)
-    axis, rank = c.constant("axis"), x.ndims
-    if axis is not None and rank is not None and not -rank <= axis < rank:
-        raise ValueError(f"axis must be in [-{rank}, {rank}), got {axis}")
+    """A wrong axis is the kernel's to refuse, as in TensorFlow."""
     return x
+
+
+def _checked_axis(axis: torch.Tensor | np.ndarray, rank: int) -> int:
+    if axis.ndim:
+        raise ValueError(f"axis must be a scalar, not of shape {list(axis.shape)}")
+    if not -rank <= int(axis) < rank:
+        raise ValueError(f"Expected scan axis in the range [{-rank}, {rank}), but got {int(axis)}")
+    return int(axis)
 
 
 def _scan(scan: Callable[..., torch.Tensor], first: int, exclusive: bool, reverse: bool) -> Any:
@@ -49,7 +54,7 @@ def _scan(scan: Callable[..., torch.Tensor], first: int, exclusive: bool, revers
 
 def _numpy_scan(scan: Any, first: int, exclusive: bool, reverse: bool) -> Any:
     def run(x: np.ndarray, axis: np.ndarray) -> np.ndarray:
-        at = int(axis)
+        at = _checked_axis(axis, x.ndim)
         values = np.flip(x, at) if reverse else x
         found = scan(values, axis=at, dtype=x.dtype)
         if exclusive:
@@ -77,8 +82,9 @@ def _scan_op(name: str, scan: Any, numpy_scan: Any, first: int) -> OpDef:
     @op.kernel(T=NATIVE, host=("axis",))
     def scan_kernel(n: Any) -> Any:
         run, known = _scan(scan, first, n["exclusive"], n["reverse"]), n.const("axis")
-        if known is None:
-            return lambda x, axis: run(x, int(axis))
+        rank = n.input_shape("x").ndims
+        if known is None or rank is None or known.ndim or not -rank <= known < rank:
+            return lambda x, axis: run(x, _checked_axis(axis, x.dim()))
         settled = int(known)
         return lambda x, axis: run(x, settled)
 

@@ -71,14 +71,21 @@ def segment_count(data: Any, ids: Any) -> int:
         )
     if not ids.shape[0]:
         return 0
-    steps_back = (ids[1:] < ids[:-1]).nonzero()
-    steps_back = steps_back[0] if isinstance(ids, np.ndarray) else steps_back
-    if len(steps_back):
-        at = int(steps_back[0]) + 1
-        raise ValueError(f"segment ids are not increasing: segment_ids[{at}] = {int(ids[at])} after {int(ids[at - 1])}")
-    if int(ids[0]) < 0:
-        raise ValueError(f"segment ids must be >= 0, got segment_ids[0] = {int(ids[0])}")
-    return int(ids[-1]) + 1
+    count = max(int(ids[-1]) + 1, 0)
+    back = ids[1:] < ids[:-1]
+    outside = ids[(ids < 0) | (ids >= count)]
+    wrong = []
+    if back.any():
+        at = int(back.nonzero()[0].reshape(-1)[0]) + 1
+        wrong.append(f"segment ids are not increasing: segment_ids[{at}] = {int(ids[at])} after {int(ids[at - 1])}")
+    if int(ids.min()) < 0:
+        wrong.append("segment ids must be >= 0")
+    if len(outside):
+        found = f"Segment id {int(outside[0])} out of range [0, {count})"
+        wrong.append(f"{found}, possibly because 'segment_ids' input is not sorted.")
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return count
 
 
 def _segment_op(name: str, types: str, initial: int, reduce: Rows, numpy_reduce: Any, native: str) -> OpDef:

@@ -49,7 +49,13 @@ def _assert_rank(
                 f"{f'{message}.  ' if message else ''}Tensor {x.name} must have {phrase} {shown}.  "
                 f"Received rank {x.shape.ndims}, shape {x.shape}"
             )
-        rank = get_op("Rank")(x)
+        scalar = [
+            Assert(get_op("Equal")(get_op("Rank")(r), 0), ["Rank must be a scalar."])
+            for r in wanted
+            if r.shape.ndims is None
+        ]
+        with control_dependencies(scalar):
+            rank = get_op("Rank")(x)
         holds = get_op(op)(rank, wanted[0])
         for other in wanted[1:]:
             holds = get_op("LogicalOr")(holds, get_op(op)(rank, other))
@@ -167,14 +173,16 @@ def assert_type(tensor: Any, tf_type: Any, message: Text = None, name: Text = No
 def assert_proper_iterable(values: Any) -> None:
     """TypeError unless `values` is an iterable of several things: no tensor, array or string."""
     strange = (Tensor, np.ndarray, bytes, str)
-    if isinstance(values, strange) or hasattr(values, "_as_graph_element") or not hasattr(values, "__iter__"):
+    if isinstance(values, strange) or hasattr(values, "_as_graph_element"):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
 
 
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     """The one floating type of all `tensors` (and `dtype`); ValueError for two types or another kind."""
     found = None if dtype is None else as_dtype(dtype).base_dtype
-    for tensor in tensors or []:
+    for tensor in (tensor for tensor in tensors or [] if tensor is not None):
         have = tensor.dtype.base_dtype
         if found is None:
             found = have

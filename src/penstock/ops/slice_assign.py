@@ -66,7 +66,7 @@ def strided_slice_assign_kernel(n: Any) -> Kernel:
 
 
 def _check(shape: Any, value: Any) -> None:
-    if value.ndim and tuple(value.shape) != tuple(shape):
+    if value.ndim and 0 not in shape and tuple(value.shape) != tuple(shape):
         raise errors.InvalidArgumentError(
             None,
             None,

@@ -44,7 +44,8 @@ def _rows(of: str, data: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
         outside = (indices < 0) | (indices >= len(data))
         if outside.any():
             at = int(outside.nonzero()[0])
-            raise invalid(f"{of}[{at}] == {int(indices[at])} out of range [0, {len(data)})")
+            what = f"Segment id {int(indices[at])}" if of == "segment_ids" else f"{of}[{at}] == {int(indices[at])}"
+            raise invalid(f"{what} out of range [0, {len(data)})")
     return data.index_select(0, indices)
 
 

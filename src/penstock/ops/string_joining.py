@@ -12,8 +12,9 @@ from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
-from penstock.ops.array import check_axis, one_of
+from penstock.ops.array import one_of
 from penstock.ops.kernel_tools import invalid
+from penstock.ops.reductions import normal_axes
 from penstock.tensor.dtypes import int32, string
 from penstock.tensor.shapes import TensorShape
 
@@ -76,7 +77,7 @@ def reduce_join_shape(c: ShapeContext, x: TensorShape, axes: TensorShape) -> Ten
     known = c.constant("reduction_indices")
     if x.ndims is None or known is None:
         return UNKNOWN
-    gone = {check_axis(int(a), x.ndims) for a in known.reshape(-1)}
+    gone = normal_axes(known, x.ndims)
     if c.attrs["keep_dims"]:
         return TensorShape([1 if i in gone else d for i, d in enumerate(x.tuple)])
     return TensorShape([d for i, d in enumerate(x.tuple) if i not in gone])
@@ -87,14 +88,15 @@ def reduce_join_kernel(n: Any) -> Kernel:
     keep_dims, separator = n["keep_dims"], n["separator"]
 
     def join(x: np.ndarray, indices: torch.Tensor) -> np.ndarray:
-        axes = [a + x.ndim if a < 0 else a for a in indices.reshape(-1).tolist()]
-        for i, axis in enumerate(axes):
-            if not 0 <= axis < x.ndim:
+        axes: list[int] = []
+        for axis in indices.reshape(-1).tolist():
+            if not -x.ndim <= axis < x.ndim:
                 raise errors.OutOfRangeError(
                     None, None, f"Invalid reduction dimension {axis} for input with {x.ndim} dimension(s)"
                 )
-            if axis in axes[:i]:
+            if axis % x.ndim in axes:
                 raise invalid(f"Duplicate reduction dimension {axis}")
+            axes.append(axis % x.ndim)
         if not axes:
             return x.copy()
         kept = [i for i in range(x.ndim) if i not in axes]

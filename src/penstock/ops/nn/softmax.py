@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock import errors
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -78,7 +79,8 @@ def axis_last(x: Tensor, axis: int) -> tuple[Tensor, Any]:
     if rank is None:
         raise ValueError(f"axis {axis} of {x.name}, whose rank is not known, cannot be exchanged for the last")
     if not -rank <= axis < rank:
-        raise ValueError(f"'axis' parameter must be in the range [{-rank}, {rank}) but was {axis}")
+        message = f"'axis' parameter must be in the range [{-rank}, {rank}) but was {axis}"
+        raise errors.InvalidArgumentError(None, None, message)
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     return get_op("Transpose")(x, order, name="transpose"), order

@@ -1,0 +1,92 @@
+"""What ops refuse, when, and in which words: those that TensorFlow's programs look for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+WHEN_BUILT: dict[str, tuple[Callable[[], Any], str]] = {
+    "broadcast": (lambda: tf.ones([4]) + tf.ones([2, 3]), "Dimensions must be equal, but are 4 and 3"),
+    "check of constants": (lambda: tf.assert_less(tf.ones([4]), tf.ones([3])), "Dimensions must be equal"),
+    "rank too low": (lambda: tf.matrix_diag_part(tf.ones([4])), "Shape must be at least rank 2 but is rank 1"),
+    "rank too high": (lambda: tf.reduce_sum(tf.ones([4]), [[0]]), "Shape must be at most rank 1 but is rank 2"),
+    "sizes": (lambda: tf.stack([tf.ones([4]), tf.ones([3])]), "dimension 0 in both shapes must be equal, but are 4"),
+    "scalars joined": (lambda: tf.concat([1.0, 2.0], 0), r"Can't concatenate scalars \(use tf.stack instead\)"),
+    "axis as vector": (lambda: tf.concat([[1], [2]], [0]), "must be rank 0"),
+    "reshape": (lambda: tf.reshape(tf.ones([7]), [2, -1]), "7 must be evenly divisible by 2"),
+    "fill": (lambda: tf.fill([2, -3], 1), "dimensions must be >= 0"),
+    "reverse": (lambda: tf.reverse_sequence(tf.ones([4, 2]), [1] * 4, seq_dim=2), "seq_dim must be < input rank"),
+    "join": (lambda: tf.reduce_join([["a"]], 2), "Invalid reduction dimension 2"),
+    "loss weights": (lambda: tf.losses.absolute_difference([1.0] * 3, [2.0] * 3, [1.0] * 2), "can not be broadcast"),
+}
+IN_A_STEP: dict[str, tuple[Callable[[], Any], str]] = {
+    "scan axis": (lambda: tf.cumsum(tf.ones([2, 3]), 2), r"Expected scan axis in the range \[-2, 2\)"),
+    "scan axes": (lambda: tf.cumprod(tf.ones([2, 3]), [1]), "axis must be a scalar"),
+    "partition": (lambda: tf.dynamic_partition([1, 2], [0, 5], 3), r"partitions\[1\] = 5 is not in \[0, 3\)"),
+    "one partition": (lambda: tf.dynamic_partition([1, 2], 5, 3), r"partitions = 5 is not in \[0, 3\)"),
+    "segments back": (lambda: tf.segment_sum([1, 2, 3], [0, 2, 1]), r"not increasing: segment_ids\[2\] = 1 after 2"),
+    "segment": (lambda: tf.segment_sum([1, 2], [-1, 3]), r"Segment id -1 out of range \[0, 4\), possibly because"),
+    "no rows": (lambda: tf.gather_nd(tf.zeros([0, 2]), [[0]]), "Requested more than 0 entries, but params is empty"),
+    "singular": (lambda: tf.matrix_inverse([[1.0, 2.0], [2.0, 4.0]]), "Input matrix is not invertible"),
+    "no classes": (lambda: tf.multinomial(tf.zeros([2, 0]), 3), "num_classes should be positive"),
+    "softmax axis": (lambda: tf.nn.softmax([1.0, 2.0], 5), r"range \[-1, 1\) but was 5"),
+    "offsets": (
+        lambda: tf.raw_ops.ConcatOffset(concat_dim=0, shape=[[2, 3], [2, 4]]),
+        "All dimensions except 0 must m",
+    ),
+    "offset axis": (lambda: tf.raw_ops.ConcatOffset(concat_dim=2, shape=[[2, 3], [2, 4]]), "out of range: 2 vs. 2"),
+    "not fed": (lambda: tf.placeholder(tf.float32, [None, 3], name="p"), r"'p' with dtype float and shape \[\?,3\]"),
+}
+
+
+@pytest.mark.parametrize("what", WHEN_BUILT)
+def test_what_can_be_told_from_shapes_is_refused_when_it_is_built(what: str) -> None:
+    build, words = WHEN_BUILT[what]
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=words):
+        build()
+
+
+@pytest.mark.parametrize("what", IN_A_STEP)
+def test_what_only_a_step_can_tell_is_an_invalid_argument(what: str) -> None:
+    build, words = IN_A_STEP[what]
+    with (
+        tf.Graph().as_default(),
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match=words),
+    ):
+        session.run(build())
+
+
+@pytest.mark.parametrize("op", [tf.matrix_diag, tf.matrix_diag_part])
+def test_a_diagonal_of_a_scalar_is_refused_in_the_step_where_its_rank_is_not_known_before(op: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"input must be at least [12]-dim"):
+            session.run(op(x), {x: 3.0})
+
+
+def test_nothing_is_assigned_to_an_empty_slice_whatever_the_shape_of_the_value() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(np.arange(6.0).reshape(2, 3))
+        session.run(v.initializer)
+        assert session.run(v[2:, 3:].assign(np.zeros([1, 0]))).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_values_of_sparse_tensors_stand_for_sparse_tensors() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = tf.SparseTensorValue([[0, 1], [2, 0]], np.float32([5, 6]), [3, 4])
+        assert session.run([tf.shape(value), tf.size(value), tf.rank(value)])[1:] == [12, 2]
+        converted = tf.convert_to_tensor_or_sparse_tensor(value)
+        assert isinstance(converted, tf.SparseTensor) and session.run(converted).values.tolist() == [5, 6]
+        assert isinstance(tf.convert_to_tensor_or_sparse_tensor([1, 2]), tf.Tensor)
+        with pytest.raises(RuntimeError, match="requested = int32, actual = float32"):
+            tf.convert_to_tensor_or_sparse_tensor(value, tf.int32)
+        labels = tf.SparseTensorValue(np.array([[0, 0], [1, 0]]), np.array([2, 0]), np.array([2, 1]))
+        recall, update = tf.metrics.recall_at_k(labels, [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]], 2)
+        session.run(tf.local_variables_initializer())
+        assert session.run(update) == 0.5 and session.run(recall) == 0.5
