@@ -108,6 +108,10 @@ def _theoretical(session: Any, y: Tensor, y_shape: Any, x: Tensor, value: np.nda
         columns[:] = 0
         columns[column] = 1
         jacobian[:, column] = _reals(session.run(grad, {**feeds, seed: one.copy()}))
+    if not columns.size:
+        shape = session.run(grad, {**feeds, seed: one}).shape
+        if shape != value.shape:
+            raise ValueError(f"Empty gradient has wrong shape: expected {value.shape}, got {shape}")
     return jacobian
 
 
