@@ -423,3 +423,17 @@ def test_gradients_of_an_element_that_every_iteration_reads(session: tf.Session)
     _, total = while_loop(lambda i, _: i < 4, lambda i, s: (i + 1, s + a.read(0) * a.read(1)), [0, 0.0])
     (found,) = tf.gradients(total, x)
     assert session.run(found, {x: [3, 5]}).tolist() == [20, 12]
+
+
+def test_what_is_written_behind_the_parts_of_a_split_is_no_part_of_its_gradient(session: tf.Session) -> None:
+    x = tf.constant([2.0, 5.0, 7.0])
+    array = tf.TensorArray(tf.float32, 2, dynamic_size=True, infer_shape=False).split(x * x, [2, 1]).write(2, [9.0])
+    assert session.run(array.concat()).tolist() == [4, 25, 49, 9]
+    assert session.run(tf.gradients(array.concat(), x)[0]).tolist() == [4, 10, 14]
+
+
+def test_lengths_of_a_split_must_be_a_vector(session: tf.Session) -> None:
+    lengths = tf.placeholder(tf.int64)
+    flow = tf.TensorArray(tf.float32, 1).split(tf.ones([3]), lengths).flow
+    with pytest.raises(errors.InvalidArgumentError, match="lengths to be a vector"):
+        session.run(flow, {lengths: 3})

@@ -90,3 +90,18 @@ def test_values_of_sparse_tensors_stand_for_sparse_tensors() -> None:
         recall, update = tf.metrics.recall_at_k(labels, [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]], 2)
         session.run(tf.local_variables_initializer())
         assert session.run(update) == 0.5 and session.run(recall) == 0.5
+
+
+def test_a_number_of_a_csv_record_is_hexadecimal_only_with_0x() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.decode_csv(["0x1p4"], [[0.0]]))[0].tolist() == [16]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Field 0 in record 1 is not a valid float"):
+            session.run(tf.decode_csv(["1.5", "2.5ef"], [[0.0]]))
+
+
+def test_blocks_of_nothing_go_to_as_many_batches_as_blocks_of_something() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for shape, wanted in [([2, 3, 0], (6, 1, 0)), ([2, 0, 4], (6, 0, 4))]:
+            x = tf.placeholder(tf.float32)
+            blocks = tf.space_to_batch_nd(x, tf.constant([3]), [[0, 0]])
+            assert session.run(blocks, {x: np.zeros(shape)}).shape == wanted

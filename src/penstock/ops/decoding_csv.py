@@ -109,6 +109,8 @@ def _real(text: bytes) -> float:
     try:
         value = float(text)
     except ValueError:
+        if b"x" not in text.lower():
+            raise
         value = float.fromhex(text.decode("ascii", "replace"))
     if b"_" in text:
         raise ValueError(text)

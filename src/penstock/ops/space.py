@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,7 @@ def space_to_batch_nd_kernel(n: Any) -> Any:
         split = [part for size, s in zip(space, block, strict=True) for part in (size // s, s)]
         order = [*range(2, 2 * m + 1, 2), 0, *range(1, 2 * m, 2), *range(2 * m + 1, 2 * m + 1 + len(rest))]
         outer = [size // s for size, s in zip(space, block, strict=True)]
-        return x.reshape(batch, *split, *rest).permute(order).reshape(-1 if x.numel() else 0, *outer, *rest)
+        return x.reshape(batch, *split, *rest).permute(order).reshape(batch * math.prod(block), *outer, *rest)
 
     return to_batch
 

@@ -12,7 +12,7 @@ import torch
 
 from penstock.graph import shape_rules
 from penstock.graph.constants import constant_value
-from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
@@ -364,6 +364,10 @@ def split_gradient(op: Operation, flow: Tensor) -> list[Any]:
     grad, _ = TENSOR_ARRAY_CONCAT_V3(
         gradient_array(op, flow), flow, dtype=value.dtype.base_dtype, element_shape_except0=value.shape[1:]
     )
+    created = op.inputs[0].op
+    if created.type != "TensorArrayV3" or created.attrs["dynamic_size"]:  # it may have got more elements than these
+        shape = get_op("Shape")(value)
+        grad = get_op("Slice")(grad, get_op("ZerosLike")(shape), shape)
     return [None, grad, None, flow]
 
 

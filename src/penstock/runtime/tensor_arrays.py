@@ -181,6 +181,8 @@ class TensorArrayState:
     def split(self, value: Any, lengths: list[int]) -> None:
         """Part i of `value`, along its first dimension, of `lengths[i]` rows, goes to index i."""
         self.check_open()
+        if not isinstance(lengths, list):
+            raise invalid("Expected lengths to be a vector, received shape: []")
         if not value.ndim:
             raise invalid("Expected value to be at least a vector, but received shape: []")
         if any(length < 0 for length in lengths):

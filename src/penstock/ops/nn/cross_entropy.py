@@ -12,7 +12,7 @@ from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
-from penstock.ops.nn.softmax import LOG_SOFTMAX, SOFTMAX, axis_last, either
+from penstock.ops.nn.softmax import LOG_SOFTMAX, SOFTMAX, either, moved_last
 from penstock.tensor.dtypes import bfloat16, float16, float32
 from penstock.tensor.shapes import TensorShape, broadcast_shape, merge_dim
 
@@ -218,7 +218,7 @@ def _dense(labels: Any, logits: Any, axis: int, scope: str) -> Tensor:
         y = get_op("Cast")(y, DstT=x.dtype.base_dtype)
     rank = x.shape.ndims
     if axis != -1 and axis != (rank or 0) - 1:
-        x, y = axis_last(x, axis)[0], axis_last(y, axis)[0]
+        x, y = moved_last(x, axis)[0], moved_last(y, axis)[0]
     if rank == 2:
         rows, _ = SOFTMAX_CROSS_ENTROPY(x, y, name=scope)
         loss = get_op("Reshape")(rows, [-1], name="Reshape_2")  # the name that the loss has in TensorFlow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from penstock import errors
@@ -69,20 +70,19 @@ def _along(op: OpDef, logits: Any, axis: int, name: str | None) -> Tensor:
     rank = x.shape.ndims
     if axis == -1 or (rank is not None and axis == rank - 1):
         return op(x, name=name)
-    moved, back = axis_last(x, axis)
-    return get_op("Transpose")(op(moved), back, name=name or "transpose")
+    moved, order = moved_last(x, axis)
+    return get_op("Transpose")(op(moved), np.argsort(order).tolist(), name=name or "transpose")
 
 
-def axis_last(x: Tensor, axis: int) -> tuple[Tensor, Any]:
-    """`x` with `axis` exchanged for the last one, and the permutation (its own inverse) that did it."""
+def moved_last(x: Tensor, axis: int) -> tuple[Tensor, list[int]]:
+    """`x` with `axis` as its last one, the others in their order, and the permutation that did it."""
     rank = x.shape.ndims
     if rank is None:
-        raise ValueError(f"axis {axis} of {x.name}, whose rank is not known, cannot be exchanged for the last")
+        raise ValueError(f"axis {axis} of {x.name}, whose rank is not known, cannot be moved to the end")
     if not -rank <= axis < rank:
         message = f"'axis' parameter must be in the range [{-rank}, {rank}) but was {axis}"
         raise errors.InvalidArgumentError(None, None, message)
-    order = list(range(rank))
-    order[axis], order[-1] = order[-1], order[axis]
+    order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
     return get_op("Transpose")(x, order, name="transpose"), order
 
 
