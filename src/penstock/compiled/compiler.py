@@ -60,16 +60,33 @@ class Compiler:
         with self._answered:
             return self._answered.wait_for(lambda: not self._unanswered, timeout)
 
-    def compile(self, source: Source) -> Function:
-        """The function of `source`, now. UnimplementedError, with the compiler's words, if it cannot be had."""
+    def compile(self, source: Source) -> Function | None:
+        """The function of `source`, now; None if it is known to be bad.
+
+        UnimplementedError, with the compiler's words, if it cannot be had.
+        """
         with self._working:
             try:
                 self._compile([source])
-                function = self._loaded[source.name]
+                return self._loaded[source.name]
             except (NoCompiler, OSError) as error:
                 raise errors.UnimplementedError(None, None, f"cannot compile a cluster: {error}") from error
-        assert function is not None
-        return function
+
+    # --- what is known of functions -------------------------------------------------------------------
+
+    def watch(self, name: str, about: str) -> contextlib.AbstractContextManager[bool]:
+        """While the function of this name runs for the first time; see `ObjectCache.watch`."""
+        if not isinstance(self._tools, tuple):
+            return contextlib.nullcontext(False)
+        return self._tools[1].watch(name, about)
+
+    def condemn(self, name: str, about: str) -> None:
+        """Give None in place of the function of this name from now on, and in later processes."""
+        self._loaded[name] = None
+        if isinstance(self._tools, tuple):
+            self._tools[1].condemn(name, about)
+
+    # --- the thread -----------------------------------------------------------------------------------
 
     def _serve(self) -> None:
         while True:
@@ -108,13 +125,17 @@ class Compiler:
         if missing:
             self._loaded |= self.build(list(missing.values()))
 
-    def build(self, sources: Sequence[Source]) -> dict[str, Function]:
-        """The functions of `sources` by name, from the disk or from the C compiler. NoCompiler if it fails.
+    def build(self, sources: Sequence[Source]) -> dict[str, Function | None]:
+        """The functions of `sources` by name, from the disk or from the C compiler; None for those that are known to be
+        bad. NoCompiler if it fails.
 
         Compilers of other languages have a way of their own.
         """
         toolchain, cache = self._toolchain()
-        found = {source.name: function for source in sources if (function := cache.load(source)) is not None}
+        found: dict[str, Function | None] = {source.name: None for source in sources if cache.is_bad(source.name)}
+        for source in sources:
+            if source.name not in found and (function := cache.load(source)) is not None:
+                found[source.name] = function
         missing = [source for source in sources if source.name not in found]
         if not missing:
             return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -19,7 +19,9 @@ from penstock.compiled.kernel import MOST_SHAPES
 from penstock.compiled.object_cache import Function
 from penstock.compiled.patience import Patience
 from penstock.compiled.source import Source
+from penstock.compiled.trials import Pure, trial_of
 from penstock.graph.opdef import Kernel
+from penstock.graph.step_graph import Node
 
 ROUNDS = 6
 """Times that each of the two runs before the quickest time of both decides."""
@@ -33,13 +35,20 @@ class Contest:
     """`call(*inputs)` for one node; any number of threads may call it at once.
 
     key: what the other kernel has to know of its inputs, which is asked for at each call. prepare: makes that kernel
-    for a key from the function of `source` (None: it needs none), or says that it is none of its (None).
+    for a key from the function of `source` (None: it needs none), or says that it is none of its (None). nodes: what a
+    warning names.
     """
 
     def __init__(
-        self, source: Source | None, mode: str, fallback: Kernel, key: Callable[..., Hashable], prepare: Prepare
+        self,
+        source: Source | None,
+        mode: str,
+        fallback: Kernel,
+        key: Callable[..., Hashable],
+        prepare: Prepare,
+        nodes: Sequence[Node] = (),
     ) -> None:
-        self._source, self._mode = source, mode
+        self._source, self._mode, self._nodes = source, mode, nodes
         self._fallback, self._key, self._prepare = fallback, key, prepare
         self._kernels: dict[Hashable, Kernel] = {}
         self._patience = Patience()
@@ -59,8 +68,12 @@ class Contest:
         if len(self._kernels) >= MOST_SHAPES:
             self._kernels.clear()
         prepared = self._prepare(function, key)
-        if prepared is None:
+        trial = trial_of(function, compiler()) if function is not None and prepared is not None else None
+        if prepared is None or (trial is not None and trial.failed):
             self._kernels[key] = self._fallback
+        elif trial is not None and not trial.passed:
+            rehearsal = Pure(prepared, self._fallback)
+            return lambda *inputs: trial.run(rehearsal, self._nodes, inputs)
         elif self._mode == "on":
             self._kernels[key] = prepared
         else:

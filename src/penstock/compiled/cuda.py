@@ -79,7 +79,7 @@ class CudaCompiler(Compiler):
         super().__init__()
         self._gpu = gpu
 
-    def build(self, sources: Sequence[Source]) -> dict[str, Function]:
+    def build(self, sources: Sequence[Source]) -> dict[str, Function | None]:
         text = cuda_shared_text() + "".join(source.text for source in sources)
         return self._gpu.load(text, [source.name for source in sources])
 

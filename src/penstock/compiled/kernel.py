@@ -17,6 +17,7 @@ from penstock.compiled.object_cache import Function
 from penstock.compiled.patience import Patience
 from penstock.compiled.program import EXPANDED, FULL, Fit, Program, Shape, fit
 from penstock.compiled.source import Source, c_source
+from penstock.compiled.trials import Pure, trial_of
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.segment import Param, Result, build_segment
@@ -95,13 +96,16 @@ def make_cluster_kernel(
     fallback = member_kernel(node, device, state)
     if mode == "off" or (target is None and device.type not in ("cpu", "cuda")):
         return fallback
-    return _calling(node.attrs["program"], fallback, target or _target_of(device), mode, given)
+    nodes = node.attrs["body"].nodes
+    return _calling(node.attrs["program"], fallback, target or _target_of(device), mode, nodes, given)
 
 
-def _calling(program: Program, fallback: Launch, target: Target, mode: str, given: Sequence[int]) -> Launch:
+def _calling(
+    program: Program, fallback: Launch, target: Target, mode: str, nodes: Sequence[Node], given: Sequence[int]
+) -> Launch:
     """The function of a new ClusterKernel, with what `make_cluster_kernel` says of it."""
-    kernel = ClusterKernel(program, fallback, target, mode, given)
-    kernel.call.taking = functools.partial(_calling, program, fallback, target, mode)  # type: ignore[attr-defined]
+    kernel = ClusterKernel(program, fallback, target, mode, nodes, given)
+    kernel.call.taking = functools.partial(_calling, program, fallback, target, mode, nodes)  # type: ignore[attr-defined]
     kernel.call.settled = kernel.settled  # type: ignore[attr-defined]
     return kernel.call
 
@@ -137,12 +141,19 @@ class ClusterKernel:
     """
 
     def __init__(
-        self, program: Program, fallback: Launch, target: Target, mode: str, given: Sequence[int] = ()
+        self,
+        program: Program,
+        fallback: Launch,
+        target: Target,
+        mode: str,
+        nodes: Sequence[Node] = (),
+        given: Sequence[int] = (),
     ) -> None:
         self.program = program
         self.fallback = fallback
         self.target = target
         self._mode = mode
+        self._nodes = nodes
         self._given = tuple(given)
         self._launches: dict[tuple[Shape, ...], Launch] = {}
         self._functions: dict[tuple[str, Reused], Function | None] = {}
@@ -163,14 +174,13 @@ class ClusterKernel:
         if found is None or not found.size:
             return self._remember(shapes, self.fallback)
         key = (found.pattern.replace(EXPANDED, FULL), self._reused(found))
+        if key not in self._functions and self._mode == "on":
+            self._functions[key] = self.target.compiler().compile(self.target.source(self.program, *key))
         if key in self._functions:
             function = self._functions[key]
             if function is None:
                 return self._remember(shapes, self.fallback)
-            return self._remember(shapes, self._launcher(shapes, found, function, key[1]))
-        if self._mode == "on":
-            function = self._functions[key] = self.target.compiler().compile(self.target.source(self.program, *key))
-            return self._remember(shapes, self._launcher(shapes, found, function, key[1]))
+            return self._tried(shapes, function, self._launcher(shapes, found, function, key[1]))
         if self._patience.is_over():
             self._request(key)
         return self.fallback
@@ -192,6 +202,14 @@ class ClusterKernel:
     def _launcher(self, shapes: tuple[Shape, ...], found: Fit, function: Function, reused: Reused) -> Launch:
         run = self.target.bound(function, found)
         return launcher(self.program, self.fallback, run, self.target.device, shapes, found, reused)
+
+    def _tried(self, shapes: tuple[Shape, ...], function: Function, launch: Launch) -> Launch:
+        """`launch`, if its function can be believed; the members' kernels, if not; or both until that is known."""
+        trial = trial_of(function, self.target.compiler())
+        if trial.passed or trial.failed:
+            return self._remember(shapes, launch if trial.passed else self.fallback)
+        rehearsal = Pure(launch, self.fallback, self._given)
+        return lambda *inputs: trial.run(rehearsal, self._nodes, inputs)
 
     def _remember(self, shapes: tuple[Shape, ...], launch: Launch) -> Launch:
         if len(self._launches) >= MOST_SHAPES:

@@ -89,7 +89,7 @@ static void *NAME_call(void *self, void *const *given, i64 count) {
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
 }
-struct method NAME = {"lrn", NAME_call, METH_FASTCALL, 0};
+struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
 """
 
 
@@ -116,7 +116,7 @@ def normalize(n: Any, mode: str, fallback: Kernel) -> Kernel:
         run = _runner(n, function, shape)
         return run and (lambda x: run(None, x, None))
 
-    return Contest(lrn_source(), mode, fallback, lambda x: x.shape, prepare).call
+    return Contest(lrn_source(), mode, fallback, lambda x: x.shape, prepare, [n.node]).call
 
 
 def normalize_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
@@ -126,7 +126,7 @@ def normalize_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
         shape = key[1]
         return _runner(n, function, shape) if key == (shape,) * 3 else None
 
-    return Contest(lrn_source(), mode, fallback, lambda g, x, y: (g.shape, x.shape, y.shape), prepare).call
+    return Contest(lrn_source(), mode, fallback, lambda g, x, y: (g.shape, x.shape, y.shape), prepare, [n.node]).call
 
 
 def _runner(n: Any, function: Callable[..., Any], shape: Any) -> Kernel | None:

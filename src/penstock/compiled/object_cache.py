@@ -4,6 +4,10 @@ Each compiled function is a file of its own name under `$PENSTOCK_CACHE/compiled
 is a hash of the source, the compiler, the processor's features and the version of the calling convention; the file
 ends with a checksum of the rest, and is moved into place whole. So processes that compile the same at once, or are
 killed meanwhile, do no harm, and a damaged file is noticed and made again.
+
+Beside an object may be two more files. KEY.running says which process runs it for the first time: one that is left by a
+process that is gone puts the object under suspicion, since the process may have died of it or of anything else. KEY.bad
+says that it must not be used, for good.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from penstock.compiled.source import Source
@@ -53,7 +57,10 @@ class ObjectCache:
         self._remove_leftovers()
 
     def path(self, source: Source) -> Path:
-        key = hashlib.sha256(f"{self._identity}\n{source.name}".encode()).hexdigest()[:32]
+        return self._path(source.name)
+
+    def _path(self, name: str) -> Path:
+        key = hashlib.sha256(f"{self._identity}\n{name}".encode()).hexdigest()[:32]
         return self.folder / f"{key}.so"
 
     def load(self, source: Source) -> Function | None:
@@ -71,6 +78,49 @@ class ObjectCache:
         with contextlib.suppress(OSError):
             path.unlink()
         return None
+
+    # --- what must not be used ------------------------------------------------------------------------
+
+    def is_bad(self, name: str) -> bool:
+        """Whether the function of this name has been condemned, in this process or another."""
+        return self._beside(name, ".bad").exists()
+
+    def condemn(self, name: str, about: str) -> None:
+        """Never give the function of this name again. about: what it is, for people who look."""
+        with contextlib.suppress(OSError):
+            self._beside(name, ".bad").write_text(f"{about}\n")
+
+    @contextlib.contextmanager
+    def watch(self, name: str, about: str) -> Iterator[bool]:
+        """While the function of this name runs for the first time in this process. Says whether it is under suspicion.
+
+        A process that is killed in the middle leaves its marker. Of several that run it at once one has a marker.
+        """
+        marker = self._beside(name, ".running")
+        suspected = False
+        try:
+            file = os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:
+            if _runs(marker):
+                yield False
+                return
+            suspected = True
+            file = os.open(marker, os.O_WRONLY | os.O_TRUNC)
+        except OSError:
+            yield False
+            return
+        with os.fdopen(file, "w") as text:
+            text.write(f"{os.getpid()} {_start_of(os.getpid())}\n{about}\n")
+        try:
+            yield suspected
+        finally:
+            with contextlib.suppress(OSError):
+                marker.unlink()
+
+    def _beside(self, name: str, ending: str) -> Path:
+        return self._path(name).with_suffix(ending)
+
+    # --- writing --------------------------------------------------------------------------------------
 
     def store(self, sources: Sequence[Source], compiled: Path) -> None:
         """Put the object in which all `sources` are under the name of each."""
@@ -90,6 +140,26 @@ class ObjectCache:
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > _STALE:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _runs(marker: Path) -> bool:
+    """Whether the process that wrote a marker is still there."""
+    try:
+        pid, start = marker.read_text().split("\n")[0].split(" ", 1)
+        os.kill(int(pid), 0)
+        return _start_of(int(pid)) == start
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def _start_of(pid: int) -> str:
+    """When a process began, where that can be known: another may have its number by now."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
 
 
 def function_of(path: Path, name: str) -> Function:

@@ -137,7 +137,7 @@ static void *NAME_call(void *self, void *const *given, i64 count) {
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
 }
-struct method NAME = {"pooling", NAME_call, METH_FASTCALL, 0};
+struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
 """
 
 
@@ -175,7 +175,7 @@ def max_pool(n: Any, mode: str, fallback: Kernel) -> Kernel:
 
         return run
 
-    return Contest(pooling_source(dtype), mode, fallback, lambda x: x.shape, prepare).call
+    return Contest(pooling_source(dtype), mode, fallback, lambda x: x.shape, prepare, [n.node]).call
 
 
 def max_pool_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
@@ -197,7 +197,7 @@ def max_pool_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
 
         return run
 
-    return Contest(pooling_source(dtype), mode, fallback, lambda x, y, g: (x.shape, g.shape), prepare).call
+    return Contest(pooling_source(dtype), mode, fallback, lambda x, y, g: (x.shape, g.shape), prepare, [n.node]).call
 
 
 def _numbers(win: Window, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -311,7 +311,7 @@ class _Writer:
             "  Py_IncRef(&_Py_NoneStruct);",
             "  return &_Py_NoneStruct;",
             "}",
-            'struct method NAME = {"cluster", NAME_call, METH_FASTCALL, 0};',
+            'struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};',
         ]
 
 

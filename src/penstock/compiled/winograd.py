@@ -55,7 +55,9 @@ def convolve(n: Any, mode: str, fallback: Kernel) -> Kernel:
         run = _runner(function, dtype, FORWARD, key[0], result, (down.before, across.before))
         return lambda x, w, b=None: run(x, w, b, result)
 
-    return Contest(winograd_source(dtype), mode, fallback, lambda x, w, b=None: (x.shape, w.shape), prepare).call
+    return Contest(
+        winograd_source(dtype), mode, fallback, lambda x, w, b=None: (x.shape, w.shape), prepare, [n.node]
+    ).call
 
 
 def by_input(n: Any, mode: str, fallback: Kernel) -> Kernel:
@@ -75,7 +77,12 @@ def by_input(n: Any, mode: str, fallback: Kernel) -> Kernel:
         return lambda sizes, w, g: run(g, w, None, dims)
 
     return Contest(
-        winograd_source(dtype), mode, fallback, lambda sizes, w, g: (dims_of(sizes), w.shape, g.shape), prepare
+        winograd_source(dtype),
+        mode,
+        fallback,
+        lambda sizes, w, g: (dims_of(sizes), w.shape, g.shape),
+        prepare,
+        [n.node],
     ).call
 
 
@@ -94,7 +101,12 @@ def by_filter(n: Any, mode: str, fallback: Kernel) -> Kernel:
         return lambda x, sizes, g: run(x, g, None, dims)
 
     return Contest(
-        winograd_source(dtype), mode, fallback, lambda x, sizes, g: (x.shape, dims_of(sizes), g.shape), prepare
+        winograd_source(dtype),
+        mode,
+        fallback,
+        lambda x, sizes, g: (x.shape, dims_of(sizes), g.shape),
+        prepare,
+        [n.node],
     ).call
 
 

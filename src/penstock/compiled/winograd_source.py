@@ -221,7 +221,7 @@ static void *NAME_call(void *self, void *const *given, i64 count) {
   }
   return PyLong_FromLongLong(size);
 }
-struct method NAME = {"winograd", NAME_call, METH_FASTCALL, 0};
+struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
 """
 
 FORWARD, BY_INPUT, BY_FILTER = range(3)

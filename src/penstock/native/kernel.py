@@ -18,9 +18,11 @@ from penstock.compiled.launch import python_code
 from penstock.compiled.object_cache import Function
 from penstock.compiled.patience import Patience
 from penstock.compiled.source import Source
+from penstock.compiled.trials import trial_of
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.function import Written
 from penstock.native.launch import Launch, launcher
+from penstock.native.rehearsal import Rehearsal
 from penstock.native.source import region_source
 from penstock.native.writer import Unwritable, write_step
 from penstock.ops.control_flow import PRIMITIVES
@@ -77,7 +79,9 @@ def _calling(
     region = Region(node, device, state, arrays_in, arrays_out)
     if node.attrs["mode"] == "on":
         written = write_step(region.body, region.statements, region.hazards, region.sums)
-        region.use(written, compiler().compile(region_source(written)))
+        function = compiler().compile(region_source(written))
+        if function is not None:
+            region.use(written, function)
     else:
         region.current[0] = region.count
     call = region.call
@@ -203,8 +207,22 @@ class Region:
         compiler().request(write, done)
 
     def use(self, written: Written, function: Function) -> None:
-        """Call `function` from now on."""
-        self.current[0] = launcher(self, written, function)
+        """Call `function` from now on; beside the members until it can be believed."""
+        launch = launcher(self, written, function, self.variables(written), self.run_members)
+        trial = trial_of(function, compiler())
+        rehearsal = Rehearsal(self, written, function)
+
+        def run(*values: Any) -> Any:
+            if not (trial.passed or trial.failed):
+                return trial.run(rehearsal, self.body.nodes, values)
+            self.current[0] = launch if trial.passed else self.run_members
+            return self.current[0](*values)
+
+        self.current[0] = launch if trial.passed else run
+
+    def in_session(self, state: SessionState) -> Region:
+        """This region with other variables."""
+        return Region(self.node, self._device, state, self.arrays_in, self.arrays_out)
 
     def variables(self, written: Written) -> list[VariableState]:
         """The state of the variables whose buffers the function takes."""

@@ -54,18 +54,20 @@ class _Binding:
         return self.now
 
 
-def launcher(region: Region, written: Written, function: Function) -> Launch:
-    """A function of the region's values that checks them, makes the outputs and calls `function`.
+def launcher(
+    region: Region, written: Written, function: Function, variables: list[VariableState], members: Launch
+) -> Launch:
+    """A function of the region's values that checks them, makes the outputs and calls `function` on them and on
+    `variables`, or `members` where it does not take them.
 
     It holds the locks of the variables that ops of the region lock, in one order for all regions.
     """
     body = region.body
-    variables = region.variables(written)
     binding = _Binding(written, variables)
     namespace: dict[str, Any] = {
         "binding": binding,
         "run": function,
-        "members": region.run_members,
+        "members": members,
         "empty": torch.empty,
         "empty_array": np.empty,
     }

@@ -55,5 +55,5 @@ static void *NAME_call(void *self, void *const *given, i64 count) {{
   if (found == 2) return 0;
   return PyBool_FromLong(found);
 }}
-struct method NAME = {{"region", NAME_call, METH_FASTCALL, 0}};
+struct method NAME = {{"NAME", NAME_call, METH_FASTCALL, 0}};
 """

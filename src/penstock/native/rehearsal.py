@@ -1,0 +1,71 @@
+"""Running a region's function on copies of its variables, beside the members, until it can be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from penstock import errors
+from penstock.compiled.agreement import VARIATIONS, Values, changed
+from penstock.compiled.object_cache import Function
+from penstock.compiled.trials import as_values
+from penstock.native.function import Written
+from penstock.native.launch import launcher
+from penstock.runtime.kernels import SessionState
+from penstock.runtime.resources import ResourceManager, VariableState
+
+if TYPE_CHECKING:
+    from penstock.native.kernel import Region
+
+_REFUSED: Any = object()
+
+
+class Rehearsal:
+    """Of one function of a region; see `compiled.trials.Rehearsal`. One thread at a time uses it."""
+
+    def __init__(self, region: Region, written: Written, function: Function) -> None:
+        self._region, self._written = region, written
+        self._variables = region.variables(written)
+        self._copies = [VariableState(v.name, v.dtype, v.shape) for v in self._variables]
+        self._run = launcher(region, written, function, self._copies, lambda *values: _REFUSED)
+        self._before: list[torch.Tensor] = []
+        self._stand_in: Region | None = None
+        self.members = region.run_members
+
+    def compiled(self, inputs: Values) -> Values | None:
+        values = [variable.value for variable in self._variables]
+        if not all(isinstance(value, torch.Tensor) for value in values):
+            return None
+        self._before = [value.clone() for value in values]
+        for copy, value in zip(self._copies, self._before, strict=True):
+            copy.value = value.clone()
+        result = self._run(*inputs)
+        return None if result is _REFUSED else [*as_values(result), *(copy.value for copy in self._copies)]
+
+    def made(self, result: Any) -> Values:
+        return [*as_values(result), *(variable.value for variable in self._variables)]
+
+    def taken(self, inputs: Values) -> Values:
+        return [*inputs, *self._before]
+
+    def again(self, inputs: Values) -> Values:
+        return self._with_copies(inputs, [value.clone() for value in self._before])
+
+    def varied(self, inputs: Values) -> Iterator[Values]:
+        for _ in range(VARIATIONS):
+            try:
+                yield self._with_copies(changed(inputs), changed(self._before))
+            except errors.OpError:
+                continue  # what is near to what was given is refused: nothing can be said
+
+    def _with_copies(self, inputs: Values, variables: Values) -> Values:
+        """The members' results for `inputs`, in a session whose variables have these values."""
+        region = self._region
+        if self._stand_in is None:
+            self._stand_in = region.in_session(SessionState(ResourceManager()))
+        states = self._stand_in.variables(self._written)
+        for state, variable, value in zip(states, self._variables, variables, strict=True):
+            state.dtype, state.shape, state.value = variable.dtype, variable.shape, value
+        return [*as_values(self._stand_in.run_members(*inputs)), *(state.value for state in states)]
