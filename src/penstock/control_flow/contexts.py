@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class ControlFlowContext:
     """A branch or a loop that is, or was, being built. `outer` is the context that it is in."""
 
+    is_loop = False
+
     def __init__(self, name: str) -> None:
         self.graph: Graph = get_default_graph()
         self.outer: ControlFlowContext | None = self.graph._scopes.context

@@ -24,6 +24,8 @@ class WhileContext(ControlFlowContext):
     body makes of it, and `exits[i]` what comes out.
     """
 
+    is_loop = True
+
     def __init__(
         self,
         parallel_iterations: int = 10,

@@ -14,6 +14,10 @@ from penstock.graph.scopes import get_default_graph, graph_of
 from penstock.tensor.dtypes import DType, as_dtype
 from penstock.tensor.shapes import TensorShape
 
+_MOST_TENSORS = 1 << 16
+"""How many inputs or outputs of one kind a node may have: an attribute that says more is wrong, or would take memory
+for nothing."""
+
 
 def apply_op(op_def: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None) -> Any:
     """Add a node of `op_def` to the current graph; see `OpDef.__call__`."""
@@ -156,6 +160,12 @@ def complete_attrs(op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any]) -
     """
     position = 0
     settled = {k: v for k, v in attrs.items() if k.startswith("_") or k in op_def.attrs}
+    for arg in (*op_def.inputs, *op_def.outputs):
+        count = settled.get(arg.number_attr, 0) if arg.number_attr else 0
+        if count > _MOST_TENSORS:
+            raise ValueError(
+                f"{op_def.name} with {arg.number_attr} = {count}: at most {_MOST_TENSORS} can be its {arg.name!r}"
+            )
     for arg in op_def.inputs:
         if arg.type_attr and arg.type_attr not in settled and position < len(inputs) and not arg.number_attr:
             settled[arg.type_attr] = inputs[position].dtype.base_dtype
@@ -189,10 +199,13 @@ def _check_limits(op_def: OpDef, attr: AttrDef, value: Any) -> None:
         for item in items:
             if item not in attr.allowed:
                 shown = ", ".join(_show(a) if isinstance(a, DType) else a.decode() for a in attr.allowed)
-                raise TypeError(
-                    f"Value {_show(item)!r} for attr {attr.name!r} of {op_def.name} is not among the "
-                    f"allowed values: {shown}"
-                )
+                if isinstance(item, DType):
+                    raise TypeError(
+                        f"Value {_show(item)!r} for attr {attr.name!r} of {op_def.name} is not among the "
+                        f"allowed values: {shown}. Convert the input with tf.cast."
+                    )
+                said = item.decode(errors="replace") if isinstance(item, bytes) else item
+                raise ValueError(f"Attr {attr.name!r} of {op_def.name!r} Op passed {said!r} not in: {shown}.")
     if attr.minimum is not None:
         size = len(value) if isinstance(value, list) else value
         if size < attr.minimum:

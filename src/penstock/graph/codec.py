@@ -5,6 +5,7 @@ Reading builds plain data only; nothing that a message says is executed.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from penstock.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
 if TYPE_CHECKING:
     from penstock.graph.graph import Graph
     from penstock.graph.operation import Operation
+
+_MOST_BYTES = 1 << 31
+"""Of a tensor in a message: that is as large as messages can be."""
 
 # --- tensors --------------------------------------------------------------------------------------------
 
@@ -48,9 +52,11 @@ def tensor_array(proto: Any) -> np.ndarray:
     """A TensorProto as an array (TF: tf.make_ndarray). ValueError where it contradicts itself."""
     dtype = as_dtype(proto.dtype).base_dtype
     shape = tuple(d.size for d in proto.tensor_shape.dim)
-    size = int(np.prod(shape, dtype=np.int64))
+    size = math.prod(shape)
     if any(d < 0 for d in shape) or dtype.name not in _FIELDS:
         raise ValueError(f"a tensor message of dtype {dtype.name} and shape {list(shape)} has no value")
+    if size * dtype.np.itemsize > _MOST_BYTES:  # one value may stand for all, so that the message itself can be short
+        raise ValueError(f"a tensor message of dtype {dtype.name} and shape {list(shape)} would be of more than 2 GiB")
     if proto.tensor_content:
         if size * dtype.np.itemsize != len(proto.tensor_content):
             raise ValueError(f"a tensor message of shape {list(shape)} holds {len(proto.tensor_content)} bytes")

@@ -219,7 +219,7 @@ def _partial_value(tensor: Tensor, memo: dict[Tensor, Any]) -> np.ndarray | None
     ]
     try:
         found = rule(op, *inputs)
-    except (ValueError, ZeroDivisionError, IndexError):
+    except Exception:
         return None  # the kernel will say what is wrong, with the values of a real run
     return None if found is None or np.size(found) > _SMALL else np.asarray(found, object)
 

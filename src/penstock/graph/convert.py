@@ -65,11 +65,16 @@ def convert_to_tensor(
     return constant(value, wanted, name=name or "Const")
 
 
+class DtypeMismatchError(TypeError, ValueError):
+    """A tensor is of another dtype than is wanted. (TensorFlow raises either of the two, by way and version.)"""
+
+
 def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
     if wanted is not None and tensor.dtype.base_dtype != wanted:
-        raise ValueError(
+        raise DtypeMismatchError(
             f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype {tensor.dtype.name}: {tensor}"
             + (f", built at {tensor.op.user_line}" if tensor.op.user_line else "")
+            + f". Convert it with tf.cast(x, tf.{wanted.name}), or the other operand to its type."
         )
     return tensor
 

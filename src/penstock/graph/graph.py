@@ -90,6 +90,9 @@ class Graph:
                     )
             scopes = self._scopes
             inputs, controls = self._brought_in(inputs)
+            if op_def.name not in _EXITS:
+                for tensor in inputs:
+                    _check_loop(tensor, op_def, scopes.context)
             name = self._node_name(name or op_def.name)
             op = Operation(self, op_def, name, inputs, controls, attrs, "", capture_stack())
             op._control_flow_context = scopes.context
@@ -488,3 +491,22 @@ class Graph:
     @property
     def building_function(self) -> bool:
         return False
+
+
+_EXITS = ("Exit", "RefExit")
+
+
+def _check_loop(tensor: Tensor, user: OpDef, context: Any) -> None:
+    """ValueError for a tensor of a loop used outside it: it has a value in each iteration, and none there."""
+    inside = tensor.op._control_flow_context
+    if inside is None or inside is context or tensor.op.type in _EXITS:
+        return
+    while inside is not None and not inside.is_loop:
+        inside = inside.outer
+    if inside is not None and not inside.encloses(context):
+        other = context is not None and context.in_loop
+        where = "they are in different while loops" if other else f"{tensor.op.name!r} is in a while loop"
+        raise ValueError(
+            f"Cannot use {tensor.op.name!r} as input to {user.name} because {where}; it was built at "
+            f"{tensor.op.user_line}. What a loop computes comes out as a loop variable: give it back from the body."
+        )

@@ -49,7 +49,7 @@ def infer_shapes(op: Operation) -> None:
     try:
         found = output_shapes(op)
     except ValueError as error:
-        raise ValueError(_message(op, error)) from None
+        raise ValueError(_message(op, error)) from error.__cause__
     if found is not None:
         for tensor, shape in zip(op._outputs, found, strict=True):
             tensor._shape = shape
@@ -58,7 +58,8 @@ def infer_shapes(op: Operation) -> None:
 def output_shapes(op: Operation) -> list[TensorShape] | None:
     """The shapes that the rule of `op` gives for what is known of its inputs; None where it has no rule.
 
-    ValueError, as the rule words it, where the inputs disagree.
+    ValueError, as the rule words it, where the inputs disagree. Whatever else a rule raises is an input or attribute
+    that it did not think of: a ValueError as well.
     """
     rule = op.op_def.shape_fn
     if rule is None:
@@ -68,13 +69,21 @@ def output_shapes(op: Operation) -> list[TensorShape] | None:
         [t._shape for t in islice(tensors, len(arg.dtypes(op.attrs)))] if arg.is_list else next(tensors)._shape
         for arg in op.op_def.inputs
     ]
-    found = rule(ShapeContext(op), *shapes)
+    try:
+        found = rule(ShapeContext(op), *shapes)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(
+            f"Inputs or attributes that {op.type} cannot have ({type(error).__name__}: {error})"
+        ) from error
     if isinstance(found, TensorShape):
         found = [found]
     if found is None:
         found = []
     if len(found) != len(op._outputs):
-        raise AssertionError(f"the shape rule of {op.type} gave {len(found)} shapes for {len(op._outputs)} outputs")
+        outputs = len(op._outputs)
+        raise ValueError(f"Attributes that contradict each other: {outputs} outputs, of which {len(found)} have shapes")
     return list(found)
 
 

@@ -159,6 +159,10 @@ def reshape_shape(c: ShapeContext, x: TensorShape, shape: TensorShape) -> Tensor
     dims = [None if i in open_dims else int(d) for i, d in enumerate(wanted)]
     count, known = x.num_elements(), math.prod(d for d in dims if d is not None)
     if count is None:
+        if not open_dims and x.tuple is not None:
+            factor = math.prod(d for d in x.tuple if d is not None)
+            if known % factor if factor else known:
+                raise ValueError(f"Cannot reshape elements of shape {x} to shape {wanted.tolist()}")
         return shape_of(tuple(dims))
     fits = (count % known == 0 if known else not count) if open_dims else count == known
     if not fits:

@@ -148,18 +148,26 @@ BATCH_TO_SPACE_ND = define_op(
 )
 
 
+def _check_blocks(rank: int, block: Any, pads: Any, edges: str) -> None:
+    """ValueError for blocks and paddings (arrays or tensors) that no image of that rank has."""
+    if block.ndim != 1 or tuple(pads.shape) != (len(block), 2):
+        raise ValueError(f"block_shape must be a vector, {edges} two numbers for each of it; got {block}, {pads}")
+    if rank < 1 + len(block):
+        raise ValueError(f"block_shape {block.tolist()} needs an input of rank {1 + len(block)} or more, got {rank}")
+    if (block < 1).any() or (pads < 0).any():
+        raise ValueError(f"block_shape {block.tolist()} must be positive, {edges} {pads.tolist()} not negative")
+
+
 def _batch_shape(
     c: ShapeContext, x: TensorShape, edges: str, to_batch: bool, block: np.ndarray | None = None
 ) -> TensorShape:
     block, pads = c.constant("block_shape") if block is None else block, c.constant(edges)
     if x.ndims is None or block is None or pads is None:
         return UNKNOWN if x.ndims is None else TensorShape([None] * x.ndims)
-    x.with_rank_at_least(1 + block.size)
-    dims, factor = list(x.tuple), int(np.prod(block))
+    _check_blocks(x.ndims, block, pads, edges)
+    dims, factor = list(x.tuple), math.prod(block.tolist())
     dims[0] = _scaled(dims[0], factor, to_batch, "The batch size")
     for i, (size, (before, after)) in enumerate(zip(block.tolist(), pads.tolist(), strict=True), 1):
-        if size < 1 or before < 0 or after < 0:
-            raise ValueError(f"block_shape {block.tolist()} must be positive, {edges} {pads.tolist()} not negative")
         dim = dims[i]
         if dim is not None:
             edge = before + after
@@ -187,6 +195,7 @@ def batch_to_space_nd_shape(c: ShapeContext, x: TensorShape, *_: TensorShape) ->
 @SPACE_TO_BATCH_ND.kernel(host=("block_shape", "paddings"), T=TORCH_TYPES)
 def space_to_batch_nd_kernel(n: Any) -> Any:
     def to_batch(x: torch.Tensor, block_shape: torch.Tensor, paddings: torch.Tensor) -> torch.Tensor:
+        _check_blocks(x.ndim, block_shape, paddings, "paddings")
         block, pairs = block_shape.tolist(), paddings.tolist()
         m = len(block)
         ends = [p for pair in reversed(pairs) for p in pair]
@@ -209,8 +218,9 @@ def space_to_batch_nd_kernel(n: Any) -> Any:
 @BATCH_TO_SPACE_ND.kernel(host=("block_shape", "crops"), T=TORCH_TYPES)
 def batch_to_space_nd_kernel(n: Any) -> Any:
     def to_space(x: torch.Tensor, block_shape: torch.Tensor, crops: torch.Tensor) -> torch.Tensor:
+        _check_blocks(x.ndim, block_shape, crops, "crops")
         block = block_shape.tolist()
-        m, factor = len(block), int(np.prod(block))
+        m, factor = len(block), math.prod(block)
         if x.shape[0] % factor:
             raise errors.InvalidArgumentError(
                 None,

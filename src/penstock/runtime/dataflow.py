@@ -174,7 +174,7 @@ class _Builder:
         unit.loop_merge = is_loop_merge(node)
         unit.key = node.attrs["key"] if node.op.name in TRANSFERS else ""
         if node.op.name in ENTERS:
-            unit.frame_name = node.attrs["frame_name"].decode()
+            unit.frame_name = node.attrs["frame_name"].decode(errors="backslashreplace")
             unit.is_constant = node.attrs["is_constant"]
             unit.parallel_iterations = node.attrs["parallel_iterations"]
         return unit

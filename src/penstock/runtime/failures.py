@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
+from google.protobuf.message import DecodeError
 
 from penstock import errors
 from penstock.graph.step_graph import Node
@@ -21,13 +24,31 @@ _KINDS: list[tuple[type[BaseException], type[errors.OpError]]] = [
     (ValueError, errors.InvalidArgumentError),
     (IndexError, errors.InvalidArgumentError),
     (TypeError, errors.InvalidArgumentError),
+    (ArithmeticError, errors.InvalidArgumentError),  # a size of zero, or one that no number holds
     (RuntimeError, errors.InvalidArgumentError),  # torch's word for bad arguments
+    (DecodeError, errors.InvalidArgumentError),  # of a message that an op was given
 ]
 
 
 def invalid(message: str) -> errors.InvalidArgumentError:
     """The error of a kernel that its input is to blame for, to be raised; the runtime adds the node and its line."""
     return errors.InvalidArgumentError(None, None, message)
+
+
+@contextlib.contextmanager
+def planning_errors() -> Iterator[None]:
+    """What nobody foresaw while a step is planned comes as an InternalError that says so."""
+    try:
+        yield
+    except (errors.OpError, TypeError, ValueError, NotImplementedError, OSError):
+        raise
+    except Exception as error:
+        raise errors.InternalError(None, None, _UNFORESEEN.format(type(error).__name__, error)) from error
+
+
+_UNFORESEEN = (
+    "The step cannot be planned ({}: {}). If its graph runs in TensorFlow, this is a bug of Penstock: please report it."
+)
 
 
 def node_error(error: BaseException, node: Node, inputs: list[Any], where: str = "") -> errors.OpError:
@@ -39,8 +60,14 @@ def node_error(error: BaseException, node: Node, inputs: list[Any], where: str =
             return error
     else:
         kind = next((k for cls, k in _KINDS if isinstance(error, cls)), errors.InternalError)
+        wrong = next((v for v in inputs if message.startswith(f"'{type(v).__name__}' object has no attribute")), None)
+        if isinstance(error, AttributeError) and wrong is not None:
+            kind = errors.InvalidArgumentError
+            message = f"{node.op.name} takes a resource of another kind than {describe(wrong)} ({type(wrong).__name__})"
         if isinstance(error, RuntimeError) and "not implemented for" in message:
             kind = errors.UnimplementedError
+        elif isinstance(error, RuntimeError) and "can't allocate memory" in message:
+            kind = errors.ResourceExhaustedError
     source = node.source
     lines = [
         message or type(error).__name__,

@@ -56,7 +56,7 @@ def find_frames(graph: StepGraph) -> tuple[Frame, dict[Node, Frame]]:
     for node in graph.nodes:
         frame = _frame_of(node, frames, root)
         if node.op.name in ENTERS:
-            name = node.attrs["frame_name"].decode()
+            name = node.attrs["frame_name"].decode(errors="backslashreplace")
             child = by_name.get((frame, name))
             if child is None:
                 child = by_name[frame, name] = Frame(name, frame)

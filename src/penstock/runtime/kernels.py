@@ -66,8 +66,13 @@ class KernelContext:
         return dtype.torch
 
     def text(self, attr: str) -> str:
-        """A string attribute, decoded."""
-        return self.node.attrs[attr].decode()
+        """A string attribute, decoded; InvalidArgumentError for bytes that are no text."""
+        try:
+            text: str = self.node.attrs[attr].decode()
+        except UnicodeDecodeError:
+            message = f"attribute {attr!r} of {self.node.op.name} is no text: {self.node.attrs[attr]!r}"
+            raise errors.InvalidArgumentError(None, None, message) from None
+        return text
 
     def inputs(self, name: str) -> tuple[Any, ...]:
         """The edges of the argument called `name`."""

@@ -279,7 +279,11 @@ def _array_fetcher(graph: StepGraph, index: int) -> Callable[[Any], Any]:
 
 
 def _fetcher(edge: Edge, device: torch.device, copy: bool) -> Callable[[Any], Any]:
-    if edge.dtype.base_dtype == resource:
+    declared = edge.node.op.outputs
+    old_handle = (
+        edge.dtype._is_ref_dtype and len(declared) == 1 and declared[0].type_attr is None
+    )  # a table's, a stack's
+    if edge.dtype.base_dtype == resource or old_handle:
         raise TypeError(f"{edge.name} is a handle of a resource and cannot be fetched; fetch its value.")
     return fetch_converter(edge.dtype, device, copy)
 

@@ -111,7 +111,7 @@ class _Step:
             for source in dict.fromkeys([*(edge.node for edge in node.inputs), *node.controls]):
                 self.consumers[source].append(node)
             if node.op.name in ENTERS:
-                self.enters[node.attrs["frame_name"].decode()].append(node)
+                self.enters[node.attrs["frame_name"].decode(errors="backslashreplace")].append(node)
         self.given: dict[tuple[Node, Tag], dict[int | Node, Any]] = defaultdict(dict)
         self.can_fire: list[tuple[tuple[int, ...], Node, Tag, dict[int | Node, Any]]] = []
         self.early: set[tuple[Node, Tag]] = set()  # Merges that need not wait for the inputs that are still to come
@@ -239,7 +239,7 @@ class _Step:
     # --- frames ---------------------------------------------------------------------------------------
 
     def enter(self, node: Node, tag: Tag, value: Any) -> None:
-        name = node.attrs["frame_name"].decode()
+        name = node.attrs["frame_name"].decode(errors="backslashreplace")
         self.begin_iteration(tag, name, 0)
         self.entered[tag, name][node] = value
         for iteration in range(self.iterations[tag, name] if node.attrs["is_constant"] else 1):
@@ -273,7 +273,7 @@ class _Step:
             node = node.inputs[0].node
             inside += (node.op.name in EXITS) - (node.op.name in ENTERS)
             if not inside:
-                return str(node.attrs["frame_name"].decode())
+                return str(node.attrs["frame_name"].decode(errors="backslashreplace"))
 
 
 def _copy(value: Any) -> Any:

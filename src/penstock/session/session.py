@@ -22,6 +22,7 @@ from penstock.placement.configure import placement_options
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import state_devices
 from penstock.runtime.checked import CHECK_STEPS, checked
+from penstock.runtime.failures import planning_errors
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.partitioned import make_step_plan
 from penstock.runtime.plan import Observer, Plan
@@ -181,8 +182,8 @@ class BaseSession:
     def _plan_for(
         self, fed: Sequence[tuple[int, ...]], feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]
     ) -> Plan:
-        """A plan for feeds of the shapes `fed`; if that is empty, of any that fit."""
-        with _no_collection():
+        """A plan for feeds of the shapes `fed`; if that is empty, of any that fit. Its errors are typed."""
+        with _no_collection(), planning_errors():
             with self._lock:
                 place_state(self._graph, self._options)
                 prepared = prepare(feeds, fetches, targets, self._options, fed)
