@@ -157,3 +157,11 @@ def test_a_constant_that_lost_its_control_input_serves_in_a_loop() -> None:
     (end,) = tf.import_graph_def(graph_def, return_elements=["while/Exit:0"])
     with tf.Session() as session:
         assert session.run(end) == 3
+
+
+def test_sizes_are_known_through_chains_of_any_length() -> None:
+    size, unknown = tf.constant(1), tf.shape(x(None))[0]
+    for _ in range(3000):
+        size, unknown = size + 1, unknown + 1
+    assert tf.fill([size], 1.0).shape.as_list() == [3001]
+    assert tf.fill([unknown], 1.0).shape.as_list() == [None]

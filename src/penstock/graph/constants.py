@@ -15,7 +15,7 @@ from penstock.tensor.dtypes import DType, as_dtype, string as string_dtype
 from penstock.tensor.shapes import TensorShape
 
 if TYPE_CHECKING:
-    from penstock.graph.operation import Tensor
+    from penstock.graph.operation import Operation, Tensor
 
 _SMALL = 64
 """Shapes are short vectors; longer int tensors are data, and not followed."""
@@ -196,9 +196,26 @@ def partial_value(tensor: Tensor, memo: dict[Tensor, Any] | None = None) -> np.n
     `memo` holds what this walk has found so far: shape arithmetic is full of diamonds.
     """
     memo = {} if memo is None else memo
-    if tensor not in memo:
-        memo[tensor] = _partial_value(tensor, memo)
+    waiting = [tensor]
+    while waiting:  # no recursion: programs have chains of thousands
+        last = waiting[-1]
+        missing = [t for t in _asked(last.op) if t not in memo] if last not in memo else []
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        if last not in memo:
+            memo[last] = _partial_value(last, memo)
     return memo[tensor]
+
+
+def _asked(op: Operation) -> list[Tensor]:
+    """The inputs whose values say what the value of `op` is."""
+    if op.type == "Const" or not any(t.dtype.is_integer for t in op._outputs):
+        return []
+    if op.type in _HANDS_ON:
+        return op._inputs[:1]
+    return op._inputs if op.op_def.value_fn is not None else []
 
 
 def _partial_value(tensor: Tensor, memo: dict[Tensor, Any]) -> np.ndarray | None:
@@ -209,14 +226,11 @@ def _partial_value(tensor: Tensor, memo: dict[Tensor, Any]) -> np.ndarray | None
     if not tensor.dtype.is_integer:
         return None
     if op.type in _HANDS_ON:
-        return partial_value(op._inputs[0], memo)
+        return memo[op._inputs[0]]
     rule = op.op_def.value_fn
     if rule is None:
         return None
-    inputs = [
-        [partial_value(t, memo) for t in value] if isinstance(value, list) else partial_value(value, memo)
-        for value in op.input_values()
-    ]
+    inputs = [[memo[t] for t in value] if isinstance(value, list) else memo[value] for value in op.input_values()]
     try:
         found = rule(op, *inputs)
     except Exception:
