@@ -547,3 +547,26 @@ def test_space_to_batch_pads_to_whole_blocks() -> None:
     back = tf.batch_to_space(batched, [[0, 1], [0, 1]], block_size=2)
     value = np.arange(9, dtype=np.float32).reshape(1, 3, 3, 1)
     assert run(back, {x: value}).tolist() == value.tolist()
+
+
+DEQUANTIZED = {  # TensorFlow's values of 0, 2, 4, 100 between -1 and 7
+    ("quint8", "MIN_COMBINED"): [-1, -0.9372549, -0.8745098, 2.137255],
+    ("quint8", "SCALED"): [0, 0.05490196, 0.10980392, 2.745098],
+    ("qint8", "MIN_COMBINED"): [3.0156865, 3.0784316, 3.1411767, 6.152942],
+    ("qint8", "MIN_FIRST"): [3.011765, 3.07451, 3.1372552, 6.14902],
+    ("quint16", "MIN_COMBINED"): [-1, -0.99975586, -0.9995117, -0.9877928],
+    ("qint16", "SCALED"): [0, 0.00042725913, 0.00085451827, 0.021362957],
+    ("qint32", "MIN_FIRST"): [3, 3, 3, 3],
+}
+
+
+@pytest.mark.parametrize(("name", "mode"), DEQUANTIZED)
+def test_constants_of_quantised_types_are_made_of_whole_numbers(name: str, mode: str) -> None:
+    dtype, values = getattr(tf, name), [0, 2, 4, 100]
+    for given in (values, np.array(values), np.array(values, dtype.as_numpy_dtype[0])):
+        constant = tf.constant(given, dtype)
+        assert constant.dtype == dtype
+        found = run(tf.dequantize(constant, -1.0, 7.0, mode=mode))
+        np.testing.assert_allclose(found, DEQUANTIZED[name, mode], rtol=1e-6)
+    with pytest.raises(TypeError, match=f"does not fit {name}"):
+        tf.constant([2**40], dtype)

@@ -120,7 +120,8 @@ def _cast_losslessly(array: np.ndarray, dtype: DType, value: Any, given_array: b
     plain = dtype.np[0] if dtype.np.fields else dtype.np  # NumPy's stand-ins for quantised types have one field
     cast = array.astype(plain)
     if want == 1 and not np.array_equal(cast, array):
-        raise TypeError(f"{_brief(value)} does not fit {dtype.name} ({dtype.min} to {dtype.max}).")
+        limits = np.iinfo(plain)
+        raise TypeError(f"{_brief(value)} does not fit {dtype.name} ({limits.min} to {limits.max}).")
     return np.ascontiguousarray(cast).reshape(cast.shape).view(dtype.np)
 
 

@@ -44,6 +44,17 @@ def step_options(config: Any) -> StepOptions:
     return options
 
 
+def flushes_denormals(config: Any) -> bool:
+    """Whether steps take denormals as zeros, as all of TensorFlow's do (`runtime/denormals.py`).
+
+    TensorFlow has no field for it. `config.graph_options.rewrite_options.custom_optimizers.add(name="flush_denormals")`
+    asks for it here, and PENSTOCK_FLUSH_DENORMALS=1 for all sessions.
+    """
+    named = config.graph_options.rewrite_options.custom_optimizers if config is not None else ()
+    asked = os.environ.get("PENSTOCK_FLUSH_DENORMALS", "0") not in ("", "0")
+    return asked or any(entry.name == "flush_denormals" for entry in named)
+
+
 def _passes(graph_options: Any) -> frozenset[str]:
     """The passes that these GraphOptions leave on: each has the switch that TensorFlow has for its like."""
     rewrites = graph_options.rewrite_options

@@ -22,6 +22,7 @@ from penstock.placement.configure import placement_options
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import state_devices
 from penstock.runtime.checked import CHECK_STEPS, checked
+from penstock.runtime.denormals import flushing
 from penstock.runtime.failures import planning_errors
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.partitioned import make_step_plan
@@ -30,7 +31,7 @@ from penstock.runtime.resources import resources_of
 from penstock.session.feeds import AnyPlan, Rearranged, feeds_of
 from penstock.session.fetches import FetchPlan, Unpack, signature
 from penstock.session.metadata import record_costs, record_step
-from penstock.session.options import place_state, step_options
+from penstock.session.options import flushes_denormals, place_state, step_options
 from penstock.session.partial import PartialRun
 from penstock.session.specialised import SpecialisedPlan, is_open, plan_bytes
 
@@ -61,7 +62,8 @@ class BaseSession:
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         """`target` "" is this process by itself; sessions of one "inproc://NAME" target share their state.
 
-        Of `config` (a ConfigProto), devices, placement and passes (see options.py) are the session's, and its timeout;
+        Of `config` (a ConfigProto), devices, placement, passes and what becomes of denormals (see options.py) are the
+        session's, and its timeout;
         `intra_op_parallelism_threads` sets the number of threads of PyTorch's kernels, for the whole process.
         """
         if graph is not None and not isinstance(graph, Graph):
@@ -81,6 +83,7 @@ class BaseSession:
         self._lock = threading.Lock()
         self._state = SessionState(resources_of(target))
         self._options = step_options(config)
+        self._flushes = flushes_denormals(config)
         self._cost_file = placement_options(config).cost_model
         self._builds_cost_model = config is not None and config.graph_options.build_cost_model > 0
         self._traces_left = int(config.graph_options.build_cost_model) if self._builds_cost_model else 0
@@ -186,9 +189,12 @@ class BaseSession:
         with _no_collection(), planning_errors():
             with self._lock:
                 place_state(self._graph, self._options)
-                prepared = prepare(feeds, fetches, targets, self._options, fed)
+                passes = flushing(prepare) if self._flushes else prepare  # which compute constants
+                prepared = passes(feeds, fetches, targets, self._options, fed)
                 self._options.placed.update(state_devices(prepared.graph))
             plan = make_step_plan(prepared.graph, self._state, self._options)
+        if self._flushes:
+            plan.run, plan.run_observed = flushing(plan.run), flushing(plan.run_observed)  # type: ignore[method-assign]
         if CHECK_STEPS:
             plan = checked(plan, prune(feeds, fetches, targets), self._state)
         plan.passed = prepared.passed
