@@ -528,6 +528,11 @@ from penstock.ops.scatter import (
     scatter_sub as scatter_sub,
     scatter_update as scatter_update,
 )
+from penstock.ops.session_tensors import (
+    delete_session_tensor as delete_session_tensor,
+    get_session_handle as get_session_handle,
+    get_session_tensor as get_session_tensor,
+)
 from penstock.ops.shape_checks import (
     assert_integer as assert_integer,
     assert_proper_iterable as assert_proper_iterable,

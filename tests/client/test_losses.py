@@ -90,7 +90,7 @@ def test_a_loss_has_a_gradient() -> None:
 def test_shapes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="incompatible"):
         tf.losses.mean_squared_error([[1.0], [2.0]], [1.0, 2.0])
-    with pytest.raises(ValueError, match="weights of shape"):
+    with pytest.raises(ValueError, match="can not be broadcast to values"):
         tf.losses.mean_squared_error(LABELS, LOGITS, weights=[1.0, 2.0])
     with pytest.raises(ValueError, match="weighted_sum"):
         tf.losses.mean_squared_error(LABELS, LOGITS, reduction="sum")

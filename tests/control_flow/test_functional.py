@@ -80,7 +80,7 @@ def test_without_infer_shape_nothing_is_assumed(session: tf.Session) -> None:
 def test_map_fn_refuses_what_does_not_fit() -> None:
     with pytest.raises(TypeError, match="callable"):
         map_fn(3, rows())  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="rank at least 1"):
+    with pytest.raises(ValueError, match="at least rank 1"):
         map_fn(lambda e: e, tf.constant(1.0))
     with pytest.raises(ValueError, match="structure"):
         map_fn(lambda e: (e, e), rows())

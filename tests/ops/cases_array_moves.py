@@ -265,7 +265,7 @@ PARTITIONS = [
         [A, i4(0, 2, 0)],
         {"num_partitions": 2},
         raises=INVALID,
-        match=r"partitions\\[1\\] = 2 is not in",
+        match=r"partitions\[1\] = 2 is not in",
     ),
     OpCase("DynamicPartition", [A, i4(0, 1)], {"num_partitions": 2}, raises=ValueError, match="incompatible"),
     OpCase(

@@ -70,7 +70,7 @@ PRODUCTS = [
     OpCase("BatchMatMulV2", [draw(1, 2, 3), draw(5, 3, 4)], ref=np.matmul),
     OpCase("BatchMatMulV2", [draw(4, 1, 2, 3), draw(5, 3, 1)], ref=np.matmul),
     OpCase("BatchMatMulV2", [draw(2, 2, 3), draw(2, 4, 3)], raises=ValueError, match="inner dimensions"),
-    OpCase("BatchMatMulV2", [draw(3), draw(3, 4)], raises=ValueError, match="rank at least 2"),
+    OpCase("BatchMatMulV2", [draw(3), draw(3, 4)], raises=ValueError, match="at least rank 2"),
     OpCase("BatchMatMulV2", [draw(2, 2, 3, dtype=np.uint32), draw(2, 3, 2, dtype=np.uint32)], ref=np.matmul),
     OpCase("BatchMatMulV2", [draw(2, 2, 3, dtype=np.int16), draw(2, 3, 2, dtype=np.int16)], ref=np.matmul),
     *[

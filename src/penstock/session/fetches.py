@@ -8,6 +8,7 @@ from typing import Any
 from penstock.graph.composite import IndexedSlices, IndexedSlicesValue, SparseTensor, SparseTensorValue
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
+from penstock.ops.session_tensors import KeptTensors, TensorHandle
 
 Unpack = Callable[[tuple[Any, ...]], Any]
 
@@ -15,9 +16,12 @@ Unpack = Callable[[tuple[Any, ...]], Any]
 class FetchPlan:
     """`tensors` to fetch (each once) and `targets` to run; `unpack(values)` gives the client's structure."""
 
-    def __init__(self, graph: Graph, fetches: Any) -> None:
-        """TypeError, ValueError or KeyError, naming the fetch, for what is no element of `graph`."""
-        self._graph = graph
+    def __init__(self, graph: Graph, fetches: Any, kept: KeptTensors | None = None) -> None:
+        """TypeError, ValueError or KeyError, naming the fetch, for what is no element of `graph`.
+
+        `kept`: where the session's handles of tensors lead to.
+        """
+        self._graph, self._kept = graph, kept
         self._index: dict[Tensor, int] = {}
         self.targets: list[Operation] = []
         self.unpack: Unpack = self._unpacker(fetches)
@@ -68,6 +72,9 @@ class FetchPlan:
                 self.targets.append(element)
             return _nothing
         index = self._index.setdefault(element, len(self._index))
+        if element.op.type == "GetSessionHandle" and self._kept is not None:
+            dtype, kept = element.op.attrs["T"], self._kept
+            return lambda values: TensorHandle(values[index], dtype, kept)
         return lambda values: values[index]
 
 

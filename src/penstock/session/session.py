@@ -16,6 +16,7 @@ from penstock import errors
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
+from penstock.ops.session_tensors import kept_tensors
 from penstock.passes.pipeline import prepare, told
 from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
@@ -87,6 +88,7 @@ class BaseSession:
         self._cost_file = placement_options(config).cost_model
         self._builds_cost_model = config is not None and config.graph_options.build_cost_model > 0
         self._traces_left = int(config.graph_options.build_cost_model) if self._builds_cost_model else 0
+        self._infers_shapes = config is not None and config.graph_options.infer_shapes
         self._timeout = 0 if config is None else int(config.operation_timeout_in_ms)
         if config is not None and config.intra_op_parallelism_threads > 0:
             torch.set_num_threads(config.intra_op_parallelism_threads)
@@ -103,7 +105,7 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
-        return self._graph.as_graph_def()
+        return self._graph.as_graph_def(add_shapes=self._infers_shapes)
 
     @property
     def sess_str(self) -> str:
@@ -165,7 +167,7 @@ class BaseSession:
         self._look_again = max(64, len(self._runners) * 5 // 4)
 
     def _make_runner(self, fetches: Any, keys: Iterable[Any]) -> Runner:
-        wanted = FetchPlan(self._graph, fetches)
+        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
         feeds, arrange = feeds_of(self._graph, keys)
         plan = self._make_plan(feeds, wanted.tensors, wanted.targets)
         return (Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
@@ -262,7 +264,7 @@ class BaseSession:
         """Begin a step that is run in parts; gives the handle for `partial_run`. TF: Session.partial_run_setup."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
-        wanted = FetchPlan(self._graph, fetches)
+        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
         fed, _ = feeds_of(self._graph, feeds or [])
         with self._lock:
             self._partial_count += 1
@@ -282,7 +284,7 @@ class BaseSession:
                 None,
                 f"Must run 'partial_run_setup' before performing partial runs: no handle {handle!r}.",
             ) from None
-        wanted = FetchPlan(self._graph, fetches)
+        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
         feeds, arrange = feeds_of(self._graph, feed_dict or {})
         values = list((feed_dict or {}).values())
         try:
@@ -353,12 +355,20 @@ def _no_collection() -> Iterator[None]:
 class Session(BaseSession):
     """Runs a graph (TF: tf.Session). As a context manager it and its graph are the defaults, and it is closed."""
 
+    _entered = False
+
     def __enter__(self) -> Session:
+        if self._entered:
+            raise RuntimeError(
+                "Session context managers are not re-entrant; `Session.as_default()` may be entered several times."
+            )
+        self._entered = True
         default_graphs.stack.append(self.graph)
         _default_sessions.stack.append(self)
         return self
 
     def __exit__(self, *exc: Any) -> None:
+        self._entered = False
         _default_sessions.stack.remove(self)
         if default_graphs.stack.pop() is not self.graph:
             raise AssertionError("Nesting violated for default stack of Graph objects")

@@ -1,0 +1,158 @@
+"""Tensors that stay in the session between steps: a step gives a handle, later ones take the value by it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from penstock import errors
+from penstock.graph import shape_rules
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import Kernel, define_op
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.basic import placeholder
+from penstock.runtime.resources import DEFAULT_CONTAINER, ResourceManager
+from penstock.runtime.values import from_runtime
+from penstock.tensor.dtypes import DType, as_dtype, string
+
+
+class KeptTensors:
+    """The values that handles stand for."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        self._numbers = itertools.count()
+
+    def keep(self, name: str, value: Any) -> str:
+        handle = f"{name};{next(self._numbers)};"
+        self._values[handle] = value
+        return handle
+
+    def get(self, handle: str) -> Any:
+        """InvalidArgumentError unless there is such a handle."""
+        try:
+            return self._values[handle]
+        except KeyError:
+            raise errors.InvalidArgumentError(
+                None, None, f"The tensor with handle {handle!r} is not in the session store."
+            ) from None
+
+    def drop(self, handle: str) -> None:
+        self._values.pop(handle, None)
+
+    def clear(self) -> None:
+        self._values.clear()
+
+
+def kept_tensors(resources: ResourceManager) -> KeptTensors:
+    return resources.lookup_or_create(DEFAULT_CONTAINER, KeptTensors, "session_tensors", KeptTensors)
+
+
+def _copied(value: Any) -> Any:
+    """What is kept is neither a variable's buffer nor memory that a later node of the step writes over."""
+    return value.copy() if isinstance(value, np.ndarray) else value.clone()
+
+
+def _text(handle: Any) -> str:
+    return bytes(handle[()]).decode()
+
+
+GET_SESSION_HANDLE = define_op(
+    "GetSessionHandle", "value: T", "handle: string", attrs=["T: type"], stateful=True, shape=shape_rules.scalar
+)
+GET_SESSION_TENSOR = define_op(
+    "GetSessionTensor", "handle: string", "value: dtype", attrs=["dtype: type"], stateful=True
+)
+DELETE_SESSION_TENSOR = define_op("DeleteSessionTensor", "handle: string", "", stateful=True)
+for _op in (GET_SESSION_HANDLE, GET_SESSION_TENSOR, DELETE_SESSION_TENSOR):
+    _op.not_differentiable()
+GET_SESSION_TENSOR.shape(shape_rules.unknown)
+DELETE_SESSION_TENSOR.shape(shape_rules.no_outputs)
+
+
+@GET_SESSION_HANDLE.kernel(host=("handle",))
+def get_handle_kernel(n: Any) -> Kernel:
+    kept, name = kept_tensors(n.resources), n.name
+    return lambda value: np.array(kept.keep(name, _copied(value)).encode(), object)
+
+
+@GET_SESSION_TENSOR.kernel(host=("handle",))
+def get_tensor_kernel(n: Any) -> Kernel:
+    kept = kept_tensors(n.resources)
+    return lambda handle: _copied(kept.get(_text(handle)))
+
+
+@DELETE_SESSION_TENSOR.kernel(host=("handle",))
+def delete_tensor_kernel(n: Any) -> Kernel:
+    kept = kept_tensors(n.resources)
+    return lambda handle: kept.drop(_text(handle))
+
+
+class TensorHandle:
+    """A tensor that stays in its session as long as this object lives, or until it is deleted (TF: TensorHandle).
+
+    Fed to a tensor it stands for its value.
+    """
+
+    def __init__(self, handle: bytes, dtype: DType, kept: KeptTensors) -> None:
+        self._handle, self._dtype, self._kept = handle.decode(), dtype, kept
+        self._owns = True
+
+    @property
+    def handle(self) -> str:
+        return self._handle
+
+    def get_raw_handle(self) -> str:
+        """The handle; from now on the value stays until `delete_session_tensor`."""
+        self._owns = False
+        return self._handle
+
+    def eval(self) -> Any:
+        """The value. TypeError once the handle does not own it any more."""
+        return from_runtime(_copied(self._kept.get(self._owned())), self._dtype)
+
+    def delete(self) -> None:
+        """Free the value now. TypeError once the handle does not own it any more."""
+        handle, self._owns = self._owned(), False
+        self._kept.drop(handle)
+
+    def _owned(self) -> str:
+        if not self._owns:
+            raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
+        return self._handle
+
+    def __str__(self) -> str:
+        return self._handle
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.eval(), dtype)
+
+    def __del__(self) -> None:
+        if getattr(self, "_owns", False):
+            self._kept.drop(self._handle)
+
+
+def get_session_handle(data: Any, name: str | None = None) -> Tensor:
+    """A tensor whose fetched value is a `TensorHandle` of `data`'s value, kept in the session (TF)."""
+    with name_scope(name, "get_session_handle", [data]) as scope:
+        return GET_SESSION_HANDLE(convert_to_tensor(data), name=scope)
+
+
+def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """A placeholder for a handle, and the tensor that the handle stands for (TF: tf.get_session_tensor).
+
+    `handle` itself is not looked at: any handle of a tensor of `dtype` may be fed.
+    """
+    with name_scope(name, "get_session_tensor"):
+        holder = placeholder(string, [])
+        return holder, GET_SESSION_TENSOR(holder, dtype=as_dtype(dtype))
+
+
+def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
+    """A placeholder for a handle, and the operation that frees its tensor (TF: tf.delete_session_tensor)."""
+    with name_scope(name, "delete_session_tensor"):
+        holder = placeholder(string, [])
+        return holder, DELETE_SESSION_TENSOR(holder)
