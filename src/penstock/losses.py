@@ -11,9 +11,11 @@ from typing import Any
 from penstock import absent as _absent, nn
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import GraphKeys, get_default_graph, name_scope
+from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope
+from penstock.metrics.base import assert_broadcastable
 from penstock.ops.arithmetic import add_n, maximum, minimum, multiply, squared_difference
 from penstock.ops.array import rank, size, squeeze
+from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.compare import not_equal
 from penstock.ops.division import div_no_nan
@@ -66,8 +68,8 @@ def compute_weighted_loss(
         dtype = losses.dtype
         values = cast(losses, float32)
         weights = cast(weights, float32)
-        _check_weights(weights, values)
-        weighted = multiply(values, weights)
+        with control_dependencies([assert_broadcastable(weights, values)]):
+            weighted = multiply(values, weights)
         if reduction == Reduction.NONE:
             loss = weighted
         else:
@@ -82,18 +84,6 @@ def compute_weighted_loss(
         loss = cast(loss, dtype)
         add_loss(loss, loss_collection)
         return loss
-
-
-def _check_weights(weights: Tensor, values: Tensor) -> None:
-    """Weights are a scalar, or of the rank of the losses, with each dim 1 or equal (where that is known)."""
-    have, want = weights.shape, values.shape
-    if have.ndims in (None, 0) or want.ndims is None:
-        return
-    fits = have.ndims == want.ndims and all(
-        a is None or b is None or a in (1, b) for a, b in zip(have.as_list(), want.as_list(), strict=True)
-    )
-    if not fits:
-        raise ValueError(f"weights can not be broadcast to values. values.shape={want}. weights.shape={have}.")
 
 
 def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
@@ -139,7 +129,8 @@ def mean_pairwise_squared_error(
         labels, predictions = _pair(labels, predictions)
         weights = cast(weights, float32)
         errors = predictions - labels
-        _check_weights(weights, errors)
+        with control_dependencies([assert_broadcastable(weights, errors)]):
+            weights = identity(weights)
         axes = range_of(1, rank(errors))
         present = multiply(ones_like(errors), cast(not_equal(weights, 0.0), float32))
         count = reduce_sum(present, axis=axes, keepdims=True)

@@ -431,3 +431,18 @@ def test_what_is_not_defined_says_so_and_quantiles_at_the_ends_have_finite_gradi
         found, slope = session.run([quantile, tf.gradients(quantile, p)[0]])
         np.testing.assert_allclose(found, [-np.inf, -7.034484, 0, np.inf], rtol=1e-5)
         assert np.isfinite(slope).all() and slope[2] == pytest.approx(np.sqrt(2 * np.pi))
+
+
+def test_softplus_makes_parameters_of_any_numbers() -> None:
+    D = tf.contrib.distributions
+    with tf.Graph().as_default(), tf.Session() as session:
+        normal, student = D.NormalWithSoftplusScale([1.0], [-2.0]), D.StudentTWithAbsDfSoftplusScale(-5.5, 1.0, 0.0)
+        beta, gamma = D.BetaWithSoftplusConcentration(-1.0, 2.0), D.GammaWithSoftplusConcentrationRate(3.0, -4.0)
+        laplace, exponential = D.LaplaceWithSoftplusScale(0.0, 1.5), D.ExponentialWithSoftplusRate(0.5)
+        found = [normal.scale, student.df, student.scale, beta.concentration1, beta.concentration0, gamma.rate]
+        found += [laplace.scale, exponential.rate, D.BernoulliWithSigmoidProbs(2.0).probs]
+        numbers = np.array([-2.0, 0.0, -1.0, 2.0, -4.0, 1.5, 0.5])
+        s = np.log1p(np.exp(numbers))
+        wanted = [[s[0]], 5.0, s[1], s[2], s[3], s[4], s[5], s[6], 1 / (1 + np.exp(-2.0))]
+        for a, b in zip(session.run(found), wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)

@@ -32,7 +32,7 @@ IN_A_STEP: dict[str, tuple[Callable[[], Any], str]] = {
     "segments back": (lambda: tf.segment_sum([1, 2, 3], [0, 2, 1]), r"not increasing: segment_ids\[2\] = 1 after 2"),
     "segment": (lambda: tf.segment_sum([1, 2], [-1, 3]), r"Segment id -1 out of range \[0, 4\), possibly because"),
     "no rows": (lambda: tf.gather_nd(tf.zeros([0, 2]), [[0]]), "Requested more than 0 entries, but params is empty"),
-    "singular": (lambda: tf.matrix_inverse([[1.0, 2.0], [2.0, 4.0]]), "Input matrix is not invertible"),
+    "singular": (lambda: tf.matrix_solve([[1.0, 2.0], [2.0, 4.0]], [[1.0], [1.0]]), "Input matrix is not inv"),
     "no classes": (lambda: tf.multinomial(tf.zeros([2, 0]), 3), "num_classes should be positive"),
     "softmax axis": (lambda: tf.nn.softmax([1.0, 2.0], 5), r"range \[-1, 1\) but was 5"),
     "offsets": (
@@ -105,3 +105,33 @@ def test_blocks_of_nothing_go_to_as_many_batches_as_blocks_of_something() -> Non
             x = tf.placeholder(tf.float32)
             blocks = tf.space_to_batch_nd(x, tf.constant([3]), [[0, 0]])
             assert session.run(blocks, {x: np.zeros(shape)}).shape == wanted
+
+
+def test_least_squares_of_nothing_are_zeros() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for a, b, wanted in [([3, 0], [3, 0], (0, 0)), ([3, 2], [3, 0], (2, 0)), ([0, 2], [0, 4], (2, 4))]:
+            for fast in (True, False):
+                solution = session.run(tf.matrix_solve_ls(np.ones(a), np.ones(b), fast=fast))
+                assert solution.shape == wanted and not solution.any()
+
+
+def test_weights_of_losses_that_do_not_fit_are_refused_in_the_step_where_shapes_are_not_known_before() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, w = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        for loss in (tf.losses.mean_squared_error(x, 2 * x, w), tf.losses.mean_pairwise_squared_error(x, 2 * x, w)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="weights can not be broadcast to values"):
+                session.run(loss, {x: np.ones([2, 3]), w: np.ones([3])})
+
+
+def test_what_lookup_tables_are_made_of_is_checked() -> None:
+    L = tf.contrib.lookup
+    with tf.Graph().as_default(), tf.Session() as session:
+        with pytest.raises(TypeError, match="two integers"):
+            L.StrongHashSpec([None, 3])
+        with pytest.raises(TypeError, match="HasherSpec"):
+            L.IdTableWithHashBuckets(None, 2, hasher_spec=7)
+        empty = L.HashTable(L.KeyValueTensorInitializer([], [], tf.string, tf.int64), -1)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="cannot be empty"):
+            session.run(empty.init)
+        L.index_table_from_file(tf.placeholder(tf.string, []), num_oov_buckets=1)
+        assert tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS) == []

@@ -108,6 +108,7 @@ class TextFileInitializer(TableInitializerBase):
         """The operation that fills `table`; `tf.tables_initializer` runs it."""
         with name_scope(self._name, "text_file_init", [table.resource_handle]) as scope:
             filename = convert_to_tensor(self._filename, string, name="asset_filepath")
+            filename.shape.assert_has_rank(0)
             op = INITIALIZE_TABLE_FROM_TEXT_FILE_V2(
                 table.resource_handle,
                 filename,
@@ -119,7 +120,8 @@ class TextFileInitializer(TableInitializerBase):
                 name=scope,
             )
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, op)
-        add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
+        if filename.op.type == "Const":  # what is fed is no asset of the program
+            add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
         return op
 
 

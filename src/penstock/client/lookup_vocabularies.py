@@ -37,6 +37,8 @@ def StrongHashSpec(key: Any) -> HasherSpec:
     """SipHash with `key`, two ints (TF: tf.contrib.lookup.StrongHashSpec)."""
     if len(key) != 2:
         raise ValueError(f"key must have size 2, got {key}")
+    if not all(hasattr(part, "__index__") for part in key):
+        raise TypeError(f"Invalid key {key}: it must be two integers")
     return HasherSpec("stronghash", [int(k) for k in key])
 
 
@@ -65,6 +67,8 @@ class IdTableWithHashBuckets(LookupInterface):
         )
         if not (self.key_dtype.is_integer or self.key_dtype == string):
             raise TypeError(f"Invalid key_dtype, expected integer or string, got {self.key_dtype.name}.")
+        if not isinstance(hasher_spec, HasherSpec):
+            raise TypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec!r}")
         self._table = table
         self._buckets = num_oov_buckets
         self._spec = hasher_spec

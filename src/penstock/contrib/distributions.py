@@ -26,6 +26,15 @@ from penstock.distributions import (
 from penstock.distributions.discrete import OneHotCategorical as OneHotCategorical
 from penstock.distributions.normal import MultivariateNormalDiag as MultivariateNormalDiag
 from penstock.distributions.relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical
+from penstock.distributions.unconstrained import (
+    BernoulliWithSigmoidProbs as BernoulliWithSigmoidProbs,
+    BetaWithSoftplusConcentration as BetaWithSoftplusConcentration,
+    ExponentialWithSoftplusRate as ExponentialWithSoftplusRate,
+    GammaWithSoftplusConcentrationRate as GammaWithSoftplusConcentrationRate,
+    LaplaceWithSoftplusScale as LaplaceWithSoftplusScale,
+    NormalWithSoftplusScale as NormalWithSoftplusScale,
+    StudentTWithAbsDfSoftplusScale as StudentTWithAbsDfSoftplusScale,
+)
 
 kl = kl_divergence  # the name before TF 1.2
 

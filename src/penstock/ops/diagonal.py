@@ -146,7 +146,7 @@ MATRIX_SET_DIAG = define_op("MatrixSetDiag", "input: T, diagonal: T", "output: T
 
 @MATRIX_SET_DIAG.shape
 def matrix_set_diag_shape(c: ShapeContext, x: TensorShape, diagonal: TensorShape) -> TensorShape:
-    _diagonal_shape(x).assert_is_compatible_with(diagonal)
+    _diagonal_shape(x).assert_is_compatible_with(diagonal.with_rank_at_least(1))
     return x
 
 

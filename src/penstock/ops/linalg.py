@@ -96,7 +96,7 @@ MATRIX_INVERSE.shape(square_shape)
 
 @MATRIX_INVERSE.kernel(T=TYPES)
 def matrix_inverse_kernel(n: Any) -> Kernel:
-    inverse = checked(torch.linalg.inv, _SINGULAR)
+    inverse = checked(torch.linalg.inv, "Input is not invertible.")
     return (lambda x: inverse(x.mH).contiguous()) if n["adjoint"] else inverse
 
 
@@ -255,6 +255,8 @@ def matrix_solve_ls_kernel(n: Any) -> Kernel:
     def solve(a: torch.Tensor, b: torch.Tensor, l2: torch.Tensor) -> torch.Tensor:
         if a.ndim < 2 or b.ndim < 2 or a.shape[-2] != b.shape[-2] or a.shape[:-2] != b.shape[:-2]:
             raise invalid(f"Input matrix and rhs are incompatible: {list(a.shape)} and {list(b.shape)}")
+        if not a.numel() or not b.numel():
+            return b.new_zeros((*b.shape[:-2], a.shape[-1], b.shape[-1]))
         if not fast:  # TensorFlow leaves the regulariser out there
             return torch.linalg.lstsq(a, b, driver="gelsd" if a.device.type == "cpu" else None).solution
         rows, columns = a.shape[-2:]

@@ -25,6 +25,8 @@ def _initialize_kernel(n: Any) -> Kernel:
 
     def initialize(table: LookupTable, keys: Any, values: Any) -> None:
         table.check(key_dtype, value_dtype)
+        if not len(keys):
+            raise invalid("keys and values cannot be empty tensors")
         table.initialize(table.pairs(keys, values))
 
     return initialize

@@ -217,7 +217,8 @@ def norm(
     """
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims, False))
     matrix = isinstance(axis, list | tuple)
-    if matrix and (len(axis) != 2 or axis[0] == axis[1]):
+    axes = list(axis) if matrix else [axis]
+    if any(isinstance(a, float | list | tuple) for a in axes) or (matrix and (len(axes) != 2 or axes[0] == axes[1])):
         raise ValueError("'axis' must be None, an integer, or a tuple of 2 unique integers")
     allowed = ["euclidean", "fro", 1, np.inf] if matrix else ["euclidean"]
     if ord not in allowed and (matrix or isinstance(ord, str) or not ord > 0):

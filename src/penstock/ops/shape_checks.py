@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.graph.composite import SparseTensor
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -172,7 +173,7 @@ def assert_type(tensor: Any, tf_type: Any, message: Text = None, name: Text = No
 
 def assert_proper_iterable(values: Any) -> None:
     """TypeError unless `values` is an iterable of several things: no tensor, array or string."""
-    strange = (Tensor, np.ndarray, bytes, str)
+    strange = (Tensor, SparseTensor, np.ndarray, bytes, str)
     if isinstance(values, strange) or hasattr(values, "_as_graph_element"):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
     if not hasattr(values, "__iter__"):
@@ -187,7 +188,9 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
         if found is None:
             found = have
         elif have != found:
-            raise ValueError(f"Tensor {tensor.name} is {have.name}, expected {found.name} as of the others")
+            raise ValueError(
+                f"Tensor {getattr(tensor, 'name', tensor)} is {have.name}, expected {found.name} as of the others"
+            )
     found = found or as_dtype("float32")
     if not found.is_floating:
         raise ValueError(f"Expected floating point type, got {found.name}.")
