@@ -135,3 +135,54 @@ def test_what_lookup_tables_are_made_of_is_checked() -> None:
             session.run(empty.init)
         L.index_table_from_file(tf.placeholder(tf.string, []), num_oov_buckets=1)
         assert tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS) == []
+
+
+def test_sparse_functions_take_int32_shapes_and_leave_the_shapes_of_what_they_are_given() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        sparse = tf.SparseTensor([[0, 1], [1, 2]], [5, 6], tf.placeholder_with_default(np.array([2, 3]), [2]))
+        assert session.run(tf.sparse_reshape(sparse, tf.constant([3, 2]))).indices.tolist() == [[0, 1], [2, 1]]
+        new = tf.placeholder(tf.int32)
+        larger = tf.sparse_reset_shape(sparse, new)
+        assert new.shape.ndims is None and larger.dense_shape.shape.as_list() == [2]
+        assert session.run(larger, {new: [4, 4]}).dense_shape.tolist() == [4, 4]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="x == y did not hold"):
+            session.run(larger, {new: [4, 4, 4]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="requires a multiple of 4"):
+            session.run(tf.sparse_reshape(sparse, tf.placeholder_with_default([4, -1], [2])))
+        with pytest.raises(ValueError, match="axis is required"):
+            tf.sparse_split(sp_input=sparse, num_split=2)
+
+
+def test_a_delimiter_that_is_fed_must_be_one_string_and_k_not_negative() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        text, k = tf.placeholder(tf.string), tf.placeholder(tf.int32)
+        pieces = tf.string_split(["a|b"], text)
+        assert session.run(pieces, {text: "|"}).values.tolist() == [b"a", b"b"]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="delimiter must be a scalar"):
+            session.run(pieces, {text: ["|"]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Need k >= 0, got -3"):
+            session.run(tf.nn.top_k([1.0, 2.0], k), {k: -3})
+
+
+def test_seeds_wrap_but_never_to_none() -> None:
+    with tf.Graph().as_default():
+        for graph_seed, op_seed, wanted in [(2**31 - 1, 0, (0, 2**31 - 1)), (2**31 + 4, 2**31, (5, 1)), (0, 7, (0, 7))]:
+            tf.set_random_seed(graph_seed)
+            assert tf.get_seed(op_seed) == wanted
+
+
+def test_a_message_of_a_tensor_has_the_shape_that_is_to_be_verified() -> None:
+    assert tf.make_tensor_proto(np.ones([2, 3]), shape=[2, 3], verify_shape=True).tensor_shape.dim[1].size == 3
+    with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(3, 2\), got \(2, 3\)"):
+        tf.make_tensor_proto(np.ones([2, 3]), shape=[3, 2], verify_shape=True)
+
+
+def test_what_is_no_tensor_may_say_what_its_sum_with_one_is() -> None:
+    class Units:
+        def __radd__(self, other: Any) -> str:
+            return f"{other.op.type} of units"
+
+    with tf.Graph().as_default():
+        assert tf.constant([1.0]) + Units() == "Const of units"
+        with pytest.raises(TypeError):
+            tf.constant([1.0]) - Units()

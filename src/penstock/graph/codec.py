@@ -227,5 +227,7 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
 
     if isinstance(values, tensor_pb2.TensorProto):
         return values
-    array = make_array(values, None if dtype is None else as_dtype(dtype), shape)
+    array = make_array(values, None if dtype is None else as_dtype(dtype), None if verify_shape else shape)
+    if verify_shape and shape is not None and array.shape != tuple(TensorShape(shape).as_list()):
+        raise TypeError(f"Expected Tensor's shape: {TensorShape(shape)}, got {array.shape}.")
     return tensor_proto(array)

@@ -18,7 +18,12 @@ def _binary(op: str, name: str, x: Any, y: Any) -> Any:
         return NotImplemented
     with name_scope(None, name, [x, y]) as scope:
         x = convert_to_tensor(x, name="x")
-        y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
+        try:
+            y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
+        except TypeError:
+            if not hasattr(type(y), f"__r{name}__"):
+                raise
+            return NotImplemented  # what is no tensor may know what to do with one
         return get_op(_of_type(op, x))(x, y, name=scope)
 
 

@@ -162,6 +162,6 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
         return None, None
     if op_seed is None:
         op_seed = graph.version
-    seeds = (DEFAULT_GRAPH_SEED if graph.seed is None else graph.seed, op_seed)
+    seeds = ((DEFAULT_GRAPH_SEED if graph.seed is None else graph.seed) % (2**31 - 1), op_seed % (2**31 - 1))
     # (0, 0) means "unseeded" in an OpDef's seed and seed2.
     return (0, 2**31 - 1) if seeds == (0, 0) else seeds

@@ -141,9 +141,12 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
         return no_op(name=name or "group_deps")
 
 
-def with_dependencies(dependencies: list[Any], output_tensor: Any, name: str | None = None) -> Tensor:
-    """`output_tensor`, available only after `dependencies` have run."""
+def with_dependencies(dependencies: list[Any], output_tensor: Any, name: str | None = None) -> Any:
+    """`output_tensor` (or IndexedSlices), available only after `dependencies` have run."""
     with name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
+        if isinstance(output_tensor, IndexedSlices):
+            values = with_dependencies(dependencies, output_tensor.values)
+            return IndexedSlices(values, output_tensor.indices, output_tensor.dense_shape)
         tensor = convert_to_tensor(output_tensor)
         with get_default_graph().colocate_with(tensor), control_dependencies(dependencies):
             return identity(tensor, name=scope)

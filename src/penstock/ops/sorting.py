@@ -77,7 +77,9 @@ def largest(x: torch.Tensor, k: int, index: DType) -> tuple[torch.Tensor, torch.
     torch.topk is fast, but takes any of equal elements; a stable sort settles it where there are some.
     """
     count = x.shape[-1] if x.ndim else 0
-    if not 0 <= k <= count:
+    if k < 0:
+        raise errors.InvalidArgumentError(None, None, f"Need k >= 0, got {k}")
+    if k > count:
         raise errors.InvalidArgumentError(None, None, f"input must have at least {k} columns. Had {count}")
     small = x.numel() <= _SMALL
     if small and x.numel() == count and k and not x.is_cuda:

@@ -148,7 +148,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     if new_shape is None:
         least = get_op("Max")(indices, np.int32(0))
         return SparseTensor(indices, values, get_op("Maximum")(np.int64(0), least + np.int64(1)))
-    wanted = cast(convert_to_tensor(new_shape, int64), int64)
+    wanted = cast(new_shape, int64)
     wanted.shape.assert_has_rank(1)
     rank = old.shape.merge_with(wanted.shape)
     static, target = sp_input.shape, constant_value(wanted)
@@ -159,12 +159,13 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
                 f"Found new_shape ({target.tolist()}), sp_input.shape ({static})."
             )
         return SparseTensor(indices, values, wanted)
-    wanted.set_shape(rank)
     same_rank = assert_equal(get_op("Shape")(old), get_op("Shape")(wanted))
     with control_dependencies([same_rank]):
         fits = assert_less_equal(old, wanted)
     with control_dependencies([fits]):
-        return SparseTensor(indices, values, identity(wanted))
+        shape = identity(wanted)
+    shape.set_shape(rank)
+    return SparseTensor(indices, values, shape)
 
 
 def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:

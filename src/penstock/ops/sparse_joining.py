@@ -208,9 +208,10 @@ def sparse_split(
     """
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
-    if sp_input is None or num_split is None:
-        raise ValueError("sp_input and num_split are required")
-    axis = one_of("axis", axis, "split_dim", split_dim)
+    axis = one_of("axis", axis, "split_dim", split_dim, needed=False)
+    for argument, given in (("sp_input", sp_input), ("num_split", num_split), ("axis", axis)):
+        if given is None:
+            raise ValueError(f"{argument} is required")
     sp_input = as_sparse(sp_input)
     at = convert_to_tensor(axis, int64)
     parts = SPARSE_SPLIT(at, sp_input.indices, sp_input.values, sp_input.dense_shape, num_split=num_split, name=name)

@@ -16,6 +16,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.basic import identity
+from penstock.ops.cast import cast
 from penstock.ops.elementwise import NATIVE
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed, invalid
 from penstock.ops.sparse_tools import (
@@ -114,7 +115,8 @@ def _wanted(dims: list[int], new: list[int]) -> list[int]:
             raise invalid("reshape cannot infer the missing input size for an empty tensor")
         if total % rest:
             raise invalid(
-                f"Input to reshape is a SparseTensor with {total} dense values, but {new} needs a multiple of {rest}"
+                f"Input to reshape is a SparseTensor with {total} dense values, but the requested shape requires a "
+                f"multiple of {rest}"
             )
         new = [total // rest if d == -1 else d for d in new]
     if math.prod(new) != total:
@@ -156,7 +158,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     ValueError or (in a step) InvalidArgumentError if the numbers of dense elements differ.
     """
     sp_input = as_sparse(sp_input)
-    wanted = convert_to_tensor(shape, int64)
+    wanted = cast(shape, int64)
     with name_scope(name, "SparseReshape", [sp_input.values]) as scope:
         indices, new_shape = SPARSE_RESHAPE(sp_input.indices, sp_input.dense_shape, wanted, name=scope)
         given = constant_value(wanted)

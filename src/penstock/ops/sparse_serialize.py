@@ -191,7 +191,8 @@ def _parsed(text: bytes, dtype: DType, at: int) -> Any:
             return to_runtime(tensor_array(proto), dtype)
     except (DecodeError, ValueError, TypeError, IndexError) as error:
         raise invalid(f"Could not parse serialized_sparse[{at}]: {error}") from None
-    raise invalid(f"Requested SparseTensor of type {dtype.name} but serialized_sparse[{at}] is {found and found.name}")
+    have = found and found.name
+    raise invalid(f"Requested SparseTensor of type {dtype.name} but SparseTensor[{at}].values.dtype() == {have}")
 
 
 def _read(strings: np.ndarray, dtype: DType) -> Parts:

@@ -32,6 +32,7 @@ SPARSE_TO_DENSE = define_op(
 def sparse_to_dense_shape(
     c: ShapeContext, indices: TensorShape, shape: TensorShape, values: TensorShape, default: TensorShape
 ) -> TensorShape:
+    shape.assert_has_rank(1)
     return c.constant_shape("output_shape")
 
 
@@ -44,7 +45,8 @@ def _places(indices: torch.Tensor, dims: list[int], values: Any, default: Any, v
     if rank != len(dims):
         raise invalid(f"output_shape has incorrect number of elements: {len(dims)} should be: {rank}")
     if values.ndim and tuple(values.shape) != (count,):
-        raise invalid(f"sparse_values has incorrect shape {list(values.shape)}, should be [] or [{count}]")
+        have = ",".join(map(str, values.shape))
+        raise invalid(f"sparse_values has incorrect shape [{have}], should be [] or [{count}]")
     if default.ndim:
         raise invalid(f"default_value should be a scalar, got shape {list(default.shape)}")
     if any(d < 0 for d in dims):

@@ -49,6 +49,8 @@ def _split_kernel(pieces: Callable[[bytes, bytes], list[bytes]]) -> Kernel:
     def split(x: np.ndarray, separator: np.ndarray) -> tuple[Any, ...]:
         if x.ndim != 1:
             raise invalid(f"input must be a vector, got shape: {list(x.shape)}")
+        if separator.ndim:
+            raise invalid(f"delimiter must be a scalar, got shape: {list(separator.shape)}")
         at = separator.item()
         rows = [pieces(text, at) for text in x]
         counts = [len(row) for row in rows]

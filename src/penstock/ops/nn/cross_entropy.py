@@ -135,7 +135,9 @@ def sparse_softmax_cross_entropy_gpu_kernel(n: Any) -> Kernel:
 
 
 def _check(logits: torch.Tensor, labels: torch.Tensor) -> None:
-    if logits.ndim != 2 or labels.ndim != 1 or logits.shape[0] != labels.shape[0]:
+    if labels.ndim != 1:
+        raise ValueError(f"labels must be 1-D, but got shape {list(labels.shape)}")
+    if logits.ndim != 2 or logits.shape[0] != labels.shape[0]:
         raise ValueError(
             "logits and labels must have the same first dimension, got logits shape "
             f"{list(logits.shape)} and labels shape {list(labels.shape)}"
