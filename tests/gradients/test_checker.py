@@ -45,3 +45,20 @@ def test_the_gradient_of_an_empty_tensor_must_be_empty_in_the_same_way() -> None
             y = tf.identity(x)
         with pytest.raises(ValueError, match=r"wrong shape: expected \(0, 2\), got \(2, 0\)"):
             tf.test.compute_gradient(x, (0, 2), y, (0, 2))
+
+
+def test_grad_ys_of_another_shape_but_as_many_numbers_are_taken_in_their_order() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        assert session.run(tf.gradients(tf.reduce_sum(x), x, grad_ys=[tf.constant([2.0])]))[0].tolist() == [[2] * 3] * 2
+        found = tf.gradients(x * x, x, grad_ys=tf.constant([[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]]))
+        assert session.run(found)[0].tolist() == [[2, 0, 0], [8, 0, 24]]
+
+
+def test_the_gradient_through_the_side_of_a_switch_that_was_not_taken_is_zero() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, p = tf.constant(3.0), tf.placeholder(tf.bool, [])
+        sides = tf.raw_ops.Switch(data=x, pred=p)
+        found = [tf.gradients(sides[0] * 5.0, x)[0], tf.gradients(sides[1] * 7.0, x)[0], tf.gradients(sides[1], x)[0]]
+        assert session.run(found, {p: True}) == [0, 7, 1]
+        assert session.run(found, {p: False}) == [5, 0, 0]

@@ -186,3 +186,12 @@ def test_what_is_no_tensor_may_say_what_its_sum_with_one_is() -> None:
         assert tf.constant([1.0]) + Units() == "Const of units"
         with pytest.raises(TypeError):
             tf.constant([1.0]) - Units()
+
+
+def test_all_and_any_of_nothing_take_it_for_bools() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run([tf.reduce_all([]), tf.reduce_any([]), tf.reduce_all([[True], [False]], 1)[0]]) == [
+            True,
+            False,
+            True,
+        ]

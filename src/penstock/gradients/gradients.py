@@ -137,6 +137,8 @@ def _initial(i: int, y: Tensor, grad: Any) -> Gradient | None:
     tensor = convert_to_tensor(grad, dtype)
     if tensor.shape.is_compatible_with(y.shape):
         return tensor
+    if tensor.shape.num_elements() is not None and tensor.shape.num_elements() == y.shape.num_elements():
+        return get_op("Reshape")(tensor, _dims(y))
     try:
         fits = broadcast_static_shape(tensor.shape, y.shape).is_compatible_with(y.shape)
     except ValueError:
@@ -391,9 +393,10 @@ class _BackwardWalk:
             value, pred = op._inputs
             pred = pred if outer is None else outer.capture(pred)
             zeros = get_op("Switch")(zeros_of(value), pred)
-            return get_op("Merge")(
-                [z if g is None else convert_to_tensor(g) for g, z in zip(out_grads, zeros, strict=True)]
-            )[0]
+            grads = [z if g is None else convert_to_tensor(g) for g, z in zip(out_grads, zeros, strict=True)]
+            if not isinstance(context, CondContext):  # nothing else makes these dead where the branch was not taken
+                grads = [get_op("Switch")(g, pred)[i] for i, g in enumerate(grads)]
+            return get_op("Merge")(grads)[0]
 
 
 def _gradient_function(op: Operation) -> Callable[..., Any] | None:

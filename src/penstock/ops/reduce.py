@@ -34,7 +34,7 @@ def _reduce(
 ) -> Tensor:
     keep = renamed("keepdims", keepdims, "keep_dims", keep_dims, False)
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
-    x = convert_to_tensor(x, name="input_tensor")
+    x = convert_to_tensor(x, "bool" if op in (ALL, ANY) else None, name="input_tensor")
     reduced = op(x, all_axes(x) if axis is None else axis, keep_dims=bool(keep), name=name)
     if axis is None and not keep:
         reduced.set_shape([])  # also where the rank of x is not known

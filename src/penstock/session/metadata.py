@@ -23,8 +23,7 @@ def record_step(run_metadata: Any, graph: StepGraph, observer: Observer, traced:
     if not traced:
         return
     for device, part in (observer.parts or {graph.nodes[0].device if graph.nodes else "": observer}).items():
-        if part.starts:  # a step of constants alone runs no node
-            _record_device(run_metadata.step_stats.dev_stats.add(device=device), part)
+        _record_device(run_metadata.step_stats.dev_stats.add(device=device), part)
 
 
 def record_costs(costs: CostModel, graph: StepGraph, observer: Observer) -> None:
