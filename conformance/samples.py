@@ -189,6 +189,8 @@ def _in_type(op: OpDef, arrays: list[Any], attr: str, dtype: DType) -> list[Any]
         with np.errstate(all="ignore"):
             if dtype.is_unsigned:
                 array = np.abs(array)
+            if not dtype.is_complex:
+                array = array.real
             if not dtype.is_floating and not dtype.is_complex and array.dtype.kind == "f":
                 array = np.nan_to_num(array, nan=3, posinf=100, neginf=-100)
                 array = np.clip(array, -100 if not dtype.is_unsigned else 0, 100)

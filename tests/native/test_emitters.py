@@ -18,6 +18,7 @@ from penstock.ops import fused
 from penstock.tensor.dtypes import as_dtype, resource
 from tests.native.harness import Sample, call, compiled, sample
 from tests.native.random_nodes import NODES
+from tests.ops.harness import OpCase
 from tests.ops.test_ops import CASES
 
 # --- comparing ------------------------------------------------------------------------------------------
@@ -29,7 +30,7 @@ ROUNDED = {
 ROUNDED_TOO = ("MatMul", "Product", "Apply", "Scatter", "Conv", "AvgPool", "PoolGrad")
 
 
-def _tolerance(name: str) -> float:
+def tolerance(name: str) -> float:
     """In units of rounding, of the largest finite number that there is, inputs included. 0: the same bits."""
     return 16 if name in ROUNDED or any(part in name for part in ROUNDED_TOO) else 0
 
@@ -48,8 +49,8 @@ def check(s: Sample, function: Any) -> None:
             continue
         finite = [a[np.isfinite(a)] for a in (want, *s.inputs) if a.dtype.kind == "f"]
         scale = max((float(np.abs(a).max()) for a in finite if a.size), default=1.0)
-        atol = _tolerance(s.node.op.name) * scale * np.finfo(have.dtype).eps
-        np.testing.assert_allclose(have, want, rtol=_tolerance(s.node.op.name) * np.finfo(have.dtype).eps, atol=atol,
+        atol = tolerance(s.node.op.name) * scale * np.finfo(have.dtype).eps
+        np.testing.assert_allclose(have, want, rtol=tolerance(s.node.op.name) * np.finfo(have.dtype).eps, atol=atol,
                                    err_msg=str(s))  # fmt: skip
 
 
@@ -80,6 +81,11 @@ def of_registry() -> Iterator[Sample | None]:
 
 
 def of_variables() -> Iterator[Sample | None]:
+    for case in updates():
+        yield sample(get_op(case.op), case.inputs, case.attrs, fed=True)
+
+
+def updates() -> Iterator[OpCase]:
     """Updates of a [4, 3] variable (and its slots), of all of it or of rows by indices."""
     rng = np.random.default_rng(11)
     for name in emitted_ops():
@@ -92,12 +98,10 @@ def of_variables() -> Iterator[Sample | None]:
         ways += [(kind, "repeated", False) for kind in (np.float64, np.int64)]
         ways += [(kind, "repeated", True) for kind in (np.float32, np.float64) if flags]
         for kind, index, flag in ways:
-            yield _update_sample(op, kind, np.array(INDICES[index], np.int32), dict.fromkeys(flags, flag), rng)
+            yield _update(op, kind, np.array(INDICES[index], np.int32), dict.fromkeys(flags, flag), rng)
 
 
-def _update_sample(
-    op: OpDef, kind: Any, indices: np.ndarray, attrs: dict[str, Any], rng: np.random.Generator
-) -> Sample | None:
+def _update(op: OpDef, kind: Any, indices: np.ndarray, attrs: dict[str, Any], rng: np.random.Generator) -> OpCase:
     inputs = []
     sparse = any(a.name == "indices" for a in op.inputs)
     for arg in op.inputs:
@@ -111,7 +115,7 @@ def _update_sample(
             shape = (len(indices), 3) if sparse else (4, 3)
             inputs.append((rng.uniform(0.5, 3, shape) * rng.choice([-1, 1], shape)).astype(kind))
     attr = next((a for a in ("T", "dtype") if a in op.attrs), None)
-    return sample(op, inputs, attrs | ({attr: inputs[0].dtype} if attr else {}), fed=True)
+    return OpCase(op.name, inputs, attrs | ({attr: inputs[0].dtype} if attr else {}))
 
 
 def of_passes() -> Iterator[Sample | None]:

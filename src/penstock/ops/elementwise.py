@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -87,6 +88,10 @@ BROADCAST_GRADIENT_ARGS.not_differentiable()
 def broadcast_gradient_args_shape(c: ShapeContext, s0: TensorShape, s1: TensorShape) -> list[TensorShape]:
     s0.assert_has_rank(1)
     s1.assert_has_rank(1)
+    dims = c.constant("s0"), c.constant("s1")
+    if dims[0] is not None and dims[1] is not None:
+        with contextlib.suppress(ValueError):  # which the step raises
+            return [TensorShape([len(axes)]) for axes in reduced_axes(dims[0].tolist(), dims[1].tolist())]
     return [TensorShape([None]), TensorShape([None])]
 
 

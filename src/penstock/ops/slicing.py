@@ -35,6 +35,8 @@ SLICE = define_op(
 
 @SLICE.shape
 def slice_shape(c: ShapeContext, x: TensorShape, begin: TensorShape, size: TensorShape) -> TensorShape:
+    for vector in (begin, size):
+        vector.merge_with(TensorShape([x.ndims]))
     begins: Any = partial_value(c.op._inputs[1])
     sizes: Any = partial_value(c.op._inputs[2])
     rank = next(

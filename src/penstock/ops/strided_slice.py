@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -101,8 +102,7 @@ _OPEN: Any = object()
 
 @STRIDED_SLICE.shape
 def strided_slice_shape(c: ShapeContext, x: TensorShape, *vectors: TensorShape) -> TensorShape:
-    lengths = [v.with_rank(1).tuple[0] for v in vectors]
-    length = next((n for n in lengths if n is not None), None)
+    (length,) = reduce(TensorShape.merge_with, vectors, TensorShape([None])).tuple
     if x.ndims is None or length is None:
         return UNKNOWN
     values = [partial_value(t) for t in c.op._inputs[1:]]
@@ -200,7 +200,10 @@ def strided_slice_gradient(op: Operation, grad: Any) -> list[Any]:
 
 
 @STRIDED_SLICE_GRAD.shape
-def strided_slice_grad_shape(c: ShapeContext, *_: TensorShape) -> TensorShape:
+def strided_slice_grad_shape(
+    c: ShapeContext, shape: TensorShape, begin: TensorShape, end: TensorShape, strides: TensorShape, dy: TensorShape
+) -> TensorShape:
+    begin.with_rank(1).merge_with(end).merge_with(strides)
     return c.constant_shape("shape")
 
 
