@@ -26,7 +26,9 @@ _many = settings(
     deadline=None,
     database=None,
 )
-_BUFFERS = st.lists(st.tuples(st.integers(1, 400), st.integers(0, 20), st.integers(0, 6)), max_size=25)
+_BUFFERS = st.lists(
+    st.tuples(st.integers(1, 400), st.integers(0, 20), st.integers(0, 6) | st.integers(60, 300)), max_size=25
+)
 
 
 @_many

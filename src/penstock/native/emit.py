@@ -110,6 +110,11 @@ def numbered(text: str, names: dict[str, str]) -> str:
     return _LOCAL.sub(lambda found: names.setdefault(found[0], f"{found[1]}_{len(names)}"), text)
 
 
+def uses(text: str, names: Mapping[str, str]) -> bool:
+    """Whether one of these names of `local` is in `text`."""
+    return bool(names) and any(found[0] in names for found in _LOCAL.finditer(text))
+
+
 Emitter = Callable[[Site], "str | None"]
 _EMITTERS: dict[str, Emitter] = {}
 _SUPPORT: list[str] = []

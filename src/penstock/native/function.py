@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -17,17 +18,19 @@ import numpy as np
 from penstock.compiled.expressions import literal
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.native import holders
-from penstock.native.emit import Value, numbered
+from penstock.native.emit import Value, numbered, uses
 from penstock.native.memory import Buffer, assign_offsets
 from penstock.native.nodes import c_type, shape_of, variable_type
+from penstock.native.outline import MOST_TEXT, Outline, Statement, is_whole, outlined
 from penstock.runtime.hazards import is_state
 
-PART = 64
-"""Statements in one C function: compilers take more than proportional time over long ones."""
 INLINE = 64
 """Elements of a constant that become text; larger ones are read where they are."""
 LONG = 200_000
 """Additions and multiplications, about 10 µs, from which other threads may have Python meanwhile."""
+_BREATH, _PAUSE = 32, 1e-4
+"""Statements after which whoever writes a function, in the background mostly, lets steps have Python for some seconds:
+they would wait for it fifty times as long."""
 _HEADER = 64
 """Bytes before the structs of stacks and arrays: what Python needs to go on."""
 _STRUCT = 64
@@ -66,17 +69,37 @@ class CFunction:
     time: int = 0
     _names: dict[str, str] = field(default_factory=dict)
     _buffers: dict[str, Buffer] = field(default_factory=dict)
-    _parts: list[list[str]] = field(default_factory=lambda: [[]])
+    types: dict[str, str] = field(default_factory=dict)
+    """Of the names in statements, as C says it."""
+    _outline: Outline = field(init=False)
+    _blocks: list[list[Statement]] = field(default_factory=list)
+    """Statements, each with those in the block that it opens."""
     _constants: list[np.ndarray] = field(default_factory=list)
     _variables: dict[Node, int] = field(default_factory=dict)
     _structs: dict[tuple[Node, bytes | None], int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._outline = Outline(self.types)
+
+    @property
+    def distinct(self) -> int:
+        """Characters of all statements so far but those that say the same again, of other names."""
+        return self._outline.distinct
+
     def emit(self, text: str) -> None:
-        """Add a statement. A function that has become long ends before it, where no block is open."""
-        if not self.depth and len(self._parts[-1]) >= PART and not text.startswith("}"):
-            self._parts.append([])
-        self._parts[-1].append(numbered(text, self._names))
+        """Add a statement."""
+        statement = self._outline.add(self._numbered(text))
+        if self.depth or text.startswith("}"):
+            self._blocks[-1].append(statement)
+        else:
+            self._blocks.append([statement])
         self.time += 1
+        if not self.time % _BREATH:
+            time.sleep(_PAUSE)
+
+    def _numbered(self, text: str) -> str:
+        """`text` with names of its own, which begin anew in each statement; but for those of loops around it."""
+        return numbered(text, {} if is_whole(text) and not uses(text, self._names) else self._names)
 
     # --- values ---------------------------------------------------------------------------------------
 
@@ -87,25 +110,30 @@ class CFunction:
             pointer = f"NAME_t{len(self.tables)}"
             texts = ", ".join(literal(value, ctype) for value in array.reshape(-1))
             self.tables.append(f"static const {ctype} {pointer}[] = {{{texts}}};")
+            self.types[pointer] = f"const {ctype} *"
         else:
             pointer = f"NAME_c{len(self._constants)}"
+            self.types[pointer] = f"const {ctype} *"
             self._constants.append(np.ascontiguousarray(array))
         return Value(pointer, ctype, tuple(array.shape))
 
     def variable(self, node: Node) -> Value:
         """The buffer of a variable."""
         number = self._variables.setdefault(node, len(self._variables))
+        self.types[f"NAME_v{number}"] = f"{variable_type(node)} *"
         return Value(f"NAME_v{number}", variable_type(node), tuple(node.attrs["shape"].as_list()))
 
     def struct(self, holder: holders.Holder) -> str:
         """The address of a stack or an array."""
         number = self._structs.setdefault((holder.maker, holder.source), len(self._structs))
+        self.types[f"NAME_h{number}"] = "struct holder *"
         return f"NAME_h{number}"
 
     def new(self, like: Value) -> Value:
         """New memory for a value of the type and shape of another."""
         name = f"NAME_b{len(self._buffers)}"
         self._buffers[name] = Buffer(name, like.ctype, like.size * _itemsize(like.ctype), self.time, self.time)
+        self.types[name] = f"{like.ctype} *"
         return Value(name, like.ctype, like.shape)
 
     def use(self, value: Value) -> Value:
@@ -134,31 +162,42 @@ class CFunction:
         memory = assign_offsets(self._buffers.values(), cleared)
         offsets = [_HEADER + _STRUCT * i for i in range(len(self._structs))]
         edges = [*(Edge(feed, 0) for feed in body.feeds), *body.fetches]
-        pointers = {b.name: (f"{b.ctype} *", f"(NAME_arena + {b.offset})") for b in self._buffers.values()}
-        for i, offset in enumerate(offsets):
-            pointers[f"NAME_h{i}"] = "struct holder *", f"(NAME_arena + {offset})"
-        for i, constant in enumerate(self._constants):
-            pointers[f"NAME_c{i}"] = f"const {_ctype(constant)} *", f"NAME_table[{i}]"
-        for node, i in self._variables.items():
-            pointers[f"NAME_v{i}"] = f"{variable_type(node)} *", f"NAME_table[{len(self._constants) + i}]"
-        for i, edge in enumerate(edges):
-            pointers[f"NAME_x{i}"] = f"{c_type(edge)} *", f"NAME_given[{i}]"
+        places = {b.name: f"(NAME_arena + {b.offset})" for b in self._buffers.values()}
+        places |= {f"NAME_h{i}": f"(NAME_arena + {offset})" for i, offset in enumerate(offsets)}
+        places |= {f"NAME_c{i}": f"NAME_table[{i}]" for i in range(len(self._constants))}
+        places |= {f"NAME_v{i}": f"NAME_table[{len(self._constants) + i}]" for i in self._variables.values()}
+        places |= {f"NAME_x{i}": f"NAME_given[{i}]" for i in range(len(edges))}
         parameters = "char *const NAME_arena, void *const *const NAME_table, void *const *const NAME_given"
-        lines = ["static const f32 NAME_flow[1] = {0};", *self.tables]
-        for i, part in enumerate(self._parts):
+        functions, blocks = outlined(self._blocks)
+        parts = _parts(blocks)
+        lines = ["static const f32 NAME_flow[1] = {0};", *self.tables, *functions]
+        for i, part in enumerate(parts):
             lines.append(f"APART int NAME_{i}({parameters}) {{")
             for name in dict.fromkeys(name for text in part for name in _POINTER.findall(text)):
-                kind, place = pointers[name]
-                lines.append(f"{kind}const {name} = ({kind}){place};")
+                lines.append(f"{self.types[name]}const {name} = ({self.types[name]}){places[name]};")
             lines += [*part, "return 0;", "}"]
         lines += [f"static int NAME_run({parameters}) {{", "int NAME_found = 0;"]
-        for i in range(len(self._parts)):
+        for i in range(len(parts)):
             lines.append(f"if (!NAME_found) NAME_found = NAME_{i}(NAME_arena, NAME_table, NAME_given);")
         lines += ["return NAME_found;", "}"]
         text = "\n".join(lines) + "\n"
         sizes = [math.prod(shape_of(edge)) * _itemsize(c_type(edge)) for edge in edges]
         long = loops or work(body.nodes) > LONG
         return Written(text, self._constants, list(self._variables), memory, cleared, offsets, sizes, long)
+
+
+def _parts(blocks: list[list[str]]) -> list[list[str]]:
+    """The statements of each function of a row of them."""
+    parts: list[list[str]] = []
+    size = MOST_TEXT
+    for block in blocks:
+        added = sum(map(len, block))
+        if size + added > MOST_TEXT:
+            parts.append([])
+            size = 0
+        parts[-1] += block
+        size += added
+    return parts
 
 
 def work(nodes: Iterable[Node]) -> float:

@@ -97,9 +97,9 @@ def launcher(
             pointers += f", {name}.data_ptr()"
     locked = _locked(body)
     locks = sorted((v.lock for v, node in zip(variables, written.variables, strict=True) if node in locked), key=id)
-    namespace |= {f"lock{i}": lock for i, lock in enumerate(locks)}
     if locks:
-        lines.append(f"    with {', '.join(f'lock{i}' for i in range(len(locks)))}:")
+        namespace["locks"] = locks[0] if len(locks) == 1 else _Together(locks)
+        lines.append("    with locks:")
     indent = "        " if locks else "    "
     lines.append(f"{indent}bound = binding.now")
     if variables:
@@ -110,6 +110,30 @@ def launcher(
     lines.append(f"    if failed: return members({everything})")
     lines.append(f"    return {', '.join(outputs) if outputs else '()'}")
     return types.FunctionType(python_code("\n".join(lines) + "\n"), namespace)
+
+
+class _Together:
+    """Several locks, taken in their order. (Python nests no more than 20 blocks, which those of a `with` count as.)"""
+
+    def __init__(self, locks: list[Any]) -> None:
+        self._locks = locks
+
+    def __enter__(self) -> None:
+        taken = 0
+        try:
+            for lock in self._locks:
+                lock.acquire()
+                taken += 1
+        except BaseException:  # Ctrl-C
+            self._release(taken)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._release(len(self._locks))
+
+    def _release(self, count: int) -> None:
+        for lock in self._locks[:count]:
+            lock.release()
 
 
 def _locked(body: StepGraph) -> set[Node]:

@@ -26,17 +26,23 @@ class Buffer:
     offset: int = 0
 
 
+_SPAN = 64
+"""Statements that are looked up together."""
+
+
 def assign_offsets(buffers: Iterable[Buffer], start: int = 0) -> int:
     """Give each buffer its `offset`, from `start` on; gives the bytes of the whole block.
 
     The largest first, each at the lowest place that is free as long as it is needed.
     """
-    placed: list[Buffer] = []
+    placed: dict[int, list[Buffer]] = {}
     end = start
     for buffer in sorted(buffers, key=lambda b: (-b.nbytes, b.first)):
+        spans = range(buffer.first // _SPAN, buffer.last // _SPAN + 1)
+        others = {other for span in spans for other in placed.get(span, ())}
         taken = sorted(
             (other.offset, other.offset + _rounded(other.nbytes))
-            for other in placed
+            for other in others
             if other.first <= buffer.last and buffer.first <= other.last
         )
         offset = start
@@ -45,7 +51,8 @@ def assign_offsets(buffers: Iterable[Buffer], start: int = 0) -> int:
                 break
             offset = max(offset, stop)
         buffer.offset = offset
-        placed.append(buffer)
+        for span in spans:
+            placed.setdefault(span, []).append(buffer)
         end = max(end, offset + _rounded(buffer.nbytes))
     return end
 

@@ -26,7 +26,7 @@ from penstock.tensor.dtypes import resource
 
 LEAST = 2
 """Calls of kernels that a region must save one of to be worth it."""
-MOST_NODES = 3000
+MOST_NODES = 20_000
 """A region with more nodes would take a compiler too long."""
 
 

@@ -24,8 +24,12 @@ from penstock.runtime.segment import MOVES
 from penstock.runtime.structure import Branch, Loop, MergeSide, Statement
 from penstock.tensor.dtypes import resource
 
-LONGEST_LOOP = 48
-"""Element-wise nodes in one loop, at most."""
+LONGEST_LOOP = 8
+"""Element-wise nodes in one loop, at most. Longer ones have more values than there are registers, and are compiled to
+code that is slower than short ones'."""
+MOST_DISTINCT = 16_000
+"""Characters of statements that are no others' again, from which each node gets a loop of its own: there are as many
+different ones of those as there are ops, and a compiler needs a fraction of a second for any number of nodes."""
 PATIENCE = 100 * LONG
 """Additions and multiplications between two looks for Ctrl-C: a look may have to wait for other threads."""
 MOST_ROUNDS = 1 << 14
@@ -43,7 +47,14 @@ def write_step(
 
     sums: nodes that add a product to a loop variable, by its Merge, which nothing else sees.
     """
-    return _Writer(body, hazards, sums).write(statements)
+    try:
+        return _Writer(body, hazards, sums).write(statements)
+    except _TooDistinct:
+        return _Writer(body, hazards, sums, longest=1).write(statements)
+
+
+class _TooDistinct(Exception):
+    """Of long loops hardly two are alike."""
 
 
 @dataclass(slots=True)
@@ -51,6 +62,7 @@ class _Writer:
     body: StepGraph
     hazards: Hazards
     sums: Mapping[Node, Node]
+    longest: int = LONGEST_LOOP
     values: dict[Edge, Value] = field(default_factory=dict)
     literals: dict[Edge, str] = field(default_factory=dict)
     c: CFunction = field(default_factory=CFunction)
@@ -72,8 +84,10 @@ class _Writer:
         self.tested = set(_tests(statements))
         for i, feed in enumerate(self.body.feeds):
             self.values[Edge(feed, 0)] = Value(f"NAME_x{i}", c_type(Edge(feed, 0)), shape_of(Edge(feed, 0)))
+            self.c.types[f"NAME_x{i}"] = f"{c_type(Edge(feed, 0))} *"
         for i, edge in enumerate(self.body.fetches):
             self.direct.setdefault(edge, f"NAME_x{len(self.body.feeds) + i}")
+            self.c.types[f"NAME_x{len(self.body.feeds) + i}"] = f"{c_type(edge)} *"
         self._block(statements)
         self._flush()
         for i, edge in enumerate(self.body.fetches):
@@ -209,7 +223,7 @@ class _Writer:
         if self.open:
             first = shape_of(Edge(next(iter(self.open)), 0))
             others = [e for e in node.inputs if self._is_open(e) and shape_of(e) != shape]
-            if first != shape or others or len(self.open) >= LONGEST_LOOP:
+            if first != shape or others or len(self.open) >= self.longest:
                 self._flush()
         operands: list[Value | str] = []
         for i, edge in enumerate(node.inputs):
@@ -241,6 +255,8 @@ class _Writer:
                 if isinstance(operand, Value):
                     self.c.use(operand)
         self.c.emit(loop_text(shape_of(Edge(next(iter(members)), 0)), elements))
+        if self.longest > 1 and self.c.distinct > MOST_DISTINCT:
+            raise _TooDistinct
 
     def _emitted(self, node: Node) -> None:
         inputs = [self._read(node, i) for i in range(len(node.inputs))]
