@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import shutil
 import signal
 import stat
 import threading
@@ -12,17 +13,19 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from penstock import errors
-from penstock.compiled import compiler as compiler_module, object_cache, toolchain
+from penstock.compiled import command, compiler as compiler_module, object_cache, toolchain
 from penstock.compiled.compiler import Compiler, Function
 from penstock.compiled.expressions import Expression
+from penstock.compiled.object_cache import ObjectCache
 from penstock.compiled.program import Instruction, Program
-from penstock.compiled.source import Source, c_source
+from penstock.compiled.source import Source, c_source, shared_text
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +89,10 @@ def _only_the_probe():  # type: ignore[no-untyped-def]
     return compile
 
 
-def test_several_requests_are_compiled_together_and_found_one_by_one(cache: Path) -> None:
+def test_several_requests_are_compiled_together_and_found_one_by_one(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler_module, "idle_cores", lambda: 0.0)
     compiler = Compiler()
     ready = threading.Semaphore(0)
     found: dict[float, Function | None] = {}
@@ -155,39 +161,156 @@ def _fork(child: Callable[[], None]) -> int:
     return pid
 
 
-def test_a_process_killed_while_compiling_leaves_nothing_that_hurts(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its compiler has written half of the object."""
+def _killed_while_compiling(tmp_path: Path, then: str) -> None:
+    """A process that is killed when its compiler has written half of an object, and then goes on with `then`."""
     slow = _script(
         tmp_path / "slow-cc",
         'case "$*" in *--version*|*probe*) exec cc "$@";; esac\n'
-        f"echo $$ > {tmp_path}/pid\n"
-        'while [ "$1" != "-o" ]; do shift; done\nprintf half > "$2"\nexec sleep 60',
+        'given="$*"\nwhile [ "$1" != "-o" ]; do shift; done\nprintf half > "$2"\n'
+        f"echo $$ > {tmp_path}/pid\n{then}",
     )
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CC", slow)
         pid = _fork(lambda: print(Compiler().compile(_source())))
-    deadline = time.monotonic() + 30
-    while not [path for path in cache.glob("*.tmp/clusters.so") if path.stat().st_size]:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    _wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
+
+
+def _wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_what_was_begun_for_a_process_that_is_killed_is_there_for_the_next(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _killed_while_compiling(tmp_path, f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done\nexec cc $given")
+    ObjectCache(cache, "another process begins, and ends before the compiler does")
+    assert not _objects(cache)
+    (tmp_path / "go").touch()
+    _wait_for(lambda: list(cache.glob("*.tmp/clusters.so")))
+    monkeypatch.setenv("CC", str(tmp_path / "slow-cc"))
+    monkeypatch.setattr(toolchain.Toolchain, "compile", _only_the_probe())
+    assert _works(Compiler().compile(_source()))
+    assert not list(cache.glob("*.tmp"))
+
+
+def test_a_compiler_that_is_killed_with_its_process_leaves_nothing_that_hurts(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _killed_while_compiling(tmp_path, "exec sleep 60")
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert not _objects(cache)
     assert _works(Compiler().compile(_source()))
-    assert len(list(cache.glob("*.tmp"))) == 1  # whose process might still be at work
+    assert len(list(cache.glob("*.tmp"))) == 1  # whose compiler might still be at work
     monkeypatch.setattr(object_cache, "_STALE", -1.0)
     assert _works(Compiler().compile(_source()))
     assert not list(cache.glob("*.tmp"))
 
 
-@pytest.mark.parametrize("command", ["/bin/false", "/there/is/no/such/compiler", "echo"])
-def test_without_a_compiler_that_works_there_is_one_warning_and_no_function(
-    command: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_what_another_process_is_about_to_take_is_left_to_it(cache: Path) -> None:
+    compiler = Compiler()
+    compiler.compile(_source())
+    tools, own = compiler._toolchain()
+    with own.compiling([_source(3.0)]) as target:
+        tools.compile(shared_text() + _source(3.0).text, target)
+        ObjectCache(cache, tools.identity)
+        assert target.exists()
+    assert len(_objects(cache)) == 2
+
+
+def test_a_compiler_begins_as_a_step_does_and_gives_way_if_it_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CC", command)
+    ni = f"ps -o ni= -p $$ | tr -d ' ' >> {tmp_path}/nice"
+    wait = f"for i in $(seq 600); do [ $(ps -o ni= -p $$) -gt $(head -1 {tmp_path}/nice) ] && break; sleep 0.1; done"
+    monkeypatch.setenv(
+        "CC",
+        _script(tmp_path / "cc", f'case "$*" in *--version*|*probe*) ;; *) {ni}; {wait}; {ni};; esac\nexec cc "$@"'),
+    )
+    monkeypatch.setattr(command, "GENTLE_AFTER", 0.2)
+    assert _works(Compiler().compile(_source()))
+    first, last = map(int, (tmp_path / "nice").read_text().split())
+    assert first == os.getpriority(os.PRIO_PROCESS, 0)
+    assert last == max(first, command.GENTLE)
+
+
+def test_a_compiler_is_bounded_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who started it may be gone."""
+    said = f"ulimit -t >> {tmp_path}/limit; ps -o args= -p $(ps -o ppid= -p $PPID) >> {tmp_path}/limit"
+    monkeypatch.setenv("CC", _script(tmp_path / "cc", f'case "$*" in *--version*) ;; *) {said};; esac\nexec cc "$@"'))
+    assert _works(Compiler().compile(_source()))
+    seconds, parent = (tmp_path / "limit").read_text().splitlines()[:2]
+    assert int(seconds) == toolchain.TIMEOUT + 1
+    assert parent.split()[0].endswith("timeout") or not shutil.which("timeout")
+
+
+def _at_once(monkeypatch: pytest.MonkeyPatch, idle: float) -> int:
+    """How many of four sources are compiled at once where so many cores are idle."""
+    monkeypatch.setattr(compiler_module, "idle_cores", lambda: idle)
+    working, most, may_end, lock = 0, 0, threading.Event(), threading.Lock()
+
+    def compile(self: Any, text: str, target: Path) -> None:
+        nonlocal working, most
+        with lock:
+            working += 1
+            most = max(most, working)
+        may_end.wait(1)
+        with lock:
+            working -= 1
+        raise command.NoCompiler("not today")
+
+    compiler = Compiler()
+    compiler.compile(_source())
+    monkeypatch.setattr(toolchain.Toolchain, "compile", compile)
+    for factor in (3.0, 4.0, 5.0, 6.0):
+        compiler.request(functools.partial(_source, factor), lambda function: None)
+    assert compiler.wait(60)
+    return most
+
+
+def test_several_compilers_run_at_once_where_cores_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _at_once(monkeypatch, 3.0) > 1
+
+
+def test_one_compiler_runs_at_once_where_no_core_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _at_once(monkeypatch, 0.5) == 1
+
+
+# --- whose folder it is -----------------------------------------------------------------------------------
+
+
+def test_only_its_owner_can_write_in_the_folder_of_objects(cache: Path) -> None:
+    Compiler().compile(_source())
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+
+
+def test_nothing_is_taken_from_a_folder_in_which_others_could_write(cache: Path) -> None:
+    compiler = Compiler()
+    compiler.compile(_source())
+    (planted,) = _objects(cache)
+    before = planted.stat().st_ino
+    cache.chmod(0o777)
+    assert _works(Compiler().compile(_source()))
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+    assert [path.stat().st_ino for path in _objects(cache)] != [before]
+
+
+def test_the_folder_of_another_user_is_not_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Compiler().compile(_source())
+    me = os.geteuid()
+    monkeypatch.setattr(object_cache.os, "geteuid", lambda: me + 1)
+    assert ObjectCache(cache, "").folder != cache
+
+
+@pytest.mark.parametrize("words", ["/bin/false", "/there/is/no/such/compiler", "echo"])
+def test_without_a_compiler_that_works_there_is_one_warning_and_no_function(
+    words: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CC", words)
     compiler = Compiler()
     with caplog.at_level(logging.WARNING, "penstock"):
         assert _requested(compiler, _source()) is None
@@ -201,7 +324,7 @@ def test_nothing_on_the_path_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(toolchain.NoCompiler, match="there is none"):
+    with pytest.raises(command.NoCompiler, match="there is none"):
         toolchain.find_toolchain()
 
 

@@ -23,10 +23,10 @@ import torch
 import penstock as tf
 from penstock import errors
 from penstock.compiled import clusters as clusters_module, cuda, make_cluster_kernel, patience
+from penstock.compiled.command import NoCompiler
 from penstock.compiled.cuda import CudaTarget, compile_cuda
 from penstock.compiled.cuda_source import cuda_shared_text, cuda_source
 from penstock.compiled.kernel import member_kernel
-from penstock.compiled.toolchain import NoCompiler
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import FEED, Edge, Node
 from tests.compiled import steps

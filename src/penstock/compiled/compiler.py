@@ -1,4 +1,4 @@
-"""Compiling in the background: one thread for the whole process, several sources at once where they wait.
+"""Compiling in the background: several sources as one file where they wait, several files where cores are idle.
 
 No step waits for it. `toolchain.py` runs the compiler, `object_cache.py` keeps what it made.
 """
@@ -9,17 +9,16 @@ import contextlib
 import logging
 import os
 import queue
-import secrets
 import shlex
-import shutil
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 
 from penstock import errors
+from penstock.compiled.command import NoCompiler
 from penstock.compiled.object_cache import Function, ObjectCache, cache_folder, function_of
 from penstock.compiled.source import Source, shared_text
-from penstock.compiled.toolchain import NoCompiler, Toolchain, find_toolchain
+from penstock.compiled.toolchain import Toolchain, find_toolchain
 
 _LOG = logging.getLogger("penstock")
 BATCH = 8
@@ -31,13 +30,21 @@ Write = Callable[[], Source | None]
 
 
 class Compiler:
-    """Compiles sources one after the other, in a thread of its own that begins with the first request."""
+    """Compiles sources in threads of its own, of which the first begins with the first request.
+
+    Another begins where all are at work and a core of the machine is not.
+    """
+
+    MOST_THREADS = 4
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._working = threading.Lock()
+        """Held by who writes sources or looks for functions; not while a compiler runs."""
         self._pending: queue.SimpleQueue[tuple[Write, Done]] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._threads = 0
+        self._waiting = 0
+        """Threads that wait for requests, less the requests that they have not taken yet."""
         self._tools: tuple[Toolchain, ObjectCache] | NoCompiler | None = None
         self._loaded: dict[str, Function | None] = {}
         self._unanswered = 0
@@ -51,9 +58,11 @@ class Compiler:
         with self._lock:
             self._unanswered += 1
             self._pending.put((write, done))
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._serve, name="penstock-compiler", daemon=True)
-                self._thread.start()
+            self._waiting -= 1
+            if self._waiting < 0 and (not self._threads or (self._threads < self.MOST_THREADS and idle_cores() >= 1)):
+                self._threads += 1
+                self._waiting += 1
+                threading.Thread(target=self._serve, name="penstock-compiler", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until all requests are answered; whether they are within `timeout` seconds."""
@@ -65,12 +74,11 @@ class Compiler:
 
         UnimplementedError, with the compiler's words, if it cannot be had.
         """
-        with self._working:
-            try:
-                self._compile([source])
-                return self._loaded[source.name]
-            except (NoCompiler, OSError) as error:
-                raise errors.UnimplementedError(None, None, f"cannot compile a cluster: {error}") from error
+        try:
+            self._compile([source])
+            return self._loaded[source.name]
+        except (NoCompiler, OSError) as error:
+            raise errors.UnimplementedError(None, None, f"cannot compile a cluster: {error}") from error
 
     # --- what is known of functions -------------------------------------------------------------------
 
@@ -86,7 +94,7 @@ class Compiler:
         if isinstance(self._tools, tuple):
             self._tools[1].condemn(name, about)
 
-    # --- the thread -----------------------------------------------------------------------------------
+    # --- the threads ----------------------------------------------------------------------------------
 
     def _serve(self) -> None:
         while True:
@@ -94,15 +102,18 @@ class Compiler:
             with contextlib.suppress(queue.Empty):
                 while len(batch) < BATCH:
                     batch.append(self._pending.get_nowait())
-            sources = [_written(write) for write, _ in batch]
+            with self._lock:
+                self._waiting += len(batch) - 1  # this one does not wait any more
             with self._working:
-                self._try([source for source in sources if source is not None])
+                sources = [_written(write) for write, _ in batch]
+            self._try([source for source in sources if source is not None])
             for source, (_, done) in zip(sources, batch, strict=True):
                 try:
                     done(self._loaded.get(source.name) if source is not None else None)
                 except Exception:  # others wait for theirs
                     _LOG.exception("A compiled function was not taken")
             with self._answered:
+                self._waiting += 1
                 self._unanswered -= len(batch)
                 self._answered.notify_all()
 
@@ -131,26 +142,22 @@ class Compiler:
 
         Compilers of other languages have a way of their own.
         """
-        toolchain, cache = self._toolchain()
-        found: dict[str, Function | None] = {source.name: None for source in sources if cache.is_bad(source.name)}
-        for source in sources:
-            if source.name not in found and (function := cache.load(source)) is not None:
-                found[source.name] = function
+        with self._working:
+            toolchain, cache = self._toolchain()
+            found: dict[str, Function | None] = {source.name: None for source in sources if cache.is_bad(source.name)}
+            for source in sources:
+                if source.name not in found and (function := cache.load(source)) is not None:
+                    found[source.name] = function
         missing = [source for source in sources if source.name not in found]
         if not missing:
             return found
-        folder = cache.folder / f"{secrets.token_hex(8)}.tmp"
-        folder.mkdir()
         try:
-            target = folder / "clusters.so"
-            toolchain.compile(shared_text() + "".join(source.text for source in missing), target)
-            cache.store(missing, target)
-            # Not under its name in the cache: a wrong object may have been loaded from there, and would be found.
-            return found | {source.name: function_of(target, source.name) for source in missing}
+            with cache.compiling(missing) as target:
+                toolchain.compile(shared_text() + "".join(source.text for source in missing), target)
+                # Not under its name in the cache: a wrong object may have been loaded from there, and would be found.
+                return found | {source.name: function_of(target, source.name) for source in missing}
         except (OSError, ValueError) as error:
             raise NoCompiler(f"{shlex.join(toolchain.command[:1])} gave no object that can be kept: {error}") from error
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _toolchain(self) -> tuple[Toolchain, ObjectCache]:
         if self._tools is None:
@@ -162,6 +169,12 @@ class Compiler:
         if isinstance(self._tools, NoCompiler):
             raise self._tools
         return self._tools
+
+
+def idle_cores() -> float:
+    """Cores that this process may use and that were idle in the last minute, about."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores - os.getloadavg()[0]
 
 
 def _written(write: Write) -> Source | None:

@@ -13,13 +13,13 @@ from typing import Any, Protocol
 
 import torch
 
+from penstock.compiled.command import NoCompiler
 from penstock.compiled.compiler import Compiler, other_compiler
 from penstock.compiled.cuda_source import cuda_shared_text, cuda_source
 from penstock.compiled.launch import Reused
 from penstock.compiled.object_cache import Function
 from penstock.compiled.program import Fit, Program
 from penstock.compiled.source import Source
-from penstock.compiled.toolchain import NoCompiler
 
 BLOCK = 256
 """Threads of a block."""
@@ -74,6 +74,8 @@ class CudaTarget:
 
 class CudaCompiler(Compiler):
     """The compiler thread of a GPU."""
+
+    MOST_THREADS = 1
 
     def __init__(self, gpu: Gpu) -> None:
         super().__init__()

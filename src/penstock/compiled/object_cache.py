@@ -8,16 +8,21 @@ killed meanwhile, do no harm, and a damaged file is noticed and made again.
 Beside an object may be two more files. KEY.running says which process runs it for the first time: one that is left by a
 process that is gone puts the object under suspicion, since the process may have died of it or of anything else. KEY.bad
 says that it must not be used, for good.
+
+A compiler works in a folder of its own beside them. It goes on if the process that started it ends, and the next process
+finds there what it made.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import hashlib
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 import time
 import weakref
@@ -29,6 +34,9 @@ from penstock.compiled.source import Source
 _STALE = 3600.0
 """Seconds after which files of killed compilers are removed."""
 _DIGEST = hashlib.sha256().digest_size
+_OBJECT, _NAMES = "clusters.so", "names"
+"""In the folder that a compiler works in: what it makes, there when it is whole; and the names it gets, one in a line,
+in a file that the process locks which waits for it."""
 
 Function = Callable[..., None]
 
@@ -42,12 +50,13 @@ def cache_folder() -> Path:
 
 
 class ObjectCache:
-    """A folder of compiled objects. One that cannot be written to is replaced by a temporary one."""
+    """A folder of compiled objects, in which nobody else can write. Where there can be none, a temporary one."""
 
     def __init__(self, folder: Path, identity: str) -> None:
         self._identity = identity
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_private(folder)
             with tempfile.TemporaryFile(dir=folder):
                 pass
             self.folder = folder
@@ -55,6 +64,7 @@ class ObjectCache:
             self.folder = Path(tempfile.mkdtemp(prefix="penstock-compiled-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._remove_leftovers()
+        self._take_over()
 
     def path(self, source: Source) -> Path:
         return self._path(source.name)
@@ -122,18 +132,43 @@ class ObjectCache:
 
     # --- writing --------------------------------------------------------------------------------------
 
-    def store(self, sources: Sequence[Source], compiled: Path) -> None:
-        """Put the object in which all `sources` are under the name of each."""
+    @contextlib.contextmanager
+    def compiling(self, sources: Sequence[Source]) -> Iterator[Path]:
+        """Where a compiler is to put the object of `sources`; what it has put there by the end is stored."""
+        folder = self.folder / f"{secrets.token_hex(8)}.tmp"
+        folder.mkdir()
+        try:
+            with (folder / _NAMES).open("w") as names:
+                fcntl.flock(names, fcntl.LOCK_EX)
+                names.write("\n".join(self.path(source).name for source in sources))
+                names.flush()
+                yield folder / _OBJECT
+                self._store([self.path(source) for source in sources], folder / _OBJECT)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _take_over(self) -> None:
+        """Store what was made for processes that had ended by then."""
+        for path in self.folder.glob(f"*.tmp/{_NAMES}"):
+            with contextlib.suppress(OSError), path.open() as names:
+                fcntl.flock(names, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                compiled = path.with_name(_OBJECT)
+                if compiled.exists():
+                    self._store([self.folder / Path(line).name for line in names.read().split()], compiled)
+                    shutil.rmtree(path.parent, ignore_errors=True)
+
+    def _store(self, paths: Sequence[Path], compiled: Path) -> None:
+        """Put an object under these names."""
         with compiled.open("r+b") as file:
             digest = hashlib.sha256(file.read()).digest()
             file.write(digest)
-        for source in sources:
+        for path in paths:
             temporary = self.folder / f"{secrets.token_hex(8)}.tmp"
             try:
                 os.link(compiled, temporary)
             except OSError:
                 shutil.copyfile(compiled, temporary)
-            os.replace(temporary, self.path(source))
+            os.replace(temporary, path)
 
     def _remove_leftovers(self) -> None:
         for path in self.folder.glob("*.tmp"):
@@ -160,6 +195,17 @@ def _start_of(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
+
+
+def _make_private(folder: Path) -> None:
+    """Only we may write in a folder whose files are run. OSError if it is another's."""
+    found = folder.stat()
+    if found.st_uid != os.geteuid():
+        raise PermissionError(f"{folder} belongs to another user")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        folder.chmod(0o700)
+        for path in folder.iterdir():  # whoever may have put it there
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def function_of(path: Path, name: str) -> Function:

@@ -14,7 +14,6 @@ import platform
 import secrets
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.compiled.command import NoCompiler, Stopped, make, output_of
 from penstock.compiled.object_cache import cache_folder
 from penstock.compiled.probe import probe_text, run_probe
 
@@ -59,10 +59,6 @@ _DONE = "probed"
 """The first line of a file that keeps what a probe found."""
 
 
-class NoCompiler(Exception):
-    """No compiler is there, or it does not work; the message says what happened."""
-
-
 @dataclass(frozen=True, slots=True)
 class Toolchain:
     """A compiler that works: its command with all flags, and what tells it and this processor from others."""
@@ -71,10 +67,11 @@ class Toolchain:
     identity: str
 
     def compile(self, text: str, target: Path) -> None:
-        """Make a shared object of C text. NoCompiler, with the compiler's words, if that fails."""
-        source = target.with_suffix(".c")
+        """Make a shared object of C text, which is there when it is whole. NoCompiler, with the compiler's words, if
+        that fails."""
+        source, made = target.with_suffix(".c"), target.with_name(f"making-{target.name}")
         source.write_text(text)
-        _run([*self.command, "-o", str(target), str(source)])
+        make([*self.command, "-o", str(made), str(source)], made, target, TIMEOUT)
 
 
 # --- finding one ----------------------------------------------------------------------------------------
@@ -100,7 +97,7 @@ def find_toolchain() -> Toolchain:
         for tuned in _TUNED:
             try:
                 return _checked(command, (*_FLAGS, *tuned))
-            except _Stopped as error:
+            except Stopped as error:
                 problem = str(error)
                 break  # with other flags it would hang as well
             except (NoCompiler, OSError) as error:
@@ -110,7 +107,7 @@ def find_toolchain() -> Toolchain:
 
 def _checked(command: Sequence[str], flags: Sequence[str]) -> Toolchain:
     """The compiler with these flags, or with safer ones if it needs them. NoCompiler if nothing helps."""
-    problem, version = "", _run([*command, "--version"])
+    problem, version = "", output_of([*command, "--version"], TIMEOUT)
     for safer in _SAFER:
         whole = (*command, *flags, *safer)
         found = Toolchain(whole, "\n".join([version, *whole, platform.machine(), _processor(), str(VERSION)]))
@@ -145,7 +142,7 @@ def _wrong_with(found: Toolchain) -> str:
         except subprocess.TimeoutExpired as error:
             raise NoCompiler(f"what {shlex.join(found.command[:3])} made did not end: {error}") from error
         with contextlib.suppress(OSError):  # without it the next process probes as well
-            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             whole = kept.with_suffix(f".{secrets.token_hex(8)}.tmp")
             whole.write_text(f"{_DONE}\n{wrong}")
             os.replace(whole, kept)
@@ -160,37 +157,3 @@ def _processor() -> str:
             if line.startswith(("flags", "Features")):
                 return line
     return platform.processor()
-
-
-class _Stopped(NoCompiler):
-    """The compiler did not end in time."""
-
-
-def _run(command: Sequence[str]) -> str:
-    """The output of a command. NoCompiler if it fails, or is stopped after TIMEOUT, with all that it started.
-
-    It gives way to steps, which also keep the processor busy.
-    """
-    nice = shutil.which("nice")
-    polite = [nice, "-n", "10"] if nice and shutil.which(command[0]) else []
-    try:
-        process = subprocess.Popen(
-            [*polite, *command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise NoCompiler(f"{shlex.join(command[:3])}: {error}") from error
-    with process:
-        try:
-            output, _ = process.communicate(timeout=TIMEOUT)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise _Stopped(f"{shlex.join(command[:3])} did not end within {TIMEOUT:g} seconds") from None
-    text = output.decode(errors="replace")
-    if process.returncode:
-        raise NoCompiler(f"{shlex.join(command[:3])} failed ({process.returncode}): {text.strip()[:500]}")
-    return text

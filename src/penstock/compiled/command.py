@@ -1,0 +1,92 @@
+"""Running a compiler: stopped if it does not end, and able to end well without the process that started it.
+
+It runs in a session of its own, so that neither Ctrl-C nor the end of this process ends it: what was begun is there for
+the next process. It is bounded by itself then, in seconds of the processor, and in seconds where there is `timeout`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+GENTLE_AFTER = 3.0
+"""Seconds after which a compiler gives way to steps, which also keep the processor busy. Not before: beside others that
+are busy, what gives way from the beginning does not end before the program does."""
+GENTLE = 10
+_SHELL = "/bin/sh"
+_SCRIPT = 'made=$1 target=$2; ulimit -t "$3"; shift 3; "$@" && mv -f "$made" "$target"'
+
+
+class NoCompiler(Exception):
+    """No compiler is there, or it does not work; the message says what happened."""
+
+
+class Stopped(NoCompiler):
+    """The compiler did not end in time."""
+
+
+def output_of(command: Sequence[str], limit: float) -> str:
+    """What a command prints. NoCompiler if it fails, or does not end within `limit` seconds."""
+    process = _start(command, command, subprocess.PIPE)
+    with process:
+        text = _end(process, command, limit)
+    return _checked(process, command, text)
+
+
+def make(command: Sequence[str], made: Path, target: Path, limit: float) -> None:
+    """Run a command that makes a file, which then is `target`, whole or not at all, even if this process is gone by
+    then. NoCompiler as of `output_of`."""
+    words = [*command]
+    if os.path.exists(_SHELL):
+        words = [_SHELL, "-c", _SCRIPT, _SHELL, str(made), str(target), str(int(limit) + 1), *command]
+        if (timeout := shutil.which("timeout")) is not None:
+            words = [timeout, "-s", "KILL", str(int(limit) + 10), *words]
+    log = target.with_suffix(".log")
+    with log.open("wb") as output:
+        process = _start(words, command, output)
+    with process:
+        _end(process, command, limit)
+    _checked(process, command, log.read_text(errors="replace"))
+    if words == [*command]:
+        os.replace(made, target)
+
+
+def _start(words: Sequence[str], command: Sequence[str], output: object) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=output,  # type: ignore[arg-type]
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise NoCompiler(f"{shlex.join(command[:3])}: {error}") from error
+
+
+def _end(process: subprocess.Popen[bytes], command: Sequence[str], limit: float) -> str:
+    """Wait for a process. Gives what it printed, if that does not go to a file."""
+    try:
+        try:
+            output, _ = process.communicate(timeout=min(GENTLE_AFTER, limit))
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(OSError):
+                os.setpriority(os.PRIO_PGRP, process.pid, GENTLE)
+            output, _ = process.communicate(timeout=max(limit - GENTLE_AFTER, 0.0))
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        raise Stopped(f"{shlex.join(command[:3])} did not end within {limit:g} seconds") from None
+    return (output or b"").decode(errors="replace")
+
+
+def _checked(process: subprocess.Popen[bytes], command: Sequence[str], text: str) -> str:
+    if process.returncode:
+        raise NoCompiler(f"{shlex.join(command[:3])} failed ({process.returncode}): {text.strip()[:500]}")
+    return text
