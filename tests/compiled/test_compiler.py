@@ -24,6 +24,7 @@ from penstock.compiled import command, compiler as compiler_module, object_cache
 from penstock.compiled.compiler import Compiler, Function
 from penstock.compiled.expressions import Expression
 from penstock.compiled.object_cache import ObjectCache
+from penstock.compiled.patience import Patience
 from penstock.compiled.program import Instruction, Program
 from penstock.compiled.source import Source, c_source, shared_text
 
@@ -270,6 +271,17 @@ def _at_once(monkeypatch: pytest.MonkeyPatch, idle: float) -> int:
         compiler.request(functools.partial(_source, factor), lambda function: None)
     assert compiler.wait(60)
     return most
+
+
+def test_the_compiler_is_looked_for_when_it_is_likely_to_be_wanted_soon() -> None:
+    compiler = Compiler()
+    patience = Patience(prepare=compiler.prepare)
+    patience.is_over()
+    assert compiler._threads == 0  # a function that runs once
+    patience.is_over()
+    patience.is_over()
+    _wait_for(lambda: compiler._tools is not None)
+    assert compiler._threads == 1
 
 
 def test_several_compilers_run_at_once_where_cores_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ class Compiler:
         self._waiting = 0
         """Threads that wait for requests, less the requests that they have not taken yet."""
         self._tools: tuple[Toolchain, ObjectCache] | NoCompiler | None = None
+        self._told: NoCompiler | None = None
         self._loaded: dict[str, Function | None] = {}
         self._unanswered = 0
         self._answered = threading.Condition(self._lock)
@@ -60,9 +61,19 @@ class Compiler:
             self._pending.put((write, done))
             self._waiting -= 1
             if self._waiting < 0 and (not self._threads or (self._threads < self.MOST_THREADS and idle_cores() >= 1)):
-                self._threads += 1
-                self._waiting += 1
-                threading.Thread(target=self._serve, name="penstock-compiler", daemon=True).start()
+                self._start()
+
+    def prepare(self) -> None:
+        """Find out how to compile, in another thread: something will be asked for soon."""
+        with self._lock:
+            if not self._threads:
+                self._start()
+
+    def _start(self) -> None:
+        """Start a thread; `_lock` is held."""
+        self._threads += 1
+        self._waiting += 1
+        threading.Thread(target=self._serve, name="penstock-compiler", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until all requests are answered; whether they are within `timeout` seconds."""
@@ -96,7 +107,13 @@ class Compiler:
 
     # --- the threads ----------------------------------------------------------------------------------
 
+    def get_ready(self) -> None:
+        """What `prepare` does."""
+        with self._working, contextlib.suppress(NoCompiler, OSError):
+            self._toolchain()
+
     def _serve(self) -> None:
+        self.get_ready()
         while True:
             batch = [self._pending.get()]
             with contextlib.suppress(queue.Empty):
@@ -119,13 +136,13 @@ class Compiler:
 
     def _try(self, sources: Sequence[Source]) -> None:
         """Compile together; where that fails each by itself, so that one does not harm the others."""
-        known = isinstance(self._tools, NoCompiler)
         try:
             self._compile(sources)
         except Exception as error:
             if isinstance(self._tools, NoCompiler) or len(sources) == 1:
-                if not known:
+                if error is not self._told:
                     _LOG.warning("Clusters stay uncompiled: %s", error)
+                self._told = self._tools if isinstance(self._tools, NoCompiler) else None
                 return
             for source in sources:
                 self._try([source])

@@ -51,7 +51,7 @@ class Contest:
         self._source, self._mode, self._nodes = source, mode, nodes
         self._fallback, self._key, self._prepare = fallback, key, prepare
         self._kernels: dict[Hashable, Kernel] = {}
-        self._patience = Patience()
+        self._patience = Patience(prepare=lambda: compiler().prepare())
 
     def call(self, *inputs: Any) -> Any:
         key = self._key(*inputs)

@@ -81,6 +81,9 @@ class CudaCompiler(Compiler):
         super().__init__()
         self._gpu = gpu
 
+    def get_ready(self) -> None:
+        """NVRTC is there, or it is not."""
+
     def build(self, sources: Sequence[Source]) -> dict[str, Function | None]:
         text = cuda_shared_text() + "".join(source.text for source in sources)
         return self._gpu.load(text, [source.name for source in sources])

@@ -159,7 +159,7 @@ class ClusterKernel:
         self._functions: dict[tuple[str, Reused], Function | None] = {}
         self._requested: set[tuple[str, Reused]] = set()
         self._lock = threading.Lock()
-        self._patience = Patience()
+        self._patience = Patience(prepare=lambda: target.compiler().prepare())
         self.call: Launch = types.FunctionType(
             _call_code(len(program.inputs)), {"launches": self._launches, "launch_for": self._launch_for}
         )

@@ -9,7 +9,7 @@ Beside an object may be two more files. KEY.running says which process runs it f
 process that is gone puts the object under suspicion, since the process may have died of it or of anything else. KEY.bad
 says that it must not be used, for good.
 
-A compiler works in a folder of its own beside them. It goes on if the process that started it ends, and the next process
+A compiler works in a folder of its own beside them. It goes on if the process that started it ends, and the next one
 finds there what it made.
 """
 

@@ -127,7 +127,7 @@ class Region:
         self._members = self._segment()
         self._observed: Segment | None = None
         self._lock = threading.Lock()
-        self._patience = Patience(since=time.monotonic())
+        self._patience = Patience(since=time.monotonic(), prepare=lambda: compiler().prepare())
         self._requested = False
         self.current: list[Launch] = [self.run_members]
         names = [f"x{i}" for i in range(len(node.inputs))]
