@@ -1,10 +1,10 @@
 """The first runs of a compiled function, beside those of the nodes that it stands for.
 
-Compilers have bugs, and so may what writes C for them. So a function is believed when its results have agreed with those
-of the nodes' own kernels a few times; until then those are what steps get. A function that gives something else is not
-used again, now or in a later process. While it runs for the first time in a process a marker lies beside its object
-(`object_cache.py`). One that is found there without its process is of a process that died meanwhile: then the function
-first runs in a child of this one, and if that dies as well, the object is never used again.
+Compilers have bugs, and so may what writes C for them. So a function is believed when its results have agreed with
+those of the nodes' own kernels a few times; until then those are what steps get. A function that gives something else
+is not used again, now or in a later process. While it runs for the first time in a process a marker lies beside its
+object (`object_cache.py`). One that is found there without its process is of a process that died meanwhile: then the
+function first runs in a child of this one, and if that dies as well, the object is never used again.
 """
 
 from __future__ import annotations

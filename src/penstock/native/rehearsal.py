@@ -13,6 +13,8 @@ from penstock.compiled.object_cache import Function
 from penstock.compiled.trials import as_values
 from penstock.native.function import Written
 from penstock.native.launch import launcher
+from penstock.native.nodes import updates_variable, variable_of
+from penstock.runtime.hazards import is_state
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.resources import ResourceManager, VariableState
 
@@ -20,32 +22,46 @@ if TYPE_CHECKING:
     from penstock.native.kernel import Region
 
 _REFUSED: Any = object()
+MOST_COPIED = 1 << 28
+"""Bytes of updated variables that are copied; what updates more is believed without a trial."""
 
 
 class Rehearsal:
-    """Of one function of a region; see `compiled.trials.Rehearsal`. One thread at a time uses it."""
+    """Of one function of a region; see `compiled.trials.Rehearsal`. One thread at a time uses it.
+
+    Variables that the region only reads are the session's own; the others are copied.
+    """
 
     def __init__(self, region: Region, written: Written, function: Function) -> None:
         self._region, self._written = region, written
         self._variables = region.variables(written)
+        updated = {variable_of(e) for n in region.body.nodes if updates_variable(n) for e in n.inputs if is_state(e)}
+        self._updated = [i for i, node in enumerate(written.variables) if node in updated]
         self._copies = [VariableState(v.name, v.dtype, v.shape) for v in self._variables]
         self._run = launcher(region, written, function, self._copies, lambda *values: _REFUSED)
         self._before: list[torch.Tensor] = []
         self._stand_in: Region | None = None
         self.members = region.run_members
 
+    def is_cheap(self) -> bool:
+        """Whether there is memory for the copies, as far as that can be told."""
+        values = [self._variables[i].value for i in self._updated]
+        return sum(value.nbytes for value in values if isinstance(value, torch.Tensor)) <= MOST_COPIED
+
     def compiled(self, inputs: Values) -> Values | None:
         values = [variable.value for variable in self._variables]
         if not all(isinstance(value, torch.Tensor) for value in values):
             return None
-        self._before = [value.clone() for value in values]
-        for copy, value in zip(self._copies, self._before, strict=True):
-            copy.value = value.clone()
+        self._before = [value.clone() if i in self._updated else value for i, value in enumerate(values)]
+        for i, (copy, value) in enumerate(zip(self._copies, self._before, strict=True)):
+            copy.value = value.clone() if i in self._updated else value
         result = self._run(*inputs)
-        return None if result is _REFUSED else [*as_values(result), *(copy.value for copy in self._copies)]
+        if result is _REFUSED:
+            return None
+        return [*as_values(result), *(self._copies[i].value for i in self._updated)]
 
     def made(self, result: Any) -> Values:
-        return [*as_values(result), *(variable.value for variable in self._variables)]
+        return [*as_values(result), *(self._variables[i].value for i in self._updated)]
 
     def taken(self, inputs: Values) -> Values:
         return [*inputs, *self._before]
@@ -60,6 +76,12 @@ class Rehearsal:
             except errors.OpError:
                 continue  # what is near to what was given is refused: nothing can be said
 
+    def forget(self) -> None:
+        """Let go of the copies."""
+        self._before, self._stand_in = [], None
+        for copy in self._copies:
+            copy.value = None
+
     def _with_copies(self, inputs: Values, variables: Values) -> Values:
         """The members' results for `inputs`, in a session whose variables have these values."""
         region = self._region
@@ -68,4 +90,5 @@ class Rehearsal:
         states = self._stand_in.variables(self._written)
         for state, variable, value in zip(states, self._variables, variables, strict=True):
             state.dtype, state.shape, state.value = variable.dtype, variable.shape, value
-        return [*as_values(self._stand_in.run_members(*inputs)), *(state.value for state in states)]
+        result = self._stand_in.run_members(*inputs)
+        return [*as_values(result), *(states[i].value for i in self._updated)]
