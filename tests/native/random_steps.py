@@ -23,7 +23,7 @@ MOST = 4000
 
 @dataclass
 class Step:
-    """Placeholders with what they are fed, and what to fetch. `exact`: the numbers of fetches that have no rounding."""
+    """Placeholders with what they are fed, what to fetch, and what else to run."""
 
     feeds: dict[Any, np.ndarray] = field(default_factory=dict)
     values: list[Any] = field(default_factory=list)

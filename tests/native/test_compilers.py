@@ -1,4 +1,4 @@
-"""The code of every compiler that is here, with the flags that users get: random steps give what the nodes' kernels give.
+"""Code of the compilers that are here, with the flags that users get: random steps give what the nodes' kernels give.
 
 PENSTOCK_EXAMPLES is the number of steps for each compiler, other ones in each run; without it they are few, and always
 the same. With it they run once more with sanitizers, in a process of their own.
