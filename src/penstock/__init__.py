@@ -138,6 +138,7 @@ from penstock.control_flow.cond import case as case, cond as cond, switch_case a
 from penstock.control_flow.functional import foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan
 from penstock.control_flow.tensor_array import TensorArray as TensorArray
 from penstock.control_flow.while_loop import while_loop as while_loop
+from penstock.devices.processors import limit_threads as _limit_threads
 from penstock.gradients.aggregate import AggregationMethod as AggregationMethod
 from penstock.gradients.checker import hessians as hessians
 from penstock.gradients.gradients import (
@@ -694,6 +695,8 @@ from penstock.version import (
     GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER,
     VERSION as VERSION,
 )
+
+_limit_threads()
 
 newaxis = None
 OpError = errors.OpError

@@ -13,15 +13,30 @@ import torch
 
 import penstock as tf
 from penstock import compiled
+from penstock.devices.neighbours import Neighbours
+from penstock.devices.openmp import Threads, limited
 from penstock.graph.opdef import registered_ops
 from penstock.graph.step_graph import StepGraph
 from penstock.passes.prune import prune
+from penstock.runtime import threads as threads_module
 from penstock.runtime.plan import Observer, Plan
-from penstock.runtime.threads import LEAST, QUIET, WEIGHTS, suited, work_on
+from penstock.runtime.threads import (
+    ALL,
+    LEAST,
+    QUIET,
+    UNKNOWN,
+    WEIGHTS,
+    MeasuredTeam,
+    Team,
+    Work,
+    _Trying,
+    team_for,
+    thread_counts,
+    work_on,
+)
 
 CPU = torch.device("cpu")
 THREADS = 2
-MEDIUM = LEAST // 2  # work for which threads would be used, and are not worth it
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +53,10 @@ def graph_of(*fetches: Any) -> StepGraph:
 
 
 def work(*fetches: Any) -> float:
-    return work_on(graph_of(*fetches), CPU)
+    """Of nodes that are well known."""
+    known, possible = work_on(graph_of(*fetches), CPU)
+    assert known == possible
+    return known
 
 
 def constant(*shape: int) -> Any:
@@ -109,23 +127,28 @@ def test_views_and_names_are_no_work_and_updates_of_variables_are() -> None:
 
 def test_a_node_of_unknown_shape_may_be_large_and_a_feed_is_no_work() -> None:
     x = tf.placeholder(tf.float32, [None])
-    assert work_on(prune([x], [x + 1.0], []), CPU) == float("inf")
-    assert work_on(prune([x], [tf.identity(x)], []), CPU) == 0
+    assert work_on(prune([x], [x + 1.0], []), CPU) == (0, float("inf"))
+    assert work_on(prune([x], [tf.identity(x)], []), CPU) == (0, 0)
+
+
+def test_of_an_op_that_is_not_listed_only_the_most_is_known() -> None:
+    known, possible = work_on(graph_of(tf.cholesky(constant(64, 64))), CPU)
+    assert (known, possible) == (0, UNKNOWN * 64 * 64)
 
 
 def test_what_the_clients_functions_do_is_not_known() -> None:
-    assert work(tf.py_func(lambda: np.float32(1), [], tf.float32)) == float("inf")
+    assert work_on(graph_of(tf.py_func(lambda: np.float32(1), [], tf.float32)), CPU) == (0, float("inf"))
 
 
 def test_a_node_that_stands_for_others_is_as_large_as_the_largest_of_them() -> None:
     graph = compiled.apply(graph_of(tf.exp(tf.exp(constant(100) + 1.0))), "on")
     assert [node.op.name for node in graph.nodes].count("_Cluster") == 1
-    assert work_on(graph, CPU) == 16 * 100
+    assert work_on(graph, CPU) == (16 * 100, 16 * 100)
 
 
 def test_nodes_on_other_devices_are_no_work_for_the_processor() -> None:
     graph = graph_of(tf.matmul(constant(64, 64), constant(64, 64)))
-    assert work_on(graph, torch.device("meta")) == 0
+    assert work_on(graph, torch.device("meta")) == (0, 0)
 
 
 def test_every_op_with_a_weight_is_there() -> None:
@@ -133,16 +156,126 @@ def test_every_op_with_a_weight_is_there() -> None:
     assert set(WEIGHTS) - internal <= set(registered_ops())
 
 
-# --- what is around a step ------------------------------------------------------------------------------
+# --- who decides ----------------------------------------------------------------------------------------
 
 
-def seen_by(work: float) -> int:
-    found: int = suited(torch.get_num_threads, work)()
+def team(known: float, possible: float) -> Team:
+    return team_for(Work(known, possible))
+
+
+def test_threads_are_settled_where_they_would_gain_nothing_and_measured_elsewhere() -> None:
+    assert [str(team(work, work)) for work in (0, QUIET - 1)] == ["one thread"] * 2  # no kernel would start any
+    assert [str(team(work, work)) for work in (QUIET, LEAST - 1)] == ["one thread"] * 2
+    assert isinstance(team(LEAST, LEAST), MeasuredTeam)
+
+
+def test_one_thread_is_tried_first_unless_large_nodes_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone(monkeypatch)
+    assert next(team_measured(0, ALL).begin()).threads == 1
+    assert next(team_measured(LEAST - 1, LEAST).begin()).threads == 1
+    assert next(team_measured(LEAST, ALL).begin()).threads == THREADS
+
+
+def test_large_steps_begin_with_the_processors_that_neighbours_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone(monkeypatch)
+    assert thread_counts() == [2, 1]
+    monkeypatch.setattr(threads_module.NEIGHBOURS, "taken", 0.9)
+    assert thread_counts() == [1, 2]
+    monkeypatch.setattr(threads_module.NEIGHBOURS, "taken", 5.0)
+    assert thread_counts() == [1, 2]
+    torch.set_num_threads(16)
+    monkeypatch.setattr(threads_module.NEIGHBOURS, "taken", 1.1)
+    assert thread_counts() == [15, 16, 8, 1]
+
+
+def team_measured(known: float, possible: float) -> MeasuredTeam:
+    found = team(known, possible)
+    assert isinstance(found, MeasuredTeam)
     return found
 
 
-def test_one_thread_is_asked_for_where_threads_would_be_used_and_gain_nothing() -> None:
-    assert [seen_by(work) for work in (0, QUIET - 1, QUIET, LEAST - 1, LEAST)] == [THREADS, THREADS, 1, 1, THREADS]
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processors are this process's alone, whoever else there is."""
+    monkeypatch.setattr(threads_module, "NEIGHBOURS", Neighbours(lambda: None, lambda crowded: None))
+
+
+def test_who_asks_for_determinism_gets_what_can_be_decided_without_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TF_DETERMINISTIC_OPS", "1")
+    assert [str(team(*work)) for work in ((0, ALL), (LEAST, LEAST))] == ["one thread", "all threads"]
+
+
+def test_one_thread_of_the_users_leaves_nothing_to_try() -> None:
+    torch.set_num_threads(1)
+    assert thread_counts() == [1]
+
+
+# --- steps that are measured ----------------------------------------------------------------------------
+
+
+class Steps:
+    """A step that takes so many seconds, by its threads, on a clock that only it moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, first: float, seconds: dict[int, float]) -> None:
+        alone(monkeypatch)
+        self.now, self.seconds, self.seen = 0.0, seconds, []  # type: float, dict[int, float], list[int]
+        self.settled: Callable[..., Any] | None = None
+        self.team = MeasuredTeam(first)
+        self.run = _Trying(self.team, self._step, self._settle, lambda: self.now).run
+
+    def _step(self, *args: Any) -> Any:
+        threads = torch.get_num_threads()
+        self.seen.append(threads)
+        self.now += self.seconds[threads]
+        return args
+
+    def _settle(self, step: Callable[..., Any]) -> None:
+        self.settled = step
+
+
+@pytest.mark.parametrize("first", [1, ALL])
+@pytest.mark.parametrize(("seconds", "best"), [({1: 0.002, 2: 0.2}, 1), ({1: 0.01, 2: 0.006}, 2)])
+def test_steps_run_with_as_many_threads_as_make_them_quickest(
+    monkeypatch: pytest.MonkeyPatch, first: float, seconds: dict[int, float], best: int
+) -> None:
+    steps = Steps(monkeypatch, first, seconds)
+    assert [steps.run(i) for i in range(100)] == [(i,) for i in range(100)]
+    assert set(steps.seen) == {1, 2}
+    assert steps.seen[50:].count(best) >= 40  # a choice is looked at again, soon after a change
+    assert str(steps.team) == f"{best} thread{'s' if best > 1 else ''}, by the times of steps"
+
+
+def test_tiny_steps_are_tried_once_and_then_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps(monkeypatch, 1, {1: 3e-6, 2: 2e-6})
+    for _ in range(20_000):
+        steps.run()
+        if steps.settled is not None:
+            break
+    assert steps.settled == steps._step
+
+
+def test_a_step_that_fails_is_not_counted_and_the_next_one_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps(monkeypatch, ALL, {1: 0.002, 2: 0.001})
+    steps.run()
+    steps.seconds = {}
+    for _ in range(3):
+        with pytest.raises(KeyError):
+            steps.run()
+    steps.seconds = {1: 0.002, 2: 0.001}
+    for _ in range(50):
+        steps.run()
+    assert steps.seen[-1] == 2
+
+
+def test_a_step_within_a_step_of_the_same_plan_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps(monkeypatch, ALL, {1: 0.002, 2: 0.001})
+    steps.run()
+    inner = steps._step
+    monkeypatch.setattr(steps, "_step", lambda *args: inner(*args))
+    outer = _Trying(steps.team, lambda depth: outer(depth - 1) if depth else inner(), steps._settle).run
+    assert [outer(3) for _ in range(10)] == [()] * 10
+
+
+# --- what is around a step ------------------------------------------------------------------------------
 
 
 def test_the_caller_has_its_number_again_also_after_an_error() -> None:
@@ -151,25 +284,32 @@ def test_the_caller_has_its_number_again_also_after_an_error() -> None:
         raise ValueError
 
     with pytest.raises(ValueError):
-        suited(fails, MEDIUM)()
+        limited(fails, 1)()
     assert numbers() == {THREADS}
 
 
 def test_openmp_and_mkl_both_use_one_thread() -> None:
     assert numbers() == {THREADS}
-    assert suited(numbers, MEDIUM)() == {1}
+    assert limited(numbers, 1)() == {1}
     assert numbers() == {THREADS}
 
 
 def test_steps_in_steps_find_one_thread_and_leave_it_so() -> None:
-    inner = suited(torch.get_num_threads, MEDIUM)
-    assert suited(lambda: (inner(), torch.get_num_threads()), MEDIUM)() == (1, 1)
+    inner = limited(torch.get_num_threads, 1)
+    assert limited(lambda: (inner(), torch.get_num_threads()), 1)() == (1, 1)
 
 
 def test_other_threads_keep_their_number_also_those_that_begin_during_the_step() -> None:
     assert in_a_thread(torch.get_num_threads) == THREADS
-    during = suited(lambda: in_a_thread(torch.get_num_threads), MEDIUM)()
+    during = limited(lambda: in_a_thread(torch.get_num_threads), 1)()
     assert during == THREADS
+
+
+def test_a_device_has_its_threads_and_leaves_others_theirs() -> None:
+    with Threads(1):
+        assert numbers() == {1}
+        assert in_a_thread(torch.get_num_threads) == THREADS
+    assert numbers() == {THREADS}
 
 
 def in_a_thread(fn: Callable[[], int]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,9 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.devices import processors
 from penstock.devices.host_memory import keep_freed_memory
+from penstock.devices.openmp import Threads
 
 HOST_PREFIX = "/job:localhost/replica:0/task:0"
 
@@ -70,7 +71,7 @@ class Device:
 
     def running(self) -> contextlib.AbstractContextManager[Any]:
         """What a thread enters to launch kernels on this device."""
-        return _Threads(self.threads) if self.threads else contextlib.nullcontext()
+        return Threads(self.threads) if self.threads else contextlib.nullcontext()
 
     def receive(self, value: Any, source: Device) -> Any:
         """`value`, which is on `source`, on its way to this device. Host memory is shared, not copied."""
@@ -90,24 +91,6 @@ class Device:
 
     def __repr__(self) -> str:
         return f"<Device {self.name}>"
-
-
-class _Threads:
-    """Gives the kernels of this thread a number of threads of their own, for a while."""
-
-    __slots__ = ("_before", "_wanted")
-
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
-
-    def __enter__(self) -> None:
-        self._before = torch.get_num_threads()
-        if self._before != self._wanted:
-            torch.set_num_threads(self._wanted)
-
-    def __exit__(self, *exc: Any) -> None:
-        if self._before != self._wanted:
-            torch.set_num_threads(self._before)
 
 
 # --- device types ---------------------------------------------------------------------------------------
@@ -158,7 +141,7 @@ def _wanted(config: Any, device_type: str, default: int) -> int:
 def _cpus(config: Any) -> list[Device]:
     """`device_count['CPU']` domains of placement that share the host's memory, and divide its cores."""
     count = _wanted(config, "CPU", 1)
-    threads = max(1, (os.cpu_count() or 1) // count) if count > 1 else 0
+    threads = max(1, processors.threads() // count) if count > 1 else 0
     keep_freed_memory()
     cpu = torch.device("cpu")
     return [Device(device_name("CPU", i), "CPU", cpu, threads=threads) for i in range(count)]

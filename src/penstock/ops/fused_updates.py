@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from penstock.devices.openmp import limited
 from penstock.graph.opdef import ArgDef, Kernel, OpDef, get_op, parse_attr
 from penstock.graph.step_graph import Node
 from penstock.ops import training as training, training_updates as updates  # the first registers the ops
 from penstock.ops.fused import FUSED_TYPES
 from penstock.ops.training_updates import Update, UpdateFactory, hyper
-from penstock.runtime.threads import QUIET, suited
 from penstock.tensor.dtypes import float32, float64, resource
 
 # --- updates of lists -----------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def _kernel(n: Any, together: Update, alone: Update) -> Kernel:
     args = n.node.op.inputs
     held, at = sum(map(_is_state, args)), gradient_of(n.node.op)
     sizes = [edge.node.shapes[edge.port].num_elements() for edge in n.inputs(args[at].name)]
-    together = suited(together, QUIET)  # torch's would start threads for each variable, however small
+    together = limited(together, 1)  # torch's would start threads for each variable, however small
     numel, is_contiguous = Tensor.numel, Tensor.is_contiguous
 
     def fits(tensors: list[Tensor]) -> bool:

@@ -36,7 +36,7 @@ from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.segment import Param, Result, Segment, build_segment
 from penstock.runtime.side_by_side import use_threads
 from penstock.runtime.structure import Statement, execution_order, structured
-from penstock.runtime.threads import suited, threads_for, work_on
+from penstock.runtime.threads import team_for, work_on
 from penstock.runtime.tokens import Program
 from penstock.runtime.values import array_feed_converter, array_fetch_converter, feed_converter, fetch_converter
 from penstock.tensor.dtypes import resource
@@ -119,7 +119,7 @@ class StructuredPlan(Plan):
         guards: Guards | None,
     ) -> None:
         super().__init__(graph, kernels)
-        self._work = work_on(graph, device)
+        self._team = team_for(work_on(graph, device))
         self._statements = statements
         order = list(execution_order(statements))
         self._hazards = find_hazards(graph, order)
@@ -137,8 +137,11 @@ class StructuredPlan(Plan):
         self._host = find_host_nodes(graph, frames) if frames else set()
         self._in_place = find_in_place(graph, kernels, [node for node, _ in order], frames)
         self.segment = self._build()
-        self._step = suited(self.segment.fn, self._work)
+        self._step: Callable[..., tuple[Any, ...]] = self._team.around(self.segment.fn, self._settle)
         self._observed: Segment | None = None
+
+    def _settle(self, step: Callable[..., tuple[Any, ...]]) -> None:
+        self._step = step
 
     def _build(self, observed: bool = False) -> Segment:
         return build_segment(
@@ -160,7 +163,7 @@ class StructuredPlan(Plan):
     def summary(self) -> str:
         order = dict.fromkeys(node for node, _ in execution_order(self._statements))
         memory = predict_memory(self.graph, order, self._hazards, self._in_place)
-        return f"{memory}; {threads_for(self._work)}"
+        return f"{memory}; {self._team}"
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         try:
@@ -172,7 +175,7 @@ class StructuredPlan(Plan):
         segment = self._observed = self._observed or self._build(observed=True)
         try:
             with observer.watching():
-                return suited(segment.fn, self._work)(observer, *values)
+                return self._team.limiting(segment.fn)(observer, *values)
         except Exception as error:
             raise explain(error, segment) from error.__cause__
 
@@ -190,7 +193,8 @@ class DataflowPlan(Plan):
         capturing: Capturing | None = None,
     ) -> None:
         super().__init__(graph, kernels)
-        self._work = work_on(graph, device)
+        self._team = team_for(work_on(graph, device))
+        self._run = self._team.around(Execution.run, lambda run: None)
         self._closing = closing
         self._carry, self._capturing = carry, capturing
         self._hazards = find_hazards(graph, capturing.order(graph, kernels) if capturing is not None else None)
@@ -211,7 +215,7 @@ class DataflowPlan(Plan):
 
     def summary(self) -> str:
         memory = predict_memory(self.graph, self.graph.nodes, self._hazards, {})
-        return f"{memory}; {threads_for(self._work)}"
+        return f"{memory}; {self._team}"
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         return self.run_part(values, None)
@@ -224,15 +228,16 @@ class DataflowPlan(Plan):
     ) -> tuple[Any, ...]:
         """One step, as one device of those that meet at `rendezvous`."""
         if observer is None:
-            return self._finish(Execution(self._program, self._closing, None, rendezvous), values)
+            return self._finish(self._run, Execution(self._program, self._closing, None, rendezvous), values)
         self._observed = self._observed or self._build(observed=True)
         with observer.watching():
-            return self._finish(Execution(self._observed, self._closing, observer, rendezvous), values)
+            run = self._team.limiting(Execution.run)
+            return self._finish(run, Execution(self._observed, self._closing, observer, rendezvous), values)
 
-    def _finish(self, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+    def _finish(self, run: Callable[..., list[Any]], execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
         fed = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]
         with torch.inference_mode():
-            found = suited(execution.run, self._work)(fed)
+            found = run(execution, fed)
             return tuple(
                 fetch(value.read() if edge.dtype._is_ref_dtype else value)
                 for fetch, edge, value in zip(self._fetches, self.graph.fetches, found, strict=True)

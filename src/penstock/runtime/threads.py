@@ -1,28 +1,35 @@
-"""How many threads the kernels of a step use: one, where more would gain nothing.
+"""How many threads the kernels of a step use: one, where more would gain nothing, and else what is measured to be best.
 
-torch's threads wait for each other in busy loops. While other programs keep the processor busy, one of them is often
-not running, and the others wait for the rest of its time slice: a small step then takes up to a thousand times as long.
-So a step uses threads only if some node of it is large enough to be quicker by them. That is decided when its plan is
-made, so that the same step gives the same bits each time, whatever else runs.
+torch's threads wait for each other. While other programs keep the processor busy, one of them is often not running, and
+the others wait for the rest of its time slice: a small step then takes up to a thousand times as long. So a step uses
+threads only if some node of it is large enough to be quicker by them. That is decided when its plan is made, as far as
+it can be; steps that gain from threads as long as they have the processors alone, or of which nobody knows what they
+do, are tried with several numbers of threads (`trial.py`). Sums may differ in their last bits by that;
+`TF_DETERMINISTIC_OPS=1`, which TensorFlow has too, leaves it at what was decided first, and `OMP_NUM_THREADS` or
+`intra_op_parallelism_threads` of 1 leaves no choice.
 
 The number is the calling thread's own: `torch.set_num_threads` would give it to threads that begin meanwhile as well.
 """
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import math
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NamedTuple
 
 import torch
 
 from penstock.compiled.expressions import is_supported_op
+from penstock.devices.neighbours import NEIGHBOURS
+from penstock.devices.openmp import limited, setters
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.placement.cost_model import FREE
 from penstock.runtime.hazards import is_state
+from penstock.runtime.trial import Block, Times, trial
 
 LEAST = 1 << 15
 """Elements from which addition gains from threads; below them torch uses none. Other work is counted in these."""
@@ -57,74 +64,184 @@ WEIGHTS = {
     **dict.fromkeys(_SOFTMAXES, 8.0),
     **dict.fromkeys(_SUMS, 0.25),  # nothing is written
     **dict.fromkeys((*_MOVES, *_STATE), 1.0),
-    **dict.fromkeys(("PyFunc", "PyFuncStateless"), math.inf),  # what the client's code does is its own affair
 }
-"""The time that an element takes, by op; 1 for those that have an expression in C, UNKNOWN for all others."""
+"""The time that an element takes, by op; 1 for those that have an expression in C. That of others is not known."""
 UNKNOWN = 64.0
+"""The most that an element is likely to take."""
+CLIENTS = ("PyFunc", "PyFuncStateless")
+"""What the client's code does, nobody knows."""
+
+ALL = math.inf
+"""As many threads as the calling thread has."""
 
 Fn = Callable[..., Any]
 
 
-def work_on(graph: StepGraph, device: torch.device) -> float:
-    """The work of the graph's largest node for the processor, in elements of an addition.
+class Work(NamedTuple):
+    """The work of a step's largest node for the processor, in elements of an addition."""
 
-    Infinite where a shape is not known; nothing on other devices.
+    known: float
+    possible: float
+    """The same, with the nodes of which little is known: as much as may be, infinite where a shape is not known."""
+
+
+NOTHING = Work(0.0, 0.0)
+
+
+def work_on(graph: StepGraph, device: torch.device) -> Work:
+    """The work of the graph's nodes; nothing on other devices than processors."""
+    return _largest(graph.nodes) if device.type == "cpu" else NOTHING
+
+
+def team_for(work: Work) -> Team:
+    """The threads of a step with so much work."""
+    if work.possible < QUIET or setters() is None:
+        return Team(ALL, "one thread" if work.possible < QUIET else "all threads")
+    if work.possible < LEAST:
+        return Team(1)
+    number = ALL if work.known >= LEAST else 1
+    settled = os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true")
+    return Team(number) if settled else MeasuredTeam(number)
+
+
+class Team:
+    """The threads of a step's kernels. number: of them, at most. words: what to say of it."""
+
+    def __init__(self, number: float, words: str = "") -> None:
+        self._number = number
+        self._words = words or ("all threads" if number is ALL else "one thread")
+
+    def __str__(self) -> str:
+        return self._words
+
+    def around(self, fn: Fn, settle: Callable[[Fn], None]) -> Fn:
+        """A function that runs steps as `fn` does, with these threads.
+
+        settle: told what may be called instead from then on, once there is nothing more to find out.
+        """
+        return self.limiting(fn)
+
+    def limiting(self, fn: Fn) -> Fn:
+        """The same for steps that are not like others, such as those that are watched."""
+        return fn if self._number is ALL else limited(fn, int(self._number))
+
+
+class MeasuredTeam(Team):
+    """As many threads as turn out best. number: to begin with."""
+
+    def __str__(self) -> str:
+        number = min(self._number, torch.get_num_threads())
+        return f"{number} thread{'s' if number > 1 else ''}, by the times of steps"
+
+    def around(self, fn: Fn, settle: Callable[[Fn], None]) -> Fn:
+        return _Trying(self, fn, settle).run
+
+    def begin(self) -> Generator[Block, Times, int]:
+        return trial(thread_counts()[0] if self._number is ALL else 1, thread_counts, _is_crowded)
+
+    def chosen(self, number: int) -> None:
+        self._number = number
+
+
+def thread_counts() -> list[int]:
+    """Numbers of threads that may be best for a step at present, the likeliest first."""
+    NEIGHBOURS.look()
+    most = torch.get_num_threads()
+    return list(dict.fromkeys((max(1, most - round(NEIGHBOURS.taken)), most, (most + 1) // 2, 1)))
+
+
+def _is_crowded() -> bool:
+    NEIGHBOURS.look()
+    return NEIGHBOURS.crowded
+
+
+class _Trying:
+    """Steps with one number of threads after the other, as the trial asks for them.
+
+    Any number of threads may run steps at once: one of them measures, the others use what was best so far.
     """
-    return _largest(graph.nodes) if device.type == "cpu" else 0.0
 
+    def __init__(
+        self, team: MeasuredTeam, fn: Fn, settle: Callable[[Fn], None], clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._team, self._fn, self._settle, self._clock = team, fn, settle, clock
+        self._limited: dict[int, Fn] = {}
+        self._lock = threading.Lock()
+        self._trial: Generator[Block, Times, int] | None = None
+        self._chosen = self._tried = fn
+        self._skip = 0
+        self._wanted, self._times = 0.0, Times(0, 0.0)
 
-def threads_for(work: float) -> str:
-    """The threads of a step whose largest node has so much work, in words."""
-    return "all threads" if work >= LEAST else "one thread"
-
-
-def suited(fn: Fn, work: float) -> Fn:
-    """A function that does what `fn` does, with one thread if that is enough for so much work.
-
-    The calling thread has its number again afterwards. Where torch has no OpenMP, it is `fn` itself.
-    """
-    setters = _setters()
-    if not QUIET <= work < LEAST or setters is None:
-        return fn
-    set_openmp, set_mkl = setters
-    count = torch.get_num_threads  # torch's own number is settled by the first call of it in each thread
-
-    def run(*args: Any) -> Any:
-        before = count()
-        if before == 1:
-            return fn(*args)
-        set_openmp(1)
-        mkl_before = set_mkl(1)
+    def run(self, *args: Any) -> Any:
+        if self._skip > 0:
+            self._skip -= 1
+            return self._chosen(*args)
+        if not self._lock.acquire(blocking=False):
+            return self._chosen(*args)
         try:
-            return fn(*args)
+            if self._trial is None:
+                self._trial = self._team.begin()
+                self._take(next(self._trial))
+                if self._skip > 0:
+                    self._skip -= 1
+                    return self._chosen(*args)
+            begin = self._clock()
+            result = self._tried(*args)
+            self._note(self._clock() - begin)
+            return result
         finally:
-            set_mkl(mkl_before)
-            set_openmp(before)
+            self._lock.release()
 
-    return run
+    def _note(self, seconds: float) -> None:
+        steps, before = self._times
+        self._times = Times(steps + 1, before + seconds)
+        if self._times.seconds < self._wanted or self._trial is None:
+            return
+        try:
+            self._take(self._trial.send(self._times))
+        except StopIteration as end:
+            self._chosen = self._with(end.value)
+            self._skip = sys.maxsize
+            self._team.chosen(end.value)
+            self._settle(self._chosen)
+
+    def _take(self, block: Block) -> None:
+        self._tried = self._with(block.threads)
+        self._wanted, self._times = block.seconds, Times(0, 0.0)
+        if block.best:
+            self._team.chosen(block.threads)
+            self._chosen, self._skip = self._tried, block.skip
+
+    def _with(self, threads: int) -> Fn:
+        if threads >= torch.get_num_threads():
+            return self._fn
+        if threads not in self._limited:
+            self._limited[threads] = limited(self._fn, threads)
+        return self._limited[threads]
 
 
-def _largest(nodes: Iterable[Node]) -> float:
-    return max(map(_work, nodes), default=0.0)
+def _largest(nodes: Iterable[Node]) -> Work:
+    return Work(*map(max, zip(NOTHING, *map(_work, nodes), strict=True)))
 
 
-def _work(node: Node) -> float:
+def _work(node: Node) -> Work:
     body = node.attrs.get("body")
     if isinstance(body, StepGraph):  # a node that stands for others, which run by themselves until they are compiled
         return _largest(body.nodes)
     inputs, outputs = node.inputs, [Edge(node, port) for port in range(len(node.dtypes))]
     views = node.op.aliases and not any(map(is_state, inputs))
     if node.op is FEED or node.op.name in FREE or views:
-        return 0.0
+        return NOTHING
     known = [_dims(edge) for edge in (*inputs, *outputs)]
     shapes = [dims for dims in known if dims is not None]
-    if len(shapes) < len(known):
-        return math.inf
+    if len(shapes) < len(known) or node.op.name in CLIENTS:
+        return Work(0.0, math.inf)
     if node.op.flops_fn is not None:
         flops: float = node.op.flops_fn(node, shapes[: len(inputs)], shapes[len(inputs) :])
-        return flops / FLOPS
-    weight = WEIGHTS.get(node.op.name, 1.0 if is_supported_op(node.op.name) else UNKNOWN)
-    return weight * max(map(math.prod, shapes), default=0)
+        return Work(flops / FLOPS, flops / FLOPS)
+    elements = float(max(map(math.prod, shapes), default=0))
+    weight = WEIGHTS.get(node.op.name, 1.0 if is_supported_op(node.op.name) else None)
+    return Work(0.0, UNKNOWN * elements) if weight is None else Work(weight * elements, weight * elements)
 
 
 def _dims(edge: Edge) -> tuple[int, ...] | None:
@@ -133,21 +250,3 @@ def _dims(edge: Edge) -> tuple[int, ...] | None:
         return ()
     dims = edge.node.shapes[edge.port].tuple
     return None if dims is None or None in dims else tuple(d for d in dims if d is not None)
-
-
-@functools.cache
-def _setters() -> tuple[Callable[[int], None], Callable[[int], int]] | None:
-    """What sets the calling thread's number of OpenMP and of MKL, which gives the one before. None without OpenMP."""
-    for path in Path(torch.__file__).parent.glob("lib/libtorch_cpu.*"):
-        try:
-            library = ctypes.PyDLL(str(path))  # PyDLL: they return at once, so the interpreter's lock is kept
-            openmp = library.omp_set_num_threads
-        except (OSError, AttributeError):
-            continue
-        openmp.argtypes, openmp.restype = (ctypes.c_int,), None
-        mkl = getattr(library, "MKL_Set_Num_Threads_Local", None)
-        if mkl is None:
-            return openmp, lambda number: 0
-        mkl.argtypes, mkl.restype = (ctypes.c_int,), ctypes.c_int
-        return openmp, mkl
-    return None

@@ -1,0 +1,93 @@
+"""What others leave of the processors: other programs, other machines on the same hardware, and quotas.
+
+A look costs as much as a small step, so whoever asks gets what was seen within the last half second. It takes two
+looks to see anything, and the first is when penstock is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from penstock.devices import processors
+from penstock.devices.waiting import wait_asleep
+
+LOOK_S = 0.5
+FIRST_LOOK_S = 0.1  # a tick of the accounts is a hundredth of a second
+CROWDED, ALONE = 0.25, 0.12
+"""Processors that are missing for a step's threads to have one each: from the first number on they sleep while they
+wait, up to the second they need not."""
+
+Reading = tuple[float, float]
+"""Seconds that the processors of this process were busy, and the part of them that was this process."""
+
+
+class Neighbours:
+    """What is known of them. Any number of threads may ask.
+
+    read: None where the system does not tell. crowd: told when threads find no processor each any more, and when they
+    do again. clock: in seconds.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Reading | None],
+        crowd: Callable[[bool], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._read, self._crowd, self._clock = read, crowd, clock
+        self._lock = threading.Lock()
+        self._next = clock() + FIRST_LOOK_S
+        self._seen, self._at = read(), clock()
+        self.taken = 0.0
+        """Processors that others used, between the last two looks."""
+        self.crowded = False
+
+    def look(self) -> None:
+        """See who is there, if the last time is long enough ago."""
+        now = self._clock()
+        if now < self._next or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._next = now + LOOK_S
+            seen = self._read()
+            if seen is not None and self._seen is not None:
+                busy, own = (after - before for before, after in zip(self._seen, seen, strict=True))
+                self.taken = max(0.0, busy - own) / (now - self._at)
+            self._seen, self._at = seen, now
+            self._judge()
+        finally:
+            self._lock.release()
+
+    def _judge(self) -> None:
+        left = min(processors.allowed() - self.taken, processors.usable())
+        missing = torch.get_num_threads() - left
+        crowded = missing > (ALONE if self.crowded else CROWDED)
+        if crowded != self.crowded:
+            self.crowded = crowded
+            self._crowd(crowded)
+
+
+def read_accounts() -> Reading | None:
+    """What the kernel has counted. Time that a hypervisor gave to other machines counts as busy."""
+    try:
+        ours = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+        lines = Path("/proc/stat").read_text().splitlines()
+        tick = 1.0 / os.sysconf("SC_CLK_TCK")
+    except (AttributeError, OSError, ValueError):
+        return None
+    busy = 0
+    for line in lines:
+        name, *counts = line.split()
+        if name in ours:
+            user, nice, system, _idle, _waiting, irq, softirq, steal = map(int, counts[:8])
+            busy += user + nice + system + irq + softirq + steal
+    return busy * tick, sum(os.times()[:2])
+
+
+NEIGHBOURS = Neighbours(read_accounts, wait_asleep)

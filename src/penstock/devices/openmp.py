@@ -1,0 +1,97 @@
+"""torch's OpenMP runtime, called directly: what torch has no function for, or only one that is for all threads."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+Fn = Callable[..., Any]
+
+
+def limited(fn: Fn, number: int) -> Fn:
+    """A function that does what `fn` does, with so many threads at most.
+
+    The calling thread has its number again afterwards. Where torch has no OpenMP, it is `fn` itself.
+    """
+    both = setters()
+    if both is None:
+        return fn
+    set_openmp, set_mkl = both
+    count = torch.get_num_threads  # torch's own number is settled by the first call of it in each thread
+
+    def run(*args: Any) -> Any:
+        before = count()
+        if before <= number:
+            return fn(*args)
+        set_openmp(number)
+        mkl_before = set_mkl(number)
+        try:
+            return fn(*args)
+        finally:
+            set_mkl(mkl_before)
+            set_openmp(before)
+
+    return run
+
+
+class Threads:
+    """Gives the kernels of this thread a number of threads of their own, for a while."""
+
+    __slots__ = ("_before", "_mkl_before", "_number")
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __enter__(self) -> None:
+        self._before = torch.get_num_threads()
+        self._mkl_before = set_threads(self._number)
+
+    def __exit__(self, *exc: Any) -> None:
+        set_threads(self._before, self._mkl_before)
+
+
+def set_threads(number: int, of_mkl: int | None = None) -> int:
+    """Set the calling thread's numbers for OpenMP and, if it shall be another one, for MKL; gives MKL's before."""
+    both = setters()
+    if both is None:
+        return 0
+    both[0](number)
+    return both[1](number if of_mkl is None else of_mkl)
+
+
+@functools.cache
+def setters() -> tuple[Callable[[int], None], Callable[[int], int]] | None:
+    """What sets the calling thread's number of OpenMP and of MKL, which gives the one before. None without OpenMP."""
+    found = _torchs(ctypes.PyDLL)  # they return at once, so the interpreter's lock is kept
+    if found is None:
+        return None
+    openmp = found.omp_set_num_threads
+    openmp.argtypes, openmp.restype = (ctypes.c_int,), None
+    mkl = getattr(found, "MKL_Set_Num_Threads_Local", None)
+    if mkl is None:
+        return openmp, lambda number: 0
+    mkl.argtypes, mkl.restype = (ctypes.c_int,), ctypes.c_int
+    return openmp, mkl
+
+
+@functools.cache
+def library() -> Any:
+    """The runtime, whose functions give up the interpreter's lock; None where torch has none that can be told."""
+    return _torchs(ctypes.CDLL)
+
+
+def _torchs(kind: type[ctypes.CDLL]) -> Any:
+    """torch's own library, through which those are found that it was linked with."""
+    for path in Path(torch.__file__).parent.glob("lib/libtorch_cpu.*"):
+        try:
+            found = kind(str(path))
+        except OSError:
+            continue
+        if hasattr(found, "omp_set_num_threads"):
+            return found
+    return None

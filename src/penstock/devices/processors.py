@@ -1,0 +1,79 @@
+"""How many processors this process may use: fewer than there are, in a container or under taskset.
+
+torch counts those that the process may run on, but knows nothing of quotas. With more threads than its quota has
+processors for, a step's threads are all stopped together for the rest of each period.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+_SAID = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Where users say how many threads they want; both are obeyed by torch."""
+
+
+@functools.cache
+def usable() -> float:
+    """Processors that this process may run on, or the part of them that its cgroups let it have."""
+    return min(float(allowed()), quota())
+
+
+def allowed() -> int:
+    """Processors that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads() -> int:
+    """Threads that are not too many for this process."""
+    return max(1, math.ceil(usable()))
+
+
+def limit_threads() -> None:
+    """Have torch start no more threads than that, unless the user has said how many it shall start."""
+    if not any(os.environ.get(name) for name in _SAID) and torch.get_num_threads() > threads():
+        torch.set_num_threads(threads())
+
+
+def quota(process: Path = Path("/proc/self")) -> float:
+    """Processors' time that the process's cgroups and all above them allow, of version 1 and 2; infinite if all."""
+    try:
+        groups = (process / "cgroup").read_text().splitlines()
+        mounts = (process / "mountinfo").read_text().splitlines()
+    except OSError:
+        return math.inf
+    return min((_limit(folder) for folder in _folders(groups, mounts)), default=math.inf)
+
+
+def _folders(groups: list[str], mounts: list[str]) -> Iterator[Path]:
+    """The folders of the groups that divide the processors' time, each with those above it that can be seen."""
+    for line in mounts:
+        before, _, after = line.partition(" - ")
+        root, point = before.split()[3:5]
+        kind, _, options = after.split(maxsplit=2)
+        if kind not in ("cgroup", "cgroup2") or (kind == "cgroup" and "cpu" not in options.split(",")):
+            continue
+        for group in groups:
+            _, controllers, path = group.split(":", 2)
+            if "cpu" in controllers.split(",") if kind == "cgroup" else not controllers:
+                inside = Path(path).relative_to(root) if Path(path).is_relative_to(root) else Path()
+                folder = Path(point)
+                yield folder  # what a container sees of it, whose own path may be another
+                for part in inside.parts:
+                    folder /= part
+                    yield folder
+
+
+def _limit(folder: Path) -> float:
+    for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
+        try:
+            spent, period = " ".join((folder / name).read_text() for name in names).split()
+            return float(spent) / float(period) if float(spent) > 0 else math.inf
+        except (OSError, ValueError):  # not this version, or "max"
+            continue
+    return math.inf

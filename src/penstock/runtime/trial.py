@@ -1,0 +1,111 @@
+"""With how many threads a step is quickest: by the times of steps, again and again, since neighbours come and go.
+
+Two numbers of threads at a time run in turn, for a few milliseconds each, until one is clearly quicker. Then the better
+one has its time, by what it has cost to try the other: two hundred times as much, so that trying costs half a percent,
+but only twenty times if something has changed: the number itself, which may have won by chance, or the times that its
+steps take. At once if it is said that neighbours have come or gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
+
+SAMPLE_S = 0.004
+"""What is measured at once: a processor goes to another program for about as long."""
+MARGINS = (1.5, 1.3, 1.2, 1.15, 1.1, 1.07, 1.05, 1.0)
+"""After so many rounds, one that takes so many times as long as the other is the slower one."""
+CLEARLY = 0.95
+"""The part of the present time that a change must promise."""
+LOOK_S = 0.05
+LOOKS, CHANGED = 3, 1.4
+"""So many looks at times that differ so much from the usual are a change."""
+LEAST_PAUSE_S, LEAST_PAUSE, MOST_PAUSE = 0.25, 20.0, 200.0
+TINY_S = 20e-6
+"""Steps that take less start no threads, or too little would be won: they are tried once."""
+
+
+class Block(NamedTuple):
+    """Steps to run with so many threads: first `skip` that nobody looks at, then some for `seconds` at least.
+
+    best: whether that is the best number, as far as is known.
+    """
+
+    threads: int
+    seconds: float = SAMPLE_S
+    skip: int = 0
+    best: bool = False
+
+
+class Times(NamedTuple):
+    """How long the last steps of a block took, together."""
+
+    steps: float
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        return self.seconds / self.steps
+
+    def plus(self, other: Times) -> Times:
+        return Times(self.steps + other.steps, self.seconds + other.seconds)
+
+    def halved(self) -> Times:
+        return Times(self.steps / 2, self.seconds / 2)
+
+
+NEVER = Times(0, 0.0)
+
+
+def trial(
+    first: int, options: Callable[[], Sequence[int]], change: Callable[[], object]
+) -> Generator[Block, Times, int]:
+    """Gives blocks to run and takes their times, for as long as the step may run; ends with a number for good.
+
+    options: the numbers to choose from, now. change: differs from what it was if something has changed.
+    """
+    best, usual = first, (yield Block(first, 0.0, skip=1, best=True)).mean  # the very first step sets things up
+    known: dict[int, Times] = {}
+    while True:
+        situation, cost, before = change(), 0.0, best
+        for challenger in options():
+            if challenger != best:
+                wins, extra = yield from _contest(best, challenger, known)
+                cost += extra
+                best = challenger if wins else best
+        usual = known[best].mean if best in known else usual
+        if usual < TINY_S:
+            return best
+        pause, strange, seen = 0.0, 0, usual
+        least = max(LEAST_PAUSE_S, LEAST_PAUSE * cost)
+        most = max(LEAST_PAUSE_S, MOST_PAUSE * cost) if best == before else least
+        while pause < most and change() == situation and (strange < LOOKS or pause < least):
+            skip = int(LOOK_S / seen)
+            times = yield Block(best, skip=skip, best=True)
+            pause += skip * seen + times.seconds
+            seen = times.mean
+            if usual / CHANGED < seen < usual * CHANGED:
+                strange, usual = 0, usual + 0.1 * (seen - usual)
+            else:
+                strange += 1
+        if pause < most:
+            known.clear()
+
+
+def _contest(best: int, challenger: int, known: dict[int, Times]) -> Generator[Block, Times, tuple[bool, float]]:
+    """Whether the challenger is quicker, and the seconds that the slower one has cost.
+
+    known: times of earlier contests, which count for half, and for a quarter in the next one; these go with them.
+    """
+    a, b = (known.get(number, NEVER) for number in (best, challenger))
+    a, b = a.halved(), b.halved()
+    steps, wins = 0.0, False
+    for margin in MARGINS:
+        a = a.plus((yield Block(best)))
+        tried = yield Block(challenger)
+        b, steps = b.plus(tried), steps + tried.steps
+        wins = b.mean * margin < a.mean * CLEARLY
+        if wins or b.mean >= a.mean * margin:
+            break
+    known[best], known[challenger] = a, b
+    return wins, steps * abs(b.mean - a.mean)
