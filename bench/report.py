@@ -29,16 +29,21 @@ class Comparison:
     ours: str
     peers: Sequence[str]
     title: str
+    field: str = "median_s"
 
     def ratios(self, rounds: Iterable[Round], workload: str) -> list[float]:
         """How many times our speed is that of the fastest peer, in each round that has both."""
         found = []
         for each in rounds:
-            ours = each.get((workload, self.ours))
-            peers = [result.median_s for peer in self.peers if (result := each.get((workload, peer)))]
-            if ours and peers:
-                found.append(min(peers) / ours.median_s)
+            ours, *peers = (self._seconds(each.get((workload, name))) for name in (self.ours, *self.peers))
+            measured = [seconds for seconds in peers if seconds]
+            if ours and measured:
+                found.append(min(measured) / ours)
         return found
+
+    def _seconds(self, result: Result | None) -> float | None:
+        seconds: float | None = getattr(result, self.field, None)
+        return seconds
 
 
 @dataclass
@@ -49,17 +54,29 @@ class Report:
     frameworks: Sequence[str]
     rounds: list[dict[tuple[str, str], Result]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    neighbours: int = 0
+    """That were kept busy meanwhile."""
 
     def text(self) -> str:
-        return "\n".join([*self.times(), "", *self._means(), "", *self.starts(), "", *self.notes()])
+        """Warm and cold; and where there are no neighbours, first runs, memory and all notes."""
+        if self.neighbours:  # they hit some steps and not others: a median would hide what they cost
+            warm = [*self.times("mean", "mean_s"), "", *self._means("mean_s")]
+        else:
+            warm = [*self.times(), "", *self._means()]
+        if any(result.cold_s for each in self.rounds for result in each.values()):
+            warm += ["", *self.times("cold", "cold_s"), "", *self._means("cold_s")]
+        if self.neighbours:
+            return "\n".join([*warm, *self._absences(), *self._disturbances()])
+        return "\n".join([*warm, "", *self.starts(), "", *self.notes()])
 
-    def times(self) -> list[str]:
-        """The table of medians and ratios."""
-        comparisons = self.comparisons()
-        rows = [["median", *self.frameworks, *(comparison.title for comparison in comparisons)]]
+    def times(self, title: str = "median", field: str = "median_s") -> list[str]:
+        """The table of one kind of times, and of ratios."""
+        comparisons = self.comparisons(field)
+        rows = [[title, *self.frameworks, *(comparison.title for comparison in comparisons)]]
         for name in self._names():
-            medians = [self._cell(name, f, lambda r: format_time(r("median_s"))) for f in self.frameworks]
-            rows.append([name, *medians, *(format_ratios(c.ratios(self.rounds, name)) for c in comparisons)])
+            cells = [self._cell(name, f, lambda r: format_time(r(field)), field) for f in self.frameworks]
+            if any(cell != NONE for cell in cells):
+                rows.append([name, *cells, *(format_ratios(c.ratios(self.rounds, name)) for c in comparisons)])
         return markdown(rows)
 
     def starts(self) -> list[str]:
@@ -73,14 +90,14 @@ class Report:
             rows.append([name, *cells, self._check(name)])
         return markdown(rows)
 
-    def comparisons(self) -> list[Comparison]:
+    def comparisons(self, field: str = "median_s") -> list[Comparison]:
         """Each of our columns beside TensorFlow's, and beside the best of all peers in each round."""
         peers = [framework for framework in self.frameworks if framework not in OURS]
         pairs = [([REFERENCE], REFERENCE)] if REFERENCE in peers else []
         if len(peers) > 1:
             pairs.append((peers, "best peer"))
         ours = [framework for framework in OURS if framework in self.frameworks]
-        return [Comparison(mine, theirs, f"{title}/{mine}") for mine in ours for theirs, title in pairs]
+        return [Comparison(mine, theirs, f"{title}/{mine}", field) for mine in ours for theirs, title in pairs]
 
     def _names(self) -> list[str]:
         return [workload.name for workload in self.workloads]
@@ -88,9 +105,11 @@ class Report:
     def _results(self, workload: str, framework: str) -> list[Result]:
         return [r[workload, framework] for r in self.rounds if (workload, framework) in r]
 
-    def _cell(self, workload: str, framework: str, text: Callable[[Callable[[str], float]], str]) -> str:
+    def _cell(
+        self, workload: str, framework: str, text: Callable[[Callable[[str], float]], str], needs: str = "median_s"
+    ) -> str:
         """`text` of the medians over the rounds; without any result, why there is none."""
-        results = self._results(workload, framework)
+        results = [r for r in self._results(workload, framework) if getattr(r, needs) is not None]
         if results:
             return text(lambda name: statistics.median(getattr(result, name) for result in results))
         stages = [f.stage for f in self.failures if f.framework == framework and f.workload == workload]
@@ -108,9 +127,9 @@ class Report:
         wrong = [f"{f} by {d:.1e}" for f, d in differences.items() if not d <= CHECK_TOLERANCE]
         return "DIFFER: " + ", ".join(wrong) if wrong else "yes"
 
-    def _means(self) -> Iterable[str]:
+    def _means(self, field: str = "median_s") -> Iterable[str]:
         """A line for each comparison: the geometric mean over the workloads, and how many are won."""
-        for comparison in self.comparisons():
+        for comparison in self.comparisons(field):
             ratios = [comparison.ratios(self.rounds, name) for name in self._names()]
             medians = [statistics.median(each) for each in ratios if each]
             if medians:
@@ -122,7 +141,7 @@ class Report:
 
     def _disturbances(self) -> Iterable[str]:
         results = [result for each in self.rounds for result in each.values()]
-        others = [cores for r in results if (cores := r.other_cores or 0.0) > BUSY_CORES]
+        others = [cores for r in results if (cores := (r.other_cores or 0.0) - self.neighbours) > BUSY_CORES]
         if others:
             yield (
                 f"- Shared machine: during {len(others)} of {len(results)} measurements other programs used "
@@ -154,7 +173,8 @@ class Report:
         yield (
             "- First run: the first step's seconds, whatever is compiled for it included; after a + the seconds of"
             " further steps until what is compiled in the background was there, which medians leave out. Peak memory:"
-            " the resident set of the process at most, above what it is when the framework has been imported."
+            " the resident set of the process at most, above what it is when the framework has been imported. Cold:"
+            " a step's time on average over the first seconds, from the first step on; mean: of the warm steps."
         )
         for workload in self.workloads:
             yield f"- `{workload.name}`: {workload.about}."

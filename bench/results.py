@@ -27,6 +27,8 @@ class Result:
     median_s: float  # of a step, or of what else the workload measures
     q1_s: float
     q3_s: float
+    mean_s: float  # of the same
+    cold_s: float | None  # of a step, on average over the first seconds, the first step included; None where no step is
     steps: int  # timed steps behind the median
     peak_mib: float  # of resident memory, above what is resident when the framework has been imported
     other_cores: float | None  # that other programs used meanwhile; None where unknown

@@ -3,6 +3,8 @@
 In each round every workload runs once under each framework, one process after another, so that a ratio
 compares neighbours in time; who goes first rotates. Each process has temporary and cache folders of its own, so that
 none finds what another has compiled. GPUs are hidden unless CUDA_VISIBLE_DEVICES is set.
+
+`--neighbours 0 1 2` measures on a machine that others use too: beside processes that keep a core busy each.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Any
 
 from bench.frameworks import FRAMEWORKS, PACKAGES
 from bench.machine import describe_machine
+from bench.neighbours import in_words, neighbours
 from bench.progress import Progress
 from bench.report import Report
 from bench.results import Failure, Result, from_json
@@ -30,16 +33,24 @@ from bench.workloads import NAMES, load
 
 ROOT = Path(__file__).resolve().parent.parent  # `python -m bench.worker` is found from here
 
-FULL = {"rounds": 5, "seconds": 2.0, "warmup": 1.0, "frameworks": list(FRAMEWORKS)}
-QUICK = {"rounds": 1, "seconds": 0.3, "warmup": 0.2, "frameworks": [f.name for f in FRAMEWORKS.values() if f.quick]}
+FULL = {"rounds": 5, "seconds": 2.0, "warmup": 1.0, "cold": 2.0, "frameworks": list(FRAMEWORKS)}
+QUICK = {
+    "rounds": 1,
+    "seconds": 0.3,
+    "warmup": 0.2,
+    "cold": 0.0,
+    "frameworks": [f.name for f in FRAMEWORKS.values() if f.quick],
+}
 
 
 def main() -> int:
     args = parse_args()
     machine = describe_machine()
-    report = Report([load(name) for name in args.workloads], args.frameworks)
+    workloads = [load(name) for name in args.workloads]
+    reports = [Report(workloads, args.frameworks, neighbours=count) for count in args.neighbours]
+    report = reports[0]
     try:
-        run_rounds(report, args)
+        run_rounds(reports, args)
         interrupted = False
     except KeyboardInterrupt:
         interrupted = True
@@ -50,14 +61,19 @@ def main() -> int:
         f"- Rounds of fresh processes: {len(report.rounds)}. In each, the median of {args.seconds:g} s"
         f" of steps after {args.warmup:g} s of warm-up; here, the median of the rounds [worst..best].",
     ]
+    if args.cold:
+        description.append(
+            f"- Cold: a step's time on average over the first {args.cold:g} s, with whatever it compiles."
+        )
     if interrupted:
         description.append("- Interrupted: the last round is incomplete.")
-    text = "\n".join([*description, "", report.text()])
+    sections = [f"## Beside {in_words(each.neighbours)}\n\n{each.text()}" for each in reports]
+    text = "\n".join([*description, "", report.text() if reports == [report] else "\n\n".join(sections)])
     print(text)
     if args.out:
         args.out.write_text(f"# Benchmarks, {datetime.date.today()}\n\n{text}\n")
     if args.json:
-        args.json.write_text(json.dumps(raw(report, machine), indent=1) + "\n")
+        args.json.write_text(json.dumps([raw(each, machine) for each in reports], indent=1) + "\n")
     return 130 if interrupted else 0
 
 
@@ -65,10 +81,20 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Run the benchmarks and print a table of times and ratios.")
     parser.add_argument("--workloads", nargs="+", default=list(NAMES), help=", ".join(NAMES))
     parser.add_argument("--frameworks", nargs="+", help=", ".join(FRAMEWORKS))
-    parser.add_argument("--quick", action="store_true", help=f"a first look; as if given {in_words(QUICK)}")
+    parser.add_argument("--quick", action="store_true", help=f"a first look; as if given {as_options(QUICK)}")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--seconds", type=float, help="of timed steps in each process")
     parser.add_argument("--warmup", type=float, help="seconds of steps before those")
+    parser.add_argument(
+        "--cold", type=float, help="the first seconds of steps, which have a table of their own; 0: none"
+    )
+    parser.add_argument(
+        "--neighbours",
+        nargs="+",
+        type=int,
+        default=[0],
+        help="busy processes to measure beside; a table for each number",
+    )
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds that one process may take")
     parser.add_argument(
         "--python",
@@ -101,7 +127,7 @@ def split_names(words: Sequence[str], known: Collection[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def in_words(preset: Mapping[str, Any]) -> str:
+def as_options(preset: Mapping[str, Any]) -> str:
     """The options that a preset stands for."""
     return " ".join(
         f"--{name} {','.join(value) if isinstance(value, list) else value}" for name, value in preset.items()
@@ -119,29 +145,33 @@ def interpreters(choices: Sequence[str], environ: Mapping[str, str]) -> dict[str
     return paths
 
 
-def run_rounds(report: Report, args: argparse.Namespace) -> None:
-    """Fill `report`, in place so that an interrupted run still has its finished part."""
+def run_rounds(reports: Sequence[Report], args: argparse.Namespace) -> None:
+    """Fill `reports`, in place so that an interrupted run still has its finished part."""
     jobs = [
-        (number, workload.name, framework)
+        (number, report, workload.name, framework)
         for number in range(args.rounds)
+        for report in reports
         for workload in report.workloads
         for framework in rotated(report.frameworks, number)
         if FRAMEWORKS[framework].program in workload.programs
     ]
-    progress = Progress([(workload, framework) for _, workload, framework in jobs])
-    for number, workload, framework in jobs:
+    progress = Progress([(report.neighbours, workload, framework) for _, report, workload, framework in jobs])
+    for number, report, workload, framework in jobs:
+        key = (report.neighbours, workload, framework)
         if number == len(report.rounds):
             report.rounds.append({})
         if hopeless(report.failures, workload, framework):
-            progress.skip((workload, framework))
+            progress.skip(key)
             continue
-        progress.begin(f"round {number + 1}/{args.rounds}: {workload}, {framework}")
-        outcome = run_worker(framework, workload, args)
+        beside = f", beside {in_words(report.neighbours)}" if len(reports) > 1 else ""
+        progress.begin(f"round {number + 1}/{args.rounds}: {workload}, {framework}{beside}")
+        with neighbours(report.neighbours, args.timeout):
+            outcome = run_worker(framework, workload, args)
         if isinstance(outcome, Result):
             report.rounds[-1][workload, framework] = outcome
         else:
             report.failures.append(outcome)
-        progress.end((workload, framework))
+        progress.end(key)
     progress.close()
 
 
@@ -161,7 +191,7 @@ def hopeless(failures: Sequence[Failure], workload: str, framework: str) -> bool
 def run_worker(name: str, workload: str, args: argparse.Namespace) -> Result | Failure:
     framework = FRAMEWORKS[name]
     command = [args.interpreters[framework.package], "-m", "bench.worker", name, workload]
-    command += ["--seconds", str(args.seconds), "--warmup", str(args.warmup)]
+    command += ["--seconds", str(args.seconds), "--warmup", str(args.warmup), "--cold", str(args.cold)]
     timeout = min(args.timeout, framework.timeout_s)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         environment = {
@@ -215,6 +245,7 @@ def raw(report: Report, machine: str) -> dict[str, Any]:
     """Everything measured, for another program to read."""
     return {
         "machine": machine,
+        "neighbours": report.neighbours,
         "versions": report.versions(),
         "rounds": [[dataclasses.asdict(result) for result in each.values()] for each in report.rounds],
         "failures": [dataclasses.asdict(failure) for failure in report.failures],

@@ -1,8 +1,8 @@
 """One measured process: `python -m bench.worker FRAMEWORK WORKLOAD`, which prints one JSON line.
 
-The order is what a user sees: import the framework, build the program, first run, warm up, time. The
-framework is imported before the workload, so that its import time includes NumPy's. A framework that compiles in the
-background is warm when that is done.
+The order is what a user sees: import the framework, build the program, first run, the first seconds, warm up, time.
+The framework is imported before the workload, so that its import time includes NumPy's. A framework that compiles in
+the background is warm when that is done.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from bench.results import Failure, Result, Stage, to_json
 from bench.workloads import load
 
 CHECK_STEPS = 5
+COLD_S = 2.0  # the first seconds
 SETTLE_S = 120.0  # that a compiler in the background gets
 SETTLE_STEPS, SETTLE_ROUND_S = 5, 0.3  # of a round: a step is compiled after some calls and a fifth of a second
 MIN_SAMPLES = 5
@@ -37,9 +38,10 @@ def main() -> int:
     parser.add_argument("workload")
     parser.add_argument("--seconds", type=float, default=2.0, help="time spent on timed steps")
     parser.add_argument("--warmup", type=float, default=1.0, help="time spent on steps before that")
+    parser.add_argument("--cold", type=float, default=COLD_S, help="the first seconds of steps")
     args = parser.parse_args()
 
-    outcome = attempt(FRAMEWORKS[args.framework], args.workload, args.seconds, args.warmup)
+    outcome = attempt(FRAMEWORKS[args.framework], args.workload, args.seconds, args.warmup, args.cold)
     print(to_json(outcome), flush=True)
     if isinstance(outcome, Failure):
         print(outcome.details, file=sys.stderr)
@@ -47,7 +49,9 @@ def main() -> int:
     return 0
 
 
-def attempt(framework: Framework, workload_name: str, seconds: float, warmup: float) -> Result | Failure:
+def attempt(
+    framework: Framework, workload_name: str, seconds: float, warmup: float, cold: float = 0.0
+) -> Result | Failure:
     """The measurement, or where and why it failed: a framework may be absent, or lack an op."""
     stage: Stage = "import"
     try:
@@ -71,8 +75,9 @@ def attempt(framework: Framework, workload_name: str, seconds: float, warmup: fl
         other_cores = others.cores()
 
         check = [first] + [float(step()) for _ in range(CHECK_STEPS - 1)]
-        settle_s = 0.0
+        settle_s, cold_s = 0.0, None
         if workload.measures == "step":
+            cold_s = mean_until(step, start, len(check), start + cold)
             if framework.settles:
                 settle_s = settle(step, importlib.import_module("penstock.compiled.compiler").wait)
             others = OtherWork()
@@ -96,11 +101,22 @@ def attempt(framework: Framework, workload_name: str, seconds: float, warmup: fl
         median_s=median_s,
         q1_s=q1_s,
         q3_s=q3_s,
+        mean_s=statistics.mean(samples),
+        cold_s=cold_s,
         steps=steps,
         peak_mib=memory.mib(),
         other_cores=other_cores,
         check=tuple(check),
     )
+
+
+def mean_until(step: Step, start: float, steps: int, end: float) -> float:
+    """Seconds of a step, on average from `start` on, when some have run since; goes on with more until `end`."""
+    clock = time.perf_counter
+    while clock() < end:
+        step()
+        steps += 1
+    return (clock() - start) / steps
 
 
 def settle(step: Step, wait: Callable[[float], bool], limit: float = SETTLE_S) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from bench.formats import format_time
@@ -25,6 +27,8 @@ def result(framework: str, workload: str, median_s: float, check: float = 1.0) -
         median_s=median_s,
         q1_s=median_s,
         q3_s=median_s,
+        mean_s=2 * median_s,
+        cold_s=3 * median_s if workload == "small_mlp" else None,
         steps=10,
         peak_mib=64.2,
         other_cores=0.0,
@@ -54,6 +58,25 @@ def test_a_ratio_compares_neighbours_in_time_and_the_best_peer_is_the_best_of_th
     assert beside_tensorflow == "3.00x [2.00..4.00]"
     assert beside_best == "2.00x [1.50..3.00]"
     assert tier_1 == ["-", "-"]
+
+
+def test_beside_neighbours_means_count_and_what_is_cold_has_a_table_of_its_own() -> None:
+    found = report({("small_mlp", "penstock"): 1.0, ("small_mlp", "tensorflow"): 4.0, ("empty_step", "penstock"): 1.0})
+    assert cells(found.times("cold", "cold_s"), "small_mlp")[:3] == ["3.00 s", "-", "12.0 s"]
+    assert not [line for line in found.times("cold", "cold_s") if "empty_step" in line]
+    found.neighbours = 1
+    text = found.text()
+    assert text.startswith("| mean ")
+    assert text.count("- tensorflow/penstock: geometric mean 4.00x") == 2
+    assert "first run" not in text
+
+
+def test_neighbours_that_were_wanted_do_not_disturb() -> None:
+    found = report({("small_mlp", "penstock"): 1.0})
+    found.rounds = [{key: dataclasses.replace(r, other_cores=1.05) for key, r in found.rounds[0].items()}]
+    assert "Shared machine" in found.text()
+    found.neighbours = 1
+    assert "Shared machine" not in found.text()
 
 
 def test_the_geometric_mean_is_over_the_workloads_that_both_ran() -> None:

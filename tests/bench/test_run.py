@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from bench import worker
+from bench import run, worker
 from bench.frameworks import FRAMEWORKS
 from bench.memory import PeakMemory
+from bench.neighbours import neighbours
+from bench.report import Report
 from bench.results import Failure, Result
 from bench.run import FULL, interpreters, parse_args, run_group, run_worker
+from bench.workloads import load
 from penstock.compiled import compiler
 
+PAIR = ["--frameworks", "penstock,tensorflow"]
 BUSY = """\
 import subprocess, sys, time
 sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -52,6 +58,47 @@ def test_a_worker_measures_a_workload() -> None:
     assert outcome.check == (1.0, 2.0, 3.0, 4.0, 5.0)
     assert 0 < outcome.median_s <= outcome.first_run_s
     assert 0 <= outcome.peak_mib < 200
+
+
+def test_neighbours_are_there_while_they_are_asked_for_and_end_with_that() -> None:
+    with pytest.raises(RuntimeError), neighbours(2, limit_s=60):
+        children = [int(child) for child in children_of(os.getpid())]
+        assert len(children) >= 2
+        raise RuntimeError
+    assert not set(children_of(os.getpid())) & set(map(str, children))
+
+
+def children_of(process: int) -> list[str]:
+    found: list[str] = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        found += (task / "children").read_text().split()
+    return found
+
+
+def test_rounds_beside_neighbours_fill_a_report_for_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    beside: list[int] = []
+
+    @contextlib.contextmanager
+    def noted(count: int, limit_s: float) -> Iterator[None]:
+        beside.append(count)
+        yield
+
+    monkeypatch.setattr(run, "neighbours", noted)
+    monkeypatch.setattr(run, "run_worker", lambda name, workload, args: Failure(name, workload, "run", "no"))
+    args = parse_args(
+        ["--neighbours", "0", "2", "--rounds", "1", "--workloads", "empty_step", "--frameworks", "penstock,tensorflow"]
+    )
+    reports = [Report([load("empty_step")], args.frameworks, neighbours=count) for count in args.neighbours]
+    run.run_rounds(reports, args)
+    assert beside == [0, 0, 2, 2]
+    assert [len(report.failures) for report in reports] == [2, 2]
+
+
+def test_the_first_seconds_count_from_the_first_step_on() -> None:
+    found = worker.attempt(FRAMEWORKS["penstock"], "empty_step", 0.01, 0.01, cold=0.05)
+    assert isinstance(found, Result)
+    assert found.cold_s is not None
+    assert found.first_run_s / 1e6 < found.cold_s  # the first step is one of them
 
 
 def test_a_worker_that_takes_too_long_is_a_timeout() -> None:

@@ -1,0 +1,30 @@
+"""Busy neighbours: programs that want a core for themselves all the time, as others on a shared machine do."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+
+BUSY = "import sys, time\nend = time.monotonic() + float(sys.argv[1])\nwhile time.monotonic() < end: pass"
+
+
+@contextlib.contextmanager
+def neighbours(count: int, limit_s: float) -> Iterator[None]:
+    """So many of them, for as long as this is entered, and no longer than `limit_s` whatever happens to us."""
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        for _ in range(count):
+            command = [sys.executable, "-c", BUSY, str(limit_s)]
+            processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True))
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+
+
+def in_words(count: int) -> str:
+    return {0: "no busy neighbour", 1: "one busy neighbour"}.get(count, f"{count} busy neighbours")
