@@ -65,7 +65,7 @@ def main(steps: int = 60, size: int = 256) -> dict[int, float]:
             run(session, x, fetch, value, 5, 1)
             for threads in (1, 2, 4):
                 seconds, found = run(session, x, fetch, value, steps, threads)
-                assert len(found) == 1, "steps under way at once must not disturb each other"
+                assert np.ptp(list(found)) <= 1e-5 * max(found), "steps under way at once must not disturb each other"
                 rates[threads] = steps / seconds
                 print(f"{threads} client thread{'s' if threads > 1 else ' '}: {rates[threads]:6.1f} steps a second")
     return rates

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -668,10 +667,8 @@ def test_the_memory_of_a_loop_does_not_grow_with_its_iterations(step_executor: s
 def test_a_step_with_an_endless_loop_ends_at_its_deadline(session: tf.Session) -> None:
     forever = tf.placeholder(tf.bool, [])
     y = tf.while_loop(lambda i: forever | (i < 3), lambda i: i + 1, [0])
-    started = time.monotonic()
-    with pytest.raises(errors.DeadlineExceededError):
+    with pytest.raises(errors.DeadlineExceededError), ends_within(60):
         session.run(y, {forever: True}, options=tf.RunOptions(timeout_in_ms=150))
-    assert time.monotonic() - started < 5
     assert session.run(y, {forever: False}) == 3
     assert session.run(y, {forever: False}, options=tf.RunOptions(timeout_in_ms=60_000)) == 3
 
@@ -679,7 +676,7 @@ def test_a_step_with_an_endless_loop_ends_at_its_deadline(session: tf.Session) -
 def test_a_step_with_an_endless_loop_of_nothing_ends_at_its_deadline(session: tf.Session) -> None:
     forever = tf.placeholder(tf.bool, [])
     y = tf.while_loop(lambda p: p, lambda p: p, [forever])
-    with pytest.raises(errors.DeadlineExceededError), ends_within(5):
+    with pytest.raises(errors.DeadlineExceededError), ends_within(60):
         session.run(y, {forever: True}, options=tf.RunOptions(timeout_in_ms=150))
     assert session.run(y, {forever: False}) == False  # noqa: E712
 
