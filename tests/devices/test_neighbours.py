@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,6 +88,25 @@ def test_the_systems_accounts_only_grow() -> None:
     assert first is not None
     assert second is not None
     assert all(before <= after for before, after in zip(first, second, strict=True))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity here")
+@pytest.mark.parametrize(("nice", "seconds"), [(0, 20.0), (10, 22.0)])
+def test_programs_of_low_priority_count_where_this_one_is_no_better(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nice: int, seconds: float
+) -> None:
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    first, second = (
+        f"cpu{k} {4 / tick:.0f} {1 / tick:.0f} {3 / tick:.0f} 99999 99 0 0 {3 / tick:.0f} 7 7" for k in (0, 5)
+    )
+    (tmp_path / "stat").write_text(
+        f"cpu 1 2 3 4 5 6 7 8 0 0\n{first}\n{first.replace('cpu0', 'cpu1')}\n{second}\nintr 5 5\n"
+    )
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 5})
+    monkeypatch.setattr(os, "nice", lambda step: nice)
+    found = read_accounts(tmp_path / "stat")
+    assert found is not None
+    assert found[0] == pytest.approx(seconds)
 
 
 # --- how threads wait -----------------------------------------------------------------------------------

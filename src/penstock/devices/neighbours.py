@@ -73,20 +73,24 @@ class Neighbours:
             self._crowd(crowded)
 
 
-def read_accounts() -> Reading | None:
-    """What the kernel has counted. Time that a hypervisor gave to other machines counts as busy."""
+def read_accounts(file: Path = Path("/proc/stat")) -> Reading | None:
+    """What the kernel has counted. Time that a hypervisor gave to other machines counts as busy.
+
+    Programs of low priority, such as the compilers that run in the background, make room: they count only where this
+    process's priority is low as well.
+    """
     try:
+        polite = os.nice(0) > 0
         ours = {f"cpu{number}" for number in os.sched_getaffinity(0)}
-        lines = Path("/proc/stat").read_text().splitlines()
+        lines = file.read_text().splitlines()
         tick = 1.0 / os.sysconf("SC_CLK_TCK")
     except (AttributeError, OSError, ValueError):
         return None
     busy = 0
-    for line in lines:
-        name, *counts = line.split()
+    for name, *counts in map(str.split, lines):
         if name in ours:
             user, nice, system, _idle, _waiting, irq, softirq, steal = map(int, counts[:8])
-            busy += user + nice + system + irq + softirq + steal
+            busy += user + nice * polite + system + irq + softirq + steal
     return busy * tick, sum(os.times()[:2])
 
 
