@@ -76,11 +76,11 @@ def test_each_iteration_of_a_loop_sees_what_the_one_before_has_written() -> None
     v = tf.Variable(1)
 
     def body(i: Any, total: Any) -> list[Any]:
-        read = v.read_value()
-        with tf.control_dependencies([read]):
-            doubled = tf.assign(v, read * 2)
+        more = total + v.read_value()
+        with tf.control_dependencies([more]):
+            doubled = tf.assign(v, v * 2)
         with tf.control_dependencies([doubled]):
-            return [i + 1, total + read]
+            return [i + 1, more]
 
     _, total = tf.while_loop(lambda i, _: i < 5, body, [0, 0])
     assert run_reference(_initialized(), [total]) == [1 + 2 + 4 + 8 + 16]

@@ -20,6 +20,7 @@ from penstock.passes.infer_shapes import infer_shapes, take_shapes
 from penstock.passes.memory import order_for_memory, predicted_peak, recompute_for_gradients, swap_to_host
 from penstock.passes.prune import prune
 from penstock.passes.reduced_precision import emulate_float16, use_bfloat16, use_float16
+from penstock.passes.see_updates import see_updates
 from penstock.passes.simplify import simplify
 from penstock.passes.unused_stacks import drop_unused_stacks
 from penstock.placement.cost_model import CostModel
@@ -126,7 +127,7 @@ def prepare(
     `fed`: the shapes of the values that the step is for, in the order of `feeds`; without it, for any that fit.
     """
     o = options
-    graph = prune(feeds, fetches, targets)
+    graph = see_updates(prune(feeds, fetches, targets))
     take_shapes(graph, fed)
     passed = [_passed(graph, "prune")]
     for name, transform in BEFORE_PLACING.items():

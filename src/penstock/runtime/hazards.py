@@ -14,8 +14,15 @@ from typing import Any
 
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import SWITCHES
+from penstock.ops.control_flow import PRIMITIVES, SWITCHES
 from penstock.tensor.dtypes import resource
+
+SHOWS_INPUT = PRIMITIVES - {"LoopCond"} | {
+    "Bitcast", "CheckNumerics", "EnsureShape", "ExpandDims", "GuaranteeConst", "Identity", "IdentityN",
+    "PlaceholderWithDefault", "PreventGradient", "Print", "Reshape", "Squeeze", "StopGradient",
+}  # fmt: skip
+"""Ops whose result is their first input's memory in TensorFlow (IdentityN's: each input's), whatever they are given: a
+variable that was read shows through them. Where that depends (on how a slice lies, say), they give a new value here."""
 
 
 def is_state(edge: Edge) -> bool:

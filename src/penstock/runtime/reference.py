@@ -1,7 +1,9 @@
 """The reference executor: a step by the definition of its graph, slowly; what faster executors are compared with.
 
 One node at a time, in the order in which the nodes were built; no node is merged, moved or left out, whatever is read
-of a variable is copied, and no two values share memory. It works on a copy of the session's state, so a step can be
+of a variable is copied, and no two values share memory. A value that TensorFlow would have share a variable's memory
+says so: a node that takes it after another write of the variable, one that the graph orders before the node, takes what
+the variable holds then. It works on a copy of the session's state, so a step can be
 run both ways: `checked` does that to every step under PENSTOCK_CHECK=step.
 
 Control flow is the tagged-token machine of white paper section 4.4. A token is a value, or DEAD, on its way to an input
@@ -17,14 +19,17 @@ so is all that it gives. Exceptions are the primitives:
 - Exit gives its value outside the frame, once it has a live one. If it never has, it gives DEAD when the
   frame is over: when all Enters have come, no frame inside is open, and nothing can fire any more.
 - ControlTrigger is never dead.
+
+Each token also knows which writes have happened before it, by data and control edges: of each variable the last.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -34,13 +39,27 @@ from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
 from penstock.runtime.failures import node_error
+from penstock.runtime.hazards import SHOWS_INPUT
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager, VariableState
 from penstock.runtime.values import feed_converter, fetch_converter
 
 DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
 Tag = tuple[tuple[str, int], ...]
+Past = Mapping[VariableState, int]
+"""The number of the last write of each variable that has happened."""
 _CPU = torch.device("cpu")
+
+
+class Token(NamedTuple):
+    """shows: the variable whose memory the value would be, and the number of its last write when it was read."""
+
+    value: Any
+    past: Past = MappingProxyType({})
+    shows: tuple[VariableState, int] | None = None
+
+
+_NOTHING = Token(DEAD)
 
 
 class Reference:
@@ -112,19 +131,20 @@ class _Step:
                 self.consumers[source].append(node)
             if node.op.name in ENTERS:
                 self.enters[node.attrs["frame_name"].decode(errors="backslashreplace")].append(node)
-        self.given: dict[tuple[Node, Tag], dict[int | Node, Any]] = defaultdict(dict)
-        self.can_fire: list[tuple[tuple[int, ...], Node, Tag, dict[int | Node, Any]]] = []
+        self.given: dict[tuple[Node, Tag], dict[int | Node, Token]] = defaultdict(dict)
+        self.can_fire: list[tuple[tuple[int, ...], Node, Tag, dict[int | Node, Token]]] = []
         self.early: set[tuple[Node, Tag]] = set()  # Merges that need not wait for the inputs that are still to come
         self.results: dict[Edge, Any] = {}
         self.most_terms = 1.0
+        self.writes: dict[VariableState, int] = defaultdict(int)
         # Open frames, named by the tag around them and their name: the iterations begun, and what has come and gone.
         self.iterations: dict[tuple[Tag, str], int] = {}
-        self.entered: dict[tuple[Tag, str], dict[Node, Any]] = defaultdict(dict)
+        self.entered: dict[tuple[Tag, str], dict[Node, Token]] = defaultdict(dict)
         self.left: dict[tuple[Tag, str], set[Node]] = defaultdict(set)
 
     def run(self, fed: list[Any]) -> list[Any]:
         for node, value in zip(self.graph.feeds, fed, strict=True):
-            self.send(node, (), [value])
+            self.send(node, (), [Token(value)])
         for node in self.graph.nodes:
             if node.op is not FEED and not node.inputs and not node.controls:
                 self.look_at(node, ())
@@ -146,17 +166,17 @@ class _Step:
 
     # --- firing ---------------------------------------------------------------------------------------
 
-    def send(self, node: Node, tag: Tag, values: list[Any], dead: bool = False) -> None:
-        """`values` to the consumers of the outputs of `node`, in `tag`; to what waits for it, whether it is dead."""
-        for port, value in enumerate(values):
+    def send(self, node: Node, tag: Tag, tokens: list[Token], past: Past = _NOTHING.past, dead: bool = False) -> None:
+        """`tokens` to the consumers of the outputs of `node`, in `tag`; to what waits for it, whether it is dead."""
+        for port, token in enumerate(tokens):
             if not tag and Edge(node, port) in self.fetched:
-                self.results[Edge(node, port)] = value
+                self.results[Edge(node, port)] = token.value
         for consumer in self.consumers[node]:
             for index, edge in enumerate(consumer.inputs):
                 if edge.node is node:
-                    self.given[consumer, tag][index] = values[edge.port]
+                    self.given[consumer, tag][index] = tokens[edge.port]
             if node in consumer.controls:
-                self.given[consumer, tag][node] = DEAD if dead else None
+                self.given[consumer, tag][node] = Token(DEAD if dead else None, past)
             self.look_at(consumer, tag)
 
     def look_at(self, node: Node, tag: Tag) -> None:
@@ -169,7 +189,7 @@ class _Step:
                 self.early.remove((node, tag))
                 del self.given[node, tag]
             return
-        early = node.op.name in MERGES and not complete and any(value is not DEAD for value in data)
+        early = node.op.name in MERGES and not complete and any(token.value is not DEAD for token in data)
         if node.op.name in MERGES and any(edge.node.op.name in NEXT_ITERATIONS for edge in node.inputs):
             early, complete = False, len(data) == 1
         if (complete or early) and all(c in given for c in node.controls):
@@ -180,43 +200,76 @@ class _Step:
             around = [i for name, iteration in tag for i in (self.position[self.enters[name][0]], iteration)]
             heapq.heappush(self.can_fire, ((*around, self.position[node]), node, tag, dict(given)))
 
-    def fire(self, node: Node, tag: Tag, given: dict[int | Node, Any]) -> None:
+    def fire(self, node: Node, tag: Tag, given: dict[int | Node, Token]) -> None:
         name = node.op.name
-        dead = any(value is DEAD for value in given.values()) and name not in MERGES
-        data = [DEAD if dead else self.taken(node, i, given.get(i, DEAD)) for i in range(len(node.inputs))]
         if name in MERGES:
-            live = [i for i, value in enumerate(data) if value is not DEAD]
-            found = [data[live[0]], torch.tensor(live[0], dtype=torch.int32)] if live else [DEAD, DEAD]
-            self.send(node, tag, found, dead=not live)
-        elif name in ENTERS:
-            self.enter(node, tag, DEAD if dead else data[0])
+            self.merge(node, tag, given)
+            return
+        past = _together(token.past for token in given.values())
+        dead = any(token.value is DEAD for token in given.values())
+        data = [self.taken(node, i, given[i], past) for i in range(len(node.inputs))] if not dead else []
+        if name in ENTERS:
+            self.enter(node, tag, data[0] if data else Token(DEAD, past))
         elif name in EXITS:
             if not dead:
                 self.left[tag[:-1], tag[-1][0]].add(node)
-                self.send(node, tag[:-1], data)
+                self.send(node, tag[:-1], data, past)
         elif name in NEXT_ITERATIONS:
             if not dead:
                 *around, (frame, iteration) = tag
                 self.begin_iteration(tuple(around), frame, iteration + 1)
-                self.send(node, (*around, (frame, iteration + 1)), data)
+                self.send(node, (*around, (frame, iteration + 1)), data, past)
         elif name == "ControlTrigger":
-            self.send(node, tag, [])
+            self.send(node, tag, [], past)
         elif dead:
-            self.send(node, tag, [DEAD] * len(node.dtypes), dead=True)
+            self.send(node, tag, [Token(DEAD, past)] * len(node.dtypes), past, dead=True)
         elif name in SWITCHES:
-            self.send(node, tag, [DEAD, data[0]] if bool(data[1]) else [data[0], DEAD])
+            nothing = Token(DEAD, past)
+            self.send(node, tag, [nothing, data[0]] if bool(data[1].value) else [data[0], nothing], past)
         elif name == "LoopCond":
-            self.send(node, tag, data)
+            self.send(node, tag, [Token(data[0].value, past)], past)
         else:
-            self.send(node, tag, self.call(node, data))
+            found = self.call(node, [token.value for token in data])
+            past = self.written(node, data, past)
+            shows = [token.shows for token in data] if name in SHOWS_INPUT else []
+            shows += [None] * (len(found) - len(shows))
+            self.send(node, tag, [Token(value, past, at) for value, at in zip(found, shows, strict=False)], past)
 
-    @staticmethod
-    def taken(node: Node, index: int, value: Any) -> Any:
-        """A token as the node takes it: a reference is read where a value is wanted."""
-        if not isinstance(value, VariableState) or not node.inputs[index].dtype._is_ref_dtype:
-            return value
-        refs = [arg.is_ref for arg in node.op.inputs for _ in arg.dtypes(node.attrs)]
-        return value if refs[index] else _copy(value.read())
+    def merge(self, node: Node, tag: Tag, given: dict[int | Node, Token]) -> None:
+        tokens = [given.get(i, _NOTHING) for i in range(len(node.inputs))]
+        live = [i for i, token in enumerate(tokens) if token.value is not DEAD]
+        waited = [token.past for key, token in given.items() if isinstance(key, Node)]
+        if live:
+            token = tokens[live[0]]
+            past = _together([token.past, *waited])
+            which = torch.tensor(live[0], dtype=torch.int32)
+            self.send(node, tag, [token._replace(past=past), Token(which, past)], past)
+        else:
+            past = _together([*(token.past for token in tokens), *waited])
+            self.send(node, tag, [Token(DEAD, past)] * 2, past, dead=True)
+
+    def taken(self, node: Node, index: int, token: Token, past: Past) -> Token:
+        """A token as the node takes it: what a reference, or a value that shows a variable, shows the node.
+
+        A predicate was settled when it was made: a conditional goes one way.
+        """
+        value, _, shows = token
+        if isinstance(value, VariableState) and node.inputs[index].dtype._is_ref_dtype:
+            refs = [arg.is_ref for arg in node.op.inputs for _ in arg.dtypes(node.attrs)]
+            if not refs[index]:
+                return Token(_copy(value.read()), past, (value, self.writes[value]))
+        elif shows is not None and past.get(shows[0], 0) > shows[1] and not (index and node.op.name in SWITCHES):
+            variable = shows[0]
+            return Token(_like(value, variable.read()), past, (variable, self.writes[variable]))
+        return Token(value, past, shows)
+
+    def written(self, node: Node, data: list[Token], past: Past) -> Past:
+        """`past`, and that `node` has run: what it may have written of the variables that it was given."""
+        refs = [arg.is_ref and arg.name not in node.op.reads for arg in node.op.inputs for _ in arg.dtypes(node.attrs)]
+        variables = [t.value for t, ref in zip(data, refs, strict=True) if ref and isinstance(t.value, VariableState)]
+        for variable in variables:
+            self.writes[variable] += 1
+        return {**past, **{variable: self.writes[variable] for variable in variables}} if variables else past
 
     def call(self, node: Node, data: list[Any]) -> list[Any]:
         kernel = self.kernels[node]
@@ -238,20 +291,20 @@ class _Step:
 
     # --- frames ---------------------------------------------------------------------------------------
 
-    def enter(self, node: Node, tag: Tag, value: Any) -> None:
+    def enter(self, node: Node, tag: Tag, token: Token) -> None:
         name = node.attrs["frame_name"].decode(errors="backslashreplace")
         self.begin_iteration(tag, name, 0)
-        self.entered[tag, name][node] = value
+        self.entered[tag, name][node] = token
         for iteration in range(self.iterations[tag, name] if node.attrs["is_constant"] else 1):
-            self.send(node, (*tag, (name, iteration)), [value], value is DEAD)
+            self.send(node, (*tag, (name, iteration)), [token], token.past, token.value is DEAD)
 
     def begin_iteration(self, around: Tag, name: str, iteration: int) -> None:
         if iteration < self.iterations.get((around, name), 0):
             return
         self.iterations[around, name] = iteration + 1
-        for node, value in self.entered[around, name].items():
+        for node, token in self.entered[around, name].items():
             if node.attrs["is_constant"]:
-                self.send(node, (*around, (name, iteration)), [value], value is DEAD)
+                self.send(node, (*around, (name, iteration)), [token], token.past, token.value is DEAD)
 
     def end_a_frame(self) -> bool:
         """Nothing can fire: end an innermost frame, if one is open, so that Exits that gave nothing give DEAD."""
@@ -262,7 +315,7 @@ class _Step:
                 del self.entered[around, name]
                 for node in self.graph.nodes:
                     if node.op.name in EXITS and node not in gone and self.frame_of(node) == name:
-                        self.send(node, around, [DEAD], dead=True)
+                        self.send(node, around, [_NOTHING], dead=True)
                 return True
         return False
 
@@ -281,6 +334,27 @@ def _copy(value: Any) -> Any:
     return (
         value.clone() if isinstance(value, torch.Tensor) else value.copy() if isinstance(value, np.ndarray) else value
     )
+
+
+def _like(value: Any, new: Any) -> Any:
+    """A copy of `new` in the shape and type of `value`; `value` itself, where the variable has got another size."""
+    if isinstance(new, np.ndarray):
+        return new.copy().reshape(value.shape) if new.size == value.size else value
+    if new.numel() * new.element_size() != value.numel() * value.element_size():
+        return value
+    return new.clone().view(value.dtype).reshape(value.shape)
+
+
+def _together(pasts: Iterable[Past]) -> Past:
+    """What has happened when all of it has."""
+    parts = list({id(past): past for past in pasts if past}.values())
+    if len(parts) < 2:
+        return parts[0] if parts else _NOTHING.past
+    found: dict[VariableState, int] = {}
+    for past in parts:
+        for variable, number in past.items():
+            found[variable] = max(number, found.get(variable, 0))
+    return found
 
 
 def _terms(node: Node, inputs: list[Any], outputs: list[Any]) -> float:

@@ -1,0 +1,183 @@
+"""Reads of reference variables show the updates that the graph orders before their consumers.
+
+In TensorFlow the value of a read (and an Identity, a Reshape, a loop's constant of it) is the variable's own memory, so
+a node that waits for an update sees it, whenever the read was. Here a read keeps the value of its moment (hazards.py).
+This pass makes the two agree: where a write comes before a node on a path of the graph, but after the read whose value
+the node takes, the node gets a read of its own. Where the graph says nothing, the order of building stands.
+It is what steps mean, not an optimisation: it comes first, and always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.verify import BACK
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, SWITCHES
+from penstock.passes.fresh_reads import FreshReads
+from penstock.passes.rewrite import remove_unused
+from penstock.passes.write_order import WriteOrder, depth, outside
+from penstock.runtime.frames import Frame
+from penstock.runtime.hazards import SHOWS_INPUT
+
+_RESHAPES = frozenset({"Reshape", "Squeeze", "ExpandDims", "Bitcast"})
+_MOST_ROUNDS = 8
+
+
+def see_updates(graph: StepGraph) -> StepGraph:
+    """The same object where no consumer of a read waits for a later write, and that is nearly every graph."""
+    if not any(node.dtypes and node.dtypes[0]._is_ref_dtype for node in graph.nodes):
+        return graph
+    order = WriteOrder(graph)
+    shows = _Shows(graph, order) if order.any else None
+    if shows is None or not shows.late:
+        return graph
+    variables = {edge: tuple(read.variable for read in shown.reads) for edge, shown in shows.of.items()}
+    fresh = FreshReads(graph, variables, {edge for edge, shown in shows.of.items() if shown.certain})
+    before = {late.node: list(dict.fromkeys(_before(late.node))) for late in shows.late}
+    for late in shows.late:
+        node = late.node
+        edge = value = node.inputs[late.index]
+        for read in late.reads:
+            waits = [n for n in before[node] if order.before(read.variable, [n], read.loop) >> read.moment]
+            when = late.moment, order.before(read.variable, waits, read.loop)
+            value = fresh.read(node, edge, value, read.variable, read.reshaped, waits, when)
+        node.inputs = (*node.inputs[: late.index], value, *node.inputs[late.index + 1 :])
+    return remove_unused(fresh.graph())
+
+
+def _before(node: Node) -> list[Node]:
+    """What has run when `node` starts."""
+    return [*(edge.node for edge in node.inputs), *node.controls]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A read of `variable` that a value may show.
+
+    moment: how many writes were built before it, or before the loop that it has gone round in. loop: the loop of whose
+    iteration it is. reshaped: whether the value has another shape or type.
+    """
+
+    variable: Node
+    moment: int
+    loop: Frame | None = None
+    reshaped: bool = False
+
+    def either(self, other: _Read) -> _Read:
+        """What holds for both: of the two loops, one is in the other."""
+        loop = self.loop if depth(self.loop) < depth(other.loop) else other.loop
+        return _Read(self.variable, min(self.moment, other.moment), loop, self.reshaped or other.reshaped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a value shows: the one read if `certain`, else one of `reads`, each of another variable, or none."""
+
+    reads: tuple[_Read, ...]
+    certain: bool = True
+
+    def each(self, change: Callable[[_Read], _Read]) -> _Shown:
+        return _Shown(tuple(map(change, self.reads)), self.certain)
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """`node`, before which `moment` writes were built, would see later writes of `reads` in its `index`-th input."""
+
+    node: Node
+    index: int
+    reads: tuple[_Read, ...]
+    moment: int
+
+
+class _Shows:
+    """`of`: what each value shows when it is made. `late`: who takes one that shows less than they would see."""
+
+    def __init__(self, graph: StepGraph, order: WriteOrder) -> None:
+        self.of: dict[Edge, _Shown] = {}
+        self.late: list[_Late] = []
+        self._order = order
+        self._moment = 0
+        self._began: dict[Frame, int] = {}  # how many writes were built before each loop
+        loops = any(node.op.name in BACK for node in graph.nodes)
+        self._first = loops
+        for _ in range(_MOST_ROUNDS if loops else 1):
+            before = dict(self.of)
+            self.late.clear()
+            self._moment = 0
+            for node in graph.nodes:
+                self._take(node)
+                self._moment += node in order.own
+            if not self._first and before == self.of:
+                break
+            self._first = False
+
+    def _take(self, node: Node) -> None:
+        name = node.op.name
+        if name in MERGES:
+            self._merge(node)
+            return
+        if name in ENTERS and self._order.frames:
+            self._began.setdefault(self._order.frames[node], self._moment)
+        for index, edge in enumerate(node.inputs):
+            if index and name in SWITCHES:
+                continue  # which way to go was said when the predicate was made
+            if edge.node.dtypes[edge.port]._is_ref_dtype:
+                shown = self._read(node, edge) if name in SHOWS_INPUT else None
+            else:
+                shown = self.of.get(edge)
+                shown = self._seen(node, index, shown) if shown is not None else None
+            if shown is not None and name in SHOWS_INPUT:
+                self._pass_on(node, index, shown)
+
+    def _read(self, node: Node, ref: Edge) -> _Shown | None:
+        variable = self._order.variable(ref)
+        if variable is None or node.dtypes[0]._is_ref_dtype:
+            return None
+        return _Shown((_Read(variable, self._moment, self._order.loop(node)),))
+
+    def _seen(self, node: Node, index: int, shown: _Shown) -> _Shown:
+        """What the input shows when the node runs."""
+        before = _before(node)
+        late = tuple(r for r in shown.reads if self._order.before(r.variable, before, r.loop) >> r.moment)
+        if not late:
+            return shown
+        self.late.append(_Late(node, index, late, self._moment))
+        loop = self._order.loop(node)
+        return shown.each(lambda r: replace(r, moment=self._moment, loop=loop) if r in late else r)
+
+    def _pass_on(self, node: Node, index: int, shown: _Shown) -> None:
+        if node.op.name == "IdentityN":
+            self.of[Edge(node, index)] = shown
+        elif not index:
+            if node.op.name in EXITS:
+                shown = shown.each(lambda read: self._earlier(node, read))
+            elif node.op.name in _RESHAPES:
+                shown = shown.each(lambda read: replace(read, reshaped=True))
+            for port in range(len(node.dtypes)):
+                self.of[Edge(node, port)] = shown
+
+    def _merge(self, node: Node) -> None:
+        reads: dict[Node, _Read] = {}
+        certain = True
+        for edge in node.inputs:
+            shown = self.of.get(edge)
+            if shown is None:
+                certain = certain and self._first and edge.node.op.name in BACK
+                continue
+            certain = certain and shown.certain
+            for read in shown.reads:
+                if edge.node.op.name in BACK:
+                    read = self._earlier(edge.node, read)
+                reads[read.variable] = read.either(reads.get(read.variable, read))
+        if reads:
+            self.of[Edge(node, 0)] = _Shown(tuple(reads.values()), certain and len(reads) == 1)
+
+    def _earlier(self, node: Node, read: _Read) -> _Read:
+        """`read`, which `node` brings out of its iteration: it is older than what the loop goes on to write."""
+        loop = self._order.loop(node)
+        if loop is None or read.loop is not loop:
+            return read
+        return replace(read, moment=min(read.moment, self._began[loop]), loop=outside(loop))

@@ -1,0 +1,124 @@
+"""Reads of reference variables show the updates that the graph orders before their consumers, as TensorFlow's do."""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.passes.prune import prune
+from penstock.passes.see_updates import see_updates
+from penstock.placement.strategies import Choice, _strategies, register_strategy
+from tests.control_flow.reference import run_reference
+from tests.engine.read_programs import GIVES, PROGRAMS
+
+WAYS = ("plain", "structured", "dataflow", "devices", "compiled")
+
+
+def _anywhere(choice: Choice) -> list[int]:
+    dice = random.Random(len(choice.feasible))
+    return choice.spread([dice.choice(feasible) for feasible in choice.feasible])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _random_strategy() -> Iterator[None]:
+    register_strategy("test: anywhere")(_anywhere)
+    yield
+    del _strategies["test: anywhere"]
+
+
+@pytest.fixture(autouse=True)
+def _alarm() -> Iterator[None]:
+    def ring(*_: Any) -> None:
+        raise TimeoutError("the step does not end")
+
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, old)
+
+
+def _session(way: str, monkeypatch: pytest.MonkeyPatch) -> tf.Session:
+    if way in ("structured", "dataflow"):
+        monkeypatch.setenv("PENSTOCK_EXECUTOR", way)
+    if way == "compiled":
+        monkeypatch.setenv("PENSTOCK_COMPILE", "on")
+    config = tf.ConfigProto()
+    if way == "devices":
+        config = tf.placement.configure(tf.ConfigProto(device_count={"CPU": 2}), "test: anywhere")
+    return tf.Session(config=config)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_give_what_tensorflow_gives(name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tf.Graph().as_default(), _session(way, monkeypatch) as session:
+        fetches = PROGRAMS[name](tf)
+        session.run(tf.global_variables_initializer())
+        for step, expected in enumerate(GIVES[name]):
+            _same(session.run(fetches), expected, f"step {step}")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_reference_executor_gives_what_tensorflow_gives(name: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        fetches = PROGRAMS[name](tf)
+        session.run(tf.global_variables_initializer())
+        for step, expected in enumerate(GIVES[name]):
+            found = run_reference(session, fetches if isinstance(fetches, list) else [fetches])
+            _same(found, expected if isinstance(fetches, list) else [expected], f"step {step}")
+            session.run(fetches)
+
+
+def _training(optimizer: Any, rnn: bool) -> tuple[list[Any], list[Any]]:
+    x = tf.placeholder(tf.float32, [4, 3, 2])
+    if rnn:
+        outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicLSTMCell(5), x, dtype=tf.float32)
+    else:
+        outputs = tf.layers.dense(tf.layers.batch_normalization(x, training=True), 5, tf.nn.relu)
+    loss = tf.reduce_mean(tf.square(outputs))
+    step = tf.train.get_or_create_global_step()
+    gradients, _ = tf.clip_by_global_norm(tf.gradients(loss, tf.trainable_variables()), 1.0)
+    train = optimizer.apply_gradients(zip(gradients, tf.trainable_variables(), strict=True), step)
+    return [x], [loss, train]
+
+
+@pytest.mark.parametrize("rnn", [False, True])
+@pytest.mark.parametrize("kind", ["GradientDescentOptimizer", "AdamOptimizer"])
+def test_a_training_step_stays_the_object_that_it_is(kind: str, rnn: bool) -> None:
+    with tf.Graph().as_default():
+        feeds, (loss, train) = _training(getattr(tf.train, kind)(0.1), rnn)
+        graph = prune(feeds, [loss], [train])
+        assert see_updates(graph) is graph
+
+
+def test_consumers_of_one_moment_share_a_read() -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0)
+        update = tf.assign_add(v, 1.0)
+        with tf.control_dependencies([update]):
+            fetches = [v + 1.0, v * 2.0, tf.identity(v)]
+        names = [node.name for node in see_updates(prune([], fetches, [])).nodes if node.op.name == "Identity"]
+        assert len(names) == 2  # theirs, and the one that was asked for
+
+
+def test_resource_variables_are_left_alone() -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0, use_resource=True)
+        read = v.read_value()
+        with tf.control_dependencies([v.assign_add(2.0)]):
+            graph = prune([], [read + 0.0, tf.identity(v)], [])
+        assert see_updates(graph) is graph
+
+
+def _same(found: Any, expected: Any, where: str) -> None:
+    if not isinstance(found, list):
+        found, expected = [found], [expected]
+    for i, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, err_msg=f"{where}, fetch {i}")
