@@ -451,3 +451,29 @@ def test_a_million_empty_steps_do_not_grow_memory() -> None:
     """In a process of its own, whose peak no other test has raised."""
     found = subprocess.run([sys.executable, "-c", MILLION], capture_output=True, text=True, check=True, timeout=300)
     assert int(found.stdout) < 1024, f"grew by {found.stdout} KiB"
+
+
+@pytest.mark.parametrize("by_environment", [True, False])
+def test_denormals_are_kept_unless_the_session_flushes_them(
+    monkeypatch: pytest.MonkeyPatch, by_environment: bool
+) -> None:
+    config = tf.ConfigProto()
+    if by_environment:
+        monkeypatch.setenv("PENSTOCK_FLUSH_DENORMALS", "1")
+    else:
+        config.graph_options.rewrite_options.custom_optimizers.add(name="flush_denormals")
+    for dtype in (np.float32, np.float64):
+        tiny = np.finfo(dtype).tiny
+        with tf.Graph().as_default():
+            x = tf.placeholder(dtype, [2])
+            fetches = [x * dtype(0.1), tf.constant([tiny, 1], dtype) * dtype(0.1)]
+            with tf.Session(config=config) as flushing:
+                for found in flushing.run(fetches, {x: [tiny, 1]}):
+                    assert found[0] == 0 and found[1] == dtype(0.1)
+            monkeypatch.delenv("PENSTOCK_FLUSH_DENORMALS", raising=False)
+            with tf.Session() as keeping:
+                for found in keeping.run(fetches, {x: [tiny, 1]}):
+                    assert found[0] == tiny * dtype(0.1) > 0
+        if by_environment:
+            monkeypatch.setenv("PENSTOCK_FLUSH_DENORMALS", "1")
+        assert tiny / 16 * 16 == tiny, "NumPy's own denormals are left alone"
