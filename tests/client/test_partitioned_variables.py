@@ -168,5 +168,7 @@ def test_an_initial_value_may_come_with_its_shape() -> None:
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         np.testing.assert_array_equal(session.run(tf.convert_to_tensor(w)), VALUE)
+    with pytest.raises(ValueError, match="cannot be cut into 9 parts along axis 0"):
+        tf.get_variable("u", initializer=tf.constant(VALUE), partitioner=lambda **_: [9, 1])
     with pytest.raises(ValueError, match=r"has shape \(7, 2\), not the given \(2, 7\)"):
         tf.get_variable("v", [2, 7], initializer=tf.constant(VALUE), partitioner=tf.fixed_size_partitioner(3))

@@ -186,14 +186,14 @@ def test_a_value_that_enters_a_loop_without_enter_is_refused(session: tf.Session
     merged = merge(entered, entered)[0]
     done, again = switch(merged, get_op("LoopCond")(merged < enter(tf.constant(10), constant=True)))
     following(merged, get_op("AddV2")(again, x, name="stray"))
-    with pytest.raises(Invalid, match=r"inputs of different frames(.|\n)*stray = AddV2(.|\n)*test_primitives.py"):
+    with pytest.raises(Invalid, match=r"inputs from different frames(.|\n)*stray = AddV2(.|\n)*test_primitives.py"):
         session.run(exit_(done), {n: 1, x: 1})
 
 
 def test_a_value_that_leaves_a_loop_without_exit_is_refused(session: tf.Session) -> None:
     n, x = number(), number("x")
     inside = enter(n, name="inside") + enter(n, constant=True)
-    with pytest.raises(Invalid, match=r"inputs of different frames(.|\n)*stray = AddV2"):
+    with pytest.raises(Invalid, match=r"inputs from different frames(.|\n)*stray = AddV2"):
         session.run(get_op("AddV2")(inside, x, name="stray"), {n: 1, x: 1})
 
 

@@ -86,6 +86,7 @@ def test_grad_ys_are_broadcast_to_their_ys(session: tf.Session) -> None:
         (tf.matmul(x, w), x, [[1.0], [2.0]], np.array([[2.0] * 3, [4.0] * 3])),
         (tf.reduce_sum(x, 1), x, 3.0, np.full((2, 3), 3.0)),
         (open_x * open_x, open_x, 2.0, np.full((2, 3), 4.0)),
+        (tf.reshape(x, [6]), x, [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.arange(1.0, 7.0).reshape(2, 3)),
     ):
         (found,) = tf.gradients(y, of, grad_ys=[grad])
         np.testing.assert_allclose(session.run(found), expected)

@@ -129,7 +129,8 @@ register_tensor_conversion_function(PartitionedVariable, _convert, 50)
 def slices(name: str, shape: TensorShape, partitions: Any) -> list[tuple[list[int], list[int]]]:
     """`(offset, shape)` of each part; the first parts are larger by one where the division leaves a rest.
 
-    partitions: into how many parts to cut each axis. ValueError for another number of them, or two axes cut.
+    partitions: into how many parts to cut each axis. ValueError for another number of them, two axes cut, or
+    more parts than there are elements.
     """
     full: Any = shape.as_list()
     counts = list(partitions) if isinstance(partitions, list | tuple) else None
@@ -139,6 +140,8 @@ def slices(name: str, shape: TensorShape, partitions: Any) -> list[tuple[list[in
     if len(cut) > 1:
         raise ValueError(MSG_SEVERAL_AXES.format(name=name, shape=shape, partitions=counts))
     axis = cut[0] if cut else 0
+    if cut and counts[axis] > full[axis]:
+        raise ValueError(f"{name} of shape {shape} cannot be cut into {counts[axis]} parts along axis {axis}")
     each, rest = divmod(full[axis], counts[axis])
     found, at = [], 0
     for part in range(counts[axis]):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import errors
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
-from penstock.runtime.segment import merge_index
+from penstock.runtime.segment import dead_result, merge_index
 from penstock.runtime.tokens import (
     ASYNC,
     ENTER,
@@ -122,11 +122,7 @@ class Execution:
         unit = self._program.results[index]
         value = self._taken.get(unit, _DEAD)
         if value is _DEAD:
-            raise errors.InvalidArgumentError(
-                None,
-                None,
-                f"Retval {unit.name} does not have value: it is in a branch of a conditional that was not taken.",
-            )
+            raise dead_result(index, unit.name)
         return value
 
     # --- tokens ---------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def _frame_of(node: Node, frames: dict[Node, Frame], root: Frame) -> Frame:
             continue  # a constant that lost its control input is the same everywhere
         if found is not None and frame is not found:
             raise malformed(
-                f"inputs of different frames ({found.name or 'none'!r} and {frame.name or 'none'!r}) "
+                f"{node.name} has inputs from different frames ({found.name or 'none'!r} and {frame.name or 'none'!r}) "
                 "without an Enter or Exit",
                 node, *(s for s in (first, source) if s is not None),
             )  # fmt: skip

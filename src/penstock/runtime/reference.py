@@ -161,7 +161,7 @@ class _Step:
     def result(self, edge: Edge) -> Any:
         value = self.results[edge]
         if value is DEAD:
-            raise errors.InvalidArgumentError(None, None, f"Retval {edge.name} does not have value: it is dead.")
+            raise errors.InvalidArgumentError(None, None, f"Retval of {edge.name} does not have value: it is dead.")
         return value.read() if isinstance(value, VariableState) else value
 
     # --- firing ---------------------------------------------------------------------------------------

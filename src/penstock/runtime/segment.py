@@ -116,10 +116,10 @@ def copy_value(value: Any) -> Any:
     return value.clone() if isinstance(value, torch.Tensor) else value.copy()
 
 
-def dead_result(name: str) -> None:
-    """Raise the error of fetching what lies in a branch that was not taken."""
-    raise errors.InvalidArgumentError(
-        None, None, f"Retval {name} does not have value: it is in a branch of a conditional that was not taken."
+def dead_result(index: int, name: str) -> errors.InvalidArgumentError:
+    """The error of fetching, as the `index`-th result, what lies in a branch that was not taken."""
+    return errors.InvalidArgumentError(
+        None, None, f"Retval[{index}] does not have value: {name} is in a branch of a conditional that was not taken."
     )
 
 
@@ -401,11 +401,11 @@ class _Writer:
         return self.code.use(self.names[edge])
 
     def _results(self, results: list[Result]) -> None:
-        for result in results:
+        for index, result in enumerate(results):
             for condition in sorted(result.guard, key=lambda c: (c[0].name, c[1])):
                 name = self.code.bind("edge_name", result.edge.name)
                 test = self._condition(condition)
-                self.code.line(f"if not ({test}): {self.code.bind('dead_result', dead_result)}({name})")
+                self.code.line(f"if not ({test}): raise {self.code.bind('dead_result', dead_result)}({index}, {name})")
         texts = []
         for i, result in enumerate(results):
             text = self._use(result.edge)
