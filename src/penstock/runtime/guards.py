@@ -11,7 +11,7 @@ from penstock.ops.control_flow import ENTERS, EXITS, MERGES, SWITCHES
 from penstock.runtime.frames import NO_GUARD, Frame, Guard, is_loop_merge, is_regular
 
 
-class Unstructured(Exception):
+class Unstructured(NotImplementedError):
     """The control flow has no structured form; the message says why."""
 
 
