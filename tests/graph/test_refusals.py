@@ -27,6 +27,8 @@ def x(*shape: Any, dtype: Any = tf.float32) -> tf.Tensor:
     [
         lambda: x(2) + x(2, dtype=tf.int32),
         lambda: tf.add(x(2), x(2, dtype=tf.int32)),
+        lambda: x(2) * tf.Variable([1, 2]),
+        lambda: tf.Variable([1, 2]) - x(2),
         lambda: tf.matmul(x(2, 2), x(2, 2, dtype=tf.float64)),
         lambda: tf.concat([x(2), x(2, dtype=tf.int32)], 0),
         lambda: tf.where(x(2) > 1, x(2), x(2, dtype=tf.int32)),

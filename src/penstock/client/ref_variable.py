@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from penstock.client.variable import Variable, check_initial_value, initializer_scope
-from penstock.graph.convert import convert_to_tensor
+from penstock.graph.convert import DtypeMismatchError, convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_default_graph
 from penstock.ops.basic import IDENTITY
@@ -61,9 +61,9 @@ class RefVariable(Variable):
 
     def _to_tensor(self, dtype: DType | None, as_ref: bool) -> Tensor:
         if dtype is not None and dtype != self.dtype.base_dtype:
-            raise ValueError(
+            raise DtypeMismatchError(
                 f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
-                f"'{self.dtype.base_dtype.name}': {self.name}"
+                f"'{self.dtype.base_dtype.name}': {self.name}. Convert it with tf.cast."
             )
         return self._variable if as_ref else self._snapshot
 

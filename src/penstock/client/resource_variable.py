@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable import Variable, check_initial_value, initializer_scope
-from penstock.graph.convert import convert_to_tensor
+from penstock.graph.convert import DtypeMismatchError, convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, get_default_graph, name_scope
 from penstock.ops.basic import identity
@@ -86,9 +86,9 @@ class ResourceVariable(Variable):
         if as_ref or dtype == resource:
             return self._handle
         if dtype is not None and dtype != self.dtype:
-            raise ValueError(
+            raise DtypeMismatchError(
                 f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
-                f"'{self.dtype.name}': {self.name}"
+                f"'{self.dtype.name}': {self.name}. Convert it with tf.cast."
             )
         return self.value()
 

@@ -60,7 +60,8 @@ def convert_to_tensor(
             if found is NotImplemented:
                 continue
             if wanted is not None and found.dtype.base_dtype != wanted:
-                raise TypeError(f"{value!r} is {found.dtype.base_dtype.name}, not {wanted.name} as asked for")
+                message = f"{value!r} is {found.dtype.base_dtype.name}, not {wanted.name} as asked for"
+                raise DtypeMismatchError(f"{message}. Convert it with tf.cast.")
             return found
     return constant(value, wanted, name=name or "Const")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def _binary(op: str, name: str, x: Any, y: Any) -> Any:
-    from penstock.graph.convert import convert_to_tensor
+    from penstock.graph.convert import DtypeMismatchError, convert_to_tensor
     from penstock.graph.opdef import get_op
     from penstock.graph.scopes import name_scope
 
@@ -20,8 +20,8 @@ def _binary(op: str, name: str, x: Any, y: Any) -> Any:
         x = convert_to_tensor(x, name="x")
         try:
             y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
-        except TypeError:
-            if not hasattr(type(y), f"__r{name}__"):
+        except TypeError as error:
+            if isinstance(error, DtypeMismatchError) or not hasattr(type(y), f"__r{name}__"):
                 raise
             return NotImplemented  # what is no tensor may know what to do with one
         return get_op(_of_type(op, x))(x, y, name=scope)
