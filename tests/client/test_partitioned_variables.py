@@ -172,3 +172,28 @@ def test_an_initial_value_may_come_with_its_shape() -> None:
         tf.get_variable("u", initializer=tf.constant(VALUE), partitioner=lambda **_: [9, 1])
     with pytest.raises(ValueError, match=r"has shape \(7, 2\), not the given \(2, 7\)"):
         tf.get_variable("v", [2, 7], initializer=tf.constant(VALUE), partitioner=tf.fixed_size_partitioner(3))
+
+
+def test_what_an_initializer_is_told_of_its_part_says_along_which_axis_it_is_cut() -> None:
+    from penstock.client.partitioned_variable import PartitionInfo
+
+    part = PartitionInfo([6, 4], [2, 0])
+    assert (part.single_slice_dim([3, 4]), part.single_offset([3, 4])) == (0, 2)
+    assert PartitionInfo([6, 4], [0, 0]).single_offset([6, 4]) == 0
+    for wrong, error in [([3, 3], ValueError), ([5, 4], ValueError), ([3], ValueError), (None, TypeError)]:
+        with pytest.raises(error):
+            part.single_slice_dim(wrong)
+    for shape, offset, error in [([6], [6], ValueError), ([6, 4], [1], ValueError), (None, [0], TypeError)]:
+        with pytest.raises(error):
+            PartitionInfo(shape, offset)
+
+
+def test_a_partitioned_variable_is_shared_in_the_same_parts_only() -> None:
+    with tf.Graph().as_default():
+        for parts, words in [(2, None), (3, r"specified partitions \[3\] and found partitions \[2\]")]:
+            with tf.variable_scope("s", reuse=tf.AUTO_REUSE, partitioner=tf.fixed_size_partitioner(parts)):
+                if words is None:
+                    assert len(list(tf.get_variable("v", [6]))) == 2
+                    continue
+                with pytest.raises(ValueError, match=words):
+                    tf.get_variable("v", [6])

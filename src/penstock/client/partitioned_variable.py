@@ -6,7 +6,7 @@ Each part is a variable, on a device of its own if need be; checkpoints hold the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from penstock.graph.convert import register_tensor_conversion_function
 from penstock.graph.graph import Graph
@@ -22,11 +22,44 @@ from penstock.tensor.shapes import TensorShape
 MSG_SEVERAL_AXES = "Cannot slice {name}, of shape {shape}, along more than one dimension: {partitions}."
 
 
-class PartitionInfo(NamedTuple):
+class PartitionInfo:
     """For the initializer of a part: the shape of the whole, and where the part begins."""
 
-    full_shape: list[int]
-    var_offset: list[int]
+    def __init__(self, full_shape: Any, var_offset: Any) -> None:
+        """TypeError for what is no sequence of numbers, ValueError for offsets outside the whole."""
+        for name, given in (("full_shape", full_shape), ("var_offset", var_offset)):
+            if isinstance(given, str) or not hasattr(given, "__iter__"):
+                raise TypeError(f"{name} must be a sequence of integers, got {given!r}")
+        self.full_shape, self.var_offset = list(full_shape), list(var_offset)
+        if len(self.full_shape) != len(self.var_offset):
+            raise ValueError(f"full_shape {full_shape} and var_offset {var_offset} must have the same length")
+        if any(offset < 0 or offset >= size for offset, size in zip(self.var_offset, self.full_shape, strict=True)):
+            raise ValueError(f"var_offset {var_offset} must lie inside full_shape {full_shape}")
+
+    def single_slice_dim(self, shape: Any) -> int | None:
+        """The one axis along which a part of `shape` is less than the whole; None if there is none.
+
+        TypeError for no sequence, ValueError for several axes or a part that is not inside the whole.
+        """
+        if isinstance(shape, str) or not hasattr(shape, "__iter__"):
+            raise TypeError(f"shape must be a sequence of integers, got {shape!r}")
+        sizes = list(shape)
+        if len(sizes) != len(self.full_shape):
+            raise ValueError(f"Expected equal length, but received shape {sizes} of a part of {self.full_shape}")
+        ends = [offset + size for offset, size in zip(self.var_offset, sizes, strict=True)]
+        if any(end > size for end, size in zip(ends, self.full_shape, strict=True)):
+            raise ValueError(f"A part of shape {sizes} at {self.var_offset} goes beyond the whole, {self.full_shape}")
+        cut = [i for i, size in enumerate(sizes) if size < self.full_shape[i]]
+        if len(cut) > 1:
+            raise ValueError(
+                f"Cannot use single_slice_dim with shape {sizes}: several axes of {self.full_shape} are cut"
+            )
+        return cut[0] if cut else None
+
+    def single_offset(self, shape: Any) -> int:
+        """Where a part of `shape` begins along the axis that is cut; 0 if none is."""
+        axis = self.single_slice_dim(shape)
+        return 0 if axis is None else self.var_offset[axis]
 
 
 class PartitionedVariable(Operators):

@@ -87,6 +87,7 @@ class VariableStore:
             raise ValueError("If initializer is a constant, do not specify shape.")
         shape = TensorShape(shape)
         if name in self._partitioned and (partitioner is not None or reuse):
+            self._check_same_parts(name, dtype, partitioner)
             return self._shared(name, self._partitioned[name], shape, None if is_value else dtype, reuse)
         if partitioner is not None and shape.ndims != 0:
             settings = {
@@ -152,6 +153,15 @@ class VariableStore:
             variables.append(variable)
         self._partitioned[name] = PartitionedVariable(name, shape, dtype, variables, partitions)
         return self._partitioned[name]
+
+    def _check_same_parts(self, name: str, dtype: DType, partitioner: Any) -> None:
+        found = self._partitioned[name]
+        wanted = found._partitions if partitioner is None else list(partitioner(shape=found.shape, dtype=dtype))
+        if wanted != found._partitions:
+            raise ValueError(
+                f"Trying to reuse partitioned variable {name}, but specified partitions {wanted} and found partitions "
+                f"{found._partitions}."
+            )
 
     def _shared(self, name: str, found: Any, shape: TensorShape, dtype: DType | None, reuse: Any) -> Any:
         if reuse is False:
