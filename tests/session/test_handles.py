@@ -57,3 +57,13 @@ def test_a_session_that_infers_shapes_writes_them_into_its_graph_def() -> None:
         shapes = tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=True))
         for config, there in [(None, False), (shapes, True)]:
             assert ("_output_shapes" in tf.Session(config=config).graph_def.node[0].attr) is there
+
+
+def test_a_session_of_an_empty_graph_has_nothing_to_run_and_names_may_be_bytes() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for nothing in ([], (), {}):
+            with pytest.raises(RuntimeError, match="The Session graph is empty"):
+                session.run(nothing)
+        assert tf.constant(3.0, name=b"three").name == "three:0"
+        assert session.run(b"three:0") == session.run("three:0") == 3
+        assert session.run([]) == []

@@ -151,7 +151,8 @@ class Graph:
         op_def = get_op(op_type)
         return self.add_node(op_def, list(inputs), complete_attrs(op_def, list(inputs), given), name)
 
-    def _node_name(self, name: str) -> str:
+    def _node_name(self, name: str | bytes) -> str:
+        name = name.decode() if isinstance(name, bytes) else name
         if name.endswith("/"):
             return name[:-1]
         if not _VALID_NAME.match(name) and not (self._scopes.name and _VALID_SCOPE.match(name)):

@@ -168,6 +168,8 @@ class BaseSession:
 
     def _make_runner(self, fetches: Any, keys: Iterable[Any]) -> Runner:
         wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
+        if not self._graph.version:
+            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds, arrange = feeds_of(self._graph, keys)
         plan = self._make_plan(feeds, wanted.tensors, wanted.targets)
         return (Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
