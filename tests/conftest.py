@@ -35,6 +35,12 @@ def _recording(node, *args):  # type: ignore[no-untyped-def]
 plan.make_kernel = fold_constants.make_kernel = _recording  # a step's nodes, and those folded before it
 
 
+@pytest.fixture(autouse=True)
+def _uncompiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.node.get_closest_marker("uncompiled"):
+        monkeypatch.setenv("PENSTOCK_COMPILE", "off")
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """After a run of everything, fail for an op that no test has run."""
     whole = session.config.args == session.config.getini("testpaths") and not session.config.option.keyword

@@ -183,6 +183,7 @@ def test_what_others_take_too_is_not_fused_away() -> None:
     assert not _ops(fuse(prune([x], [y, after], [])))["_ConvBias"]
 
 
+@pytest.mark.uncompiled
 def test_explain_says_what_each_pass_changed() -> None:
     x = tf.placeholder(tf.float32, [])
     y = tf.exp(x) + tf.exp(x) * (tf.constant(2.0) + 3.0)

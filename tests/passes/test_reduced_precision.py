@@ -100,6 +100,7 @@ def test_the_gradients_of_an_mlp_are_within_the_error_of_bfloat16() -> None:
     assert _error(found[1], expected[1]) > ROUNDING / 8  # float32 would be some 10,000 times closer
 
 
+@pytest.mark.uncompiled
 def test_a_convolution_and_its_gradients_are_within_the_error_of_bfloat16() -> None:
     x_value, w_value = _random(8, 18, 18, 32), _random(3, 3, 32, 48)
     x, w = tf.placeholder(tf.float32, x_value.shape), tf.Variable(w_value)
@@ -340,6 +341,7 @@ def test_random_programs_give_the_same_but_for_rounding(executor: str, program: 
 # --- asking for it --------------------------------------------------------------------------------------
 
 
+@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("field", "dtype"),
     [

@@ -15,6 +15,8 @@ from penstock.runtime.peak_memory import Allocations, in_units
 from penstock.runtime.plan import Observer, Plan
 from penstock.session.metadata import record_step
 
+pytestmark = pytest.mark.uncompiled  # what kernels take, one by one
+
 SIDE = 64
 BYTES = SIDE * SIDE * 4
 RANDOM = np.random.RandomState(0)

@@ -67,7 +67,7 @@ def test_steps_give_the_same_whatever_the_batch_sizes(planned: list[Any]) -> Non
         for rows in [8] * 5 + [3] + [8, 2, 1, 5] * (STEPS_BEFORE + 3) + [3, 0]:
             feeds = dict(zip((x, y), _batch(rows), strict=True))
             found, expected = ours.run(fetches, feeds), general.run(fetches, feeds)
-            np.testing.assert_allclose(found[0], expected[0], rtol=1e-6)
+            np.testing.assert_allclose(found[0], expected[0], rtol=1e-5)
             np.testing.assert_array_equal(found[2], [rows])
             np.testing.assert_allclose(found[3], expected[3], rtol=1e-5, atol=1e-6)
     assert planned.count([]) == 2  # each session's general plan
