@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 help:
 	@echo "make demo   train a small network on handwritten digits and show the result"
 	@echo "make test   run the tests"
-	@echo "make test-compiled  run those whose graphs run through sessions once more, all that can be compiled compiled"
+	@echo "make test-compiled  run those of whole programs once more, with all compiled that can be"
 	@echo "make check  lint, formatting and types"
 	@echo "make conformance  compare every op with TensorFlow (CONFORMANCE_TENSORFLOW names a Python that has it)"
 	@echo "make bench  time Penstock beside TensorFlow, PyTorch and JAX (those that are installed)"
@@ -28,8 +28,8 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest $(ARGS)
 
-# Folders whose graphs never run, and those that say themselves what is compiled, would only do the same again.
-COMPILED := client contrib control_flow engine gradients layers ops passes rnn runtime session summary train
+# Folders where graphs are whole programs, run by sessions, for which no test says otherwise.
+COMPILED := engine passes rnn runtime session
 
 test-compiled: $(READY)
 	PENSTOCK_COMPILE=on $(BIN)/python -m pytest $(COMPILED:%=tests/%) $(ARGS)

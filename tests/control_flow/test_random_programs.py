@@ -150,6 +150,7 @@ def test_a_session_computes_what_the_program_means(executor: str, program: Progr
         _close(_run(session, built.results, feeds, executor), evaluate(program, values), 1e-12)
 
 
+@pytest.mark.uncompiled  # to the bit
 @EXECUTORS
 @_found
 @_many
