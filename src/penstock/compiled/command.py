@@ -14,6 +14,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 GENTLE_AFTER = 3.0
 """Seconds after which a compiler gives way to steps, which also keep the processor busy. Not before: beside others that
@@ -57,12 +58,12 @@ def make(command: Sequence[str], made: Path, target: Path, limit: float) -> None
         os.replace(made, target)
 
 
-def _start(words: Sequence[str], command: Sequence[str], output: object) -> subprocess.Popen[bytes]:
+def _start(words: Sequence[str], command: Sequence[str], output: int | IO[bytes]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
-            stdout=output,  # type: ignore[arg-type]
+            stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )

@@ -87,8 +87,13 @@ class CFunction:
         return self._outline.distinct
 
     def emit(self, text: str) -> None:
-        """Add a statement."""
-        statement = self._outline.add(self._numbered(text))
+        """Add a statement.
+
+        What it declares is numbered anew in each, so that those that say the same are the same.
+        """
+        whole = is_whole(text)
+        text = numbered(text, {} if whole and not uses(text, self._names) else self._names)
+        statement = self._outline.add(text) if whole else Statement(text)
         if self.depth or text.startswith("}"):
             self._blocks[-1].append(statement)
         else:
@@ -96,10 +101,6 @@ class CFunction:
         self.time += 1
         if not self.time % _BREATH:
             time.sleep(_PAUSE)
-
-    def _numbered(self, text: str) -> str:
-        """`text` with names of its own, which begin anew in each statement; but for those of loops around it."""
-        return numbered(text, {} if is_whole(text) and not uses(text, self._names) else self._names)
 
     # --- values ---------------------------------------------------------------------------------------
 

@@ -37,7 +37,10 @@ class Pattern:
 
 @dataclass(slots=True)
 class Outline:
-    """types: of the names that statements take, as C says it; what has none is the same in all statements."""
+    """The statements of a function in the making, in which those that say the same are found.
+
+    types: of the names that statements take, as C says it; what has none is the same in all statements.
+    """
 
     types: Mapping[str, str]
     distinct: int = 0
@@ -45,8 +48,8 @@ class Outline:
     patterns: dict[tuple[str, tuple[str, ...]], Pattern] = field(default_factory=dict)
 
     def add(self, text: str) -> Statement:
-        """A statement of the function in the making."""
-        if (len(text) < LEAST_TEXT and "for (" not in text) or not is_whole(text):
+        """A statement that `is_whole`."""
+        if len(text) < LEAST_TEXT and "for (" not in text:
             return Statement(text)
         said, takes, types = _divided(text, self.types)
         pattern = self.patterns.get((said, types))
