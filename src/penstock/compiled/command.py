@@ -89,5 +89,6 @@ def _end(process: subprocess.Popen[bytes], command: Sequence[str], limit: float)
 
 def _checked(process: subprocess.Popen[bytes], command: Sequence[str], text: str) -> str:
     if process.returncode:
+        text = "\n".join(line for line in text.splitlines() if "error" in line) or text  # and no warnings
         raise NoCompiler(f"{shlex.join(command[:3])} failed ({process.returncode}): {text.strip()[:500]}")
     return text

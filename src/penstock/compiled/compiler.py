@@ -140,8 +140,10 @@ class Compiler:
             self._compile(sources)
         except Exception as error:
             if isinstance(self._tools, NoCompiler) or len(sources) == 1:
-                if error is not self._told:
-                    _LOG.warning("Clusters stay uncompiled: %s", error)
+                if error is not self._told:  # what one source did to a compiler is for those who look for it
+                    nothing_works = isinstance(self._tools, NoCompiler)
+                    level = logging.WARNING if nothing_works else logging.INFO
+                    _LOG.log(level, "Clusters stay uncompiled: %s", error)
                 self._told = self._tools if isinstance(self._tools, NoCompiler) else None
                 return
             for source in sources:

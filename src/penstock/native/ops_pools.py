@@ -16,7 +16,7 @@ def max_pool(s: Site) -> str | None:
     (x,), (y,), at = s.inputs, s.outputs, _Names()
     c = local("c")
     each = loop(c, x.shape[-1], f"{at.out}[{c}] = maximum_{x.ctype}({at.out}[{c}], {at.pixel}[{c}]);", vector=True)
-    return _windows(s, at, x, y.shape, [_part(at.out, y, at.to), _first(at.out, y, f"-INF_{y.ctype}")], each, [])
+    return _windows(s, at, x, y.shape, [_part(s, at.out, y, at.to), _first(at.out, y, f"-INF_{y.ctype}")], each, [])
 
 
 @emits("AvgPool")
@@ -25,7 +25,7 @@ def avg_pool(s: Site) -> str | None:
     c, d = local("c"), local("c")
     each = loop(c, x.shape[-1], f"{at.out}[{c}] += {at.pixel}[{c}];", vector=True)
     mean = loop(d, x.shape[-1], f"{at.out}[{d}] /= {at.count};", vector=True)
-    return _windows(s, at, x, y.shape, [_part(at.out, y, at.to), _first(at.out, y, "0")], each, [mean])
+    return _windows(s, at, x, y.shape, [_part(s, at.out, y, at.to), _first(at.out, y, "0")], each, [mean])
 
 
 @emits("AvgPoolGrad")
@@ -33,7 +33,7 @@ def avg_pool_grad(s: Site) -> str | None:
     (_, g), (y,), at = s.inputs, s.outputs, _Names()
     c = local("c")
     each = loop(c, g.shape[-1], f"{at.pixel}[{c}] += {at.out}[{c}] / {at.count};", vector=True)
-    text = _windows(s, at, y, g.shape, [_part(at.out, g, at.to)], each, [])
+    text = _windows(s, at, y, g.shape, [_part(s, at.out, g, at.to)], each, [])
     return None if text is None else "\n".join([fill(y), text])
 
 
@@ -45,7 +45,7 @@ def max_pool_grad(s: Site) -> str | None:
     best, place, i, c, d = map(local, ("best", "place", "i", "c", "d"))
     before = [
         f"{x.ctype} {best}[{channels}]; i64 {place}[{channels}];",
-        _part(at.out, g, at.to),
+        _part(s, at.out, g, at.to),
         _first(best, x, f"-INF_{x.ctype}"),
         loop(i, channels, f"{place}[{i}] = -1;"),
     ]
@@ -67,8 +67,9 @@ class _Names:
         self.count, self.to, self.out, self.start, self.pixel = map(local, ("count", "to", "out", "start", "pixel"))
 
 
-def _part(name: str, value: Value, place: str) -> str:
-    return f"{value.ctype} *const {name} = {value.at(place)};"
+def _part(s: Site, name: str, value: Value, place: str) -> str:
+    kind = value.ctype if value in s.outputs else f"const {value.ctype}"
+    return f"{kind} *const {name} = {value.at(place)};"
 
 
 def _first(name: str, like: Value, text: str) -> str:
@@ -102,7 +103,7 @@ def _windows(
         bounds.append(f"const i64 {first} = {place} < 0 ? 0 : {place}, {end} = {past} < {size} ? {past} : {size};")
     pixel = block(
         f"const i64 {at.start} = (({n} * {height} + {row}) * {width} + {column}) * {channels};",
-        _part(at.pixel, x, at.start),
+        _part(s, at.pixel, x, at.start),
         each,
     )
     window = block(
