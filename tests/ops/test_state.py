@@ -157,7 +157,8 @@ def test_a_variable_can_become_a_view_of_itself(session: Session) -> None:
     assert session.run(ASSIGN(v, turned)).tolist() == [[1, 3], [2, 4]]
 
 
-def test_what_was_read_before_an_update_keeps_its_value(session: Session) -> None:
+def test_what_waits_for_an_update_sees_it_by_a_reference_and_not_by_a_resource(session: Session) -> None:
+    """As in TensorFlow, whose reads of references are the memory itself. What is fetched is what was read."""
     v, h = ref(), handle()
     session.run([ASSIGN(v, [1.0, 2.0]), get_op("AssignVariableOp")(h, constant([1.0, 2.0]))])
     before = [identity(v), read(h)]
@@ -170,7 +171,7 @@ def test_what_was_read_before_an_update_keeps_its_value(session: Session) -> Non
         after = [identity(v), read(h)]
         doubled = [get_op("AddV2")(x, x) for x in before]
     found = session.run([before, after, doubled])
-    assert [[x.tolist() for x in row] for row in found] == [[[1, 2]] * 2, [[2, 3]] * 2, [[2, 4]] * 2]
+    assert [[x.tolist() for x in row] for row in found] == [[[1, 2]] * 2, [[2, 3]] * 2, [[4, 6], [2, 4]]]
 
 
 def test_updates_under_lock_lose_nothing(session: Session) -> None:

@@ -19,6 +19,7 @@ from penstock.compiled.command import NoCompiler
 from penstock.compiled.object_cache import Function, ObjectCache, cache_folder, function_of
 from penstock.compiled.source import Source, shared_text
 from penstock.compiled.toolchain import Toolchain, find_toolchain
+from penstock.devices import processors
 
 _LOG = logging.getLogger("penstock")
 BATCH = 8
@@ -192,8 +193,7 @@ class Compiler:
 
 def idle_cores() -> float:
     """Cores that this process may use and that were idle in the last minute, about."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores - os.getloadavg()[0]
+    return processors.usable() - os.getloadavg()[0]
 
 
 def _written(write: Write) -> Source | None:
