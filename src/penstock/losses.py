@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import absent as _absent, nn
+from penstock.control_flow.cond import cond
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope
@@ -17,7 +18,7 @@ from penstock.ops.arithmetic import add_n, maximum, minimum, multiply, squared_d
 from penstock.ops.array import rank, size, squeeze
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
-from penstock.ops.compare import not_equal
+from penstock.ops.compare import equal, not_equal
 from penstock.ops.division import div_no_nan
 from penstock.ops.filling import ones_like, zeros_like
 from penstock.ops.partition import where
@@ -249,8 +250,11 @@ def sparse_softmax_cross_entropy(
 def _flat(weights: Any, losses: Tensor) -> Tensor:
     """Weights [n, 1] as [n], as the losses are."""
     weights = cast(weights, float32)
-    rank = losses.shape.ndims
-    if rank is not None and weights.shape.ndims == rank + 1 and weights.shape.as_list()[-1] == 1:
+    have, want = weights.shape.ndims, losses.shape.ndims
+    if have is None or (want is None and have):
+        more = rank(weights) - rank(losses)
+        return cond(equal(more, 1), lambda: squeeze(weights, [-1]), lambda: weights)
+    if want is not None and have == want + 1 and weights.shape.as_list()[-1] == 1:
         return squeeze(weights, [-1])
     return weights
 

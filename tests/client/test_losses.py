@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as tf
@@ -94,3 +95,14 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         tf.losses.mean_squared_error(LABELS, LOGITS, weights=[1.0, 2.0])
     with pytest.raises(ValueError, match="weighted_sum"):
         tf.losses.mean_squared_error(LABELS, LOGITS, reduction="sum")
+
+
+def test_weights_of_sparse_losses_may_be_fed_as_a_column() -> None:
+    logits, weights = np.array([[4.0, 0.0], [0.0, 4.0], [1.0, 3.0]], np.float32), tf.placeholder(tf.float32)
+    loss = tf.losses.sparse_softmax_cross_entropy([0, 0, 1], logits, weights)
+    each = np.log(np.exp(logits).sum(1)) - logits[np.arange(3), [0, 0, 1]]
+    given = np.array([2.0, 0.5, 3.0])
+    with tf.Session() as session:
+        for fed in (given, given[:, None]):
+            assert session.run(loss, {weights: fed}) == pytest.approx((each * given).sum() / 3, rel=1e-6)
+        assert session.run(loss, {weights: 2.0}) == pytest.approx(2 * each.mean(), rel=1e-6)

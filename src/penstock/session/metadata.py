@@ -40,6 +40,8 @@ def record_costs(costs: CostModel, graph: StepGraph, observer: Observer) -> None
 
 
 def _record_device(device: Any, observer: Observer) -> None:
+    if not observer.starts:
+        return  # a step of constants alone runs no node
     ends = [start for _, start in observer.starts[1:]] + [observer.end or time.time_ns()]
     uses = observer.allocations.uses[1:] if observer.allocations is not None else [None] * len(ends)
     for (node, start), end, use in zip(observer.starts, ends, uses, strict=True):
