@@ -15,11 +15,11 @@ import numpy as np
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import ENTERS, EXITS, NEXT_ITERATIONS
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS
 from penstock.partition.ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.placement.problem import is_everywhere
 from penstock.runtime.frames import Frame, find_frames, has_control_flow, is_loop_merge, is_regular, malformed
-from penstock.runtime.hazards import order_state
+from penstock.runtime.hazards import order_state, state_accesses, state_reads
 from penstock.tensor.dtypes import DType, bool as bool_dtype, float32
 from penstock.tensor.shapes import TensorShape
 
@@ -39,8 +39,36 @@ def partition(graph: StepGraph, compress: bool = False) -> list[Partition]:
     return _Partitioner(graph, compress).run()
 
 
+def _read_at_home(graph: StepGraph) -> None:
+    """Variables that are written are read on their own device, after all that a reader elsewhere waits for."""
+    accesses = state_accesses(graph)
+    written = {root for _, root, writes in accesses if writes}
+    if not written:
+        return
+    readers = {node for node, root, writes in accesses if root in written and node.op.name not in MERGES}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        inputs = list(node.inputs)
+        for i in state_reads(node) if node in readers else ():
+            ref = inputs[i]
+            if ref.dtype._is_ref_dtype and ref.node.device != node.device:
+                dtype, shape = ref.dtype.base_dtype, ref.node.shapes[ref.port]
+                waits = [e.node for e in node.inputs if e.node.op.name not in BACK and not e.dtype._is_ref_dtype]
+                controls = tuple(dict.fromkeys([*node.controls, *waits]))
+                read = Node(
+                    f"_read_{i}_for_{node.name}", get_op("Identity"), {"T": dtype}, (ref,), controls,
+                    ref.node.device, (dtype,), (shape,), node.source,
+                )  # fmt: skip
+                nodes.append(read)
+                inputs[i] = Edge(read, 0)
+        node.inputs = tuple(inputs)
+        nodes.append(node)
+    graph.nodes = nodes
+
+
 class _Partitioner:
     def __init__(self, graph: StepGraph, compress: bool) -> None:
+        _read_at_home(graph)
         self.graph, self.compress = graph, compress
         self.root, self.frames = find_frames(graph) if has_control_flow(graph) else (Frame("", None), {})
         for frame in dict.fromkeys(self.frames.values()):

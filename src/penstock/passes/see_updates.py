@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, SWITCHES
+from penstock.ops.control_flow import EXITS, MERGES, SWITCHES
 from penstock.passes.fresh_reads import FreshReads
 from penstock.passes.rewrite import remove_unused
 from penstock.passes.write_order import WriteOrder, depth, outside
-from penstock.runtime.frames import Frame
+from penstock.runtime.frames import Frame, has_control_flow
 from penstock.runtime.hazards import SHOWS_INPUT
 
 _RESHAPES = frozenset({"Reshape", "Squeeze", "ExpandDims", "Bitcast"})
@@ -40,7 +40,7 @@ def see_updates(graph: StepGraph) -> StepGraph:
         node = late.node
         edge = value = node.inputs[late.index]
         for read in late.reads:
-            waits = [n for n in before[node] if order.before(read.variable, [n], read.loop) >> read.moment]
+            waits = [n for n in before[node] if order.before(read.variable, [n], read.loop) & ~read.seen]
             when = late.moment, order.before(read.variable, waits, read.loop)
             value = fresh.read(node, edge, value, read.variable, read.reshaped, waits, when)
         node.inputs = (*node.inputs[: late.index], value, *node.inputs[late.index + 1 :])
@@ -56,19 +56,19 @@ def _before(node: Node) -> list[Node]:
 class _Read:
     """A read of `variable` that a value may show.
 
-    moment: how many writes were built before it, or before the loop that it has gone round in. loop: the loop of whose
-    iteration it is. reshaped: whether the value has another shape or type.
+    seen: the writes that it comes after, of its own iteration of `loop`. reshaped: whether the value has another shape
+    or type.
     """
 
     variable: Node
-    moment: int
+    seen: int
     loop: Frame | None = None
     reshaped: bool = False
 
     def either(self, other: _Read) -> _Read:
         """What holds for both: of the two loops, one is in the other."""
         loop = self.loop if depth(self.loop) < depth(other.loop) else other.loop
-        return _Read(self.variable, min(self.moment, other.moment), loop, self.reshaped or other.reshaped)
+        return _Read(self.variable, self.seen & other.seen, loop, self.reshaped or other.reshaped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ class _Shows:
         self.of: dict[Edge, _Shown] = {}
         self.late: list[_Late] = []
         self._order = order
-        self._moment = 0
-        self._began: dict[Frame, int] = {}  # how many writes were built before each loop
+        self._moment = 0  # how many writes were built before
+        self._keeps_order = not has_control_flow(graph)
         loops = any(node.op.name in BACK for node in graph.nodes)
         self._first = loops
         for _ in range(_MOST_ROUNDS if loops else 1):
@@ -119,8 +119,6 @@ class _Shows:
         if name in MERGES:
             self._merge(node)
             return
-        if name in ENTERS and self._order.frames:
-            self._began.setdefault(self._order.frames[node], self._moment)
         for index, edge in enumerate(node.inputs):
             if index and name in SWITCHES:
                 continue  # which way to go was said when the predicate was made
@@ -136,17 +134,23 @@ class _Shows:
         variable = self._order.variable(ref)
         if variable is None or node.dtypes[0]._is_ref_dtype:
             return None
-        return _Shown((_Read(variable, self._moment, self._order.loop(node)),))
+        return _Shown((self._read_by(node, variable),))
+
+    def _read_by(self, node: Node, variable: Node) -> _Read:
+        """Where nothing decides whether nodes run, they run in the order in which they were built."""
+        loop = self._order.loop(node)
+        if self._keeps_order:
+            return _Read(variable, (1 << self._moment) - 1, loop)
+        return _Read(variable, self._order.before(variable, _before(node), loop), loop)
 
     def _seen(self, node: Node, index: int, shown: _Shown) -> _Shown:
         """What the input shows when the node runs."""
         before = _before(node)
-        late = tuple(r for r in shown.reads if self._order.before(r.variable, before, r.loop) >> r.moment)
+        late = tuple(r for r in shown.reads if self._order.before(r.variable, before, r.loop) & ~r.seen)
         if not late:
             return shown
         self.late.append(_Late(node, index, late, self._moment))
-        loop = self._order.loop(node)
-        return shown.each(lambda r: replace(r, moment=self._moment, loop=loop) if r in late else r)
+        return shown.each(lambda r: replace(self._read_by(node, r.variable), reshaped=r.reshaped) if r in late else r)
 
     def _pass_on(self, node: Node, index: int, shown: _Shown) -> None:
         if node.op.name == "IdentityN":
@@ -180,4 +184,4 @@ class _Shows:
         loop = self._order.loop(node)
         if loop is None or read.loop is not loop:
             return read
-        return replace(read, moment=min(read.moment, self._began[loop]), loop=outside(loop))
+        return replace(read, seen=read.seen & ~self._order.written_in(loop), loop=outside(loop))

@@ -16,6 +16,8 @@ from penstock.ops.control_flow import SWITCHES
 from penstock.ops.fused import DIVIDE_BY_SIZE
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.passes.shape_classes import ShapeClasses
+from penstock.runtime.frames import has_control_flow
+from penstock.runtime.hazards import is_state, writes_state
 
 Rule = Callable[[Node, ShapeClasses], Edge | None]
 
@@ -23,6 +25,7 @@ Rule = Callable[[Node, ShapeClasses], Edge | None]
 def simplify(graph: StepGraph) -> StepGraph:
     """Apply the rules to every node, in the graph's order; each gives an edge that is the same as the node's output."""
     shapes = ShapeClasses(graph)
+    late = _after_writes(graph)
     fetched, there = set(graph.fetches), set(graph.nodes)
     edges: dict[Edge, Edge] = {}
     replaced: dict[Node, Node | None] = {}
@@ -31,6 +34,8 @@ def simplify(graph: StepGraph) -> StepGraph:
         node.inputs = tuple(edges.get(e, e) for e in node.inputs)
         rule = RULES.get(node.op.name)
         found = rule(node, shapes) if rule is not None and is_pure(node) and not node.controls else None
+        if found is not None and late and any(e.node in late and e != found for e in node.inputs):
+            found = None  # what is left out says when the rest comes
         if found is not None and found.node not in there:
             there.add(found.node)
             nodes.append(found.node)
@@ -45,6 +50,24 @@ def simplify(graph: StepGraph) -> StepGraph:
     if not edges:
         return graph
     return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, replaced))
+
+
+def _after_writes(graph: StepGraph) -> set[Node]:
+    """What comes after a write of a variable, in graphs with control flow. In others writes keep their place anyway."""
+    found = set(filter(_writes_variable, graph.nodes)) if has_control_flow(graph) else set()
+    before = 0
+    while before < len(found):
+        before = len(found)
+        for node in graph.nodes:
+            if any(e.node in found for e in node.inputs) or not found.isdisjoint(node.controls):
+                found.add(node)
+    return found
+
+
+def _writes_variable(node: Node) -> bool:
+    if node.op.name.startswith(("Stack", "TensorArray")):
+        return False  # of one step, and ordered by what they give
+    return any(map(is_state, node.inputs)) and writes_state(node)
 
 
 def _constant(edge: Edge) -> np.ndarray | None:

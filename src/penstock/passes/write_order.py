@@ -106,6 +106,10 @@ class WriteOrder:
             return outside(frame)
         return frame if frame is not None and frame.parent is not None else None
 
+    def written_in(self, loop: Frame) -> int:
+        """The writes in `loop`."""
+        return sum(bit for write, bit in self.own.items() if loop in _around(self.frames[write]))
+
     def before(self, variable: Node, nodes: Iterable[Node], loop: Frame | None) -> int:
         """The writes of `variable` that have happened when `nodes` have run: in this iteration of `loop`, if in any."""
         after = self._after.get(loop)
@@ -135,6 +139,6 @@ def depth(loop: Frame | None) -> int:
 
 
 def _around(loop: Frame) -> list[Frame]:
-    """The loop and those that it is in."""
+    """The loop, or the step, and those that it is in."""
     further = outside(loop)
     return [loop, *(_around(further) if further is not None else ())]

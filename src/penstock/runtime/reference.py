@@ -240,8 +240,8 @@ class _Step:
         live = [i for i, token in enumerate(tokens) if token.value is not DEAD]
         waited = [token.past for key, token in given.items() if isinstance(key, Node)]
         if live:
-            token = tokens[live[0]]
-            past = _together([token.past, *waited])
+            past = _together([tokens[live[0]].past, *waited])
+            token = self.taken(node, live[0], tokens[live[0]], past)
             which = torch.tensor(live[0], dtype=torch.int32)
             self.send(node, tag, [token._replace(past=past), Token(which, past)], past)
         else:
