@@ -99,6 +99,7 @@ def test_on_raises_what_the_compiler_says() -> None:
 def test_a_source_that_fails_is_tried_once_and_torchs_kernel_stays(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "penstock")
     requests: list[Source] = []
     request = Compiler.request
     monkeypatch.setattr(Compiler, "request", lambda self, *given: (requests.append(given[0]), request(self, *given))[1])
