@@ -251,6 +251,10 @@ class _Writer:
             ):
                 stored = self.values[edge] = self._buffer(edge)
             elements.append(Element(element.name, element.expression, element.operands, stored))
+        elements = _wanted(elements)
+        if not elements:
+            return
+        for element in elements:
             for operand in element.operands:
                 if isinstance(operand, Value):
                     self.c.use(operand)
@@ -358,3 +362,14 @@ def _tests(statements: list[Statement]) -> Iterator[Edge]:
             case Loop():
                 yield from _tests(statement.before)
                 yield from _tests(statement.body)
+
+
+def _wanted(elements: list[Element]) -> list[Element]:
+    """Those of a loop that are stored, or that lead to one: a node may be there only for others to wait for."""
+    found: list[Element] = []
+    names: set[str] = set()
+    for element in reversed(elements):
+        if element.stored is not None or element.name in names:
+            found.append(element)
+            names |= {operand for operand in element.operands if isinstance(operand, str)}
+    return found[::-1]
