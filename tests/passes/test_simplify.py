@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -108,3 +109,30 @@ def test_reshapes_to_the_shape_that_a_value_has_go_whatever_it_is() -> None:
     value = np.array([1, 2, 3], np.float32)
     for found in _with_and_without(again, {x: value}):
         np.testing.assert_allclose(found, np.tanh(np.exp(value)), rtol=1e-6)
+
+
+def test_what_is_left_out_in_a_loop_does_not_say_whether_the_rest_goes_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_EXECUTOR", "dataflow")
+    from_outside, start = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])
+    same = (lambda: tf.reshape(from_outside, [2]), lambda: from_outside * 1.0, lambda: from_outside / 1.0)
+    for make in same:
+        _, y = tf.while_loop(lambda i, _: i < 3, lambda i, _, make=make: [i + 1, make()], [0, start])
+        found = _ended(lambda y=y: tf.Session().run(y, {from_outside: [1, 2], start: [3, 4]}))
+        np.testing.assert_array_equal(found, [1, 2])
+        left = _left([from_outside, start], [y])
+        assert any(name in left for name in ("Reshape", "Mul", "RealDiv"))
+
+
+def _ended(compute: Callable[[], Any]) -> Any:
+    """What it gives, if that comes within some seconds."""
+
+    def ring(*_: Any) -> None:
+        raise TimeoutError("the step does not end")
+
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(20)
+    try:
+        return compute()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)

@@ -16,7 +16,8 @@ from penstock.ops.control_flow import SWITCHES
 from penstock.ops.fused import DIVIDE_BY_SIZE
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.passes.shape_classes import ShapeClasses
-from penstock.runtime.frames import has_control_flow
+from penstock.runtime.frames import NO_GUARD, find_frames, has_control_flow
+from penstock.runtime.guards import Guards
 from penstock.runtime.hazards import is_state, writes_state
 
 Rule = Callable[[Node, ShapeClasses], Edge | None]
@@ -26,6 +27,7 @@ def simplify(graph: StepGraph) -> StepGraph:
     """Apply the rules to every node, in the graph's order; each gives an edge that is the same as the node's output."""
     shapes = ShapeClasses(graph)
     late = _after_writes(graph)
+    alive = _Alive(graph)
     fetched, there = set(graph.fetches), set(graph.nodes)
     edges: dict[Edge, Edge] = {}
     replaced: dict[Node, Node | None] = {}
@@ -36,6 +38,8 @@ def simplify(graph: StepGraph) -> StepGraph:
         found = rule(node, shapes) if rule is not None and is_pure(node) and not node.controls else None
         if found is not None and late and any(e.node in late and e != found for e in node.inputs):
             found = None  # what is left out says when the rest comes
+        if found is not None and not alive.alike(node, found):
+            found = None  # what is left out says whether it comes
         if found is not None and found.node not in there:
             there.add(found.node)
             nodes.append(found.node)
@@ -50,6 +54,26 @@ def simplify(graph: StepGraph) -> StepGraph:
     if not edges:
         return graph
     return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, replaced))
+
+
+class _Alive:
+    """Where and under which conditions nodes run, in graphs with control flow."""
+
+    def __init__(self, graph: StepGraph) -> None:
+        self._guards = Guards(graph, find_frames(graph)[1], strict=False) if has_control_flow(graph) else None
+
+    def alike(self, node: Node, found: Edge) -> bool:
+        """Whether there is a value of `found`, which may be of a new node, exactly when `node` runs.
+
+        In a loop, Reshape(x, shape) of an x from outside runs where its shape does, while x comes in each iteration:
+        in its place it would go round for ever.
+        """
+        if self._guards is None:
+            return True
+        of = self._guards.of
+        if found.node not in of:
+            of[found.node] = NO_GUARD.union(*map(self._guards.edge, found.node.inputs))
+        return self._guards.edge(found) == of[node]
 
 
 def _after_writes(graph: StepGraph) -> set[Node]:
