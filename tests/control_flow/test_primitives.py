@@ -108,6 +108,17 @@ def test_a_loop_of_primitives(session: tf.Session) -> None:
     assert [session.run(y, {start: a, limit: b}) for a, b in [(1, 100), (3, 3), (3, 4)]] == [128, 3, 6]
 
 
+@pytest.mark.parametrize("dtype", [tf.int32, tf.float32])
+def test_a_loops_merge_says_what_came(session: tf.Session, dtype: tf.DType) -> None:
+    """0 when it is what entered, 1 when it is what went round."""
+    bound, factor = enter(tf.constant(10, dtype), constant=True), enter(tf.constant(2, dtype), constant=True)
+    entered = enter(tf.constant(1, dtype))
+    merged, index = merge(entered, entered)
+    done, again = switch(merged, get_op("LoopCond")(merged < bound))
+    following(merged, again * factor + (index if dtype == tf.int32 else tf.cast(index, dtype)))
+    assert session.run(exit_(done)) == (1 * 2 + 0) * 4 + 3  # 1, 2, 5, 11
+
+
 def test_a_loop_survives_a_round_trip_through_a_graph_def(session: tf.Session) -> None:
     n = number("n")
     x = tf.constant(2.0)

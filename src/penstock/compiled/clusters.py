@@ -96,7 +96,8 @@ class _Finder:
     def _leave_names(self) -> None:
         """Take out what only passes a value on to others than candidates: it costs nothing where it is.
 
-        And it has a meaning there, as another name of a condition, say.
+        And it has a meaning there, as another name of a condition, say; or, with an attribute that its op does not
+        have, anywhere: how the value travels to another device, say.
         """
         users: dict[Node, list[Node | None]] = {}
         for node in self.graph.nodes:
@@ -105,7 +106,10 @@ class _Finder:
         for edge in self.graph.fetches:
             users.setdefault(edge.node, []).append(None)
         for node in reversed(self.graph.nodes):
-            if node in self.keys and node.op.aliases and any(u not in self.keys for u in users.get(node, [None])):
+            if node not in self.keys or not node.op.aliases:
+                continue
+            says_more = any(key.startswith("_") and key != "_class" for key in node.attrs)
+            if says_more or any(u not in self.keys for u in users.get(node, [None])):
                 del self.keys[node], self.expressions[node]
 
     def _find_sources(self, frames: dict[Node, Frame]) -> None:

@@ -123,7 +123,10 @@ class FreshReads:
             taken = inputs if node.op.name in MERGES else inputs[:1]
             clone.node.inputs = (*map(self._tag, taken), *inputs[len(taken) :])
         else:
-            self._tags[edge] = self._tag(self._inputs[node][edge.port if node.op.name == "IdentityN" else 0])
+            tag = self._tag(self._inputs[node][edge.port if node.op.name == "IdentityN" else 0])
+            if node.controls or len(node.inputs) > 1:  # which say whether it comes, as they do for the value
+                tag = self._identity(place, node, tag, [node])
+            self._tags[edge] = tag
         return self._tags[edge]
 
     def _number(self, variable: Node) -> int:
