@@ -58,8 +58,9 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
 def _with_nodes(graph_def: Any, nodes: Iterable[Any]) -> Any:
     found = GraphDef()
     found.node.extend(nodes)
-    found.library.CopyFrom(graph_def.library)
-    found.versions.CopyFrom(graph_def.versions)
+    for field in ("library", "versions"):
+        if graph_def.HasField(field):
+            getattr(found, field).CopyFrom(getattr(graph_def, field))
     return found
 
 
@@ -162,14 +163,21 @@ def _gather(node: Any) -> list[Any]:
 def remove_training_nodes(input_graph: Any, protected_nodes: Sequence[str] | None = None) -> Any:
     """A GraphDef without the Identity and CheckNumerics nodes, but for `protected_nodes`.
 
-    Those with control inputs, and those that others wait for, stay. TF: tf.graph_util.remove_training_nodes.
+    An Identity that waits for others, or for which others wait, stays: but none waits for a check that goes.
+    TF: tf.graph_util.remove_training_nodes.
     """
-    waited_for = {name[1:] for node in input_graph.node for name in node.input if name.startswith("^")}
+    protected = protected_nodes or ()
+    checks = {node.name for node in input_graph.node if node.op == "CheckNumerics" and node.name not in protected}
+    inputs = {
+        node.name: [name for name in node.input if not (name.startswith("^") and name[1:] in checks)]
+        for node in input_graph.node
+    }
+    waited_for = {name[1:] for names in inputs.values() for name in names if name.startswith("^")}
     passed: dict[str, str] = {}
     for node in input_graph.node:
-        keeps = node.name in (protected_nodes or ()) or node.name in waited_for
-        if node.op in ("Identity", "CheckNumerics") and not keeps and len(node.input) == 1:
-            passed[node.name] = node.input[0]
+        keeps = node.name in protected or node.name in waited_for or len(inputs[node.name]) != 1
+        if node.name in checks or (node.op == "Identity" and not keeps):
+            passed[node.name] = inputs[node.name][0]
 
     def source(input_name: str) -> str:
         while not input_name.startswith("^") and _node_name(input_name) in passed:
@@ -182,7 +190,7 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Sequence[str] | Non
             copy = NodeDef()
             copy.CopyFrom(node)
             del copy.input[:]
-            copy.input.extend(source(input_name) for input_name in node.input)
+            copy.input.extend(source(input_name) for input_name in inputs[node.name])
             kept.append(copy)
     return _with_nodes(input_graph, kept)
 

@@ -70,7 +70,8 @@ def compute_weighted_loss(
         values = cast(losses, float32)
         weights = cast(weights, float32)
         with control_dependencies([assert_broadcastable(weights, values)]):
-            weighted = multiply(values, weights)
+            weights = identity(weights)
+        weighted = multiply(values, weights)
         if reduction == Reduction.NONE:
             loss = weighted
         else:

@@ -189,14 +189,17 @@ def test_a_sub_graph_is_what_its_ends_need() -> None:
         tf.graph_util.extract_sub_graph(tf.get_default_graph(), ["c"])
 
 
-def test_nodes_that_others_wait_for_stay() -> None:
-    two = tf.identity(tf.constant(2.0), name="gone")
-    checked = tf.check_numerics(tf.constant(1.0), "x", name="check")
+def test_identities_that_others_wait_for_stay_but_nothing_waits_for_a_check_that_goes() -> None:
+    one = tf.constant(1.0, name="one")
+    waited_for = tf.identity(one, name="waited_for")
+    checked = tf.check_numerics(one, "x", name="check")
     with tf.control_dependencies([checked]):
-        tf.identity(two, name="out")
+        gone = tf.identity(one, name="gone")
+    with tf.control_dependencies([waited_for]):
+        tf.negative(gone, name="out")
     graph_def = tf.graph_util.remove_training_nodes(tf.get_default_graph().as_graph_def())
-    assert [n.name for n in graph_def.node] == ["Const", "Const_1", "check", "out"]
-    assert list(graph_def.node[-1].input) == ["Const", "^check"]
+    assert [n.name for n in graph_def.node] == ["one", "waited_for", "out"]
+    assert list(graph_def.node[-1].input) == ["one", "^waited_for"]
 
 
 def test_small_questions_about_graphs() -> None:

@@ -106,3 +106,10 @@ def test_weights_of_sparse_losses_may_be_fed_as_a_column() -> None:
         for fed in (given, given[:, None]):
             assert session.run(loss, {weights: fed}) == pytest.approx((each * given).sum() / 3, rel=1e-6)
         assert session.run(loss, {weights: 2.0}) == pytest.approx(2 * each.mean(), rel=1e-6)
+
+
+def test_weights_that_do_not_fit_are_told_before_they_are_multiplied() -> None:
+    losses, weights = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    loss = tf.losses.compute_weighted_loss(losses, weights)
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="weights can not be broadcast"):
+        session.run(loss, {losses: np.ones((3, 4)), weights: np.ones((3, 2))})

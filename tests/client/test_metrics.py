@@ -10,6 +10,7 @@ import pytest
 
 import penstock as tf
 from penstock.contrib import metrics as contrib
+from penstock.ops.confusion_matrix import remove_squeezable_dimensions
 
 YES_NO = [[1, 0, 1, 1, 0], [0, 0, 1, 0, 1]]
 SAID = [[1, 1, 0, 1, 0], [0, 1, 1, 0, 1]]
@@ -337,3 +338,25 @@ def test_the_accuracy_of_one_batch() -> None:
         assert session.run(contrib.accuracy(["a", "b"], ["a", "c"])) == 0.5
     with pytest.raises(ValueError, match="dtype"):
         contrib.accuracy([1.0], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "predictions", "difference", "expected"),
+    [
+        ([2, 3, 1], [2, 3], 0, ([2, 3], [2, 3])),
+        ([2, 3, 1], [2, 3, 1], 0, ([2, 3, 1], [2, 3, 1])),
+        ([2, 3, 1], [2, 3, 1], 1, ([2, 3], [2, 3, 1])),
+        ([2, 3, 1], [2, 3, 1], -1, ([2, 3, 1], [2, 3])),
+        ([2, 3], [2, 3, 4, 1], 1, ([2, 3], [2, 3, 4])),
+    ],
+)
+def test_a_last_dim_of_one_goes_where_ranks_do_not_differ_as_expected(
+    labels: list[int], predictions: list[int], difference: int, expected: tuple[list[int], list[int]]
+) -> None:
+    """Recorded from TensorFlow 2.21."""
+    values = np.ones(labels, np.float32), np.ones(predictions, np.float32)
+    fed = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    known = remove_squeezable_dimensions(*values, difference)
+    with tf.Session() as session:
+        found = session.run(remove_squeezable_dimensions(*fed, difference), dict(zip(fed, values, strict=True)))
+    assert tuple(list(array.shape) for array in found) == tuple(t.shape.as_list() for t in known) == expected

@@ -130,3 +130,58 @@ def test_a_bad_graph_is_refused_by_name_and_leaves_nothing_behind(graph: tf.Grap
             tf.import_graph_def(good, {"unused:0": tf.constant(1.0)})
         with pytest.raises(TypeError, match="GraphDef"):
             tf.import_graph_def("no graph")
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "shape", "field", "expected"),
+    [
+        (1 - 2j, tf.complex64, None, "scomplex_val", [1, -2]),
+        ([1 + 2j, 3 - 4j], tf.complex128, None, "dcomplex_val", [1, 2, 3, -4]),
+        ([True, False], tf.bool, None, "bool_val", [True, False]),
+        (1.5, tf.float16, None, "half_val", [15872]),
+        (np.int16(4), None, None, "int_val", [4]),
+        (7.0, None, [2, 2], "float_val", [7]),
+        ([1, 2], None, [5], "int_val", [1, 2]),
+        ("a", None, [3], "string_val", [b"a"]),
+        ([1, 2], tf.int16, None, "tensor_content", b"\1\0\2\0"),
+        ([(5,), (6,)], tf.qint8, None, "tensor_content", b"\5\6"),
+    ],
+)
+def test_values_go_where_tensorflow_puts_them(
+    values: object, dtype: object, shape: object, field: str, expected: object
+) -> None:
+    """Recorded from TensorFlow 2.21: several values that fill the shape are bytes, others stand one by one."""
+    proto = tf.make_tensor_proto(values, dtype, shape)
+    filled = [f.name for f, _ in proto.ListFields() if f.name not in ("dtype", "tensor_shape")]
+    assert filled == [field]
+    assert (getattr(proto, field) if field == "tensor_content" else list(getattr(proto, field))) == expected
+    if shape is not None:
+        assert tf.make_ndarray(proto).shape == tuple(shape)  # type: ignore[arg-type]
+
+
+def test_what_says_how_it_becomes_an_array_keeps_its_width() -> None:
+    class Column:
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            return np.array([1, 2], np.int64)
+
+    assert tf.convert_to_tensor(Column()).dtype == tf.int64
+
+
+@pytest.mark.parametrize(("producer", "rank"), [(0, None), (23, None), (24, 0)])
+def test_a_placeholder_of_an_old_graph_has_any_shape(graph: tf.Graph, producer: int, rank: int | None) -> None:
+    """Graphs before version 24 write "not known" as they write a scalar's shape."""
+    tf.placeholder(tf.float32, [], name="x")
+    message = graph.as_graph_def()
+    message.versions.producer = producer
+    (again,) = tf.import_graph_def(message, return_elements=["x:0"], name="old") or []
+    assert again.shape.ndims == rank
+
+
+def test_a_scope_of_attributes_takes_messages_and_takes_back(graph: tf.Graph) -> None:
+    with graph._attr_scope({"_mark": AttrValue(s=b"here"), "_compiled": AttrValue(b=True)}):
+        both = tf.constant(1).op
+        with graph._attr_scope({"_mark": None}):
+            one = tf.constant(1).op
+    assert (both.get_attr("_mark"), both.get_attr("_compiled"), one.get_attr("_compiled")) == (b"here", True, True)
+    with pytest.raises(ValueError, match="_mark"):
+        one.get_attr("_mark")

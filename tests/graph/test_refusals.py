@@ -10,6 +10,7 @@ import pytest
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 import penstock as tf
+from penstock.graph.opdef import get_op
 
 
 @pytest.fixture(autouse=True)
@@ -167,3 +168,14 @@ def test_sizes_are_known_through_chains_of_any_length() -> None:
         size, unknown = size + 1, unknown + 1
     assert tf.fill([size], 1.0).shape.as_list() == [3001]
     assert tf.fill([unknown], 1.0).shape.as_list() == [None]
+
+
+def test_an_input_of_another_dtype_names_the_input_that_says_which() -> None:
+    with pytest.raises(
+        TypeError, match="Input 'y' of 'Sub' Op has type float32 that does not match type int32 of argument 'x'"
+    ):
+        get_op("Sub")(tf.constant(1), tf.constant(2.0))
+    with pytest.raises(
+        TypeError, match="Input 'y' of 'LogicalOr' Op has type int32 that does not match expected type of bool"
+    ):
+        get_op("LogicalOr")(tf.constant(True), tf.constant(1))

@@ -193,3 +193,20 @@ def test_a_deterministic_fractional_pool_keeps_its_windows() -> None:
         rows = {tuple(session.run(pool.row_pooling_sequence)) for _ in range(8)}
     assert len(rows) == 1
     assert run(pool.row_pooling_sequence).tolist() == list(next(iter(rows)))  # the seed's, in any session
+
+
+@pytest.mark.parametrize(
+    ("op", "image", "block", "edges", "expected"),
+    [
+        (tf.batch_to_space_nd, [None, None, None, 2], None, None, [None, None, None, 2]),
+        (tf.batch_to_space_nd, [18, None, 5, 2], [2, 3], None, [3, None, None, 2]),
+        (tf.space_to_batch_nd, [18, None, 5, 2], [2, 3], None, [108, None, None, 2]),
+        (tf.space_to_batch_nd, [18, None, 6, 2], [2, 3], [[0, 0], [0, 0]], [108, None, 2, 2]),
+        (tf.space_to_batch_nd, [3, 4, 6, 2], None, [[0, 0], [0, 0]], [None, None, None, 2]),
+    ],
+)
+def test_blocks_leave_the_dims_after_them_alone(op: Any, image: Any, block: Any, edges: Any, expected: Any) -> None:
+    """Recorded from TensorFlow 2.21; None is a placeholder, of two numbers for the blocks."""
+    block = tf.placeholder(tf.int32, [2]) if block is None else block
+    edges = tf.placeholder(tf.int32) if edges is None else edges
+    assert op(tf.placeholder(tf.float32, image), block, edges).shape.as_list() == expected

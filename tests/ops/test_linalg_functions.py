@@ -177,3 +177,13 @@ def test_names_from_before_tensorflow_1_still_work() -> None:
     assert _run(tf.select([True, False], [1, 2], [3, 4])).tolist() == [1, 4]
     np.testing.assert_allclose(_run(tf.batch_matrix_inverse(x + 3 * np.eye(3, dtype=np.float32))) @ (x + 3 * np.eye(3)),
                                np.tile(np.eye(3), (2, 1, 1)), atol=1e-4)  # fmt: skip
+
+
+def test_a_real_transform_refuses_lengths_that_are_not_one_per_dimension() -> None:
+    image = np.zeros((2, 2), np.float32)
+    with pytest.raises(ValueError, match=r"Shape \(2,\) must have rank at least 2"):
+        tf.spectral.rfft2d(image[0], [2, 2])
+    with pytest.raises(ValueError, match=r"Shape \(1, 1\) must have rank 1"):
+        tf.spectral.rfft2d(image, [[2]])
+    with pytest.raises(ValueError, match="Dimension must be 2 but is 3"):
+        tf.spectral.irfft2d(image.astype(np.complex64), [2, 2, 2])

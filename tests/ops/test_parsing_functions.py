@@ -243,3 +243,22 @@ def test_matching_files_are_sorted(tmp_path: Path) -> None:
 def test_files_are_reached_by_url() -> None:
     run(tf.write_file("memory://parsing/test.bin", b"far away"))
     assert run(tf.read_file("memory://parsing/test.bin")) == b"far away"
+
+
+def test_errors_call_types_what_tensorflow_calls_them() -> None:
+    missing = tf.parse_example([b""], {"c": tf.FixedLenFeature([2], tf.float32)})
+    mixed = sequence({}, {"a": [[1, 2], [1.5, 2.5]]})
+    of_ints = {"a": tf.FixedLenSequenceFeature([2], tf.int64)}
+    for fetch, message in [
+        (missing, r"Feature: c \(data type: float\) is required"),
+        (tf.decode_csv(["0.5x"], [[1.0]]), "Field 0 in record 0 is not a valid float: 0.5x"),
+        (tf.parse_single_sequence_example(mixed, sequence_features=of_ints), "match. Expected type: int64"),
+    ]:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            run(fetch)
+
+
+def test_the_filler_of_sequences_is_one_value() -> None:
+    filled = tf.FixedLenSequenceFeature([2], tf.float32, allow_missing=True, default_value=[])
+    with pytest.raises(ValueError, match="Cannot reshape a tensor with 0 elements to shape"):
+        tf.parse_example([b""], {"a": filled})

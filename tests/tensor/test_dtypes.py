@@ -282,3 +282,11 @@ def test_unknown_names_in_op_definitions_are_refused(name: Any) -> None:
 def test_op_definitions_may_name_references() -> None:
     assert dtype_from_opdef_name("DT_FLOAT_REF") is dtypes.float32_ref
     assert dtype_from_opdef_name("float_ref") is dtypes.float32_ref
+
+
+@pytest.mark.parametrize(
+    ("python_type", "expected"),
+    [(float, {"float32"}), (bool, {"bool"}), (int, set()), (complex, set()), (str, set()), (bytes, set())],
+)
+def test_a_type_is_equal_to_the_python_types_that_tensorflow_reads(python_type: type, expected: set[str]) -> None:
+    assert {dtype.name for dtype in VALUE_TYPES if dtype == python_type} == expected

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.graph.convert import convert_to_tensor
+from penstock.graph.convert import DtypeMismatchError, convert_to_tensor
 from penstock.graph.opdef import NO_DEFAULT, ArgDef, AttrDef, OpDef
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_default_graph, graph_of
@@ -100,7 +100,7 @@ def _convert(op_def: OpDef, arg: ArgDef, value: Any, attrs: dict[str, Any], valu
         if arg.type_list_attr is not None:
             dtypes = attrs.get(arg.type_list_attr) or [None] * len(value)
             pairs = enumerate(zip(value, dtypes, strict=True))
-            tensors = [_tensor(op_def, arg, v, d, None, f"{arg.name}_{i}") for i, (v, d) in pairs]
+            tensors = [_tensor(op_def, arg, v, d, None, f"{arg.name}_{i}", values) for i, (v, d) in pairs]
             _settle(op_def, arg, arg.type_list_attr, [t.dtype.base_dtype for t in tensors], attrs)
             return tensors
         _settle(op_def, arg, str(arg.number_attr), len(value), attrs)
@@ -115,7 +115,7 @@ def _convert(op_def: OpDef, arg: ArgDef, value: Any, attrs: dict[str, Any], valu
     tensors = []
     for i, item in enumerate(items):
         name = f"{arg.name}_{i}" if arg.is_list else arg.name
-        tensors.append(_tensor(op_def, arg, item, dtype, preferred, name))
+        tensors.append(_tensor(op_def, arg, item, dtype, preferred, name, values))
         dtype = dtype or tensors[0].dtype.base_dtype
     if arg.type_attr is not None and tensors:
         _settle(op_def, arg, arg.type_attr, tensors[0].dtype.base_dtype, attrs)
@@ -132,7 +132,15 @@ def _dtype_among(op_def: OpDef, type_attr: str, values: list[Any]) -> DType | No
     return None
 
 
-def _tensor(op_def: OpDef, arg: ArgDef, value: Any, dtype: DType | None, preferred: DType | None, name: str) -> Tensor:
+def _tensor(
+    op_def: OpDef,
+    arg: ArgDef,
+    value: Any,
+    dtype: DType | None,
+    preferred: DType | None,
+    name: str,
+    values: list[Any],
+) -> Tensor:
     if arg.is_ref:
         ref = value._ref() if hasattr(value, "_ref") else value
         if not isinstance(ref, Tensor) or not ref.dtype._is_ref_dtype:
@@ -141,7 +149,20 @@ def _tensor(op_def: OpDef, arg: ArgDef, value: Any, dtype: DType | None, preferr
     try:
         return convert_to_tensor(value, dtype, name=name, preferred_dtype=preferred)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"input {arg.name!r} of {op_def.name}: {error}") from None
+        where = f"input {arg.name!r} of {op_def.name}"
+        if dtype is not None and isinstance(error, DtypeMismatchError):
+            where = _misfit(op_def, arg, as_dtype(value.dtype), dtype, values)
+        raise type(error)(f"{where}: {error}") from None
+
+
+def _misfit(op_def: OpDef, arg: ArgDef, have: DType, dtype: DType, values: list[Any]) -> str:
+    """Which input is of another type than `dtype`, and which one before it says that it has to be that."""
+    before = op_def.inputs[: op_def.inputs.index(arg)] if arg.type_attr is not None else []
+    same = [
+        a.name for a, v in zip(before, values, strict=False) if a.type_attr == arg.type_attr and hasattr(v, "dtype")
+    ]
+    wanted = f"type {dtype.name} of argument {same[0]!r}" if same else f"expected type of {dtype.name}"
+    return f"Input {arg.name!r} of {op_def.name!r} Op has type {have.base_dtype.name} that does not match {wanted}"
 
 
 def _settle(op_def: OpDef, arg: ArgDef, attr: str, found: Any, attrs: dict[str, Any]) -> None:

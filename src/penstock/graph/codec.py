@@ -34,18 +34,32 @@ _FIELDS = {
 }  # fmt: skip
 
 
-def tensor_proto(array: np.ndarray, dtype: DType | None = None) -> Any:
-    """An array as a TensorProto."""
-    dtype = dtype or as_dtype(array.dtype)
-    proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=TensorShape(array.shape).as_proto())
-    if dtype == string:
-        proto.string_val.extend(array.reshape(-1).tolist())
-    elif array.size == 1 and dtype.name in ("float32", "float64", "int32", "int64", "bool"):
-        getattr(proto, _FIELDS[dtype.name]).append(array.reshape(())[()].item())
-    else:
+def tensor_proto(array: np.ndarray, dtype: DType | None = None, shape: tuple[int, ...] | None = None) -> Any:
+    """An array as a TensorProto; where `shape` has more elements, the last value stands for those too.
+
+    Values go where TensorFlow puts them: as bytes where they are several and fill the shape, else one by one.
+    """
+    dtype = (dtype or as_dtype(array.dtype)).base_dtype
+    shape = array.shape if shape is None else shape
+    proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=TensorShape(shape).as_proto())
+    one_by_one = dtype == string or dtype.is_bool or dtype.is_complex
+    if array.size > 1 and array.size == math.prod(shape) and not one_by_one:
         # "<": the wire is little-endian whatever the host is.
         proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    else:
+        getattr(proto, _FIELDS[dtype.name]).extend(_field_values(array.reshape(-1), dtype))
     return proto
+
+
+def _field_values(flat: np.ndarray, dtype: DType) -> list[Any]:
+    """What the field of `dtype` holds for these values: halves are their bits, a complex number is two floats."""
+    if dtype.name in ("float16", "bfloat16"):
+        flat = flat.view(np.uint16)
+    elif dtype.is_complex:
+        flat = np.ascontiguousarray(flat).view(dtype.real_dtype.np)
+    elif dtype.is_quantized:
+        flat = flat.view(dtype.np[0])
+    return flat.tolist()
 
 
 def tensor_array(proto: Any) -> np.ndarray:
@@ -227,7 +241,10 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_
 
     if isinstance(values, tensor_pb2.TensorProto):
         return values
-    array = make_array(values, None if dtype is None else as_dtype(dtype), None if verify_shape else shape)
-    if verify_shape and shape is not None and array.shape != tuple(TensorShape(shape).as_list()):
+    dtype = None if dtype is None else as_dtype(dtype)
+    array = make_array(values, dtype)
+    if shape is None:
+        return tensor_proto(array)
+    if verify_shape and array.shape != tuple(TensorShape(shape).as_list()):
         raise TypeError(f"Expected Tensor's shape: {TensorShape(shape)}, got {array.shape}.")
-    return tensor_proto(array)
+    return tensor_proto(array, shape=make_array(values, dtype, shape).shape)

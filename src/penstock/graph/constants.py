@@ -61,7 +61,7 @@ def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.
 def _as_array(value: Any, dtype: DType | None) -> np.ndarray:
     if hasattr(value, "detach"):  # a torch tensor
         value = value.detach().cpu().numpy()
-    given_array = isinstance(value, np.ndarray | np.generic)
+    given_array = hasattr(type(value), "__array__")
     if dtype == string_dtype:
         return _string_array(value)
     if given_array:
@@ -74,6 +74,8 @@ def _as_array(value: Any, dtype: DType | None) -> np.ndarray:
             raise ValueError(f"Cannot make a tensor of {_brief(value)}: {error}") from None
         except (TypeError, OverflowError) as error:
             raise TypeError(f"Cannot make a {dtype.name if dtype else ''} tensor of {_brief(value)}: {error}") from None
+        if dtype is not None and dtype.is_quantized and _ends_in_tuples_of_one(value):
+            array = array.reshape(array.shape[:-1])
     if array.dtype.kind in "SU" or (array.dtype == object and (array.size or dtype is None) and _is_text(array)):
         if dtype is not None:
             raise TypeError(f"Expected {dtype.name}, got {_brief(value)} of type 'str' instead.")
@@ -86,6 +88,13 @@ def _as_array(value: Any, dtype: DType | None) -> np.ndarray:
             return array
         return _default_width(array)
     return _cast_losslessly(array, dtype, value, given_array)
+
+
+def _ends_in_tuples_of_one(value: Any) -> bool:
+    """Whether elements are written `(21,)`: that is how NumPy writes TensorFlow's quantised types."""
+    while isinstance(value, list | tuple) and len(value) > 0 and isinstance(value[0], list | tuple):
+        value = value[0]
+    return isinstance(value, tuple) and len(value) == 1
 
 
 def _refuse(value: Any) -> None:

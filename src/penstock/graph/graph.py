@@ -381,9 +381,13 @@ class Graph:
 
     @contextlib.contextmanager
     def _attr_scope(self, attrs: dict[str, Any]) -> Iterator[None]:
+        """Nodes built inside have these attributes, Python values or AttrValue messages; None takes one away."""
+        from penstock.graph.codec import attr_from_proto
+
         scopes = self._scopes
         old = scopes.attrs
-        scopes.attrs = {**old, **attrs}
+        changed = {name: attr_from_proto(v) if hasattr(v, "WhichOneof") else v for name, v in attrs.items()}
+        scopes.attrs = {name: value for name, value in {**old, **changed}.items() if value is not None}
         try:
             yield
         finally:

@@ -13,6 +13,10 @@ from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.verify import BACK
+from penstock.tensor.shapes import TensorShape
+
+_SHAPES_OF_PLACEHOLDERS = 24
+"""The version of graphs since which a placeholder's shape [] says "a scalar"; before, it said that none is known."""
 
 
 def import_graph_def(
@@ -58,7 +62,8 @@ def _forget(graph: Graph, count: int, names: dict[str, int]) -> None:
 class _Imported:
     """What has been imported so far."""
 
-    def __init__(self, mapping: dict[str, Any]) -> None:
+    def __init__(self, mapping: dict[str, Any], producer: int) -> None:
+        self.producer = producer
         self.ops: dict[str, Operation] = {}
         self.mapping = mapping
         self.used: set[str] = set()
@@ -118,7 +123,7 @@ class _Imported:
 
 
 def _import(graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str) -> _Imported:
-    imported = _Imported(mapping)
+    imported = _Imported(mapping, graph_def.versions.producer)
     imported.back_nodes = {proto.name for proto in graph_def.node if proto.op in BACK}
     with graph.name_scope(scope_name or None) as scope:
         prefix = scope if scope_name else ""
@@ -136,6 +141,8 @@ def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> 
     inputs = imported.inputs(proto)
     controls = [imported.control(text, proto.name) for text in proto.input if text.startswith("^")]
     attrs = complete_attrs(op_def, inputs, node_attrs(op_def, proto))
+    if proto.op == "Placeholder" and imported.producer < _SHAPES_OF_PLACEHOLDERS and attrs["shape"].ndims == 0:
+        attrs["shape"] = TensorShape(None)
     if "_class" in attrs:  # colocation groups name nodes of the message
         attrs["_class"] = [b"loc:@" + prefix.encode() + g[5:] if g.startswith(b"loc:@") else g for g in attrs["_class"]]
     name = prefix + proto.name

@@ -166,8 +166,8 @@ def reshape_shape(c: ShapeContext, x: TensorShape, shape: TensorShape) -> Tensor
         return shape_of(tuple(dims))
     fits = (count % known == 0 if known else not count) if open_dims else count == known
     if not fits:
-        open_to = f" ({count} must be evenly divisible by {known})" if open_dims else ""
-        raise ValueError(f"Cannot reshape a tensor with {count} elements, of shape {x}, to {wanted.tolist()}{open_to}")
+        why = f"{count} must be evenly divisible by {known}" if open_dims else f"{known} elements"
+        raise ValueError(f"Cannot reshape a tensor with {count} elements to shape {wanted.tolist()} ({why}): it is {x}")
     if len(open_dims) == 1 and known:
         dims[open_dims[0]] = count // known
     return shape_of(tuple(dims))

@@ -14,7 +14,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, get_default_graph, graph_of, name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.runtime.values import constant_to_runtime
-from penstock.tensor.dtypes import as_dtype, float32
+from penstock.tensor.dtypes import as_dtype, float32, opdef_name
 from penstock.tensor.shapes import TensorShape
 
 # --- Const ----------------------------------------------------------------------------------------------
@@ -46,10 +46,11 @@ def placeholder_kernel(n: Any) -> Any:
     """Runs only where nothing is fed in its place."""
     dims = n["shape"].tuple
     shape = "" if dims is None else f" and shape [{','.join('?' if d is None else str(d) for d in dims)}]"
-    dtype = {"float32": "float", "float64": "double", "float16": "half"}.get(n["dtype"].name, n["dtype"].name)
 
     def unfed() -> None:
-        raise ValueError(f"You must feed a value for placeholder tensor '{n.name}' with dtype {dtype}{shape}")
+        raise ValueError(
+            f"You must feed a value for placeholder tensor '{n.name}' with dtype {opdef_name(n['dtype'])}{shape}"
+        )
 
     return unfed
 

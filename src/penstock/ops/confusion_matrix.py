@@ -18,25 +18,29 @@ from penstock.ops.reduce import reduce_max
 from penstock.tensor.dtypes import as_dtype, int32, int64
 
 
-def remove_squeezable_dimensions(labels: Any, predictions: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Both, the one of a rank that is one higher without its last dim, where that is 1.
+def remove_squeezable_dimensions(
+    labels: Any, predictions: Any, expected_rank_diff: int = 0, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Both, the one of a rank that is one too high without its last dim, where that is 1.
+
+    The rank of `predictions` should be `expected_rank_diff` more than that of `labels`.
 
     TF: tf.confusion_matrix's helper, `confusion_matrix.remove_squeezable_dimensions`.
     """
     with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
         predictions, labels = convert_to_tensor(predictions), convert_to_tensor(labels)
-        longer = squeezed(predictions, labels)
-        return squeezed(labels, predictions), longer
+        shorter = squeezed(predictions, labels, expected_rank_diff + 1)
+        return squeezed(labels, predictions, 1 - expected_rank_diff), shorter
 
 
-def squeezed(x: Tensor, other: Tensor) -> Tensor:
-    """`x` without its last dim where that may be 1 and the rank of `x` is one higher than the other's."""
+def squeezed(x: Tensor, other: Tensor, rank_diff: int = 1) -> Tensor:
+    """`x` without its last dim where that may be 1 and the rank of `x` is `rank_diff` more than the other's."""
     if x.shape.ndims == 0 or (x.shape.ndims is not None and x.shape.as_list()[-1] not in (None, 1)):
         return x
     if x.shape.ndims is None or other.shape.ndims is None:
-        higher = get_op("Equal")(rank(x) - rank(other), 1)
+        higher = get_op("Equal")(rank(x) - rank(other), rank_diff)
         return cond(higher, lambda: squeeze(x, [-1]), lambda: x)
-    return squeeze(x, [-1]) if x.shape.ndims - other.shape.ndims == 1 else x
+    return squeeze(x, [-1]) if x.shape.ndims - other.shape.ndims == rank_diff else x
 
 
 def confusion_matrix(

@@ -15,7 +15,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.strings import invalid
 from penstock.runtime.values import from_runtime, to_runtime
-from penstock.tensor.dtypes import DType, string
+from penstock.tensor.dtypes import DType, opdef_name, string
 from penstock.tensor.shapes import TensorShape
 
 DECODE_CSV = define_op(
@@ -151,7 +151,9 @@ def decode_csv_kernel(n: Any) -> Kernel:
                     values.append(parse(text))
         except (ValueError, OverflowError):
             shown = text.decode(errors="replace")
-            raise invalid(f"Field {column} in record {row} is not a valid {dtypes[column].name}: {shown}") from None
+            raise invalid(
+                f"Field {column} in record {row} is not a valid {opdef_name(dtypes[column])}: {shown}"
+            ) from None
         return values
 
     def decode(records: np.ndarray, defaults: list[Any]) -> tuple[Any, ...]:

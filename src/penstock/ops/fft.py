@@ -31,6 +31,20 @@ def _check(x: torch.Tensor, rank: int) -> None:
         )
 
 
+def _check_rank(x: TensorShape, rank: int) -> None:
+    if x.ndims is not None and x.ndims < rank:
+        raise ValueError(f"Shape {x} must have rank at least {rank}.")
+
+
+def _check_length(length: TensorShape, rank: int) -> None:
+    """ValueError for a shape of `fft_length` that is not [rank]."""
+    if length.ndims not in (None, 1):
+        raise ValueError(f"Shape {length} must have rank 1.")
+    (count,) = length.with_rank(1)
+    if not count.is_compatible_with(rank):
+        raise ValueError(f"Dimension must be {rank} but is {count} for the fft_length of a transform over {rank}.")
+
+
 def _inner_size(x: Tensor, rank: int) -> Tensor:
     """The number of values that one transform covers, of the real type that belongs to the dtype of `x`."""
     real, sizes = x.dtype.base_dtype.real_dtype, _inner_sizes(x, rank)
@@ -82,8 +96,8 @@ def _real_pair(rank: int) -> tuple[OpDef, OpDef]:
     back = define_op(f"IRFFT{suffix}", "input: Tcomplex, fft_length: int32", "output: Treal", attrs=[_REAL, _COMPLEX])
 
     def shape(c: ShapeContext, x: TensorShape, length: TensorShape) -> TensorShape:
-        x = x.with_rank_at_least(rank)
-        length.with_rank(1)[0].assert_is_compatible_with(rank)
+        _check_rank(x, rank)
+        _check_length(length, rank)
         if x.ndims is None:
             return x
         lengths = c.constant("fft_length")
@@ -291,6 +305,7 @@ def _real(op: OpDef, rank: int, input: Any, fft_length: Any, name: str | None) -
     there = op.name.startswith("RFFT")
     with name_scope(name, op.name.lower(), [input, fft_length]) as scope:
         x = convert_to_tensor(input, preferred_dtype="float32" if there else complex64, name="input")
+        _check_rank(x.shape, rank)
         if fft_length is None:
             sizes = _inner_sizes(x, rank)
             if not there:
@@ -299,6 +314,7 @@ def _real(op: OpDef, rank: int, input: Any, fft_length: Any, name: str | None) -
             length = convert_to_tensor(sizes, dtype=int32, name="fft_length")
         else:
             length = convert_to_tensor(fft_length, dtype=int32, name="fft_length")
+            _check_length(length.shape, rank)
             x = _filled(x, rank, length, halved=not there)
         double = x.dtype.base_dtype in (float64, complex128)
         if there:

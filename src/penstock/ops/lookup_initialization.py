@@ -16,7 +16,7 @@ from penstock.ops.kernel_tools import invalid
 from penstock.ops.lookup import define_both
 from penstock.ops.lookup_tables import LookupTable
 from penstock.ops.string_conversions import number_reader
-from penstock.tensor.dtypes import DType, int64, string
+from penstock.tensor.dtypes import DType, int64, opdef_name, string
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 
@@ -73,7 +73,7 @@ def _from_file_kernel(n: Any) -> Kernel:
             text = line if index == WHOLE_LINE else fields[index]
             found = readers[which](text)
             if found is None:
-                raise invalid(f"Field {text!r} in line {number} of {path} is not a valid {types[which].name}.")
+                raise invalid(f"Field {text!r} in line {number} of {path} is not a valid {opdef_name(types[which])}.")
             return found
 
         pairs = []

@@ -129,7 +129,7 @@ def default_tensors(dense: Mapping[str, tuple[DType, TensorShape, Any]], names: 
     for key, (dtype, shape, default) in dense.items():
         if shape.ndims and shape.tuple[0] is None:
             filler = ("" if dtype == string else 0) if default is None else default
-            found.append(convert_to_tensor(filler, dtype))
+            found.append(get_op("Reshape")(convert_to_tensor(filler, dtype), []))
         elif default is None:
             found.append(constant([], dtype))
         elif isinstance(default, Tensor):

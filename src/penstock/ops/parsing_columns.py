@@ -16,7 +16,7 @@ import torch
 
 from penstock import errors
 from penstock.ops.kernel_tools import invalid
-from penstock.tensor.dtypes import DType, float32, int64, string
+from penstock.tensor.dtypes import DType, float32, int64, opdef_name, string
 from penstock.tensor.example_protos import BytesList, FloatList, Int64List
 
 # Of each dtype: the field of Feature that holds it, its message, and what TensorFlow's errors call it.
@@ -62,11 +62,16 @@ class Where(NamedTuple):
         name = self.names[row].decode(errors="replace") if self.names else ""
         return f"Name: {name or '<unknown>'}, "
 
+    def mismatch(self, found: str, wanted: DType) -> str:
+        if self.kind == "Key":
+            return f"Data type: {found} but expected type: {opdef_name(wanted)}"
+        return f"Expected type: {opdef_name(wanted)}, Feature is of type: {found}"
+
     def required(self, row: int, dtype: DType) -> errors.InvalidArgumentError:
         prefix, kind = self._example(row if self.kind == "Key" else 0), self.kind.replace("Key", "Feature")
         place = f", Index: {row}" if kind == "Feature list" else ""
         return invalid(
-            f"{prefix}{kind}: {self.key}{place} (data type: {dtype.name}) is required but could not be found."
+            f"{prefix}{kind}: {self.key}{place} (data type: {opdef_name(dtype)}) is required but could not be found."
         )
 
 
@@ -82,10 +87,7 @@ def read_column(features: Sequence[Any], dtype: DType, where: Where) -> Column:
             if kind is None:
                 missing.append(i)
             elif kind != field:
-                raise invalid(
-                    f"{where.at(i)}Data types don't match. Data type: {_KIND_DTYPES[kind]} "
-                    f"but expected type: {dtype.name}"
-                )
+                raise invalid(f"{where.at(i)}Data types don't match. {where.mismatch(_KIND_DTYPES[kind], dtype)}")
         rows.append(data)
     try:
         if dtype == string:

@@ -159,14 +159,20 @@ def _check_blocks(rank: int, block: Any, pads: Any, edges: str) -> None:
 
 
 def _batch_shape(
-    c: ShapeContext, x: TensorShape, edges: str, to_batch: bool, block: np.ndarray | None = None
+    c: ShapeContext, x: TensorShape, edges: str, to_batch: bool, block: np.ndarray | None, count: int | None
 ) -> TensorShape:
-    block, pads = c.constant("block_shape") if block is None else block, c.constant(edges)
-    if x.ndims is None or block is None or pads is None:
-        return UNKNOWN if x.ndims is None else TensorShape([None] * x.ndims)
-    _check_blocks(x.ndims, block, pads, edges)
-    dims, factor = list(x.tuple), math.prod(block.tolist())
-    dims[0] = _scaled(dims[0], factor, to_batch, "The batch size")
+    """`block` has `count` elements, if they are known: dims after those stay as they are."""
+    if x.ndims is None:
+        return UNKNOWN
+    dims = list(x.tuple)
+    if block is None:
+        changed = len(dims) if count is None else min(1 + count, len(dims))
+        return TensorShape([None] * changed + dims[changed:])
+    pads = c.constant(edges)
+    _check_blocks(x.ndims, block, np.zeros((len(block), 2), np.int64) if pads is None else pads, edges)
+    dims[0] = _scaled(dims[0], math.prod(block.tolist()), to_batch, "The batch size")
+    if pads is None:
+        return TensorShape([dims[0]] + [None] * len(block) + dims[1 + len(block) :])
     for i, (size, (before, after)) in enumerate(zip(block.tolist(), pads.tolist(), strict=True), 1):
         dim = dims[i]
         if dim is not None:
@@ -177,19 +183,24 @@ def _batch_shape(
     return shape_of(tuple(dims))
 
 
+def _length(vector: TensorShape) -> int | None:
+    dims = vector.with_rank(1).tuple
+    return None if dims is None else dims[0]
+
+
 def square_blocks_shape(c: ShapeContext, x: TensorShape, edges: str, to_batch: bool) -> TensorShape:
     """The shape rule of SpaceToBatch and BatchToSpace, whose blocks are square."""
-    return _batch_shape(c, x.with_rank(4), edges, to_batch, np.full(2, c.attrs["block_size"]))
+    return _batch_shape(c, x.with_rank(4), edges, to_batch, np.full(2, c.attrs["block_size"]), 2)
 
 
 @SPACE_TO_BATCH_ND.shape
-def space_to_batch_nd_shape(c: ShapeContext, x: TensorShape, *_: TensorShape) -> TensorShape:
-    return _batch_shape(c, x, "paddings", to_batch=True)
+def space_to_batch_nd_shape(c: ShapeContext, x: TensorShape, block: TensorShape, _: TensorShape) -> TensorShape:
+    return _batch_shape(c, x, "paddings", True, c.constant("block_shape"), _length(block))
 
 
 @BATCH_TO_SPACE_ND.shape
-def batch_to_space_nd_shape(c: ShapeContext, x: TensorShape, *_: TensorShape) -> TensorShape:
-    return _batch_shape(c, x, "crops", to_batch=False)
+def batch_to_space_nd_shape(c: ShapeContext, x: TensorShape, block: TensorShape, _: TensorShape) -> TensorShape:
+    return _batch_shape(c, x, "crops", False, c.constant("block_shape"), _length(block))
 
 
 @SPACE_TO_BATCH_ND.kernel(host=("block_shape", "paddings"), T=TORCH_TYPES)

@@ -120,7 +120,8 @@ def make_kernel(
     """The kernel of `node` for a device; typed errors, naming the node, when there is none."""
     found = node.op.find_kernel(device_type, node.attrs)
     if found is None:
-        types = ", ".join(f"{k}={v.name}" for k, v in node.attrs.items() if isinstance(v, DType))
+        declared = [(k, node.attrs.get(k)) for k in node.op.attrs]
+        types = ", ".join(f"{k}={v.name}" for k, v in declared if isinstance(v, DType))
         have = "; ".join(
             "/".join(k.devices)
             + "".join(f" {a} in {{{', '.join(sorted(t.name for t in ts))}}}" for a, ts in k.types.items())

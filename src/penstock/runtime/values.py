@@ -207,7 +207,9 @@ def _cast_array(array: np.ndarray, dtype: DType) -> np.ndarray:
         with np.errstate(invalid="ignore"):
             cast = array.astype(dtype.np)
         if not np.array_equal(cast, array):
-            raise TypeError(f"{array.dtype} values that are no {dtype.name}")
+            raise TypeError(
+                f"its type {array.dtype} is not compatible with Tensor type {dtype.name}, which cannot hold it"
+            )
         return cast
     return array.astype(dtype.np)
 

@@ -148,10 +148,10 @@ class DType:
         return self is other or self is other.base_dtype
 
     def __eq__(self, other: object) -> builtins.bool:
-        """Also true of anything `as_dtype` turns into this type, such as `np.float32` or "float32"."""
+        """Also true of what TensorFlow's `as_dtype` turns into this type: `np.float32`, "float32" or `float`."""
         if self is other:
             return True
-        if other is None or isinstance(other, DType):
+        if other is None or isinstance(other, DType) or other in (int, complex, str, bytes):
             return False
         try:
             return self is as_dtype(other)
@@ -281,6 +281,11 @@ def as_dtype(type_value: Any) -> DType:
         if isinstance(type_value, int) and kind is not builtins.bool and int(type_value) in _BY_ENUM:
             return _BY_ENUM[int(type_value)]  # a subclass of int, such as an IntEnum's member
     raise TypeError(f"Cannot convert value {type_value!r} to a DType.")
+
+
+def opdef_name(dtype: DType) -> str:
+    """What op definitions, and TensorFlow's kernels in their messages, call a type: "float" or "half"."""
+    return {"float32": "float", "float64": "double", "float16": "half"}.get(dtype.name, dtype.name)
 
 
 def dtype_from_opdef_name(name: str) -> DType:
