@@ -125,11 +125,13 @@ def test_a_bad_graph_is_refused_by_name_and_leaves_nothing_behind(graph: tf.Grap
             with pytest.raises(ValueError, match=message):
                 tf.import_graph_def(bad)
             assert other.get_operations() == []
-    with tf.Graph().as_default():
-        with pytest.raises(ValueError, match="not found in graph_def"):
-            tf.import_graph_def(good, {"unused:0": tf.constant(1.0)})
+    with tf.Graph().as_default() as other:
+        unused = tf.constant(1.0)
+        with pytest.raises(ValueError, match=r"not found in graph_def: \[unused:0\]"):
+            tf.import_graph_def(good, {"unused:0": unused})
         with pytest.raises(TypeError, match="GraphDef"):
             tf.import_graph_def("no graph")
+        assert other.get_operations() == [unused.op]
 
 
 @pytest.mark.parametrize(

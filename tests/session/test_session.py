@@ -477,3 +477,19 @@ def test_denormals_are_kept_unless_the_session_flushes_them(
         if by_environment:
             monkeypatch.setenv("PENSTOCK_FLUSH_DENORMALS", "1")
         assert tiny / 16 * 16 == tiny, "NumPy's own denormals are left alone"
+
+
+@pytest.mark.parametrize(("interval", "told"), [(1, [0, 1, 2, 3, 4, 5, 6]), (3, [2, 5]), (0, [])])
+def test_the_cost_model_is_told_each_time_it_has_seen_as_many_steps_as_asked(interval: int, told: list[int]) -> None:
+    """Recorded from TensorFlow 2.21."""
+    x = tf.placeholder(tf.float32, [])
+    squared = x * x
+    graph_options = tf.GraphOptions(build_cost_model=interval)
+    found = []
+    with tf.Session(config=tf.ConfigProto(graph_options=graph_options)) as session:
+        for step in range(7):
+            metadata = tf.RunMetadata()
+            session.run(squared, {x: 1.0}, run_metadata=metadata)
+            if metadata.HasField("cost_graph"):
+                found.append(step)
+    assert found == told

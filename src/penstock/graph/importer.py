@@ -36,6 +36,9 @@ def import_graph_def(
         raise TypeError(f"graph_def must be a GraphDef proto, not {type(graph_def).__name__}.")
     graph = get_default_graph()
     mapping = {str(k): v for k, v in (input_map or {}).items()}
+    unused = set(mapping) - {key for node in graph_def.node for text in node.input for key in _keys(text)}
+    if unused:
+        raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(sorted(unused))}]")
     with graph._lock:
         count, names = len(graph._nodes), dict(graph._names_in_use)
         try:
@@ -43,9 +46,6 @@ def import_graph_def(
         except Exception:
             _forget(graph, count, names)
             raise
-    unused = set(mapping) - imported.used
-    if unused:
-        raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(sorted(unused))}]")
     return None if return_elements is None else [imported.element(str(e)) for e in return_elements]
 
 
@@ -59,6 +59,14 @@ def _forget(graph: Graph, count: int, names: dict[str, int]) -> None:
     graph._names_in_use = names
 
 
+def _keys(text: str) -> list[str]:
+    """How `input_map` may call the input `text` of a node."""
+    if text.startswith("^"):
+        return [text]
+    node, _, port = text.partition(":")
+    return [f"{node}:{port or 0}", *([node] if port in ("", "0") else [])]
+
+
 class _Imported:
     """What has been imported so far."""
 
@@ -66,16 +74,14 @@ class _Imported:
         self.producer = producer
         self.ops: dict[str, Operation] = {}
         self.mapping = mapping
-        self.used: set[str] = set()
         self.back_nodes: set[str] = set()
         self.open: list[tuple[str, int, str]] = []
 
     def tensor(self, text: str, consumer: str) -> Tensor:
-        node, _, port = text.partition(":")
-        for key in (text, f"{node}:{port or 0}", *([node] if port in ("", "0") else [])):
+        for key in _keys(text):
             if key in self.mapping:
-                self.used.add(key)
                 return convert_to_tensor(self.mapping[key])
+        node, _, port = text.partition(":")
         try:
             return self.ops[node]._outputs[int(port or 0)]
         except (KeyError, IndexError, ValueError):
@@ -102,7 +108,6 @@ class _Imported:
 
     def control(self, text: str, consumer: str) -> Operation:
         if text in self.mapping:
-            self.used.add(text)
             mapped = self.mapping[text]
             return mapped.op if isinstance(mapped, Tensor) else mapped
         try:

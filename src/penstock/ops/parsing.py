@@ -115,7 +115,7 @@ def _dense_shape(key: str, feature: Any) -> TensorShape:
     if shape.ndims and shape.tuple[0] is None:
         raise ValueError(f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature.")
     if not shape.is_fully_defined():
-        raise ValueError(f"All dimensions of shape for feature {key} need to be known but received {shape}.")
+        raise ValueError(f"All dimensions of shape for feature {key} need to be known but received {feature.shape}.")
     return shape
 
 

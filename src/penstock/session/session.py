@@ -86,8 +86,9 @@ class BaseSession:
         self._options = step_options(config)
         self._flushes = flushes_denormals(config)
         self._cost_file = placement_options(config).cost_model
-        self._builds_cost_model = config is not None and config.graph_options.build_cost_model > 0
-        self._traces_left = int(config.graph_options.build_cost_model) if self._builds_cost_model else 0
+        self._cost_interval = 0 if config is None else max(0, int(config.graph_options.build_cost_model))
+        self._traces_left = self._cost_interval
+        self._steps_observed = 0
         self._infers_shapes = config is not None and config.graph_options.infer_shapes
         self._timeout = 0 if config is None else int(config.operation_timeout_in_ms)
         if config is not None and config.intra_op_parallelism_threads > 0:
@@ -217,11 +218,12 @@ class BaseSession:
         traced = trace > 0
         observer = Observer(timeout, self._state.closing, trace == RunOptions.FULL_TRACE)
         found = plan.run_observed(values, observer)
+        self._steps_observed += 1
         if traced or self._traces_left > 0:
             record_costs(self._options.costs, plan.graph, observer)
         if run_metadata is not None:
             record_step(run_metadata, plan.graph, observer, traced)
-            if self._builds_cost_model:
+            if self._cost_interval and self._steps_observed % self._cost_interval == 0:
                 speeds = {device.name: device for device in Hardware.of(list(self._options.devices)).devices}
                 run_metadata.cost_graph.CopyFrom(self._options.costs.cost_graph(plan.graph, speeds))
         return found
