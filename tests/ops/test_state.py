@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import penstock as tf
 import penstock.ops.filling
 import penstock.ops.layout
 import penstock.ops.math  # noqa: F401
@@ -420,3 +421,14 @@ def test_what_is_destroyed_must_be_there(session: Session) -> None:
         session.run(destroyed(ref, "bad"))
     with pytest.raises(errors.NotFoundError, match="'there'"):
         session.run(destroyed(ref, "there") + destroyed(ref, "there"))
+
+
+def test_a_reference_handed_on_is_still_the_variable() -> None:
+    v = tf.Variable(7)
+    same = get_op("RefIdentity")(v._ref())
+    with tf.control_dependencies([tf.assign(same, 9)]):
+        after = tf.identity(same)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert (session.run(same), session.run(after), session.run(v)) == (7, 9, 9)
+    assert same.dtype._is_ref_dtype

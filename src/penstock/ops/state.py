@@ -17,7 +17,7 @@ import torch
 
 from penstock import errors
 from penstock.graph import shape_rules
-from penstock.graph.opdef import Bound, Kernel, define_op
+from penstock.graph.opdef import PASS_THROUGH, Bound, Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed
@@ -203,6 +203,20 @@ def is_initialized(state: VariableState) -> torch.Tensor:
 
 
 # --- assignments ----------------------------------------------------------------------------------------
+
+REF_IDENTITY = define_op(
+    "RefIdentity",
+    "input: Ref(T)",
+    "output: Ref(T)",
+    attrs=["T: type"],
+    allows_uninitialized_input=True,
+    aliases=True,
+    reads="input",
+    shape=shape_rules.unchanged,
+)
+REF_IDENTITY.kernel()(lambda n: PASS_THROUGH)
+REF_IDENTITY.gradient(lambda op, grad: grad)
+
 
 ASSIGN = define_op(
     "Assign",
