@@ -304,3 +304,35 @@ def test_without_a_compiler_steps_run_node_by_node(launches: list[Any], monkeypa
         assert not launches
     with session_with() as session, pytest.raises(errors.UnimplementedError, match="cannot compile"):
         session.run(y, {x: np.ones(3)})
+
+
+# --- arrays of which not all is written ------------------------------------------------------------------
+
+
+def test_a_run_over_rows_of_different_lengths_is_one_region_with_its_gradient() -> None:
+    """Elements beyond the longest row are never written: their zeros, and their gradients', are the region's too."""
+    xs = np.random.default_rng(0).normal(size=(3, 6, 2)).astype(np.float32)
+    x, lengths = tf.placeholder(tf.float32, [3, None, 2]), tf.placeholder(tf.int32, [None])
+    tf.get_variable_scope().set_initializer(tf.constant_initializer(0.3))
+    outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(4), x, lengths, dtype=tf.float32)
+    fetches = [outputs, state, *tf.gradients([outputs, state], [x, *tf.trainable_variables()])]
+    found = []
+    for passes in (PLAIN, AT_ONCE):
+        with started(passes) as session:
+            found.append(
+                [session.run(fetches, {x: xs, lengths: np.array(n)}) for n in ([2, 4, 1], [6, 6, 6], [0, 0, 0])]
+            )
+            graph = session._runner(fetches, {x: None, lengths: None})[0].graph
+            loops = sum(node.op.name == "LoopCond" for node in graph.nodes)
+            assert loops == (2 if passes is PLAIN else 0)
+    for plain, region in zip(*found, strict=True):
+        for expected, value in zip(plain, region, strict=True):
+            np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_an_element_never_written_is_an_error_as_long_as_nothing_says_its_shape() -> None:
+    x, n = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int32, [])
+    array = tf.TensorArray(tf.float32, 3, infer_shape=False)
+    array = tf.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, tf.exp(x))), [0, array])[1]
+    stacked = tf.reshape(array.stack(), [3, 2]) * 2.0
+    _both_fail(stacked, {x: [1.0, 2.0], n: 3}, {x: [1.0, 2.0], n: 2})

@@ -34,7 +34,7 @@ _ELEMENTS = {
 theirs."""
 
 _C = r"""
-struct holder { char *data; u8 *marks; i64 count, capacity, bytes, most; u8 made, closed, dynamic, once, adds, zeros; };
+struct holder { char *data; u8 *marks; i64 count, capacity, bytes, most; u8 made, closed, dynamic, once, adds, zeros, alike; };
 enum { WRITTEN = 1, TAKEN = 2 };
 APART void holder_clear(struct holder *h) {
   free(h->data);
@@ -66,16 +66,17 @@ APART int stack_pop(struct holder *h, void *to) {
   memcpy(to, h->data + h->count * h->bytes, h->bytes);
   return 0;
 }
-APART int array_make(struct holder *h, i64 size, i64 bytes, int dynamic, int once, int zeros) {
+APART int array_make(struct holder *h, i64 size, i64 bytes, int dynamic, int once, int zeros, int alike) {
   if (size < 0) return 1;
   holder_clear(h);
-  h->bytes = bytes, h->dynamic = dynamic, h->once = once, h->zeros = zeros, h->made = 1;
+  h->bytes = bytes, h->dynamic = dynamic, h->once = once, h->made = 1;
+  h->zeros = zeros, h->alike = alike;
   return holder_grow(h, size);
 }
 APART int array_gradient(struct holder *g, struct holder *of) {
   if (of->closed) return 1;
   if (g->made) return 0;
-  if (array_make(g, of->count, of->bytes, 0, !of->adds, of->zeros)) return 1;
+  if (array_make(g, of->count, of->bytes, 0, !of->adds, of->zeros, 0)) return 1;
   g->adds = 1;
   of->dynamic = 0;
   return 0;
@@ -86,6 +87,7 @@ APART int array_write(struct holder *h, i64 i, const void *from) {
   if (h->marks[i] & TAKEN) return 1;
   if (h->marks[i] & WRITTEN) return h->adds ? 2 : 1;
   h->marks[i] |= WRITTEN;
+  h->zeros |= h->alike; /* now the shape of all is known, of those too that will never be written */
   memcpy(h->data + i * h->bytes, from, h->bytes);
   return 0;
 }
@@ -213,8 +215,12 @@ def write(node: Node, holder: Holder, own: str, others: list[str], inputs: list[
         case "TensorArrayV3":
             clear = "".join(f"holder_clear({other}); " for other in others)
             dynamic, once = int(node.attrs["dynamic_size"]), int(node.attrs["clear_after_read"])
-            zeros = int(node.attrs["element_shape"].is_fully_defined())
-            return f"{clear}if (array_make({own}, *{x[0]}, {holder.nbytes}, {dynamic}, {once}, {zeros})) FAIL();"
+            zeros, alike = (
+                int(node.attrs["element_shape"].is_fully_defined()),
+                int(node.attrs["identical_element_shapes"]),
+            )
+            how = f"{dynamic}, {once}, {zeros}, {alike}"
+            return f"{clear}if (array_make({own}, *{x[0]}, {holder.nbytes}, {how})) FAIL();"
         case "TensorArrayGradV3":
             return f"if (array_gradient({own}, {others[0]})) FAIL();"
         case "TensorArrayWriteV3":

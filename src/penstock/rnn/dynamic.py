@@ -13,7 +13,6 @@ from penstock.graph.operation import Tensor
 from penstock.ops.arithmetic import maximum, minimum
 from penstock.ops.array import rank, shape
 from penstock.ops.compare import greater_equal
-from penstock.ops.filling import zeros
 from penstock.ops.joining import concat
 from penstock.ops.layout import transpose
 from penstock.ops.reduce import reduce_max
@@ -82,16 +81,14 @@ def _loop(
     if len(known_steps) > 1:
         raise ValueError(f"Time steps is not the same for all the elements in the input: {sorted(known_steps)}")
     steps: Any = known_steps.pop() if known_steps else shape(flat[0])[0]
-    # Steps beyond the longest row change nothing: they are left out, and their outputs, zeros, put on at the end.
+    # Steps beyond the longest row change nothing and are left out: elements never written read as zeros.
     bound = steps if lengths is None else minimum(steps, maximum(1, reduce_max(lengths)))
-    if lengths is not None:
-        flat = [value[:bound] for value in flat]
-    arrays = [TensorArray(value.dtype.base_dtype, bound, tensor_array_name="input").unstack(value) for value in flat]
+    arrays = [TensorArray(value.dtype.base_dtype, steps, tensor_array_name="input").unstack(value) for value in flat]
     sizes = cell.output_size
     out_dtype = state_dtype(dtype, state)
     known_batch = batch_size if isinstance(batch_size, int) else None
     shapes = [TensorShape([known_batch]).concatenate(TensorShape(_dims(size))) for size in flatten(sizes)]
-    results = [TensorArray(out_dtype, bound, element_shape=s, tensor_array_name="output") for s in shapes]
+    results = [TensorArray(out_dtype, steps, element_shape=s, tensor_array_name="output") for s in shapes]
     zero_output = None if lengths is None else zeros_of(sizes, batch_size, out_dtype)
 
     def body(time: Tensor, written: Any, before: Any) -> Any:
@@ -118,8 +115,6 @@ def _loop(
         maximum_iterations=steps,
     )
     outputs = [array.stack() for array in results]
-    if lengths is not None:
-        outputs = [_padded(value, steps, bound) for value in outputs]
     for value, known in zip(outputs, shapes, strict=True):
         value.set_shape(TensorShape([steps if isinstance(steps, int) else None]).concatenate(known))
     return pack_like(sizes, outputs), final
@@ -127,9 +122,3 @@ def _loop(
 
 def _dims(size: Any) -> list[int | None]:
     return TensorShape(size).as_list() if isinstance(size, TensorShape) else [int(size)]
-
-
-def _padded(value: Tensor, steps: Any, bound: Any) -> Tensor:
-    """`value` with zeros after its last row, `steps` rows in all."""
-    missing = concat([[steps - bound], shape(value)[1:]], 0)
-    return concat([value, zeros(missing, value.dtype)], 0)
