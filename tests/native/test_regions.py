@@ -134,3 +134,19 @@ def test_loops_in_branches_stay_since_not_all_of_them_run() -> None:
             for _ in range(2 if taken else 3):
                 expected = np.tanh(expected) * 1.5
             np.testing.assert_allclose(session.run(y, {x: value, pred: taken}), expected + np.exp(value) * 2, 1e-5)
+
+
+def test_a_large_variable_that_others_read_is_no_result_of_a_region() -> None:
+    """A region would give a copy: rows are gathered in it, and what is outside reads the variable itself."""
+    table = tf.Variable(np.ones((4000, 40), np.float32))
+    rows = tf.gather(table, tf.placeholder(tf.int32, [5], name="ids"))
+    small, large = tf.exp(rows) * 2.0, table.read_value() * 2.0
+    with started() as session:
+        fetches = [small, large, table.value() - 1.0]
+        (region,) = regions_of(session, fetches, [session.graph.get_tensor_by_name("ids:0")])
+        assert "GatherV2" in ops_of(region)
+        assert [shape.num_elements() for shape in region.shapes] == [200]
+        found = session.run(fetches, {"ids:0": np.zeros(5, np.int32)})
+        np.testing.assert_allclose(found[0], np.full((5, 40), 2 * np.e), rtol=1e-6)
+        assert found[1].sum() == 320_000
+        assert not found[2].any()

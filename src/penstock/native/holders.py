@@ -34,7 +34,12 @@ _ELEMENTS = {
 theirs."""
 
 _C = r"""
-struct holder { char *data; u8 *marks; i64 count, capacity, bytes, most; u8 made, closed, dynamic, once, adds, zeros, alike; };
+struct holder {
+  char *data;
+  u8 *marks;
+  i64 count, capacity, bytes, most;
+  u8 made, closed, dynamic, once, adds, zeros, alike;
+};
 enum { WRITTEN = 1, TAKEN = 2 };
 APART void holder_clear(struct holder *h) {
   free(h->data);
@@ -87,7 +92,7 @@ APART int array_write(struct holder *h, i64 i, const void *from) {
   if (h->marks[i] & TAKEN) return 1;
   if (h->marks[i] & WRITTEN) return h->adds ? 2 : 1;
   h->marks[i] |= WRITTEN;
-  h->zeros |= h->alike; /* now the shape of all is known, of those too that will never be written */
+  h->zeros |= h->alike; /* now the shape of all is known */
   memcpy(h->data + i * h->bytes, from, h->bytes);
   return 0;
 }

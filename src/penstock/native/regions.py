@@ -10,12 +10,22 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.compiled.clusters import on_cpu
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.holders import HOLDER_OPS, Holders, maker_of
-from penstock.native.nodes import CONTROL, FAILS, NOTHING, VARIABLES, VIEWS, is_shared, is_writable, updates_variable
+from penstock.native.nodes import (
+    CONTROL,
+    FAILS,
+    MOST_ELEMENTS,
+    NOTHING,
+    VARIABLES,
+    VIEWS,
+    is_shared,
+    is_writable,
+    updates_variable,
+)
 from penstock.native.replace import replace_regions
 from penstock.passes.infer_shapes import ShapeRules
 from penstock.passes.rewrite import remove_unused
@@ -50,7 +60,8 @@ def apply(graph: StepGraph, mode: str = "auto") -> StepGraph:
     """
     if mode == "off" or len({node.device for node in graph.nodes}) > 1:
         return graph  # what a region waits for would keep back what other devices wait for
-    units = _Units(graph)
+    units = _Units(_with_own_reads(graph))
+    graph = units.graph
     found = units.regions()
     left = sum(map(_costs, graph.nodes)) - sum(map(_costs, (node for nodes in found for node in nodes)))
     regions = [nodes for nodes in found if _is_worth_it(nodes, alone=not left)]
@@ -67,6 +78,29 @@ def _is_worth_it(nodes: list[Node], alone: bool) -> bool:
 def _costs(node: Node) -> bool:
     """Whether a kernel is called for the node."""
     return node.op is not FEED and node.op.name not in CONTROL | VIEWS | NOTHING | VARIABLES | {"Const"}
+
+
+def _is_large_read(node: Node) -> bool:
+    """Whether a node gives the value of a variable of which a region would have to give a copy that takes time."""
+    reads = node.op.name in VIEWS and any(map(is_state, node.inputs)) and not is_state(Edge(node, 0))
+    return reads and (node.shapes[0].num_elements() or 0) > MOST_ELEMENTS
+
+
+def _with_own_reads(graph: StepGraph) -> StepGraph:
+    """`graph` with a read for each node that takes a large variable's value: in a region, or outside."""
+    users: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        for taken in dict.fromkeys(edge.node for edge in node.inputs if _is_large_read(edge.node)):
+            users.setdefault(taken, []).append(node)
+    if not any(len(takers) > 1 for takers in users.values()):
+        return graph
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        nodes.append(node)
+        for user in users.get(node, ())[1:]:
+            nodes.append(replace(node))
+            user.inputs = tuple(Edge(nodes[-1], 0) if e.node is node else e for e in user.inputs)
+    return StepGraph(nodes, graph.feeds, graph.fetches, graph.targets)
 
 
 class _Units:
@@ -124,6 +158,9 @@ class _Units:
         fetched = {edge.node for edge in self.graph.fetches}
         for unit in self.units:
             unit.writable = all(self._can_write(node, unit, guards, fetched) for node in unit.nodes)
+        for node, users in self.users.items():
+            if _is_large_read(node) and not all(self.of[user].writable for user in users):
+                self.of[node].writable = False
         self._keep_handles_together(Holders(self.graph.nodes))
 
     def _can_write(self, node: Node, unit: _Unit, guards: Guards, fetched: set[Node]) -> bool:

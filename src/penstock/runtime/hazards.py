@@ -60,6 +60,30 @@ def state_accesses(graph: StepGraph) -> list[tuple[Node, Node, bool]]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class StateRead:
+    """A read of `roots` by `node`, at position `start`; what it gave is seen last at position `last`."""
+
+    node: Node
+    roots: frozenset[Node]
+    start: int
+    last: int
+
+
+def find_reads(
+    graph: StepGraph, order: Iterable[tuple[Node, bool]]
+) -> tuple[list[StateRead], dict[Edge, frozenset[Node]]]:
+    """The reads of state of a step that runs in `order`, and the nodes whose memory each value may show."""
+    analysis = _Analysis(graph, order)
+    analysis.writes = analysis._writes()
+    reads = [
+        StateRead(node, analysis.roots[node.inputs[i]], analysis.position[node], analysis._last_use(node, i))
+        for node in graph.nodes
+        for i in state_reads(node)
+    ]
+    return reads, analysis.roots
+
+
 def order_state(graph: StepGraph, frames: Mapping[Node, Any]) -> None:
     """Control edges between a write of a variable and other uses of it, in the order in which they were built.
 

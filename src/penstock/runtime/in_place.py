@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ import torch
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.control_flow import NEXT_ITERATIONS
+from penstock.runtime.assigned import Assigned
 from penstock.runtime.frames import is_loop_merge
 from penstock.tensor.shapes import adds_nothing
 
@@ -63,22 +65,32 @@ register_in_place(torch.div, {0: torch.Tensor.div_})
 
 
 def find_in_place(
-    graph: StepGraph, kernels: dict[Node, Any], order: Iterable[Node], frames: Mapping[Node, Any]
+    graph: StepGraph,
+    kernels: dict[Node, Any],
+    order: Iterable[Node],
+    frames: Mapping[Node, Any],
+    assigned: Mapping[Node, Assigned] = MappingProxyType({}),
 ) -> dict[Node, InPlace]:
     """The nodes of a graph that runs in `order` that can write over an input. `frames`: of nodes in loops.
 
     Kernels that look for themselves which of the inputs that end with them they can use (compiled clusters: those that
-    have `taking`) are told so, and replaced in `kernels`.
+    have `taking`) are told so, and replaced in `kernels`. `assigned`: nodes that may write into a variable.
     """
     ends = _Ends(graph, kernels, order, frames)
     found: dict[Node, InPlace] = {}
     for node, kernel in kernels.items():
+        target = assigned.get(node)
         if hasattr(kernel, "taking"):
             ending = tuple(i for i in range(len(node.inputs)) if ends.at(node, i))
-            if ending:
+            if target is not None:
+                kernels[node] = target.guarding(kernel.taking((target.indices[0], *ending)))
+            elif ending:
                 kernels[node] = kernel.taking(ending)
         elif node.dtypes and node.dtypes[0].is_floating:
             for index, version in _versions(kernel).items():
+                if target is not None and index in target.indices:
+                    found[node] = InPlace(target.guarding(version), index, _to_compare(node, index))
+                    break
                 if node.inputs[index].dtype == node.dtypes[0]:
                     variable = ends.variable(node, index)
                     if variable is not None or ends.at(node, index):

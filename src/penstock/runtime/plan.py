@@ -21,6 +21,7 @@ from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.partition.ops import TRANSFERS
 from penstock.runtime.arrays import use_arrays
+from penstock.runtime.assigned import find_assigned
 from penstock.runtime.cuda_graphs import Capturing
 from penstock.runtime.dataflow import Carry, build_program, is_asynchronous
 from penstock.runtime.executor import Execution
@@ -135,7 +136,8 @@ class StructuredPlan(Plan):
         ]
         frames = guards.frames if guards is not None else {}
         self._host = find_host_nodes(graph, frames) if frames else set()
-        self._in_place = find_in_place(graph, kernels, [node for node, _ in order], frames)
+        assigned = {} if frames else find_assigned(graph, kernels, order)
+        self._in_place = find_in_place(graph, kernels, [node for node, _ in order], frames, assigned)
         self.segment = self._build()
         self._step: Callable[..., tuple[Any, ...]] = self._team.around(self.segment.fn, self._settle)
         self._observed: Segment | None = None
