@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 
 os.environ.setdefault("PENSTOCK_CHECK", "1")  # read when penstock is imported: graphs are verified between passes
 os.environ.setdefault("PENSTOCK_COMPILE", "off")  # `make test-compiled` runs them with "on"
@@ -15,6 +16,7 @@ from penstock.graph.opdef import registered_ops
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes import fold_constants
 from penstock.runtime import plan
+from tests import ahead
 
 torch.set_num_threads(1)  # tensors here are tiny, and threads that wait for each other slow a busy machine down
 
@@ -39,6 +41,16 @@ plan.make_kernel = fold_constants.make_kernel = _recording  # a step's nodes, an
 def _uncompiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("uncompiled"):
         monkeypatch.setenv("PENSTOCK_COMPILE", "off")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    in_child = os.environ["PENSTOCK_COMPILE"] == "on" and ahead.note_ahead(session)
+    try:
+        return (yield)
+    finally:
+        if in_child:
+            ahead.compile_noted()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
