@@ -48,11 +48,11 @@ def _become_child(session: pytest.Session, number: int, count: int) -> None:
     session.items = [item for i, item in enumerate(session.items) if i // BLOCK % count == number]
     session.config.option.maxfail = 0  # whatever fails here will do so later, where it is seen
     session.config.pluginmanager.unregister(name="terminalreporter")
-    compile = Compiler.compile
+    for_others = Compiler.compile
 
     def note(self: Compiler, source: Source) -> Any:
         if type(self) is not Compiler:
-            return compile(self, source)
+            return for_others(self, source)
         _noted[source.name] = source
         return None
 

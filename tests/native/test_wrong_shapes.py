@@ -55,20 +55,61 @@ def _fed_wrongly() -> Iterator[tuple[OpCase, tuple[str, ...], int, int, np.ndarr
                 number += 1
 
 
-def _outcome(case: OpCase, constants: tuple[str, ...], at: tuple[int, int], given: np.ndarray, passes: Any) -> Outcome:
+def _outcome(
+    case: OpCase, constants: tuple[str, ...], at: tuple[int, int] | None, given: np.ndarray | None, passes: Any
+) -> Outcome:
     with tf.Graph().as_default(), session_with(passes) as session:
         feeds: dict[Any, Any] = {}
         try:
             built = Built(case, "fed", constants, feeds, at)
         except ValueError:
             return "not built", None
-        feeds[next(t for t in feeds if not t.shape.is_fully_defined())] = given
+        if at is not None:
+            feeds[next(t for t in feeds if not t.shape.is_fully_defined())] = given
         session.run(tf.global_variables_initializer())
         try:
             found = session.run([built.outputs, built.states, built.op], feeds)[:1]
         except errors.OpError as error:
             return type(error).__name__, None
         return "", [*found[0], *session.run(built.states)]
+
+
+def _with_other_constants() -> Iterator[tuple[OpCase, tuple[str, ...]]]:
+    """Cases of which one constant has one more axis, another length or other values, and which are constants."""
+    seen: set[str] = set()
+    for case in cases(MOST):
+        constants = constants_for(case) if MOST > 1 or case.op not in seen else None
+        if not constants:
+            continue
+        seen.add(case.op)
+        inputs = inputs_of(case)
+        for number, arg in enumerate(get_op(case.op).inputs):
+            if arg.name not in constants or isinstance(inputs[number], list):
+                continue
+            value = np.asarray(inputs[number])
+            others = [value[None]]
+            if value.ndim:
+                others += [np.concatenate([value, value[-1:]]), value[:-1]]
+            if value.dtype.kind == "i":
+                others += [value + 1, value + 100, value - 100]
+            for other in others:
+                yield OpCase(case.op, [*inputs[:number], other, *inputs[number + 1 :]], case.attrs), constants
+
+
+def test_a_constant_of_another_shape_or_value_gives_what_kernels_give(together: Together) -> None:
+    compiled, problems = [], []
+    for case, constants in _with_other_constants():
+        asked = together.asked
+        _outcome(case, constants, None, None, COMPILED["regions"])
+        if together.asked > asked:
+            compiled.append((case, constants))
+    together.build_all()
+    for case, constants in compiled:
+        wanted, have = (_outcome(case, constants, None, None, passes) for passes in (PLAIN, COMPILED["regions"]))
+        if wanted[0] != have[0] or (not wanted[0] and not all(map(_close, have[1], wanted[1]))):
+            problems.append(f"{case}: {have} instead of {wanted}")
+    assert not problems, "\n".join([f"{len(problems)} of {len(compiled)} differ", *problems[:10]])
+    assert len({case.op for case, _ in compiled}) > 20
 
 
 @pytest.mark.parametrize("way", COMPILED)

@@ -92,6 +92,11 @@ class Site:
         value = self.const(index)
         return None if value is None else [int(v) for v in value.reshape(-1)]
 
+    def number(self, index: int) -> int | None:
+        """`const(index)` as an int; None of a vector, even of one element, which kernels refuse."""
+        value = self.const(index)
+        return None if value is None or value.ndim else int(value)
+
 
 # --- names ------------------------------------------------------------------------------------------------
 

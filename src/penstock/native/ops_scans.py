@@ -35,8 +35,8 @@ def arg_reduction(s: Site) -> str | None:
 @emits("Cumsum", "Cumprod")
 def scan(s: Site) -> str | None:
     """Floats are added up in float64, as in torch."""
-    (x, _), (y,), axes = s.inputs, s.outputs, s.numbers(1)
-    axis = normal_axis(axes[0], len(x.shape)) if axes else None
+    (x, _), (y,), given = s.inputs, s.outputs, s.number(1)
+    axis = normal_axis(given, len(x.shape)) if given is not None else None
     if axis is None or x.ctype == "u8":
         return None
     outer, size, inner = split_at(x.shape, axis)
