@@ -79,9 +79,9 @@ def message_of(error: Exception) -> str:
 
 
 def plain(tf: Any) -> Any:
-    """A session that runs the op as it is, on one thread."""
+    """A session that runs the op as it is, on one thread; or compiled, where PENSTOCK_COMPILE asks for that."""
     config = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
-    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    config.graph_options.rewrite_options.disable_meta_optimizer = os.environ.get("PENSTOCK_COMPILE") != "on"
     return config
 
 

@@ -59,6 +59,7 @@ def _bits(values: list[Any]) -> list[tuple[Any, ...]]:
     return [(np.asarray(v).dtype, np.shape(v), np.asarray(v).tobytes()) for v in values]
 
 
+@pytest.mark.uncompiled  # to the bit
 @_many
 @given(program=programs(), values=inputs(), seed=st.integers(0, 2**32))
 def test_any_placement_on_several_devices_gives_the_bits_of_one(

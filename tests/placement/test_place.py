@@ -43,6 +43,7 @@ def _placed(session: tf.Session, fetches: Any) -> dict[str, str]:
     return {node.name: node.device for node in session._runner(fetches, None)[0].graph.nodes}
 
 
+@pytest.mark.uncompiled  # a node by its name
 def test_a_node_goes_where_its_device_says() -> None:
     with tf.device("/cpu:1"):
         x = tf.constant(2.0) + tf.random_uniform([])
@@ -90,6 +91,7 @@ def test_a_variable_stays_where_an_earlier_step_put_it() -> None:
         np.testing.assert_allclose(session.run(update), np.ones((64, 64)), rtol=1e-6)
 
 
+@pytest.mark.uncompiled  # a node by its name
 def test_users_write_strategies_and_a_wrong_one_is_told_so() -> None:
     def last(choice: Choice) -> list[int]:
         return choice.spread([feasible[-1] for feasible in choice.feasible])
