@@ -92,6 +92,15 @@ def test_types_that_have_no_expression_stay_outside() -> None:
     assert compiled.apply(graph, "on") is graph
 
 
+def test_what_travels_in_another_form_stays_a_node_of_its_own() -> None:
+    x = _floats(3)
+    lossy = tf.placement.compress_transfers(tf.exp(tf.negative(x)))
+    with tf.device("/cpu:1"):
+        there = tf.tanh(tf.exp(lossy))
+    graph = _clustered([there, tf.exp(lossy)], [x])
+    assert lossy.op.name in [node.name for node in graph.nodes]
+
+
 def test_nodes_of_different_devices_are_not_put_together() -> None:
     x = _floats(3)
     with tf.device("/cpu:0"):
