@@ -200,8 +200,11 @@ class _Writer:
         text = self._value(side.node, side.index, side.node.inputs[side.index], side.node.op.inputs[0].is_ref)
         self.code.line(f"{self._assigned(edge)} = {text}", side.node)
         if Edge(side.node, 1) in self.wanted:
-            which = self._assigned(Edge(side.node, 1))
-            self.code.line(f"{which} = {self.code.bind(f'index{side.index}', merge_index(side.index))}")
+            self.code.line(f"{self._assigned(Edge(side.node, 1))} = {self._index(side.node, side.index)}")
+
+    def _index(self, merge: Node, index: int) -> str:
+        """The second output of a Merge whose `index`-th input came."""
+        return str(index) if merge in self.host else self.code.bind(f"index{index}", merge_index(index))
 
     def _assigned(self, edge: Edge) -> str:
         """The local for `edge`, which the next line sets, perhaps not for the first time."""
@@ -218,11 +221,14 @@ class _Writer:
         for enter in frame.enters:
             self._name_or_assign(Edge(enter, 0), self._moved(enter, 0), enter)
         for merge in frame.merges:
-            text = self._moved(merge, next(i for i, e in enumerate(merge.inputs) if e in entered))
+            first = next(i for i, e in enumerate(merge.inputs) if e in entered)
+            text = self._moved(merge, first)
             if merge in self.own_memory:
                 text = f"{self.code.bind('copy', copy_value)}({text})"
             self.names[Edge(merge, 0)] = name = self.code.local()
             self.code.line(f"{name} = {text}", merge)
+            if Edge(merge, 1) in self.wanted:
+                self.code.line(f"{self._assigned(Edge(merge, 1))} = {self._index(merge, first)}", merge)
         counter = f"i{len(self.counters)}"
         self.code.open(f"for {counter} in {self.code.bind('count', itertools.count)}():")
         self.counters[self.code.block] = (counter, frame.name)
@@ -257,6 +263,9 @@ class _Writer:
             back = next(i for i, e in enumerate(merge.inputs) if e.node.op.name in NEXT_ITERATIONS)
             targets.append(self.names[Edge(merge, 0)])
             values.append(self._moved(merge, back))
+            if Edge(merge, 1) in self.wanted:
+                targets.append(self.names[Edge(merge, 1)])
+                values.append(self._index(merge, back))
         for target in targets:
             self.code.set(target)
         if targets:
