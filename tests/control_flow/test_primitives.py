@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+import torch
 
 import penstock as tf
 from penstock import errors
@@ -134,6 +135,18 @@ def test_a_loop_survives_a_round_trip_through_a_graph_def(session: tf.Session) -
         for count, expected in [(0, 2), (1, 4), (2, 8), (3, 3)]:
             assert session.run("y:0", {n: count}) == expected
             assert again.run("y:0", {"n:0": count}) == expected
+
+
+@pytest.mark.one_executor("dataflow")
+def test_a_step_that_cannot_go_on_says_who_waits_for_what(session: tf.Session) -> None:
+    start, limit = number(), number()
+    y = hand_made_loop(start, limit)
+    total = tf.add(y, start, name="total")
+    plan: Any = session._make_plan([start, limit], [total], [])
+    leaves = next(unit for unit in plan._program.units if unit.name.startswith("Exit"))
+    leaves.consumers = [[] for _ in leaves.consumers]  # what no graph does that the session takes
+    with pytest.raises(errors.InternalError, match=r"cannot go on.* no total:0(.|\n)*total waits for Exit:0"):
+        plan.run([torch.tensor(1, dtype=torch.int32), torch.tensor(9, dtype=torch.int32)])
 
 
 # --- made by TensorFlow ---------------------------------------------------------------------------------

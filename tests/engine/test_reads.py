@@ -141,7 +141,9 @@ def _recorded() -> dict[int, np.ndarray]:
 
 
 _RECORDED = _recorded()
-_SEEDS = list(_RECORDED)[:: max(1, len(_RECORDED) // int(os.environ.get("PENSTOCK_EXAMPLES", "40")))]
+_WENT_ROUND_FOR_EVER = (8, 48, 77, 172, 315, 392)
+_SOME = list(_RECORDED)[:: max(1, len(_RECORDED) // int(os.environ.get("PENSTOCK_EXAMPLES", "120")))]
+_SEEDS = sorted({*_SOME, *_WENT_ROUND_FOR_EVER})
 
 
 @pytest.mark.parametrize("seed", _SEEDS)

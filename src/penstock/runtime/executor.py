@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from penstock.runtime.plan import Observer
 
 _POLL = 0.02
+_MOST_SHOWN = 20
+"""Units that an error shows."""
 _DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
 
 
@@ -86,7 +88,27 @@ class Execution:
                 continue
             unit, iteration, tokens = self._ready.popleft()
             self._execute(unit, iteration, tokens)
+        if any(unit not in self._taken for unit in self._program.results):
+            raise self._stuck()
         return [self.result(index) for index in range(len(self._program.results))]
+
+    def _stuck(self) -> errors.InternalError:
+        """The error of a step that cannot go on though results are missing: who waits for what."""
+        waits: list[str] = []
+        pending = list(self._root.iterations.values())
+        while pending:
+            iteration = pending.pop()
+            pending += [each for frame in iteration.children.values() for each in frame.iterations.values()]
+            waiting = [(unit, tokens) for unit, tokens in iteration.tokens.items() if not tokens.fired]
+            for unit, tokens in waiting:
+                inputs = [e.name for e, value in zip(unit.inputs, tokens.values, strict=True) if value is _DEAD]
+                controls = [each.name for each in self._program.units if unit in each.control_consumers]
+                which = [*(inputs if tokens.pending else []), *(f"^{name}" for name in controls if tokens.controls)]
+                where = iteration.where()
+                waits.append(f"  {unit.name} waits for {', '.join(which)}" + (f" in {where}" if where else ""))
+        missing = [unit.name for unit in self._program.results if unit not in self._taken]
+        text = f"The step cannot go on: nothing is under way, and there is no {', '.join(missing)}."
+        return errors.InternalError(None, None, "\n".join([text, *waits[:_MOST_SHOWN]]))
 
     # --- in parts: `begin`, then values as they come, and what can run with them ----------------------------
 
