@@ -17,6 +17,7 @@ import pytest
 
 import penstock as tf
 from penstock import errors
+from penstock.graph.opdef import get_op
 
 Pair = collections.namedtuple("Pair", ["a", "b"])
 BOTH_KINDS = pytest.mark.parametrize("use_resource", [False, True], ids=["ref", "resource"])
@@ -992,3 +993,22 @@ def test_a_loop_keeps_the_value_that_a_variable_had_when_it_was_read() -> None:
         session.run(v.initializer)
         assert session.run([doubled, update])[0].tolist() == [8.0, 16.0]
         assert session.run(v).tolist() == [2.0, 3.0]
+
+
+def test_a_reference_goes_round_a_loop_as_the_variable_itself() -> None:
+    """Recorded from TensorFlow 2.21; a variable given as such goes round as its value."""
+    v = tf.Variable(0.0)
+
+    def add_two(i: tf.Tensor, x: tf.Tensor) -> Any:
+        with tf.control_dependencies([tf.assign_add(x, 2.0)]):
+            return i + 1, get_op("RefIdentity")(x)
+
+    count, out = tf.while_loop(lambda i, x: i < 10, add_two, [tf.constant(0), v._ref()], parallel_iterations=1)
+    same = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, get_op("RefIdentity")(x)), [0, v._ref()])[1]
+    (grad,) = tf.gradients(same * 3.0, v)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert (out.dtype._is_ref_dtype, session.run([count, out]), session.run(v)) == (True, [10, 20.0], 20.0)
+        assert session.run(grad) == 3.0
+    with pytest.raises(TypeError, match="enters the loop as float32_ref, but is float32 after"):
+        tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + 1.0), [0, v._ref()])

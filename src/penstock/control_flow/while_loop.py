@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.nest import flatten, pack_like, same_structure
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.convert import convert_to_tensor
-from penstock.graph.opdef import get_op
+from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.basic import identity
@@ -68,7 +69,7 @@ class WhileContext(ControlFlowContext):
     def _enter(self, tensor: Tensor, is_constant: bool) -> Tensor:
         """An Enter of this loop's frame: built outside, it belongs to the loop."""
         with outside(self.outer):
-            op = get_op("RefEnter" if tensor.dtype._is_ref_dtype else "Enter")
+            op = _op("Enter", tensor)
             name = f"{tensor.op.name.split('/')[-1]}/Enter" if is_constant else "Enter"
             entered = op(
                 tensor,
@@ -98,8 +99,8 @@ class WhileContext(ControlFlowContext):
             if pred.shape.ndims not in (None, 0):
                 raise ValueError(f"the loop condition must be a scalar; {pred.name} has shape {pred.shape}")
             self.loop_cond = get_op("LoopCond")(pred, name="LoopCond")
-            switched = [get_op("Switch")(m, self.loop_cond, name="Switch") for m in self.merges]
-            self.body_inputs = [identity(true) for _, true in switched]
+            switched = [_op("Switch", m)(m, self.loop_cond, name="Switch") for m in self.merges]
+            self.body_inputs = [_op("Identity", true)(true) for _, true in switched]
             self._pivot = self.body_inputs[0].op
             results = [convert_to_tensor(r) for r in body(*self.body_inputs)]
             results = [self.capture(r) for r in results]
@@ -110,15 +111,15 @@ class WhileContext(ControlFlowContext):
         for i, result in enumerate(results):
             self._go_round(i, result)
         with outside(self.outer):
-            self.exits = [get_op("Exit")(false, name="Exit") for false, _ in switched]
+            self.exits = [_op("Exit", false)(false, name="Exit") for false, _ in switched]
 
     def _merge(self, entered: Tensor) -> Tensor:
         with self.entered():
-            return get_op("Merge")([entered, entered], name="Merge")[0]
+            return _op("Merge", entered)([entered, entered], name="Merge")[0]
 
     def _go_round(self, i: int, result: Tensor) -> None:
         merge = self.merges[i]
-        if result.dtype.base_dtype != merge.dtype.base_dtype:
+        if result.dtype.base_dtype != merge.dtype.base_dtype or merge.dtype._is_ref_dtype > result.dtype._is_ref_dtype:
             raise TypeError(
                 f"The loop variable {i} enters the loop as {merge.dtype.name}, but is {result.dtype.name} "
                 "after one iteration."
@@ -130,7 +131,7 @@ class WhileContext(ControlFlowContext):
                 "either the `shape_invariants` argument of tf.while_loop or set_shape() on the loop variables."
             )
         with self.entered():
-            following = get_op("NextIteration")(result, name="NextIteration")
+            following = _op("NextIteration", result)(result, name="NextIteration")
         self.next_iterations.append(following)
         merge.op._update_input(1, following)
 
@@ -150,6 +151,11 @@ class WhileContext(ControlFlowContext):
             exit_ = get_op("Exit")(false, name="Exit")
         self.exits.append(exit_)
         return exit_
+
+
+def _op(name: str, tensor: Tensor) -> OpDef:
+    """The op called `name` for a tensor, which may be a reference."""
+    return get_op(f"Ref{name}" if tensor.dtype._is_ref_dtype else name)
 
 
 def _shape_holds(invariant: TensorShape, shape: TensorShape) -> bool:
@@ -232,6 +238,11 @@ def while_loop(
     return result[0] if single or (len(result) == 1 and not return_same_structure) else _like(loop_vars, result)
 
 
+def _is_reference(value: Any) -> bool:
+    """Whether a variable goes round itself, `variable._ref()`, and not its value."""
+    return isinstance(value, Tensor) and value.dtype._is_ref_dtype and not value.op._inputs
+
+
 def _is_whole(found: Any, rest: list[Any]) -> bool:
     """Whether `found` is a list of the one loop variable, not that variable (a list itself)."""
     return len(found) == 1 and not (isinstance(rest[0], list | tuple) and not isinstance(found[0], list | tuple))
@@ -249,15 +260,15 @@ class _Packer:
     def __init__(self, structure: Any) -> None:
         self._structure = structure
         self._leaves = flatten(structure)
+        parts = [part for leaf in self._leaves for part in _parts(leaf)]
+        self._is_ref = [_is_reference(part) for part in parts]
 
     def tensors(self, structure: Any) -> list[Tensor]:
-        flat: list[Tensor] = []
-        for leaf in flatten(structure):
-            flat += [
-                t if isinstance(t, Tensor) and not t.dtype._is_ref_dtype else identity(convert_to_tensor(t))
-                for t in _parts(leaf)
-            ]
-        return flat
+        parts = [part for leaf in flatten(structure) for part in _parts(leaf)]
+        return [
+            t if isinstance(t, Tensor) and (is_ref or not t.dtype._is_ref_dtype) else identity(convert_to_tensor(t))
+            for t, is_ref in itertools.zip_longest(parts, self._is_ref, fillvalue=False)
+        ]
 
     def shapes(self, structure: Any, invariants: Any) -> list[TensorShape]:
         leaves, given = flatten(structure), flatten(invariants)
