@@ -112,11 +112,11 @@ def test_an_unwritten_element_is_zeros_when_its_shape_is_known(session: tf.Sessi
         (lambda: TensorArray(tf.string, 1, element_shape=[2]).read(0), "no zeros of type string"),
         (
             lambda: ops.TENSOR_ARRAY_WRITE_V3(array().handle, 0, tf.constant(1), 0.0),
-            "dtype is float32 but Op is trying to write dtype int32",
+            "dtype is float but Op is trying to write dtype int32",
         ),
         (
             lambda: ops.TENSOR_ARRAY_READ_V3(array().handle, 0, 0.0, dtype=tf.int32),
-            "dtype is float32 but Op requested dtype int32",
+            "dtype is float but Op requested dtype int32",
         ),
     ],
 )

@@ -153,6 +153,18 @@ def test_gradients_can_share_the_device_of_their_operation() -> None:
     assert dx.device == "/device:CPU:0"
 
 
+def test_sums_of_colocated_gradients_are_with_their_parts_or_with_what_they_are_of() -> None:
+    x = tf.constant([[1.0]], name="x")
+    a, b = tf.matmul(x, x, name="a"), tf.matmul(x, [[3.0]], name="b")
+    (together,) = tf.gradients(a + b, x, colocate_gradients_with_ops=True)
+    assert together.op.type == "AddN"
+    assert together.op.colocation_groups() == together.op.inputs[0].op.colocation_groups()
+    with tf.device("/task:1"):
+        c = tf.matmul(x, [[5.0]], name="c")
+    (apart,) = tf.gradients(b + c, x, colocate_gradients_with_ops=True)
+    assert apart.op.colocation_groups() == x.op.colocation_groups()
+
+
 def test_a_gradient_may_be_overridden_for_part_of_the_graph(session: tf.Session) -> None:
     name = "TestOverriddenGradient"
     if name not in _registered:

@@ -22,7 +22,7 @@ ORDERS = [
     OpCase("Transpose", [np.array(1.0), np.zeros(0, I4)], ref=np.array(1.0)),
     OpCase("Transpose", [some(object, 2, 3), np.array([1, 0])], ref=lambda x, p: x.T),
     *[OpCase("Transpose", [some(d, 2, 3), i4(1, 0)], ref=lambda x, p: x.T, grad=False) for d in DTYPES],
-    OpCase("Transpose", [A, i4(0, 0)], raises=ValueError, match="is not a permutation"),
+    OpCase("Transpose", [A, i4(0, 0)], raises=INVALID, match="1 is missing from {0,0}"),
     OpCase("ConjugateTranspose", [np.array([[1 + 2j, 3]], np.complex64), i4(1, 0)], ref=lambda x, p: x.T.conj()),
     OpCase("ConjugateTranspose", [A, i4(1, 0)], ref=lambda x, p: x.T),
     OpCase("InvertPermutation", [i4(2, 0, 1)], ref=i4(1, 2, 0)),

@@ -133,7 +133,7 @@ SORTED = [
         OpCase(op, [np.zeros((0, 2), np.float32), i()], ref=np.zeros((0, 2), np.float32)),
         OpCase(op, [DATA, i(0, 2, 1, 3)], raises=InvalidArgumentError, match=r"segment_ids\[2\] = 1 after 2"),
         OpCase(op, [DATA, i(-1, 0, 1, 3)], raises=InvalidArgumentError, match="must be >= 0"),
-        OpCase(op, [DATA, i(0, 1)], raises=ValueError, match="compatible"),
+        OpCase(op, [DATA, i(0, 1)], raises=InvalidArgumentError, match="same size as dimension 0"),
     )
 ] + [
     OpCase("SegmentSum", [draw(3, dtype=np.complex64), i(0, 0, 1)], ref=_sorted_ref("SegmentSum")),

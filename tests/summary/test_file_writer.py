@@ -51,6 +51,19 @@ def test_tensorboard_reads_scalars_histograms_images_and_the_graph(tmp_path: Pat
     assert {node.name for node in found.Graph().node} == {op.name for op in session.graph.get_operations()}
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_a_writer_may_be_given_a_graph_def(tmp_path: Path, named: bool) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant([12], name="twelve")
+    given = graph.as_graph_def()
+    writer = summary.FileWriter(tmp_path, graph_def=given) if named else summary.FileWriter(tmp_path, given)
+    writer.close()
+    version, shown, meta = events(tmp_path)
+    assert version.file_version == "brain.Event:2"
+    assert tf.GraphDef.FromString(shown.graph_def) == given
+    assert tf.MetaGraphDef.FromString(meta.meta_graph_def).graph_def == given
+
+
 def test_summaries_may_be_messages_and_steps_arrays(tmp_path: Path) -> None:
     writer = summary.FileWriter(tmp_path)
     message = summary.Summary(value=[summary.Summary.Value(tag="mine", simple_value=2.5)])

@@ -155,6 +155,12 @@ def test_an_image_of_two_channels_is_refused(session: tf.Session) -> None:
 # --- sound, text, tensors -------------------------------------------------------------------------------
 
 
+def test_audio_may_be_slower_than_one_sample_a_second(session: tf.Session) -> None:
+    (value,) = values(session, summary.audio("slow", tf.zeros([1, 4, 1]), 0.2))
+    assert value.audio.sample_rate == pytest.approx(0.2)
+    assert value.audio.encoded_audio_string[24:28] == b"\x01\0\0\0"  # the least that the format can say
+
+
 def test_audio_is_sixteen_bit_wav(session: tf.Session) -> None:
     clip = np.float32([0, 0.5, -1, 1, 2, -2]).reshape(1, 3, 2)
     (value,) = values(session, summary.audio("a", tf.constant(clip), 44100.0, max_outputs=1))

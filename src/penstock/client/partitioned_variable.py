@@ -13,7 +13,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.operators import Operators
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.ops.basic import identity
 from penstock.ops.joining import split
 from penstock.tensor.dtypes import DType, as_dtype
@@ -66,11 +66,12 @@ class PartitionedVariable(Operators):
     """The parts of one variable, in order; used as a tensor it is the whole."""
 
     def __init__(self, name: str, shape: Any, dtype: Any, variable_list: list[Any], partitions: list[int]) -> None:
+        """`variable_list` may come in any order: where a part belongs is in its SaveSliceInfo."""
         self._name = name
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype).base_dtype
-        self._variables = list(variable_list)
         self._partitions = list(partitions)
+        self._variables = _in_order(variable_list, self._shape, self._partitions)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._variables)
@@ -117,13 +118,14 @@ class PartitionedVariable(Operators):
         return self._partitions
 
     def as_tensor(self) -> Tensor:
-        """All parts as one tensor."""
-        whole = self._variables[0]
-        if len(self._variables) > 1:
-            with name_scope(f"{self._name}/ConcatPartitions/"):
-                whole = get_op("ConcatV2")([v.value() for v in self._variables], self._axis, name="concat")
-        with name_scope(None):
-            return identity(whole, name=self._name)
+        """All parts as one tensor, which waits for nothing, as a variable's value does."""
+        with control_dependencies(None):
+            whole = self._variables[0]
+            if len(self._variables) > 1:
+                with name_scope(f"{self._name}/ConcatPartitions/"):
+                    whole = get_op("ConcatV2")([v.value() for v in self._variables], self._axis, name="concat")
+            with name_scope(None):
+                return identity(whole, name=self._name)
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Assign a whole value, or a list of values for the parts; gives the parts' assignments."""
@@ -148,6 +150,22 @@ class PartitionedVariable(Operators):
 
     def __repr__(self) -> str:
         return f"<tf.PartitionedVariable '{self._name}' shape={self._shape} parts={len(self._variables)}>"
+
+
+def _in_order(variables: Any, shape: TensorShape, partitions: list[int]) -> list[Any]:
+    """The parts in the order of where they begin. ValueError where they are not the parts of one variable."""
+    parts = list(variables)
+    if not parts:
+        raise ValueError("variable_list may not be empty")
+    if any(count < 1 for count in partitions):
+        raise ValueError(f"All partition counts must be positive: {partitions}")
+    for part in parts:
+        info = part._get_save_slice_info()
+        if info is None:
+            raise ValueError(f"All variables must have a save_slice_info, which tells the part; {part.name} has none")
+        if list(info.full_shape) != shape.as_list():
+            raise ValueError(f"All variables' full shapes must match {shape}; that of {part.name} is {info.full_shape}")
+    return sorted(parts, key=lambda part: part._get_save_slice_info().var_offset)
 
 
 def _convert(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:

@@ -138,7 +138,7 @@ def _check_same(original_t: Any, original_f: Any, flat_t: list[Any], flat_f: lis
     if isinstance(original_t, _Nothing) != isinstance(original_f, _Nothing) or len(flat_t) != len(flat_f):
         raise ValueError("true_fn and false_fn must return the same number of outputs")
     if not isinstance(original_t, _Nothing):
-        same_structure(original_t, original_f)
+        same_structure(original_t, original_f, check_types=True)
     for t, f in zip(flat_t, flat_f, strict=True):
         if type(t) is not type(f) and isinstance(t, Tensor) != isinstance(f, Tensor):
             raise TypeError(

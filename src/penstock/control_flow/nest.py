@@ -44,8 +44,11 @@ def _take(structure: Any, rest: list[Any]) -> Any:
     return rest.pop(0)
 
 
-def same_structure(a: Any, b: Any) -> None:
-    """ValueError unless the two have the same structure; lists and tuples count as the same."""
+def same_structure(a: Any, b: Any, check_types: bool = False) -> None:
+    """ValueError unless the two have the same structure.
+
+    Lists and tuples count as the same; with `check_types` a TypeError says that they differ.
+    """
     if is_sequence(a) != is_sequence(b):
         raise ValueError(f"The two structures don't have the same nested structure: {a!r} and {b!r}")
     if not is_sequence(a):
@@ -54,9 +57,11 @@ def same_structure(a: Any, b: Any) -> None:
         raise ValueError(f"The two structures don't have the same number of elements: {a!r} and {b!r}")
     if isinstance(a, Mapping) and set(a) != set(b):
         raise ValueError(f"The two structures don't have the same keys: {list(a)} and {list(b)}")
+    if check_types and isinstance(a, tuple) != isinstance(b, tuple):
+        raise TypeError(f"The two structures don't have the same sequence type: {type(a)} and {type(b)}")
     keys = list(a) if isinstance(a, Mapping) else range(len(a))
     for key in keys:
-        same_structure(a[key], b[key])
+        same_structure(a[key], b[key], check_types)
 
 
 def map_structure(fn: Any, *structures: Any) -> Any:

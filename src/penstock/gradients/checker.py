@@ -87,11 +87,11 @@ def compute_gradient_error(
     delta: float = 1e-3,
     init_targets: Any = None,
     extra_feed_dict: Any = None,
-) -> float:
+) -> np.floating[Any]:
     """The largest difference between the two Jacobians of `compute_gradient`."""
     pairs = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = pairs if isinstance(pairs, list) else [pairs]
-    return max((float(np.abs(a - b).max()) for a, b in pairs if a.size), default=0.0)
+    return max((np.abs(a - b).max() for a, b in pairs if a.size), default=np.float64(0))
 
 
 def _theoretical(session: Any, y: Tensor, y_shape: Any, x: Tensor, value: np.ndarray, feeds: Any) -> np.ndarray:

@@ -300,7 +300,10 @@ class _BackwardWalk:
     def _sum(self, tensor: Tensor) -> Gradient | None:
         if tensor not in self._sums:
             parts = self._parts.get(tensor, [])
-            with self._building(self._home(tensor.op._control_flow_context)):
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(self._building(self._home(tensor.op._control_flow_context)))
+                if self._options.colocate and len(parts) > 1:
+                    stack.enter_context(self._graph.colocate_with(_place_of_sum(tensor, parts), ignore_existing=True))
                 self._sums[tensor] = aggregate(parts, self._options.method) if parts else None
         return self._sums[tensor]
 
@@ -397,6 +400,13 @@ class _BackwardWalk:
             if not isinstance(context, CondContext):  # nothing else makes these dead where the branch was not taken
                 grads = [get_op("Switch")(g, pred)[i] for i, g in enumerate(grads)]
             return get_op("Merge")(grads)[0]
+
+
+def _place_of_sum(tensor: Tensor, parts: list[Gradient]) -> Operation:
+    """Where several contributions to the gradient of `tensor` are added: with them if they share a device."""
+    if all(isinstance(part, Tensor) for part in parts) and len({part.op.device for part in parts}) == 1:
+        return parts[0].op
+    return tensor.op
 
 
 def _gradient_function(op: Operation) -> Callable[..., Any] | None:

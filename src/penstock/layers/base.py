@@ -8,10 +8,12 @@ import operator
 import re
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.variable_scope import VariableScope, get_variable, variable_scope
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph, name_scope
 from penstock.tensor.dtypes import as_dtype
@@ -22,7 +24,8 @@ class Layer:
     """A function of tensors that owns variables (TF: tf.layers.Layer).
 
     Subclasses write `build(input_shape)`, which makes variables with `add_weight`, and `call(inputs)`. The scope
-    is `name`, or the class's name in lower case, made unique ("dense", "dense_1"); `_reuse` shares variables, and
+    is `name`, or the class's name in lower case, made unique ("dense", "dense_1"); the name of a layer that was given
+    none counts from 1 ("dense_1"), as in TensorFlow. `_reuse` shares variables, and
     `_scope` is the scope as it stands, which the functions (`tf.layers.dense`) give for a name.
     """
 
@@ -36,13 +39,14 @@ class Layer:
         self.trainable = trainable
         self.built = False
         self._dtype = as_dtype(dtype) if dtype is not None else None
-        self._name = name
+        self._given_name = name
+        self._name = name or _counted(snake_case(type(self).__name__))
         self._scope: VariableScope | None = None
         self._trainable_weights: list[Any] = []
         self._non_trainable_weights: list[Any] = []
         self._losses: list[Tensor] = []
         self._updates: list[Any] = []
-        self._outer: VariableScope | None = None
+        self._inside = False
 
     # --- for subclasses ---------------------------------------------------------------------------------
 
@@ -72,17 +76,19 @@ class Layer:
         """Make (or, in a scope that reuses, find) a variable of the layer."""
         trainable = trainable and self.trainable
         known = len(get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
-        variable = get_variable(
-            name,
-            shape=shape,
-            dtype=as_dtype(dtype or self._dtype or "float32"),
-            initializer=initializer,
-            regularizer=regularizer,
-            trainable=trainable,
-            constraint=constraint,
-            partitioner=partitioner,
-            **kwargs,
-        )
+        with contextlib.nullcontext() if self._inside else self._open(None) as opened:
+            self._scope = self._scope or opened
+            variable = get_variable(
+                name,
+                shape=shape,
+                dtype=as_dtype(dtype or self._dtype or "float32"),
+                initializer=initializer,
+                regularizer=regularizer,
+                trainable=trainable,
+                constraint=constraint,
+                partitioner=partitioner,
+                **kwargs,
+            )
         self._losses += get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)[known:]  # of a new variable
         parts = variable if isinstance(variable, PartitionedVariable) else [variable]
         (self._trainable_weights if trainable else self._non_trainable_weights).extend(parts)
@@ -132,22 +138,24 @@ class Layer:
     def _open(self, scope: Any) -> Iterator[VariableScope]:
         """The layer's variable scope, and the name scope that it was first opened in."""
         given = scope if scope is not None else self._given_scope
-        if self._scope is None and not isinstance(given, VariableScope):
-            default = self._name or snake_case(type(self).__name__)
-            with variable_scope(given, default_name=default, reuse=self._reuse) as opened:
+        before, self._inside = self._inside, True
+        with contextlib.ExitStack() as stack:
+            if self._scope is None and not isinstance(given, VariableScope):
+                default = self._given_name or snake_case(type(self).__name__)
+                opened = stack.enter_context(variable_scope(given, default_name=default, reuse=self._reuse))
+            else:
+                again: Any = self._scope or given
+                reuse = True if self.built else self._reuse
+                opened = stack.enter_context(variable_scope(again, reuse=reuse, auxiliary_name_scope=False))
+                stack.enter_context(name_scope(again.original_name_scope))
+            try:
                 yield opened
-            return
-        again: Any = self._scope or given
-        reuse = True if self.built else self._reuse
-        inside = variable_scope(again, reuse=reuse, auxiliary_name_scope=False)
-        with inside as opened, name_scope(again.original_name_scope):
-            yield opened
+            finally:
+                self._inside = before
 
     @property
     def name(self) -> str:
-        if self._scope is not None:
-            return self._scope.name.split("/")[-1]
-        return self._name or type(self).__name__.lower()
+        return self._name
 
     @property
     def scope_name(self) -> str:
@@ -189,6 +197,17 @@ class Layer:
     @property
     def updates(self) -> list[Any]:
         return list(self._updates)
+
+
+_NAMES: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
+"""How many layers of a graph were given no name, by what theirs begin with."""
+
+
+def _counted(base: str) -> str:
+    """The name of a layer of this graph that was given none."""
+    names = _NAMES.setdefault(get_default_graph(), {})
+    names[base] = names.get(base, 0) + 1
+    return f"{base}_{names[base]}"
 
 
 def snake_case(name: str) -> str:

@@ -123,7 +123,10 @@ def no_op(name: str | None = None) -> Operation:
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that is done when all of `inputs` (operations, tensors, nests of them) are."""
+    """An operation that is done when all of `inputs` (operations, tensors, nests of them) are.
+
+    It is on their device; for several devices, it waits for an operation on each.
+    """
     flat: list[Operation] = []
 
     def collect(items: Any) -> None:
@@ -138,8 +141,18 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
 
     collect(inputs)
     graph = graph_of(flat)
-    with graph.as_default(), control_dependencies(flat):
-        return no_op(name=name or "group_deps")
+    on_device: dict[str, list[Operation]] = {}
+    for op in flat:
+        on_device.setdefault(op.device, []).append(op)
+    with graph.as_default(), name_scope(name, "group_deps") as scope:
+        if len(on_device) == 1:
+            return _done(flat, flat[0].device, scope)
+        return _done([_done(ops, device) for device, ops in sorted(on_device.items())], "", scope)
+
+
+def _done(ops: list[Operation], device: str, name: str | None = None) -> Operation:
+    with get_default_graph().device(device), control_dependencies(ops):
+        return no_op(name=name)
 
 
 def with_dependencies(dependencies: list[Any], output_tensor: Any, name: str | None = None) -> Any:

@@ -16,6 +16,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import check_axis, rank
 from penstock.ops.joining import concat
+from penstock.ops.kernel_tools import invalid
 from penstock.tensor.shapes import TensorShape, shape_of
 
 # --- Transpose ------------------------------------------------------------------------------------------
@@ -34,9 +35,7 @@ def transpose_shape(c: ShapeContext, x: TensorShape, perm: TensorShape) -> Tenso
         rank = x.ndims if count is None else count
         return UNKNOWN if rank is None else TensorShape([None] * rank)
     x = x.with_rank(len(order))
-    axes = [check_axis(int(i), len(order)) for i in order]
-    if sorted(axes) != list(range(len(order))):
-        raise ValueError(f"perm {order.tolist()} is not a permutation of the axes of {x}")
+    axes = [check_axis(int(i), len(order)) for i in order]  # which may be no permutation: the step refuses that
     return shape_of(tuple(x.tuple[i] for i in axes))
 
 
@@ -44,8 +43,8 @@ def transpose_shape(c: ShapeContext, x: TensorShape, perm: TensorShape) -> Tenso
 def transpose_kernel(n: Any) -> Any:
     perm, strings = n.const("perm"), n["T"].torch is None
     if perm is None:
-        return lambda x, perm: _permuted(x, perm.tolist())
-    axes = tuple(perm.tolist())
+        return lambda x, perm: _permuted(x, _order(perm, x.ndim))
+    axes = tuple(_order(perm, len(perm)))
     return (lambda x, _: x.transpose(axes)) if strings else (lambda x, _: x.permute(axes))
 
 
@@ -53,9 +52,24 @@ def _permuted(x: Any, axes: list[int]) -> Any:
     return x.permute(axes) if isinstance(x, torch.Tensor) else x.transpose(axes)
 
 
+def _order(perm: Any, rank: int) -> list[int]:
+    """`perm` as a list. InvalidArgumentError where it is no permutation of the axes."""
+    order: list[int] = perm.tolist()
+    if len(order) != rank:
+        raise invalid(f"transpose expects a vector of size {rank}. But input(1) is a vector of size {len(order)}")
+    named = {axis % rank for axis in order if -rank <= axis < rank}
+    if len(named) < rank:
+        outside = next((axis for axis in order if not -rank <= axis < rank), None)
+        if outside is not None:
+            raise invalid(f"{outside} is out of range [0 .. {rank})")
+        missing = next(axis for axis in range(rank) if axis not in named)
+        raise invalid(f"{missing} is missing from {{{','.join(map(str, order))}}}.")
+    return order
+
+
 @CONJUGATE_TRANSPOSE.kernel(host=("perm",), T="complex64 complex128")
 def conjugate_transpose_kernel(n: Any) -> Any:
-    return lambda x, perm: x.permute(perm.tolist()).conj().resolve_conj()
+    return lambda x, perm: x.permute(_order(perm, x.ndim)).conj().resolve_conj()
 
 
 CONJUGATE_TRANSPOSE.kernel(host=("perm",))(transpose_kernel)

@@ -17,6 +17,7 @@ from penstock.ops.complex_numbers import conj
 from penstock.ops.elementwise import COMPLEX, FLOATS, INTEGERS, conjugate, sum_to
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.reductions import SUM
+from penstock.tensor.dtypes import bfloat16, float32
 from penstock.tensor.shapes import TensorShape, broadcast_shape, merge_dim, unknown_shape
 
 MATMUL = define_op(
@@ -195,14 +196,25 @@ def matmul(
     """The matrix product of a [..., m, k] and b [..., k, n]: [..., m, n] (TF: tf.matmul).
 
     Batch dimensions broadcast. `transpose` and `adjoint` (transposed and conjugated) act on the last two
-    dimensions. The `sparse` flags, a hint that many elements are 0, change nothing. ValueError where inner
-    dimensions differ, or both flags of one input are set.
+    dimensions. The `sparse` flags, a hint that many elements are 0, only allow one of the two to be float32 and the
+    other bfloat16, for a float32 product. ValueError where inner dimensions differ, or both flags of one input are
+    set.
     """
     with name_scope(name, "MatMul", [a, b]) as scope:
         if transpose_a and adjoint_a:
             raise ValueError("Only one of transpose_a and adjoint_a can be True.")
         if transpose_b and adjoint_b:
             raise ValueError("Only one of transpose_b and adjoint_b can be True.")
+        if (a_is_sparse or b_is_sparse) and _mixed(a, b):
+            return get_op("SparseMatMul")(
+                a,
+                b,
+                transpose_a=transpose_a or adjoint_a,
+                transpose_b=transpose_b or adjoint_b,
+                a_is_sparse=a_is_sparse,
+                b_is_sparse=b_is_sparse,
+                name=scope,
+            )
         a = convert_to_tensor(a, dtype=b.dtype.base_dtype if isinstance(b, Tensor) else None, name="a")
         b = convert_to_tensor(b, dtype=a.dtype.base_dtype, name="b")
         if a.shape.ndims == 2 and b.shape.ndims == 2:
@@ -214,6 +226,10 @@ def matmul(
         a = conj(a) if transpose_a else a
         b = conj(b) if transpose_b else b
         return BATCH_MATMUL_V2(a, b, adj_x=transpose_a or adjoint_a, adj_y=transpose_b or adjoint_b, name=scope)
+
+
+def _mixed(a: Any, b: Any) -> bool:
+    return {getattr(x, "dtype", None) for x in (a, b)} == {float32, bfloat16}
 
 
 def batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:

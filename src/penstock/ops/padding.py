@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from penstock import errors
 from penstock.graph.constants import constant_value, partial_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -17,7 +16,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import shape as shape_of_tensor
 from penstock.ops.filling import sum_all
-from penstock.ops.kernel_tools import TORCH_TYPES, as_signed, signed_inside
+from penstock.ops.kernel_tools import TORCH_TYPES, as_signed, invalid, signed_inside
 from penstock.ops.slicing import SLICE
 from penstock.tensor.shapes import TensorShape, shape_of
 
@@ -51,8 +50,10 @@ def pad_shape(c: ShapeContext, x: TensorShape, paddings: TensorShape, *_: Tensor
 
 def _torch_order(pairs: list[list[int]]) -> list[int]:
     """torch wants the last axis first, in one list."""
+    if any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
+        raise invalid(f"paddings must be a matrix with 2 columns: {pairs}")
     if any(p < 0 for pair in pairs for p in pair):  # which torch would take as cutting off
-        raise errors.InvalidArgumentError(None, None, f"Paddings must be non-negative: {pairs}")
+        raise invalid(f"Paddings must be non-negative: {pairs}")
     return [p for pair in reversed(pairs) for p in pair]
 
 

@@ -25,6 +25,7 @@ from penstock.ops.array import SHAPE
 from penstock.ops.basic import with_dependencies
 from penstock.ops.compare import GREATER_EQUAL
 from penstock.ops.division import FLOOR_MOD
+from penstock.ops.kernel_tools import invalid
 from penstock.ops.logging import Assert
 from penstock.ops.reduce import reduce_all
 from penstock.ops.resource_variables import take_rows
@@ -39,9 +40,15 @@ def sampler(n: Any, draw: Callable[..., torch.Tensor]) -> Kernel:
     """A kernel that calls `draw(size, *other inputs)`; a constant shape is settled beforehand."""
     known = n.const("shape")
     if known is not None:
-        size = tuple(known.tolist())
+        size = _size(known)
         return lambda shape, *values: draw(size, *values)
-    return lambda shape, *values: draw(tuple(shape.tolist()), *values)
+    return lambda shape, *values: draw(_size(shape), *values)
+
+
+def _size(shape: Any) -> tuple[int, ...]:
+    if shape.ndim != 1:
+        raise invalid(f"shape must be a vector of {{int32,int64}}, got shape {list(shape.shape)}")
+    return tuple(shape.tolist())
 
 
 # --- uniform --------------------------------------------------------------------------------------------

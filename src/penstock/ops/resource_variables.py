@@ -35,6 +35,7 @@ from penstock.ops.state import (
     store,
 )
 from penstock.runtime.resources import VariableState
+from penstock.tensor.dtypes import opdef_name
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 # --- handles --------------------------------------------------------------------------------------------
@@ -60,13 +61,19 @@ VAR_HANDLE_OP.not_differentiable()
 _PASSES_HANDLES = {"Identity", "Enter", "Switch", "Merge", "Exit", "NextIteration"}
 
 
-def handle_shape(handle: Tensor) -> TensorShape:
-    """The static shape of the variable that `handle` leads to; unknown when the graph does not show it."""
+def _maker(handle: Tensor) -> Operation:
+    """The op that `handle` comes from: a VarHandleOp, but where the graph does not show it."""
     seen = set()
     while handle.op.type in _PASSES_HANDLES and handle not in seen:
         seen.add(handle)
         handle = handle.op._inputs[0]
-    return handle.op.attrs["shape"] if handle.op.type == "VarHandleOp" else UNKNOWN
+    return handle.op
+
+
+def handle_shape(handle: Tensor) -> TensorShape:
+    """The static shape of the variable that `handle` leads to; unknown when the graph does not show it."""
+    op = _maker(handle)
+    return op.attrs["shape"] if op.type == "VarHandleOp" else UNKNOWN
 
 
 def _shape_of(c: ShapeContext) -> TensorShape:
@@ -311,6 +318,10 @@ ASSIGN_VARIABLE_OP.not_differentiable()
 
 def _update_shape(c: ShapeContext, handle: TensorShape, value: TensorShape) -> list[TensorShape]:
     """No outputs; the value must fit the variable."""
+    op = _maker(c.op._inputs[0])
+    if op.type == "VarHandleOp" and op.attrs["dtype"] != c.attrs["dtype"]:
+        wanted, given = opdef_name(op.attrs["dtype"]), opdef_name(c.attrs["dtype"])
+        raise ValueError(f"Trying to assign variable with wrong dtype. Expected {wanted} got {given}")
     _shape_of(c).merge_with(value)
     return []
 

@@ -14,7 +14,7 @@ from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import RESHAPE, check_axis, one_of, shape as shape_of_tensor
-from penstock.ops.kernel_tools import TORCH_TYPES, signed_inside
+from penstock.ops.kernel_tools import TORCH_TYPES, invalid, signed_inside
 from penstock.ops.stacking import PACK
 from penstock.tensor.shapes import TensorShape, merge_dim, shape_of
 
@@ -35,17 +35,24 @@ def tile_shape(c: ShapeContext, x: TensorShape, multiples: TensorShape) -> Tenso
     return shape_of(tuple(0 if 0 in (d, t) else None if None in (d, t) else d * t for d, t in pairs))
 
 
+def _times(multiples: Any) -> list[int]:
+    if multiples.ndim != 1:
+        raise invalid(f"Expected multiples to be 1-D, but got shape {list(multiples.shape)}")
+    times: list[int] = multiples.tolist()
+    return times
+
+
 @TILE.kernel("CPU", T="string")
 def tile_strings(n: Any) -> Any:
-    return lambda x, multiples: np.tile(x, multiples.tolist())
+    return lambda x, multiples: np.tile(x, _times(multiples))
 
 
 @TILE.kernel(host=("multiples",), T=TORCH_TYPES)
 def tile_kernel(n: Any) -> Any:
     multiples = n.const("multiples")
     if multiples is None:
-        return lambda x, multiples: x.repeat(multiples.tolist())
-    times = multiples.tolist()
+        return lambda x, multiples: x.repeat(_times(multiples))
+    times = _times(multiples)
     return lambda x, _: x.repeat(times)
 
 
@@ -136,9 +143,8 @@ def reverse_sequence_shape(c: ShapeContext, x: TensorShape, lengths: TensorShape
     for name in ("batch_dim", "seq_dim"):
         if c.attrs[name] >= x.ndims:
             raise ValueError(f"{name} must be < input rank: {c.attrs[name]} vs. {x.ndims}")
-    batch, along = check_axis(c.attrs["batch_dim"], x.ndims), check_axis(c.attrs["seq_dim"], x.ndims)
-    if batch == along:
-        raise ValueError(f"batch_dim == seq_dim == {along}")
+    batch = check_axis(c.attrs["batch_dim"], x.ndims)
+    check_axis(c.attrs["seq_dim"], x.ndims)
     count = merge_dim(x.tuple[batch], lengths.tuple[0], "the size of the batch axis and the number of lengths")
     return shape_of(tuple(count if i == batch else d for i, d in enumerate(x.tuple)))
 
@@ -146,6 +152,8 @@ def reverse_sequence_shape(c: ShapeContext, x: TensorShape, lengths: TensorShape
 @REVERSE_SEQUENCE.kernel()
 def reverse_sequence_kernel(n: Any) -> Any:
     along, batch, strings = n["seq_dim"], n["batch_dim"], n["T"].torch is None
+    if along == batch:  # an error of the step, as in TensorFlow
+        raise invalid(f"batch_dim == seq_dim == {along}")
 
     def index(lengths: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Rows and columns: in each row, the first `length` columns come backwards."""

@@ -56,9 +56,7 @@ def _numpy_limit(dtype: Any, lowest: bool) -> Any:
 
 def segment_shape(c: ShapeContext, data: TensorShape, ids: TensorShape) -> TensorShape:
     ids.with_rank(1)
-    data.with_rank_at_least(1)
-    if data.tuple is not None and ids.tuple is not None:
-        TensorShape(data.tuple[:1]).assert_is_compatible_with(ids)
+    data.with_rank_at_least(1)  # that it has a row for each id is for the step to see, as in TensorFlow
     return unknown_shape() if data.tuple is None else TensorShape([None, *data.tuple[1:]])
 
 
@@ -66,7 +64,7 @@ def segment_count(data: Any, ids: Any) -> int:
     """The number of segments; ValueError where the ids are none."""
     if ids.ndim != 1 or data.ndim < 1 or ids.shape[0] != data.shape[0]:
         raise ValueError(
-            f"segment_ids should be a vector of the length of data's first dimension: "
+            "segment_ids should be the same size as dimension 0 of input: "
             f"data is {list(data.shape)}, segment_ids {list(ids.shape)}"
         )
     if not ids.shape[0]:
@@ -176,6 +174,12 @@ def unsorted_segment_shape(
     return TensorShape([None if count is None else int(count), *data.tuple[len(ids.tuple) :]])
 
 
+def _number(num_segments: Any) -> int:
+    if num_segments.ndim:
+        raise ValueError(f"num_segments should be a scalar, not shape {list(num_segments.shape)}")
+    return int(num_segments)
+
+
 def _flat_rows(data: Any, ids: Any, count: int) -> tuple[Any, Any]:
     """ids as a vector and data as its rows, without those of negative ids. ValueError for too large ids."""
     if tuple(data.shape[: ids.ndim]) != tuple(ids.shape):
@@ -222,20 +226,21 @@ def _unsorted_op(
         start = initial(n.torch_dtype())
 
         def segments(data: torch.Tensor, ids: torch.Tensor, num_segments: torch.Tensor) -> torch.Tensor:
-            count = int(num_segments) if known is None else settled
+            count = _number(num_segments) if known is None else settled
             flat, rows = _flat_rows(data, ids, count)
             output = data.new_full((count, *rows.shape[1:]), start)
             reduce(output, flat.long(), rows)
             return output
 
-        settled = 0 if known is None else int(known)
+        settled = 0 if known is None else _number(known)
         return segments
 
     @op.kernel("CPU", T=TORCH_LACKS)
     def unsorted_segment_numpy_kernel(n: Any) -> Any:
         def segments(data: np.ndarray, ids: np.ndarray, num_segments: np.ndarray) -> np.ndarray:
-            flat, rows = _flat_rows(data, ids, int(num_segments))
-            output = np.full((int(num_segments), *rows.shape[1:]), numpy_initial(data.dtype), data.dtype)
+            count = _number(num_segments)
+            flat, rows = _flat_rows(data, ids, count)
+            output = np.full((count, *rows.shape[1:]), numpy_initial(data.dtype), data.dtype)
             numpy_reduce.at(output, flat, rows)
             return output
 

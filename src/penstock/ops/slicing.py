@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from penstock import errors
 from penstock.graph.constants import constant_value, partial_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -16,6 +15,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import shape as shape_of_tensor
+from penstock.ops.kernel_tools import invalid
 from penstock.ops.slice_assign import RESOURCE_STRIDED_SLICE_ASSIGN, STRIDED_SLICE_ASSIGN
 from penstock.ops.stacking import PACK
 from penstock.ops.strided_slice import MASKS, STRIDED_SLICE
@@ -71,24 +71,25 @@ def slice_value(op: Operation, x: Any, begin: Any, size: Any) -> np.ndarray | No
 def slice_kernel(n: Any) -> Any:
     begin, size, dims = n.const("begin"), n.const("size"), n.input_shape("input").tuple
 
-    def index_of(shape: Any, begin: list[int], size: list[int]) -> tuple[Any, ...]:
+    def index_of(shape: Any, begins: Any, sizes: Any) -> tuple[Any, ...]:
+        if not begins.shape == sizes.shape == (len(shape),):
+            raise invalid(
+                f"Expected begin and size arguments to be 1-D tensors of size {len(shape)}, "
+                f"but got shapes {list(begins.shape)} and {list(sizes.shape)} instead."
+            )
+        begin, size = begins.tolist(), sizes.tolist()
         ends = [d if s == -1 else b + s for d, b, s in zip(shape, begin, size, strict=True)]
         for d, b, e in zip(shape, begin, ends, strict=True):
             if not 0 <= b <= e <= d:  # slicing itself would give what there is
-                raise errors.InvalidArgumentError(
-                    None,
-                    None,
-                    f"A slice that begins at {begin}, of size {size}, does not fit shape {list(shape)}",
-                )
+                raise invalid(f"A slice that begins at {begin}, of size {size}, does not fit shape {list(shape)}")
         # The ellipsis makes NumPy give an array where it would give a scalar.
         return (*map(builtins.slice, begin, ends), ...)
 
     if begin is None or size is None:
-        return lambda x, begin, size: x[index_of(x.shape, begin.tolist(), size.tolist())]
-    begins, sizes = begin.tolist(), size.tolist()
+        return lambda x, begin, size: x[index_of(x.shape, begin, size)]
     if dims is None or None in dims:
-        return lambda x, _, __: x[index_of(x.shape, begins, sizes)]
-    index = index_of(dims, begins, sizes)
+        return lambda x, _, __: x[index_of(x.shape, begin, size)]
+    index = index_of(dims, begin, size)
     return lambda x, _, __: x[index]
 
 

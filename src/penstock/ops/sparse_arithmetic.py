@@ -26,7 +26,7 @@ from penstock.ops.sparse_tools import (
     sparse_shapes,
     tensor,
 )
-from penstock.tensor.shapes import TensorShape, merge_dim
+from penstock.tensor.shapes import TensorShape
 
 
 def _union(*indices: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
@@ -44,6 +44,8 @@ def _spread(values: torch.Tensor, places: torch.Tensor, count: int) -> torch.Ten
 
 
 def _check_shapes(a: torch.Tensor, b: torch.Tensor) -> None:
+    if len(a) != len(b):
+        raise invalid(f"Operands do not have the same ranks; got shapes: {a.tolist()} and {b.tolist()}")
     if not torch.equal(a, b):
         raise invalid(f"Operands' shapes do not match: got {a.tolist()} and {b.tolist()}")
 
@@ -169,7 +171,8 @@ def _extremum(
     def shape(c: ShapeContext, *inputs: TensorShape) -> list[TensorShape]:
         _, rank = known_parts(*inputs[:3])
         _, other = known_parts(*inputs[3:])
-        return sparse_shapes(None, merge_dim(rank, other, "ranks of a and b"))[:2]
+        # The step refuses ranks that differ, as in TensorFlow.
+        return sparse_shapes(None, other if rank is None else rank)[:2]
 
     @op.kernel("CPU", T=f"{REAL} {TORCH_LACKS}")
     def kernel(n: Any) -> Kernel:

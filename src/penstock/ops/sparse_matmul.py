@@ -15,7 +15,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import NATIVE, conjugate
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.layout import transpose
-from penstock.ops.sparse_tools import as_sparse, check_bounds, check_parts
+from penstock.ops.sparse_tools import as_sparse, check_parts
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 # --- SparseTensorDenseMatMul ----------------------------------------------------------------------------
@@ -54,10 +54,10 @@ def sparse_tensor_dense_matmul_kernel(n: Any) -> Kernel:
         dims = shape.tolist()
         if len(dims) != 2 or b.dim() != 2:
             raise invalid(f"Tensors a and b must be matrices, got shapes {dims} and {list(b.shape)}")
-        check_bounds(indices, dims)
         at = indices.t().long()
         if adjoint_a:
             at, dims, values = at.flip(0), dims[::-1], values.conj().resolve_conj()
+        _check_inside(at, dims, adjoint_a)
         if adjoint_b:
             b = b.mH.resolve_conj()
         if dims[1] != len(b):
@@ -68,6 +68,16 @@ def sparse_tensor_dense_matmul_kernel(n: Any) -> Kernel:
         return multiply(at, values, dims, b)
 
     return matmul
+
+
+def _check_inside(at: torch.Tensor, dims: list[int], turned: bool) -> None:
+    """InvalidArgumentError, with the first index outside `dims`: at[0] counts rows of the product, m, at[1] k."""
+    for axis, (name, size) in enumerate(zip("mk", dims, strict=True)):
+        outside = (at[axis] < 0) | (at[axis] >= size)
+        if outside.any():
+            row = int(outside.nonzero()[0])
+            column = 1 - axis if turned else axis
+            raise invalid(f"{name} ({int(at[axis, row])}) from index[{row},{column}] out of bounds (>={size})")
 
 
 def _multiply_sparse(at: torch.Tensor, values: torch.Tensor, dims: list[int], b: torch.Tensor) -> torch.Tensor:

@@ -48,10 +48,10 @@ def _maxima(values: torch.Tensor, group: torch.Tensor, count: int) -> torch.Tens
 # --- reductions -----------------------------------------------------------------------------------------
 
 
-def _axes(axes: Any, rank: int, error: Callable[[str], Exception]) -> set[int]:
+def _axes(axes: Any, rank: int) -> set[int]:
     for axis in axes:
         if not -rank <= axis < rank:
-            raise error(f"Invalid reduction dimension {axis}, for input with {rank} dimensions.")
+            raise invalid(f"Invalid reduction dimension {axis}, for input with {rank} dimensions.")
     return {int(axis) % rank for axis in axes}
 
 
@@ -71,7 +71,10 @@ def _reduction(name: str, types: str, reduce: Reduce, native: str) -> OpDef:
         sizes, reduced = c.constant_shape("input_shape").tuple, c.constant("reduction_axes")
         if sizes is None or reduced is None:
             return UNKNOWN
-        gone = _axes(reduced.reshape(-1), len(sizes), ValueError)
+        rank = len(sizes)
+        if not all(-rank <= axis < rank for axis in reduced.reshape(-1)):
+            return UNKNOWN  # the step refuses it, as in TensorFlow
+        gone = _axes(reduced.reshape(-1), rank)
         if c.attrs["keep_dims"]:
             return TensorShape([1 if i in gone else d for i, d in enumerate(sizes)])
         return TensorShape([d for i, d in enumerate(sizes) if i not in gone])
@@ -84,7 +87,7 @@ def _reduction(name: str, types: str, reduce: Reduce, native: str) -> OpDef:
             check_parts(indices, values, dims)
             sizes = dims.tolist()
             check_bounds(indices, sizes)
-            gone = _axes(axes.reshape(-1).tolist(), len(sizes), invalid)
+            gone = _axes(axes.reshape(-1).tolist(), len(sizes))
             kept = [i for i in range(len(sizes)) if i not in gone]
             left = [sizes[i] for i in kept]
             group = torch.from_numpy(indices.numpy()[:, kept] @ strides_of(left))
@@ -117,7 +120,7 @@ def _sparse_reduction(name: str, types: str, reduce: Reduce, native: str) -> OpD
             check_parts(indices, values, dims)
             sizes = dims.tolist()
             check_bounds(indices, sizes)
-            gone = _axes(axes.reshape(-1).tolist(), len(sizes), invalid)
+            gone = _axes(axes.reshape(-1).tolist(), len(sizes))
             kept = [i for i in range(len(sizes)) if i not in gone]
             rows = indices.numpy()
             groups, first, back = np.unique(row_keys(rows[:, kept])[0], return_index=True, return_inverse=True)

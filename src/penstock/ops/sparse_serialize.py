@@ -180,7 +180,7 @@ def deserialize_many_sparse_shape(c: ShapeContext, serialized: TensorShape) -> l
     return sparse_shapes(None, None)
 
 
-def _parsed(text: bytes, dtype: DType, at: int) -> Any:
+def _parsed(text: bytes, dtype: DType, part: int, at: int) -> Any:
     try:
         proto = TensorProto.FromString(text)
         found = as_dtype(proto.dtype) if proto.dtype else None
@@ -190,15 +190,16 @@ def _parsed(text: bytes, dtype: DType, at: int) -> Any:
         if found == dtype:
             return to_runtime(tensor_array(proto), dtype)
     except (DecodeError, ValueError, TypeError, IndexError) as error:
-        raise invalid(f"Could not parse serialized_sparse[{at}]: {error}") from None
+        raise invalid(f"Could not parse serialized_sparse[{at}, {part}]: {error}") from None
     have = found and found.name
     raise invalid(f"Requested SparseTensor of type {dtype.name} but SparseTensor[{at}].values.dtype() == {have}")
 
 
-def _read(strings: np.ndarray, dtype: DType) -> Parts:
-    """The sparse tensor of three strings."""
+def _read(strings: np.ndarray, dtype: DType, at: int) -> Parts:
+    """The sparse tensor of three strings, which is number `at`."""
     types = (int64, dtype, int64)
-    indices, values, shape = (_parsed(text, of, at) for at, (text, of) in enumerate(zip(strings, types, strict=True)))
+    parts = zip(strings, types, strict=True)
+    indices, values, shape = (_parsed(text, of, part, at) for part, (text, of) in enumerate(parts))
     check_parts(indices, values, shape, "a serialized tensor")
     return indices.numpy(), values, shape.tolist()
 
@@ -209,7 +210,8 @@ def stacked(tensors: list[Parts], dims: list[int]) -> tuple[Any, ...]:
     for i, (_, _, shape) in enumerate(tensors):
         if len(shape) != rank:
             raise invalid(
-                f"Inconsistent rank across SparseTensors: {rank}, but that of SparseTensor[{i}] is {len(shape)}"
+                f"Inconsistent rank across SparseTensors: rank prior to SparseTensor[{i}] was: {rank + len(dims)} "
+                f"but rank of SparseTensor[{i}] is: {len(shape) + len(dims)}"
             )
     largest = [max(sizes) for sizes in zip(*(shape for _, _, shape in tensors), strict=True)]
     lead = np.stack(np.unravel_index(np.arange(len(tensors)), dims), 1) if dims else np.zeros((1, 0), np.int64)
@@ -231,7 +233,7 @@ def deserialize_sparse_kernel(n: Any) -> Kernel:
         dims = list(strings.shape[:-1])
         if not strings.size:
             raise invalid("Must have at least 1 serialized SparseTensor, but input matrix has 0 rows")
-        return stacked([_read(three, dtype) for three in strings.reshape(-1, 3)], dims)
+        return stacked([_read(three, dtype, at) for at, three in enumerate(strings.reshape(-1, 3))], dims)
 
     return deserialize
 

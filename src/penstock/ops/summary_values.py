@@ -117,7 +117,7 @@ def audio_values(tag: str, clips: np.ndarray, sample_rate: float, max_outputs: i
         with wave.open(file, "wb") as out:
             out.setnchannels(channels)
             out.setsampwidth(2)
-            out.setframerate(round(sample_rate))
+            out.setframerate(max(1, round(sample_rate)))
             out.writeframes(samples.tobytes())
         encoded = summary_pb2.Summary.Audio(
             sample_rate=sample_rate,

@@ -321,7 +321,6 @@ def concat_shape(c: ShapeContext, handle: TensorShape, flow: TensorShape) -> lis
 def split_shape(
     c: ShapeContext, handle: TensorShape, value: TensorShape, lengths: TensorShape, flow: TensorShape
 ) -> Any:
-    value.with_rank_at_least(1)
     lengths.with_rank(1)
     return SCALAR
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,7 +54,7 @@ _UNFORESEEN = (
 
 def node_error(error: BaseException, node: Node, inputs: list[Any], where: str = "") -> errors.OpError:
     """`error`, raised by the kernel of `node` on `inputs`, as an `OpError` of the fitting kind."""
-    message = str(error).split("\nException raised from")[0]
+    message = _in_our_words(str(error).split("\nException raised from")[0], inputs)
     if isinstance(error, errors.OpError):
         kind: Any = type(error)
         if error.op is not None:
@@ -85,6 +86,25 @@ def node_error(error: BaseException, node: Node, inputs: list[Any], where: str =
     found = kind(source.node_def if source is not None else None, source, "\n".join(lines))
     found.__cause__ = error if not isinstance(error, errors.OpError) else error.__cause__
     return found
+
+
+def _in_our_words(message: str, inputs: list[Any]) -> str:
+    """What torch says of inputs whose shapes do not fit, as TensorFlow says it; any other message as it is.
+
+    The kernels leave these checks to torch, which makes them in any case.
+    """
+    shapes = [list(getattr(value, "shape", ())) for value in inputs[:2]]
+    if _UNFIT_MATRICES.match(message) and len(shapes) == 2:
+        return f"Matrix size-incompatible: In[0]: {shapes[0]}, In[1]: {shapes[1]}"
+    if found := _TOO_MANY_INDICES.match(message):
+        return f"Index out of range using input dim {found[1]}; input has only {found[1]} dims"
+    if message.startswith("Length of pad should be no more than twice"):
+        return f"The first dimension of paddings must be the rank of inputs: {shapes[-1]} for {shapes[0]}"
+    return message
+
+
+_UNFIT_MATRICES = re.compile("mat1 and mat2 shapes cannot be mult|Expected size for first two dimensions of batch2")
+_TOO_MANY_INDICES = re.compile(r"too many indices for tensor of dimension (\d+)")
 
 
 def describe(value: Any) -> str:

@@ -9,7 +9,7 @@ import torch
 
 from penstock import errors
 from penstock.runtime.failures import invalid
-from penstock.tensor.dtypes import DType
+from penstock.tensor.dtypes import DType, opdef_name
 from penstock.tensor.shapes import TensorShape, shape_of
 
 
@@ -270,7 +270,7 @@ class TensorArrayState:
             raise invalid(f"TensorArray {self.name} has already been closed.")
 
     def wrong_dtype(self, doing: str, dtype: DType) -> errors.InvalidArgumentError:
-        return invalid(f"TensorArray dtype is {self.dtype.name} but Op {doing} dtype {dtype.name}.")
+        return invalid(f"TensorArray dtype is {opdef_name(self.dtype)} but Op {doing} dtype {opdef_name(dtype)}.")
 
     def _cannot_write(self, index: int, reason: str) -> errors.InvalidArgumentError:
         return invalid(f"TensorArray {self.name}: Could not write to TensorArray index {index} because {reason}")

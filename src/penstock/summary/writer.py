@@ -44,8 +44,8 @@ class FileWriter:
         self._file: EventFile | None = EventFile(self._logdir, *self._settings)
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
-        if isinstance(graph, Graph):
-            self.add_meta_graph(meta_graph_pb2.MetaGraphDef(graph_def=_graph_def(graph)))
+            given = graph_def if graph is None else graph
+            self.add_meta_graph(meta_graph_pb2.MetaGraphDef(graph_def=_graph_def(given)))
 
     def get_logdir(self) -> str:
         return self._logdir
@@ -72,11 +72,9 @@ class FileWriter:
         if graph is not None and graph_def is not None:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
         given = graph_def if graph is None else graph
-        if isinstance(given, Graph):
-            given = _graph_def(given)
-        elif not hasattr(given, "node"):
+        if not isinstance(given, Graph) and not hasattr(given, "node"):
             raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")
-        self._add(event_pb2.Event(graph_def=given.SerializeToString()), global_step)
+        self._add(event_pb2.Event(graph_def=_graph_def(given).SerializeToString()), global_step)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
         """Add a MetaGraphDef."""
@@ -143,8 +141,10 @@ class FileWriter:
         self.close()
 
 
-def _graph_def(graph: Graph) -> Any:
-    return graph_pb2.GraphDef.FromString(graph.as_graph_def(add_shapes=True).SerializeToString())
+def _graph_def(graph: Any) -> Any:
+    """The GraphDef of a graph, or a given one."""
+    given = graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph
+    return graph_pb2.GraphDef.FromString(given.SerializeToString())
 
 
 class FileWriterCache:
