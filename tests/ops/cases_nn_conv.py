@@ -129,7 +129,7 @@ CASES = [
         [randn(1, 4, 4, 1), randn(6, 6, 1, 2)],
         {"strides": [1, 1, 1, 1], "padding": "VALID"},
         raises=ValueError,
-        match="negative: -1",
+        match="Negative dimension size",
     ),
     OpCase(
         "Conv2D",
