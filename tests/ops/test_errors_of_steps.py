@@ -79,6 +79,7 @@ def test_pools_over_a_batch_are_not_supported_and_too_large_ones_are_refused_at_
         tf.Session().run(over_batch)
     with pytest.raises(ValueError, match="Negative dimension size caused by subtracting 4 from 3"):
         pool(tf.constant(IMAGES), [1, 4, 1, 1], [1, 1, 1, 1], "VALID")
+    assert tf.Session().run(pool(fed(IMAGES), [1, 4, 1, 1], [1, 1, 1, 1], "VALID")).shape == (2, 0, 5, 1)
 
 
 def test_a_handle_is_assigned_values_of_its_type_only() -> None:
