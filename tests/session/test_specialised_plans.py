@@ -16,7 +16,7 @@ from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 import penstock as tf
 from penstock.passes import pipeline
 from penstock.session import session as session_module
-from penstock.session.specialised import MOST_PLANS, STEPS_BEFORE
+from penstock.session.specialised import MORE_AFTER, MOST_PLANS, STEPS_BEFORE
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def test_shapes_that_change_all_the_time_make_few_plans(planned: list[Any]) -> N
     x = tf.placeholder(tf.float32, [None])
     y = tf.size(x) + tf.cast(tf.reduce_sum(x), tf.int32)
     with tf.Session() as session:
-        for _ in range(STEPS_BEFORE + 3):
+        for _ in range(STEPS_BEFORE * MOST_PLANS // MORE_AFTER + 3):
             for rows in range(MOST_PLANS + 8):
                 assert session.run(y, {x: np.ones(rows)}) == 2 * rows
     assert len(planned) == MOST_PLANS + 1 and planned.count([]) == 1

@@ -24,12 +24,16 @@ Shape = tuple[int, ...]
 MakePlan = Callable[[Sequence[Shape]], Plan]
 """Gives the plan for feeds of these shapes; () asks for the general one."""
 
-MOST_PLANS = 8
-"""Plans for shapes of their own; the general plan serves the rest."""
+MOST_PLANS = 32
+"""Plans for shapes of their own; the general plan serves the rest. Lengths of sentences take about so many."""
 
 STEPS_BEFORE = 10
 """Steps that the general plan runs for the same shapes before they get a plan: making one takes as long as some
 hundred steps, and shapes that have come ten times are likely to go on coming."""
+
+MORE_AFTER = 8
+"""Plans after which shapes must have come twice as often to get one, then three times: a program with many shapes runs
+each of them in few of its steps."""
 
 _PLAN_BYTES, _NODE_BYTES = 12_000, 1_500
 """What plans of 1 to 1,000 nodes were measured to take."""
@@ -143,7 +147,7 @@ class SpecialisedPlan:
         if len(self._runs) >= _MOST_COUNTED:
             self._runs.clear()
         self._runs[key] += 1
-        return self._runs[key] > STEPS_BEFORE
+        return self._runs[key] > STEPS_BEFORE * (1 + self._made // MORE_AFTER)
 
     def _general_plan(self) -> Plan:
         if self._general is None:
