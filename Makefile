@@ -28,8 +28,9 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest $(ARGS)
 
-# Folders where graphs are whole programs, run by sessions, for which no test says otherwise.
-COMPILED := engine passes rnn runtime session
+# Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile.
+COMPILED := checkpoint client contrib control_flow devices engine gradients layers ops partition passes placement rnn \
+	runtime session summary system/test_conformance.py train
 
 test-compiled: $(READY)
 	PENSTOCK_COMPILE=on $(BIN)/python -m pytest $(COMPILED:%=tests/%) $(ARGS)

@@ -71,6 +71,7 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "DiagPart": [("error: InvalidArgumentError, TensorFlow a value", "a scalar has no diagonal")],
     "Digamma": [("values", "at its poles: infinite of the side's sign, as its limit (TensorFlow: NaN)")],
     "Div": [("values", "complex division by zero is infinite where the numerator is not zero (TensorFlow: NaN)")],
+    "Elu": [("gradient", "NaN outputs stay NaN")],
     "EluGrad": [("values", "NaN outputs stay NaN")],
     "EncodeJpeg": [
         ("values", "the file is another one, with the same pixels"),

@@ -62,6 +62,13 @@ def test_what_only_a_step_can_tell_is_an_invalid_argument(what: str) -> None:
         session.run(build())
 
 
+def test_a_product_of_a_vector_that_is_fed_is_refused() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="takes batches of matrices"):
+            session.run(tf.raw_ops.BatchMatMulV2(x=x, y=y), {x: np.ones(3), y: np.ones((3, 4))})
+
+
 @pytest.mark.parametrize("op", [tf.matrix_diag, tf.matrix_diag_part])
 def test_a_diagonal_of_a_scalar_is_refused_in_the_step_where_its_rank_is_not_known_before(op: Any) -> None:
     with tf.Graph().as_default(), tf.Session() as session:

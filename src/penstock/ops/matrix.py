@@ -131,7 +131,7 @@ def _batch_op(name: str, types: str, broadcasts: bool) -> OpDef:
             (True, True): lambda x, y: matmul(x.mH, y.mH),
         }[turn_x, turn_y]
         ranks = n.input_shape("x").ndims, n.input_shape("y").ndims
-        if None not in ranks and (broadcasts or ranks[0] == 2):
+        if None not in ranks and min(ranks) >= 2 and (broadcasts or ranks[0] == 2):
             return multiply
 
         def checked(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
