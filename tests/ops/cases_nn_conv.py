@@ -113,8 +113,7 @@ CASES = [
         "Conv2D",
         [randn(1, 4, 4, 1), randn(5, 5, 1, 2)],
         {"strides": [1, 1, 1, 1], "padding": "VALID"},
-        raises=ValueError,
-        match="Negative dimension size caused by subtracting 5 from 4",
+        ref=np.zeros((1, 0, 0, 2), np.float32),
         note="of no window",
     ),
     OpCase(
@@ -130,7 +129,7 @@ CASES = [
         [randn(1, 4, 4, 1), randn(6, 6, 1, 2)],
         {"strides": [1, 1, 1, 1], "padding": "VALID"},
         raises=ValueError,
-        match="Negative dimension size",
+        match="negative: -1",
     ),
     OpCase(
         "Conv2D",
