@@ -14,7 +14,8 @@ from typing import Any
 
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import PRIMITIVES, SWITCHES
+from penstock.ops.control_flow import MERGES, PRIMITIVES, SWITCHES
+from penstock.runtime.guards import Guards, Unstructured
 from penstock.tensor.dtypes import resource
 
 SHOWS_INPUT = PRIMITIVES - {"LoopCond"} | {
@@ -88,18 +89,33 @@ def order_state(graph: StepGraph, frames: Mapping[Node, Any]) -> None:
     """Control edges between a write of a variable and other uses of it, in the order in which they were built.
 
     Where one segment runs a graph, that is the order of execution; nodes that wait or are on several devices need
-    the edges. What runs in a loop or a branch is left alone: there the program says itself what comes first.
-    `frames`: the frame of each node that is in one (frames.py).
+    the edges. What runs in a loop or a branch, or after a loop, is left alone: there the program says itself what comes
+    first. `frames`: the frame of each node that is in one (frames.py).
     """
-    conditional = {node for node in graph.nodes if node in frames and frames[node].parent is not None}
-    for node in graph.nodes:
-        before = [*(e.node for e in node.inputs), *node.controls]
-        if node.op.name in SWITCHES or any(n in conditional for n in before):
-            conditional.add(node)
+    conditional = _conditional(graph, frames)
     accesses = [access for access in state_accesses(graph) if access[0] not in conditional]
     for first, second in conflicts(accesses):
         if first not in second.controls and all(e.node is not first for e in second.inputs):
             second.controls += (first,)
+
+
+def _conditional(graph: StepGraph, frames: Mapping[Node, Any]) -> set[Node]:
+    """Nodes that are in loops or come after them, or may be dead; and what says which."""
+    looped = {node for node in graph.nodes if node in frames and frames[node].parent is not None}
+    moves = {node for node in graph.nodes if node.op.name in SWITCHES | MERGES}
+    _add_what_follows(graph, looped)
+    try:
+        guards = Guards(graph, dict(frames)).of if moves else {}
+    except Unstructured:  # a Merge may give what is dead as well
+        _add_what_follows(graph, moves)
+        return looped | moves
+    return looped | moves | {node for node, guard in guards.items() if guard}
+
+
+def _add_what_follows(graph: StepGraph, nodes: set[Node]) -> None:
+    for node in graph.nodes:
+        if any(edge.node in nodes for edge in node.inputs) or any(control in nodes for control in node.controls):
+            nodes.add(node)
 
 
 def conflicts(accesses: Iterable[tuple[Node, Node, bool]]) -> Iterator[tuple[Node, Node]]:
