@@ -137,6 +137,7 @@ def test_a_loop_survives_a_round_trip_through_a_graph_def(session: tf.Session) -
             assert again.run("y:0", {"n:0": count}) == expected
 
 
+@pytest.mark.uncompiled
 @pytest.mark.one_executor("dataflow")
 def test_a_step_that_cannot_go_on_says_who_waits_for_what(session: tf.Session) -> None:
     start, limit = number(), number()

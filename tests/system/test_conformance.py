@@ -40,7 +40,8 @@ NOT_COMPARED = {
         IsVariableInitialized LookupTableExport LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableImport
         LookupTableImportV2 LookupTableInsert LookupTableInsertV2 LookupTableRemoveV2 LookupTableSize LookupTableSizeV2
         MutableDenseHashTable MutableDenseHashTableV2 MutableHashTable MutableHashTableOfTensors
-        MutableHashTableOfTensorsV2 MutableHashTableV2 ReadVariableOp ResourceCountUpTo ResourceGather ResourceGatherNd
+        MutableHashTableOfTensorsV2 MutableHashTableV2 ReadVariableOp RefIdentity ResourceCountUpTo
+        ResourceGather ResourceGatherNd
         ResourceStridedSliceAssign Stack StackClose StackCloseV2 StackPop StackPopV2 StackPush StackPushV2 StackV2
         StridedSliceAssign TakeManySparseFromTensorsMap TemporaryVariable TensorArrayCloseV3 TensorArrayConcatV3
         TensorArrayGatherV3 TensorArrayGradV3 TensorArrayGradWithShape TensorArrayReadV3 TensorArrayScatterV3

@@ -29,7 +29,7 @@ from penstock.native.nodes import (
 from penstock.native.replace import replace_regions
 from penstock.passes.infer_shapes import ShapeRules
 from penstock.passes.rewrite import remove_unused
-from penstock.runtime.frames import NO_GUARD, Frame, find_frames
+from penstock.runtime.frames import NO_GUARD, Frame, find_frames, is_loop_merge
 from penstock.runtime.guards import Guards, Unstructured
 from penstock.runtime.hazards import conflicts, is_state, state_accesses, writes_state
 from penstock.tensor.dtypes import resource
@@ -176,6 +176,8 @@ class _Units:
             return False  # what changes in a loop changes for others meanwhile
         if any(edge.dtype._is_ref_dtype and edge.node.op.name not in VARIABLES for edge in node.inputs):
             return False  # a reference that comes from an update
+        if is_loop_merge(node) and any(Edge(node, 1) in user.inputs for user in self.users.get(node, ())):
+            return False  # which input came has no variable in C
         passes_on = node.op.name in HOLDER_OPS | CONTROL | {"Identity"}
         gives_state = any(is_state(Edge(node, port)) for port in range(len(node.dtypes)))
         if gives_state and not passes_on and (node in fetched or self.users.get(node)):
