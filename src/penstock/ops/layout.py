@@ -35,7 +35,9 @@ def transpose_shape(c: ShapeContext, x: TensorShape, perm: TensorShape) -> Tenso
         rank = x.ndims if count is None else count
         return UNKNOWN if rank is None else TensorShape([None] * rank)
     x = x.with_rank(len(order))
-    axes = [check_axis(int(i), len(order)) for i in order]  # which may be no permutation: the step refuses that
+    axes = [check_axis(int(i), len(order)) for i in order]
+    if len(set(axes)) < len(axes):  # no permutation: the step refuses it
+        return TensorShape([None] * len(axes))
     return shape_of(tuple(x.tuple[i] for i in axes))
 
 
