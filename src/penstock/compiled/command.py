@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from penstock.devices.neighbours import NEIGHBOURS
+
 GENTLE_AFTER = 3.0
 """Seconds after which a compiler gives way to steps, which also keep the processor busy. Not before: beside others that
 are busy, what gives way from the beginning does not end before the program does."""
@@ -75,7 +77,8 @@ def _end(process: subprocess.Popen[bytes], command: Sequence[str], limit: float)
     """Wait for a process. Gives what it printed, if that does not go to a file."""
     try:
         try:
-            output, _ = process.communicate(timeout=min(GENTLE_AFTER, limit))
+            with NEIGHBOURS.beside():
+                output, _ = process.communicate(timeout=min(GENTLE_AFTER, limit))
         except subprocess.TimeoutExpired:
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PGRP, process.pid, GENTLE)

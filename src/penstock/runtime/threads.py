@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import torch
 
 from penstock.compiled.expressions import is_supported_op
+from penstock.compiled.trials import Trial
 from penstock.devices.neighbours import NEIGHBOURS
 from penstock.devices.openmp import limited, setters
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
@@ -137,22 +138,28 @@ class MeasuredTeam(Team):
         return _Trying(self, fn, settle).run
 
     def begin(self) -> Generator[Block, Times, int]:
-        return trial(thread_counts()[0] if self._number is ALL else 1, thread_counts, _is_crowded)
+        return trial(thread_counts()[0] if self._number is ALL else 1, thread_counts, _situation)
 
     def chosen(self, number: int) -> None:
         self._number = number
 
 
 def thread_counts() -> list[int]:
-    """Numbers of threads that may be best for a step at present, the likeliest first."""
+    """Numbers of threads that may be best for a step at present, the likeliest first.
+
+    While compilers of this process run there is one: some kernels wait in busy loops of their own, and a step with a
+    thread too many takes eight times as long. Compilers are soon gone.
+    """
     NEIGHBOURS.look()
     most = torch.get_num_threads()
-    return list(dict.fromkeys((max(1, most - round(NEIGHBOURS.taken)), most, (most + 1) // 2, 1)))
+    likeliest = max(1, most - round(NEIGHBOURS.taken))
+    return [likeliest] if NEIGHBOURS.own else list(dict.fromkeys((likeliest, most, (most + 1) // 2, 1)))
 
 
-def _is_crowded() -> bool:
+def _situation() -> object:
+    """What decides how many threads are best: who else is there, and what is compiled."""
     NEIGHBOURS.look()
-    return NEIGHBOURS.crowded
+    return NEIGHBOURS.crowded, NEIGHBOURS.own, Trial.believed
 
 
 class _Trying:

@@ -3,7 +3,8 @@
 Two numbers of threads at a time run in turn, for a few milliseconds each, until one is clearly quicker. Then the better
 one has its time, by what it has cost to try the other: two hundred times as much, so that trying costs half a percent,
 but only twenty times if something has changed: the number itself, which may have won by chance, or the times that its
-steps take. At once if it is said that neighbours have come or gone.
+steps take. At once if it is said that neighbours have come or gone, or that steps have become others. Where no choice
+is offered nothing is tried.
 """
 
 from __future__ import annotations
@@ -67,8 +68,9 @@ def trial(
     best, usual = first, (yield Block(first, 0.0, skip=1, best=True)).mean  # the very first step sets things up
     known: dict[int, Times] = {}
     while True:
-        situation, cost, before = change(), 0.0, best
-        for challenger in options():
+        situation, cost, numbers = change(), 0.0, options()
+        before = best = best if best in numbers else numbers[0]
+        for challenger in numbers:
             if challenger != best:
                 wins, extra = yield from _contest(best, challenger, known)
                 cost += extra
