@@ -11,7 +11,7 @@ import stat
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from penstock.compiled.expressions import Expression
 from penstock.compiled.object_cache import ObjectCache
 from penstock.compiled.patience import Patience
 from penstock.compiled.program import Instruction, Program
-from penstock.compiled.source import Source, c_source, shared_text
+from penstock.compiled.source import Source, c_source, file_of
 
 
 @pytest.fixture(autouse=True)
@@ -83,9 +83,9 @@ def test_a_compiled_object_is_found_on_disk_by_the_next_process(
 def _only_the_probe():  # type: ignore[no-untyped-def]
     real = toolchain.Toolchain.compile
 
-    def compile(self, text, target):  # type: ignore[no-untyped-def]
+    def compile(self, text, target, flags=()):  # type: ignore[no-untyped-def]
         assert "int probe" in text
-        real(self, text, target)
+        real(self, text, target, flags)
 
     return compile
 
@@ -217,7 +217,7 @@ def test_what_another_process_is_about_to_take_is_left_to_it(cache: Path) -> Non
     compiler.compile(_source())
     tools, own = compiler._toolchain()
     with own.compiling([_source(3.0)]) as target:
-        tools.compile(shared_text() + _source(3.0).text, target)
+        tools.compile(file_of([_source(3.0)]), target)
         ObjectCache(cache, tools.identity)
         assert target.exists()
     assert len(_objects(cache)) == 2
@@ -254,7 +254,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch, idle: float) -> int:
     monkeypatch.setattr(compiler_module, "idle_cores", lambda: idle)
     working, most, may_end, lock = 0, 0, threading.Event(), threading.Lock()
 
-    def compile(self: Any, text: str, target: Path) -> None:
+    def compile(self: Any, text: str, target: Path, flags: Sequence[str] = ()) -> None:
         nonlocal working, most
         with lock:
             working += 1

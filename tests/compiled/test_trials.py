@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import os
 import signal
 import subprocess
@@ -19,6 +21,7 @@ import penstock as tf
 from penstock.compiled import agreement, compiler as compiler_module, kernel as cluster_kernel, trials
 from penstock.compiled.compiler import Compiler
 from penstock.compiled.source import Source
+from penstock.compiled.trials import Trial
 from penstock.native import kernel as region_kernel
 
 PROGRAM = """
@@ -30,7 +33,7 @@ make = kernel.region_source
 def changed(written):
     found = make(written)
     text = found.text.replace("const int found =", sys.argv[1] + "const int found =")
-    return type(found)(found.name, text)
+    return type(found)(found.name, text, found.support)
 
 kernel.region_source = changed
 x = tf.placeholder(tf.float32, [3])
@@ -63,7 +66,7 @@ def wrong_regions(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(written):  # type: ignore[no-untyped-def]
         found = make(written)
         text = found.text.replace("if (found == 2)", "((float *)x[1])[0] += 1;\n  if (found == 2)")
-        return Source.named_after_itself(text.replace(found.name, "NAME"))
+        return Source.named_after_itself(text.replace(found.name, "NAME"), support=found.support)
 
     monkeypatch.setattr(region_kernel, "region_source", wrong)
 
@@ -241,3 +244,26 @@ def test_integers_agree_when_they_are_equal(dtype: torch.dtype) -> None:
     x = torch.tensor([0, 1, 1], dtype=dtype)
     assert not agreement.agree([x.clone()], [x], [], _never)
     assert agreement.agree([1 - x.int()], [x.int()], [], lambda: iter([[x.int()]]))
+
+
+@pytest.mark.parametrize(("enough", "compared"), [(math.inf, 3), (0.0, 1)])
+def test_one_long_run_of_the_nodes_is_evidence_enough(
+    monkeypatch: pytest.MonkeyPatch, enough: float, compared: int
+) -> None:
+    monkeypatch.setattr(trials, "ENOUGH_S", enough)
+    before, runs = Trial.believed, 0
+    trial = Trial(lambda x: x, _Keeper())
+    x = torch.ones(3)
+    while not trial.passed:
+        assert trial.run(trials.Pure(lambda x: x, torch.clone), [], [x]) is not x
+        runs += 1
+    assert runs == compared
+    assert Trial.believed == before + 1
+
+
+class _Keeper:
+    def watch(self, name: str, about: str) -> contextlib.AbstractContextManager[bool]:
+        return contextlib.nullcontext(False)
+
+    def condemn(self, name: str, about: str) -> None:
+        raise AssertionError(about)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +12,10 @@ from hypothesis import given, settings, strategies as st
 
 import penstock as tf
 from penstock.compiled import winograd
-from penstock.compiled.object_cache import function_of
-from penstock.compiled.pooling import pooling_source
-from penstock.compiled.source import Source, shared_text
-from penstock.compiled.toolchain import Toolchain, find_toolchain
+from penstock.compiled.source import Source
 from penstock.compiled.winograd_source import winograd_source
 from penstock.graph.opdef import get_op
-from penstock.tensor.dtypes import DType, bfloat16, float32
+from penstock.tensor.dtypes import DType, bfloat16
 from tests.compiled import steps
 from tests.compiled.test_winograd import SAME, Pads, by_filter, by_input, convolved
 
@@ -164,12 +160,3 @@ def test_what_is_not_finite_stays_so(bad: float) -> None:
     assert np.isfinite(found[:, :2]).all(), "it went further than a tile"
     assert not np.isfinite(of_filter[:, :, 3]).any()
     assert np.isfinite(of_filter[:, :, 2]).all(), "it went to the other channel of a pair"
-
-
-def test_kernels_of_both_dtypes_can_be_compiled_together(tmp_path: Path) -> None:
-    found = find_toolchain()
-    quick = Toolchain((*found.command, "-O0"), found.identity)
-    sources = [make(dtype) for make in (winograd_source, pooling_source) for dtype in (float32, bfloat16)]
-    target = tmp_path / "all.so"
-    quick.compile(shared_text() + "".join(source.text for source in sources), target)
-    assert all(function_of(target, source.name) for source in sources)

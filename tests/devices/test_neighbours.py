@@ -82,6 +82,30 @@ def test_where_the_system_tells_nothing_nobody_is_there() -> None:
     assert neighbours.taken == 0
 
 
+def test_a_compiler_of_ours_is_a_neighbour_from_its_start_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(monkeypatch)
+    machine.passes(LOOK_S, others=0.0)
+    with machine.neighbours.beside():
+        assert machine.neighbours.own == machine.neighbours.taken == 1
+        assert machine.told == [True]
+        machine.passes(LOOK_S, others=1.0)  # the accounts show it as well
+        assert machine.neighbours.taken == pytest.approx(1)
+        machine.passes(LOOK_S / 2, others=1.0)
+    assert machine.told == [True, False]
+    machine.passes(FIRST_LOOK_S, others=0.0)
+    assert machine.neighbours.taken == pytest.approx(0)
+    assert machine.told == [True, False]
+
+
+def test_others_are_seen_beside_a_compiler_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(monkeypatch)
+    with machine.neighbours.beside():
+        machine.passes(LOOK_S, others=1.5, own=0.5)
+        assert machine.neighbours.taken == pytest.approx(1.5)
+    assert machine.neighbours.taken == pytest.approx(0.5)
+    assert machine.told == [True]
+
+
 @pytest.mark.skipif(read_accounts() is None, reason="the system keeps no accounts")
 def test_the_systems_accounts_only_grow() -> None:
     first, second = read_accounts(), read_accounts()

@@ -13,6 +13,7 @@ import torch
 
 import penstock as tf
 from penstock import compiled
+from penstock.compiled.trials import Trial
 from penstock.devices.neighbours import Neighbours
 from penstock.devices.openmp import Threads, limited
 from penstock.graph.opdef import registered_ops
@@ -179,13 +180,32 @@ def test_one_thread_is_tried_first_unless_large_nodes_are_known(monkeypatch: pyt
 def test_large_steps_begin_with_the_processors_that_neighbours_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     alone(monkeypatch)
     assert thread_counts() == [2, 1]
-    monkeypatch.setattr(threads_module.NEIGHBOURS, "taken", 0.9)
+    monkeypatch.setattr(threads_module.NEIGHBOURS, "others", 0.9)
     assert thread_counts() == [1, 2]
-    monkeypatch.setattr(threads_module.NEIGHBOURS, "taken", 5.0)
+    monkeypatch.setattr(threads_module.NEIGHBOURS, "others", 5.0)
     assert thread_counts() == [1, 2]
     torch.set_num_threads(16)
-    monkeypatch.setattr(threads_module.NEIGHBOURS, "taken", 1.1)
+    monkeypatch.setattr(threads_module.NEIGHBOURS, "others", 1.1)
     assert thread_counts() == [15, 16, 8, 1]
+
+
+def test_a_step_leaves_a_compiler_of_this_process_a_processor_and_tries_nothing_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone(monkeypatch)
+    with threads_module.NEIGHBOURS.beside():
+        assert thread_counts() == [1]
+        torch.set_num_threads(16)
+        assert thread_counts() == [15]
+    assert thread_counts() == [16, 8, 1]
+
+
+def test_threads_are_tried_again_when_compiled_code_comes_into_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone(monkeypatch)
+    before = threads_module._situation()
+    assert threads_module._situation() == before
+    monkeypatch.setattr(Trial, "believed", Trial.believed + 1)
+    assert threads_module._situation() != before
 
 
 def team_measured(known: float, possible: float) -> MeasuredTeam:

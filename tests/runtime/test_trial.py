@@ -112,6 +112,24 @@ def test_a_tiny_step_is_tried_once() -> None:
     assert steps.now < 0.2
 
 
+def test_where_one_number_is_left_it_is_taken_without_trying() -> None:
+    """As beside a compiler: a step with another number may take eight times as long."""
+    compiling = [False]
+    steps = Simulated(lambda threads, now: (0.8 if compiling[0] else 0.1) if threads == 2 else 0.12)
+    steps.run(5)
+    assert steps.block.threads == 2
+    compiling[0], steps.options = True, (1,)
+    steps.situation += 1
+    steps.run(1.5)
+    steps.steps.clear()
+    steps.run(5)
+    assert set(steps.steps) == {1}
+    compiling[0], steps.options = False, (2, 1)
+    steps.situation += 1
+    steps.run(1.5)
+    assert steps.share(2, 20) > 0.9
+
+
 def test_with_one_number_there_is_nothing_to_try() -> None:
     steps = Simulated(takes({1: 0.01}), 1, (1,))
     steps.run(10)

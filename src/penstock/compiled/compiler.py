@@ -1,4 +1,5 @@
-"""Compiling in the background: several sources as one file where they wait, several files where cores are idle.
+"""Compiling in the background: several sources of a kind as one file where they wait, several files where cores are
+idle.
 
 No step waits for it. `toolchain.py` runs the compiler, `object_cache.py` keeps what it made.
 """
@@ -17,7 +18,7 @@ from collections.abc import Callable, Hashable, Sequence
 from penstock import errors
 from penstock.compiled.command import NoCompiler
 from penstock.compiled.object_cache import Function, ObjectCache, cache_folder, function_of
-from penstock.compiled.source import Source, shared_text
+from penstock.compiled.source import Source, file_of, groups
 from penstock.compiled.toolchain import Toolchain, find_toolchain
 from penstock.devices import processors
 
@@ -123,13 +124,15 @@ class Compiler:
             with self._lock:
                 self._waiting += len(batch) - 1  # this one does not wait any more
             with self._working:
-                sources = [_written(write) for write, _ in batch]
-            self._try([source for source in sources if source is not None])
-            for source, (_, done) in zip(sources, batch, strict=True):
-                try:
-                    done(self._loaded.get(source.name) if source is not None else None)
-                except Exception:  # others wait for theirs
-                    _LOG.exception("A compiled function was not taken")
+                written = [(_written(write), done) for write, done in batch]
+            for group in groups(source for source, _ in written if source is not None):
+                self._try(group)
+                for source, done in written:
+                    if source in group:
+                        _tell(done, self._loaded.get(source.name))
+            for source, done in written:
+                if source is None:
+                    _tell(done, None)
             with self._answered:
                 self._waiting += 1
                 self._unanswered -= len(batch)
@@ -173,7 +176,7 @@ class Compiler:
             return found
         try:
             with cache.compiling(missing) as target:
-                toolchain.compile(shared_text() + "".join(source.text for source in missing), target)
+                toolchain.compile(file_of(missing), target, missing[0].flags)
                 # Not under its name in the cache: a wrong object may have been loaded from there, and would be found.
                 return found | {source.name: function_of(target, source.name) for source in missing}
         except (OSError, ValueError) as error:
@@ -194,6 +197,13 @@ class Compiler:
 def idle_cores() -> float:
     """Cores that this process may use and that were idle in the last minute, about."""
     return processors.usable() - os.getloadavg()[0]
+
+
+def _tell(done: Done, function: Function | None) -> None:
+    try:
+        done(function)
+    except Exception:  # others wait for theirs
+        _LOG.exception("A compiled function was not taken")
 
 
 def _written(write: Write) -> Source | None:

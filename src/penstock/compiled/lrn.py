@@ -15,6 +15,7 @@ import torch
 
 from penstock.compiled.contest import Contest
 from penstock.compiled.source import Source
+from penstock.compiled.toolchain import MOST
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 
@@ -100,7 +101,7 @@ def lrn_source() -> Source:
     x [pixels, channels] at an address; numbers: floats bias, alpha, 2 * alpha * beta. g and y 0: normalises x to `to`;
     else the gradient by x of y, its normalised image, along g. work: 3 * channels + 2 * radius floats a thread.
     """
-    return Source.named_after_itself(_C)
+    return Source.named_after_itself(_C, flags=MOST)
 
 
 def has_common_power(node: Node) -> bool:

@@ -16,6 +16,7 @@ import torch
 from penstock.compiled.bfloat16_source import NUMBERS
 from penstock.compiled.contest import Contest
 from penstock.compiled.source import Source
+from penstock.compiled.toolchain import MOST
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 from penstock.ops.nn.spatial import Window, window_of
@@ -149,7 +150,7 @@ def pooling_source(dtype: DType) -> Source:
     `left` outside of the image. y: the largest values [n, oh, ow, c]; with a gradient by these at `g` (else 0), the
     gradient by x.
     """
-    return Source.named_after_itself(NUMBERS[dtype] + _C)
+    return Source.named_after_itself(NUMBERS[dtype] + _C, flags=MOST)
 
 
 def is_plain(node: Node) -> bool:

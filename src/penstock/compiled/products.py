@@ -48,10 +48,13 @@ typedef f32 vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 #undef MULTIPLIED_AND_ADDED
 
 /* LANES numbers, or `count` if these are fewer, and zeros. */
+APART void NAME_take_some(const NUMBER *from, i64 count, f32 *numbers) {
+  for (i64 i = 0; i < LANES; i++) numbers[i] = i < count ? LOADED(from[i]) : 0;
+}
 FN vec NAME_taken(const NUMBER *from, i64 count) {
-  f32 numbers[LANES] = {0};
+  f32 numbers[LANES];
   if (count >= LANES) for (int i = 0; i < LANES; i++) numbers[i] = LOADED(from[i]);
-  else for (i64 i = 0; i < count; i++) numbers[i] = LOADED(from[i]);
+  else NAME_take_some(from, count, numbers);
   return *(const vec *)numbers;
 }
 """

@@ -13,7 +13,7 @@ divided among the threads that torch uses: its OpenMP runtime is in the process 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from penstock.compiled.preamble import c_preamble
@@ -86,18 +86,40 @@ class Source:
 
     name: str
     text: str
+    support: str = ""
+    """What it calls."""
+    flags: tuple[str, ...] = ()
+    """What a compiler is told besides what it always is."""
 
     @classmethod
-    def named_after_itself(cls, text: str, shared: str | None = None) -> Source:
+    def named_after_itself(
+        cls, text: str, shared: str | None = None, support: str = "", flags: tuple[str, ...] = ()
+    ) -> Source:
         """`text` with NAME replaced by a name made of its contents. `shared`: what stands before it, if not C's."""
         shared = shared_text() if shared is None else shared
-        name = "cluster_" + hashlib.sha256((shared + text).encode()).hexdigest()[:24]
-        return cls(name, text.replace("NAME", name))
+        name = "cluster_" + hashlib.sha256("\n".join([shared, support, *flags, text]).encode()).hexdigest()[:24]
+        return cls(name, text.replace("NAME", name), support, flags)
 
 
 def shared_text() -> str:
     """What stands before the sources of one file."""
     return c_preamble() + _SHARED
+
+
+def groups(sources: Iterable[Source]) -> list[list[Source]]:
+    """Those that are compiled together, as one file: they call the same functions and have the same flags.
+
+    Others are not, so that nothing that one kind of them defines can be taken for what another does.
+    """
+    found: dict[tuple[str, tuple[str, ...]], list[Source]] = {}
+    for source in sources:
+        found.setdefault((source.support, source.flags), []).append(source)
+    return list(found.values())
+
+
+def file_of(group: Sequence[Source]) -> str:
+    """The file of a group."""
+    return "".join([shared_text(), group[0].support, *(source.text for source in group)])
 
 
 def c_source(program: Program, pattern: str, reused: Collection[tuple[int, int]] = ()) -> Source:

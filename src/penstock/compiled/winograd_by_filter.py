@@ -34,7 +34,7 @@ FN void NAME_transform_gradient(const struct NAME *f, i64 tile, WORD *restrict v
 
 /* Both of a tile, to the words v and g. */
 APART void NAME_transform_both(const struct NAME *f, i64 tile, WORD *v, WORD *g, i64 plane, int part) {
-  if (part) NAME_transform_input(f, tile, v, f->each, 1), NAME_transform_gradient(f, tile, g, plane, 1);
+  if (PAIR > 1 && part) NAME_transform_input(f, tile, v, f->each, 1), NAME_transform_gradient(f, tile, g, plane, 1);
   else NAME_transform_input(f, tile, v, f->each, 0), NAME_transform_gradient(f, tile, g, plane, 0);
 }
 

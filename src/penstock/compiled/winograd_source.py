@@ -18,6 +18,7 @@ import functools
 
 from penstock.compiled.products import products
 from penstock.compiled.source import Source
+from penstock.compiled.toolchain import MOST
 from penstock.compiled.winograd_by_filter import SUM_TILES
 from penstock.tensor.dtypes import DType
 
@@ -83,6 +84,11 @@ FN void NAME_transform_lanes(const NUMBER *const *d, i64 i, i64 count, WORD *res
   }
 }
 
+/* The same of fewer channels than a vector has. Apart: it is long, and compilers would write it out for each caller. */
+APART void NAME_transform_last(const NUMBER *const *d, i64 i, i64 count, WORD *restrict v, i64 plane, int part) {
+  NAME_transform_lanes(d, i, count, v, plane, part);
+}
+
 /* All channels of a tile so; outside of the image inputs are 0. The last vector may reach into the row of the next
    tile, so that has to come later. */
 FN void NAME_transform_input(const struct NAME *f, i64 tile, WORD *restrict v, i64 plane, const int part) {
@@ -95,7 +101,7 @@ FN void NAME_transform_input(const struct NAME *f, i64 tile, WORD *restrict v, i
   }
   i64 i = 0;
   for (; i + LANES <= f->c; i += LANES) NAME_transform_lanes(d, i, LANES, v, plane, part);
-  if (i < f->c) NAME_transform_lanes(d, i, f->c - i, v, plane, part);
+  if (i < f->c) NAME_transform_last(d, i, f->c - i, v, plane, part);
 }
 APART void NAME_transform_along(const struct NAME *f, i64 tile, WORD *v) {
   NAME_transform_input(f, tile, v, f->each, ALONG);
@@ -237,4 +243,5 @@ def winograd_source(dtype: DType) -> Source:
     by half and transposed; BY_FILTER: y [3, 3, c, k] by the gradient [n, oh, ow, k] at `filter`.
     """
     python = "extern void *PyLong_FromLongLong(long long);\n"
-    return Source.named_after_itself(python + products(dtype) + _TILES + _CONVOLVE + SUM_TILES + _ENTRY)
+    text = python + products(dtype) + _TILES + _CONVOLVE + SUM_TILES + _ENTRY
+    return Source.named_after_itself(text, flags=MOST)

@@ -46,14 +46,14 @@ class Neighbours:
         self._lock = threading.Lock()
         self._next = clock() + FIRST_LOOK_S
         self._seen, self._at = read(), clock()
-        self._others, self.own = 0.0, 0
+        self.others, self.own = 0.0, 0
         """Processors that others used between the last two looks; programs of this process's own."""
         self.crowded = False
 
     @property
     def taken(self) -> float:
         """Processors that are not for this process, of which each program of its own has one."""
-        return self._others + self.own
+        return self.others + self.own
 
     @contextlib.contextmanager
     def beside(self) -> Iterator[None]:
@@ -81,7 +81,7 @@ class Neighbours:
             seen = self._read()
             if seen is not None and self._seen is not None:
                 busy, own = (after - before for before, after in zip(self._seen, seen, strict=True))
-                self._others = max(0.0, (busy - own) / (now - self._at) - self.own)
+                self.others = max(0.0, (busy - own) / (now - self._at) - self.own)
             self._seen, self._at = seen, now
             self._judge()
         finally:

@@ -18,8 +18,7 @@ def region_source(written: Written) -> Source:
     It gives False when it is done, True where a node could not compute what it was given, and raises what a signal's
     handler raised.
     """
-    text = f"#ifndef STEPS\n#define STEPS\n{prelude()}{support_text()}#endif\n{written.text}{_entry(written)}"
-    return Source.named_after_itself(text)
+    return Source.named_after_itself(written.text + _entry(written), support=prelude() + support_text())
 
 
 def _entry(written: Written) -> str:
