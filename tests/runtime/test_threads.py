@@ -200,6 +200,16 @@ def test_a_step_leaves_a_compiler_of_this_process_a_processor_and_tries_nothing_
     assert thread_counts() == [16, 8, 1]
 
 
+def test_steps_with_a_settled_number_of_threads_look_who_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that wait in busy loops beside a neighbour take up to fifty times as long."""
+    monkeypatch.setenv("TF_DETERMINISTIC_OPS", "1")
+    looks: list[None] = []
+    monkeypatch.setattr(threads_module.NEIGHBOURS, "look", lambda: looks.append(None))
+    run = team(LEAST, LEAST).around(lambda x: x + 1, lambda fn: pytest.fail("there is nothing to settle"))
+    assert [run(1), run(2)] == [2, 3]
+    assert len(looks) == 2
+
+
 def test_threads_are_tried_again_when_compiled_code_comes_into_use(monkeypatch: pytest.MonkeyPatch) -> None:
     alone(monkeypatch)
     before = threads_module._situation()

@@ -102,7 +102,7 @@ def team_for(work: Work) -> Team:
         return Team(1)
     number = ALL if work.known >= LEAST else 1
     settled = os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true")
-    return Team(number) if settled else MeasuredTeam(number)
+    return SettledTeam(number) if settled else MeasuredTeam(number)
 
 
 class Team:
@@ -125,6 +125,19 @@ class Team:
     def limiting(self, fn: Fn) -> Fn:
         """The same for steps that are not like others, such as those that are watched."""
         return fn if self._number is ALL else limited(fn, int(self._number))
+
+
+class SettledTeam(Team):
+    """A number of threads that stays: where neighbours come, they sleep while they wait, and give the same bits."""
+
+    def around(self, fn: Fn, settle: Callable[[Fn], None]) -> Fn:
+        limited_fn, look = self.limiting(fn), NEIGHBOURS.look
+
+        def run(*args: Any) -> Any:
+            look()
+            return limited_fn(*args)
+
+        return run
 
 
 class MeasuredTeam(Team):
