@@ -274,6 +274,15 @@ def test_dirichlet_shares_and_counts_by_them() -> None:
     np.testing.assert_allclose(np.var(drawn, 0), covariance[:, range(3), range(3)], rtol=0.15)
 
 
+def test_total_counts_may_have_a_dimension_for_the_classes_as_in_tensorflow() -> None:
+    made = D.DirichletMultinomial(np.array([[2.0], [4.0]]), np.array([[1.0, 2, 3], [2, 2, 1]]))
+    assert made.batch_shape.as_list() == [2] and made.event_shape.as_list() == [3]
+    mean, covariance = run([made.mean(), made.covariance()])
+    np.testing.assert_allclose(mean, [[1 / 3, 2 / 3, 1.0], [1.6, 1.6, 0.8]])
+    np.testing.assert_allclose(covariance[0][0], [0.3174603, -0.12698412, -0.19047618], rtol=1e-6)  # by TensorFlow
+    np.testing.assert_allclose(covariance[1][2], [-0.48000005, -0.48000005, 0.9600001], rtol=1e-6)
+
+
 def test_independent_normals_make_vectors() -> None:
     loc, scale = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([1.0, 2.0])
     made = contrib.MultivariateNormalDiag(loc, scale)

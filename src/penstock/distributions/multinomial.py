@@ -9,7 +9,7 @@ from penstock.distributions.distribution import NOT_REPARAMETERIZED, Distributio
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.array import expand_dims, reshape, shape
+from penstock.ops.array import expand_dims, reshape, shape, squeeze
 from penstock.ops.broadcasting import broadcast_dynamic_shape, broadcast_static_shape, broadcast_to
 from penstock.ops.cast import cast
 from penstock.ops.checks import assert_non_negative
@@ -132,7 +132,7 @@ class DirichletMultinomial(_Counts):
     ) -> None:
         with name_scope(name, values=[total_count, concentration]) as scope:
             found, total_count = floats(concentration=concentration, total_count=total_count)
-            self._total_count = _total(total_count, validate_args)
+            self._total_count = _per_row(_total(total_count, validate_args), found)
             self._concentration = positive(found, validate_args, "concentration")
             self._total_concentration = reduce_sum(self._concentration, -1)
             self._weights = self._concentration
@@ -176,6 +176,12 @@ class DirichletMultinomial(_Counts):
     def _variance(self) -> Tensor:
         share = self._share()
         return share * (1.0 - share) * expand_dims(self._spread(), -1)
+
+
+def _per_row(total: Tensor, concentration: Tensor) -> Tensor:
+    """`total` without the dimension of one class that TensorFlow lets it have beside those of `concentration`."""
+    of_one_class = total.shape.ndims and total.shape.ndims == concentration.shape.ndims and total.shape.tuple[-1] == 1
+    return squeeze(total, [-1]) if of_one_class else total
 
 
 def _total(given: Any, validate_args: bool) -> Tensor:

@@ -329,3 +329,11 @@ def multinomial(
         logits = convert_to_tensor(logits, name="logits")
         seed1, seed2 = get_seed(seed)
         return MULTINOMIAL(logits, num_samples, seed=seed1, seed2=seed2, output_dtype=output_dtype)
+
+
+def categorical(
+    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """`multinomial`, with its arguments in another order (TF: tf.random.categorical)."""
+    with name_scope(name, "categorical", [logits]) as scope:
+        return multinomial(logits, num_samples, seed, scope, dtype)

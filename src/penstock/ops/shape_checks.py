@@ -225,14 +225,3 @@ def _in_order(op: str, x: Any) -> Tensor:
     before = strided(flat, [0], [-1], [1], begin_mask=1)
     after = strided(flat, [1], [0], [1], end_mask=1)
     return all_of(get_op(op)(before, after))
-
-
-def verify_tensor_all_finite(
-    t: Any = None, msg: str | None = None, name: Text = None, x: Any = None, message: Text = None
-) -> Tensor:
-    """`t` itself; InvalidArgumentError with `msg` when it has a NaN or an infinity."""
-    with name_scope(name, "VerifyFinite", [t if x is None else x]):
-        value = convert_to_tensor(t if x is None else x, name="t")
-        verified = get_op("CheckNumerics")(value, message=(msg if message is None else message) or "")
-        with control_dependencies([verified]):
-            return get_op("Identity")(value, name="control_dependency")
