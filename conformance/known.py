@@ -49,7 +49,7 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     ],
     "ClipByValue": [(INTEGERS, "complex numbers have no order (TensorFlow compares their real parts)")],
     "ComplexAbs": [(REFUSED, "TensorFlow has no kernel for a result of another precision")],
-    "Conv2D": [("shapes", LENIENT + "an image smaller than the filter (the result is empty)")],
+    "Conv2D": [("gradient", "of no window: the gradient is zero (TensorFlow leaves memory as it was)")],
     "Conv2DBackpropFilter": [(REFUSED, LENIENT + "a batch of another size than the gradient's")],
     "Conv2DBackpropInput": [
         (INTEGERS, "gradients of integers are not there"),
@@ -117,7 +117,7 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "LogSoftmax": [(REFUSED, LENIENT + "a scalar")],
     "Max": [(REFUSED, LENIENT + "axis 0 of a scalar of unknown rank")],
     "MaxPool": [
-        ("shapes", LENIENT + "an image smaller than the window (the result is empty)"),
+        ("gradient", "of no window: the gradient is zero (TensorFlow leaves memory as it was)"),
         ("error: UnimplementedError, TensorFlow a value", "windows over channels are not there"),
         (REFUSED, LENIENT + "an empty image"),
     ],

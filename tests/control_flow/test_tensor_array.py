@@ -437,3 +437,18 @@ def test_lengths_of_a_split_must_be_a_vector(session: tf.Session) -> None:
     flow = tf.TensorArray(tf.float32, 1).split(tf.ones([3]), lengths).flow
     with pytest.raises(errors.InvalidArgumentError, match="lengths to be a vector"):
         session.run(flow, {lengths: 3})
+
+
+@pytest.mark.parametrize("name", ["gradients", "derivative"])
+def test_gradients_through_arrays_do_not_depend_on_names(name: str) -> None:
+    """Each call of `gradients` has its own array of gradients, whatever it and the nodes on the way are called."""
+    x = tf.constant([1.0, 2.0, 3.0])
+    with tf.name_scope("gradients_of_mine"):
+        array = tf.TensorArray(tf.float32, 3)
+        _, array = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, x * x)), (0, array))
+        joined = array.concat()
+    first = tf.gradients(tf.reduce_sum(joined**2), x, name=name)[0]
+    second = tf.gradients(first, x, name=name)[0]
+    with tf.Session() as session:
+        found = session.run([first, second])
+    np.testing.assert_allclose(found, [[12, 96, 324], [36, 144, 324]])

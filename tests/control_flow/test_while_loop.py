@@ -1012,3 +1012,57 @@ def test_a_reference_goes_round_a_loop_as_the_variable_itself() -> None:
         assert session.run(grad) == 3.0
     with pytest.raises(TypeError, match="enters the loop as float32_ref, but is float32 after"):
         tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + 1.0), [0, v._ref()])
+
+
+@BOTH_KINDS
+@pytest.mark.parametrize("nested", [False, True])
+def test_rows_that_a_loop_looks_up_are_the_gradient_of_the_table(
+    use_resource: bool, nested: bool, session: tf.Session
+) -> None:
+    """Norms recorded from TensorFlow 2.21: rows that come twice count twice, so that clipping by them is the same."""
+    start = np.arange(20, dtype=np.float32).reshape(5, 4)
+    table = tf.get_variable("table", initializer=tf.constant(start), use_resource=use_resource)
+    steps = tf.placeholder(tf.int32, [])
+
+    def add(i: tf.Tensor, total: tf.Tensor) -> Any:
+        rows = tf.nn.embedding_lookup(table, [i % 5, i * 2 % 5])
+        if not nested:
+            return i + 1, total + tf.reduce_sum(rows * rows)
+
+        def add_product(j: tf.Tensor, t: tf.Tensor) -> Any:
+            return j + 1, t + tf.reduce_sum(tf.gather(table, [j]) * rows)
+
+        return i + 1, tf.while_loop(lambda j, _: j < 2, add_product, (0, total))[1]
+
+    total = tf.while_loop(lambda i, _: i < steps, add, (0, 0.0))[1]
+    (grad,) = tf.gradients(total, table)
+    assert isinstance(grad, tf.IndexedSlices) and grad.values.shape.as_list() == [None, 4]
+    session.run(tf.global_variables_initializer())
+    norm, dense, shape = session.run([tf.global_norm([grad]), tf.convert_to_tensor(grad), grad.dense_shape], {steps: 3})
+    assert norm == pytest.approx(95.49869 if nested else 92.0)
+    times = np.array([2, 1, 2, 0, 1])[:, None]  # how often each row is looked up
+    if nested:
+        expected = times * (start[0] + start[1])
+        expected[:2] += (times * start).sum(0)
+    else:
+        expected = 2 * times * start
+    np.testing.assert_allclose(dense, expected)
+    assert shape.tolist() == [5, 4]
+    values, indices = session.run([grad.values, grad.indices], {steps: 0})
+    assert values.shape == (0, 4) and indices.shape == (0,)
+    train = tf.train.GradientDescentOptimizer(0.5).apply_gradients([(grad, table)])
+    session.run(train, {steps: 3})
+    np.testing.assert_allclose(session.run(table), start - 0.5 * expected)
+
+
+def test_rows_that_a_loop_looks_up_have_a_second_derivative(session: tf.Session) -> None:
+    start = np.arange(20, dtype=np.float32).reshape(5, 4)
+    table = tf.constant(start)
+
+    def add(i: tf.Tensor, t: tf.Tensor) -> Any:
+        return i + 1, t + tf.reduce_sum(tf.square(tf.gather(table, [i, i * 2])))
+
+    total = tf.while_loop(lambda i, _: i < 3, add, (0, 0.0))[1]
+    grad = tf.convert_to_tensor(tf.gradients(total, table)[0])  # 2 * times * table
+    second = tf.convert_to_tensor(tf.gradients(tf.reduce_sum(tf.square(grad)), table)[0])
+    np.testing.assert_allclose(session.run(second), 8 * np.array([2, 1, 2, 0, 1])[:, None] ** 2 * start)

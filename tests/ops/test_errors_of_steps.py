@@ -73,10 +73,13 @@ def test_a_step_says_what_does_not_fit(build: Callable[[], Any], words: str) -> 
 
 
 @pytest.mark.parametrize("pool", [tf.nn.max_pool, tf.nn.avg_pool])
-def test_pools_over_a_batch_are_not_supported(pool: Any) -> None:
+def test_pools_over_a_batch_are_not_supported_and_too_large_ones_are_refused_at_once(pool: Any) -> None:
     over_batch = pool(fed(IMAGES), [1, 1, 1, 1], [2, 1, 1, 1], "SAME")
     with pytest.raises(tf.errors.UnimplementedError, match="Pooling is not yet supported on the batch"):
         tf.Session().run(over_batch)
+    with pytest.raises(ValueError, match="Negative dimension size caused by subtracting 4 from 3"):
+        pool(tf.constant(IMAGES), [1, 4, 1, 1], [1, 1, 1, 1], "VALID")
+    assert tf.Session().run(pool(fed(IMAGES), [1, 4, 1, 1], [1, 1, 1, 1], "VALID")).shape == (2, 0, 5, 1)
 
 
 def test_a_handle_is_assigned_values_of_its_type_only() -> None:

@@ -145,7 +145,10 @@ def test_a_sparse_feature_is_put_together_from_two() -> None:
         ({"a": tf.FixedLenFeature(None, tf.int64)}, "Missing shape for feature a"),
         ({"a": tf.FixedLenFeature([None], tf.int64)}, "First dimension of shape for feature a unknown"),
         ({"a": tf.FixedLenFeature([1, None], tf.int64)}, "All dimensions of shape for feature a need to be known"),
-        ({"a": tf.FixedLenSequenceFeature([1], tf.int64)}, "requires allow_missing to be True"),
+        (
+            {"a": tf.FixedLenSequenceFeature([1], tf.int64)},
+            "Feature requires allow_missing to be True, also 'a'",
+        ),
         ({"a": "int64"}, "Unsupported str"),
         (
             {"a": tf.VarLenFeature(tf.int64), "x": tf.SparseFeature("i", "a", tf.float32, 3)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 from collections.abc import Iterator
 from typing import Any
@@ -44,6 +45,24 @@ def test_it_runs_in_every_step_and_without_outputs_too() -> None:
         for _ in range(3):
             session.run(op)
     assert len(calls) == 3
+
+
+def test_a_stateless_function_of_constants_runs_once_as_in_tensorflow() -> None:
+    calls = itertools.count()
+    of_nothing = tf.py_func(lambda: np.int64(next(calls)), [], tf.int64, stateful=False)
+    of_a_constant = tf.py_func(lambda x: x + next(calls), [tf.constant(10, tf.int64)], tf.int64, stateful=False)
+    stateful = tf.py_func(lambda: np.int64(next(calls)), [], tf.int64)
+    with tf.Session() as session:
+        assert [session.run(of_nothing) for _ in range(3)] == [0, 0, 0]
+        assert [session.run(of_a_constant) for _ in range(3)] == [11, 11, 11]
+        assert [session.run(stateful) for _ in range(3)] == [2, 3, 4]
+
+
+def test_stateless_functions_are_not_taken_for_each_other() -> None:
+    x = tf.placeholder(tf.float32)
+    twice, same = (tf.py_func(lambda v, f=f: v * f, [x], tf.float32, stateful=False) for f in (2, 1))
+    with tf.Session() as session:
+        assert session.run([twice, same], {x: 3.0}) == [6, 3]
 
 
 def test_the_function_may_change_and_keep_its_arguments() -> None:

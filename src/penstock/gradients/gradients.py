@@ -24,7 +24,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_gradient, get_op, register_gradient
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import get_default_graph, name_scope
 from penstock.ops.basic import gate_tuple
 from penstock.ops.broadcasting import broadcast_static_shape
 from penstock.tensor.dtypes import DType, resource
@@ -83,7 +83,7 @@ def gradients(
     grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
-    with name_scope(name, "gradients", [*ys, *xs, *stops, *grad_ys]):
+    with name_scope(name, "gradients", [*ys, *xs, *stops, *grad_ys]), get_default_graph()._gradients_call():
         y_tensors = [_tensor(y) for y in ys]
         x_tensors = [_differentiated(x) for x in xs]
         options = _Options(colocate_gradients_with_ops, gate_gradients, aggregation_method)

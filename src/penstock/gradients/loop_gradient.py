@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.control_flow.contexts import ControlFlowContext, outside
+from penstock.control_flow.tensor_array import TensorArray
 from penstock.control_flow.while_loop import WhileContext
 from penstock.gradients.grad_contexts import GradientLoop, forward_loop
+from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.ops.basic import identity
 from penstock.ops.stacks import STACK_PUSH_V2, STACK_V2
+from penstock.ops.tensor_array import TENSOR_ARRAY_CONCAT_V3
 from penstock.tensor.dtypes import resource
 from penstock.tensor.shapes import TensorShape
 
@@ -54,11 +57,11 @@ def loop_gradient(
     pops = {t: p for t, p in loop.pops.items() if reached(t)} if isinstance(loop, GradientLoop) else {}
     handles: dict[Tensor, Tensor] = {}
     count = forward_loop(loop).count
+    sums: list[tuple[Tensor, Tensor, Any]] = []  # inside, outside, what an iteration adds
     with name_scope("while_grad"):
         start = [_start(loop, i, exit_grads[i]) for i in variables]
-        zeros = [zeros_of(o) for _, o in invariants]
         backward = GradientLoop(loop)
-        shapes = [TensorShape([])] + [loop.merges[i].shape for i in variables] + [z.shape for z in zeros]
+        shapes = [TensorShape([])] + [loop.merges[i].shape for i in variables]
 
         def body(n: Tensor, *grads: Tensor) -> list[Tensor]:
             backward.popped = get_op("ControlTrigger")(name="popped")
@@ -66,34 +69,61 @@ def loop_gradient(
                 remaining = get_op("Sub")(n, 1, name="b_count_next")
             ys = [loop.next_iterations[i].op._inputs[0] for i in variables]
             xs = [loop.body_inputs[i] for i in variables] + [i for i, _ in invariants]
-            coming: list[Any] = list(grads[: len(variables)])
+            coming: list[Any] = list(grads)
             for tensor, stacks in stacked.items():
                 ys += [tensor] * len(stacks)
                 coming += [backward.pop(handle, tensor) for handle in stacks]
             found = body_gradient(ys, [*xs, *pops.values()], coming)
-            through, sums = found[: len(variables)], found[len(variables) : len(xs)]
+            through, added = found[: len(variables)], found[len(variables) : len(xs)]
             for tensor, grad in zip(pops, found[len(xs) :], strict=True):
                 if grad is not None:
                     handles[tensor] = _push(backward, n, convert_to_tensor(grad))
+            sums.extend((*invariant, grad) for invariant, grad in zip(invariants, added, strict=True))
             following = [
-                zeros_like(g) if new is None else convert_to_tensor(new) for new, g in zip(through, grads, strict=False)
+                zeros_like(g) if new is None else convert_to_tensor(new) for new, g in zip(through, grads, strict=True)
             ]
-            added = [
-                total if new is None else get_op("AddV2")(total, convert_to_tensor(new))
-                for new, total in zip(sums, grads[len(variables) :], strict=True)
-            ]
-            return [remaining, *following, *added]
+            return [remaining, *following]
 
-        backward.build(lambda n, *_: get_op("Greater")(n, 0), body, [identity(count), *start, *zeros], shapes)
-    outs = backward.exits[1:]
-    found: dict[Tensor, Any] = {}
-    for i, grad in zip(variables, outs, strict=False):
+        backward.build(lambda n, *_: get_op("Greater")(n, 0), body, [identity(count), *start], shapes)
+        found: dict[Tensor, Any] = {i: _summed(backward, count, o, grad) for i, o, grad in sums}
+    for i, grad in zip(variables, backward.exits[1:], strict=False):
         grad._shape = grad._shape.merge_with(loop.enters[i].op._inputs[0].shape)
         found[loop.enters[i]] = grad
-    for (inside, _), grad in zip(invariants, outs[len(variables) :], strict=True):
-        found[inside] = grad
     with control_dependencies([backward.exits[0].op]):
         return found, {tensor: identity(handle) for tensor, handle in handles.items()}
+
+
+def _summed(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: Any) -> Tensor | IndexedSlices:
+    """The sum of `grad`, which each of `count` iterations makes, for a `tensor` that the loop takes from outside.
+
+    Rows stay rows, in the order of the iterations: those of each are kept beside the others'.
+    """
+    if isinstance(grad, IndexedSlices) and grad.values.shape[1:].is_fully_defined():
+        values, indices = (_joined(backward, count, part) for part in (grad.values, grad.indices))
+        return IndexedSlices(values, indices, _shape_outside(tensor))
+    zeros = zeros_of(tensor)
+    if grad is None:
+        return zeros
+    return backward.add_variable(zeros, lambda total: get_op("AddV2")(total, convert_to_tensor(grad)))
+
+
+def _joined(backward: GradientLoop, count: Tensor, part: Tensor) -> Tensor:
+    """`part` of all iterations, one behind the other."""
+    shape = TensorShape([None]).concatenate(part.shape[1:])
+    array = TensorArray(part.dtype, size=count, element_shape=shape, infer_shape=False, name="b_rows")
+
+    def write(flow: Tensor) -> Tensor:
+        before = get_op("Sub")(backward.body_inputs[0], 1)
+        return TensorArray(part.dtype, handle=array.handle, flow=flow, infer_shape=False).write(before, part).flow
+
+    flow = backward.add_variable(array.flow, write)
+    return TENSOR_ARRAY_CONCAT_V3(
+        array.handle, flow, dtype=part.dtype, element_shape_except0=shape[1:], name="b_rows_joined"
+    )[0]
+
+
+def _shape_outside(tensor: Tensor) -> Tensor:
+    return get_op("VariableShape" if tensor.dtype == resource else "Shape")(tensor)
 
 
 def _push(backward: GradientLoop, n: Tensor, grad: Tensor) -> Tensor:

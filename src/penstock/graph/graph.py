@@ -47,6 +47,7 @@ class _Scopes(threading.local):
         self.gradient_overrides: dict[str, str] = {}
         self.attrs: dict[str, Any] = {}
         self.original: Operation | None = None
+        self.gradients = ""
         self.context: ControlFlowContext | None = None
 
 
@@ -378,6 +379,16 @@ class Graph:
             yield
         finally:
             scopes.original = old
+
+    @contextlib.contextmanager
+    def _gradients_call(self) -> Iterator[None]:
+        """Nodes built inside belong to the call of `gradients` whose name scope this is: `_scopes.gradients`."""
+        scopes = self._scopes
+        old, scopes.gradients = scopes.gradients, scopes.name
+        try:
+            yield
+        finally:
+            scopes.gradients = old
 
     @contextlib.contextmanager
     def _attr_scope(self, attrs: dict[str, Any]) -> Iterator[None]:

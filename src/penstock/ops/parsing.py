@@ -150,7 +150,9 @@ def _prepare(features: Any) -> Raw:
         raise ValueError(f"Missing: features was {features}.")
     for key, feature in features.items():
         if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
-            raise ValueError(f"Unsupported: FixedLenSequenceFeature {key} requires allow_missing to be True.")
+            raise ValueError(
+                f"Unsupported: FixedLenSequenceFeature requires allow_missing to be True, also that of {key!r}."
+            )
     return raw_features(features, _EXAMPLE_FEATURES)
 
 

@@ -127,18 +127,11 @@ def grad_with_shape_kernel(n: Any) -> Kernel:
 def gradient_array(op: Operation, flow: Tensor) -> Tensor:
     """The handle of the array of gradients for that of `op`, in the present call of `gradients`.
 
-    `flow` comes after everything that was written to the array, whose size it has.
+    Each call adds up gradients of its own. `flow` comes after everything that was written to the array, whose size
+    it has.
     """
-    return TENSOR_ARRAY_GRAD_V3(op.inputs[0], flow, source=_source(op))[0]
-
-
-def _source(op: Operation) -> str:
-    """What tells this call of `gradients` from others: its name scope. Each adds up gradients of its own."""
-    tokens = get_default_graph().get_name_scope().split("/")
-    calls = [i for i, token in enumerate(tokens) if token.startswith("gradients")]
-    if calls:
-        return "/".join(tokens[: calls[-1] + 1])
-    return "/".join(tokens).partition(f"/{op.name}_grad")[0]
+    call = get_default_graph()._scopes.gradients or f"gradients of {op.name}"
+    return TENSOR_ARRAY_GRAD_V3(op.inputs[0], flow, source=call)[0]
 
 
 # --- one element ----------------------------------------------------------------------------------------

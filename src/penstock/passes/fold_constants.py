@@ -22,6 +22,7 @@ MOST_BYTES = 10 << 20
 """Results larger than this are computed in each step, not kept with the plan."""
 
 _FROM_SHAPES = {"Shape", "Size", "Rank", "ShapeN"}
+_NOTHING_TO_COMPUTE = {"Const", "NoOp"}
 _CPU = torch.device("cpu")
 
 
@@ -53,7 +54,7 @@ class _Folding:
     def take(self, node: Node) -> None:
         self._made.append(node)
         inputs = [self._edges.get(edge, edge) for edge in node.inputs]
-        constant = bool(inputs) and all(edge.node.op.name == "Const" for edge in inputs)
+        constant = all(edge.node.op.name == "Const" for edge in inputs) and node.op.name not in _NOTHING_TO_COMPUTE
         if not (constant or node.op.name in _FROM_SHAPES):
             return
         if node.op.name == "Enter" and node.attrs["is_constant"]:

@@ -64,7 +64,7 @@ class Window:
 
     def extent(self, axis: int, size: int, k: int) -> Extent:
         """One dim of `size` under a window of `k`. ValueError if that is larger than the padded input."""
-        stride, effective = self.strides[axis], (k - 1) * self.dilations[axis] + 1
+        stride, effective = self.strides[axis], self.effective(axis, k)
         if self.padding == "SAME":
             out = -(-size // stride)
             total = max((out - 1) * stride + effective - size, 0)
@@ -78,15 +78,29 @@ class Window:
             )
         return Extent(max(room, 0) // stride, before, after)
 
+    def effective(self, axis: int, k: int) -> int:
+        """How many elements a window of `k` spans."""
+        return (k - 1) * self.dilations[axis] + 1
+
     def extents(self, sizes: Sequence[int], ksize: Sequence[int]) -> list[Extent]:
         return [self.extent(i, size, k) for i, (size, k) in enumerate(zip(sizes, ksize, strict=True))]
 
     def out_sizes(self, sizes: Sequence[int | None], ksize: Sequence[int | None]) -> list[int | None]:
-        """The spatial sizes of the output as far as they follow from what is known of input and window."""
+        """The spatial sizes of the output as far as they follow from what is known of input and window.
+
+        ValueError for a window larger than the padded input: an empty output is for the step to find, as in TensorFlow.
+        """
         found: list[int | None] = []
         for axis, (size, k) in enumerate(zip(sizes, ksize, strict=True)):
             k = 1 if self.padding == "SAME" else k
-            found.append(None if size is None or k is None else self.extent(axis, size, k).out)
+            if size is None or k is None:
+                found.append(None)
+                continue
+            padded = size + sum(self.explicit[axis] if self.padding == "EXPLICIT" else ())
+            window = self.effective(axis, k)
+            if self.padding != "SAME" and padded < window:
+                raise ValueError(f"Negative dimension size caused by subtracting {window} from {padded}")
+            found.append(self.extent(axis, size, k).out)
         return found
 
     @property
