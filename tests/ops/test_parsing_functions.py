@@ -147,7 +147,7 @@ def test_a_sparse_feature_is_put_together_from_two() -> None:
         ({"a": tf.FixedLenFeature([1, None], tf.int64)}, "All dimensions of shape for feature a need to be known"),
         (
             {"a": tf.FixedLenSequenceFeature([1], tf.int64)},
-            "Feature requires allow_missing to be True, also 'a'",
+            "Feature requires allow_missing to be True, also that of 'a'",
         ),
         ({"a": "int64"}, "Unsupported str"),
         (
