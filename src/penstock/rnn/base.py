@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import numbers
 import re
@@ -13,7 +14,7 @@ from penstock.control_flow.nest import flatten, map_structure
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import get_default_graph, name_scope
 from penstock.ops.array import shape
 from penstock.ops.filling import zeros
 from penstock.ops.stacking import stack
@@ -33,6 +34,7 @@ class RNNCell:
     _name: str | None = None
     _reuse: Any = None
     _scope: Any = None
+    _name_scope: str = ""
     _dtype: Any = None
     built = False
 
@@ -69,12 +71,21 @@ class RNNCell:
     # --- calling ----------------------------------------------------------------------------------------
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """(output, new state). scope: for the variables, instead of the one named after the class."""
+        """(output, new state). scope: for the variables, instead of the one named after the class.
+
+        All calls add nodes to the name scope of the first.
+        """
         first = self._scope is None
         if first:
             self._open_scope(scope)
         reuse = True if not first and self._reuse is not AUTO_REUSE else self._reuse
-        with variable_scope(self._scope, reuse=reuse, custom_getter=self._collect):
+        with contextlib.ExitStack() as scopes:
+            opening = variable_scope(self._scope, reuse=reuse, custom_getter=self._collect, auxiliary_name_scope=first)
+            scopes.enter_context(opening)
+            if first:
+                self._name_scope = f"{get_default_graph().get_name_scope()}/"
+            else:
+                scopes.enter_context(name_scope(self._name_scope))
             if not self.built:
                 inputs = map_structure(lambda value: convert_to_tensor(value, name="inputs"), inputs)
                 if self._dtype is None:
