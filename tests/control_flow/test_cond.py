@@ -664,3 +664,33 @@ def test_all_that_a_graph_calls_fetchable_has_a_value_whichever_branch_runs(sess
     assert {"both/Merge:0", "both/Merge:1"} < {t.name for t in fetches}
     for value in (True, False):
         assert len(session.run(fetches, {p: value})) == len(fetches)
+
+
+@pytest.mark.parametrize("use_resource", [False, True], ids=["ref", "resource"])
+def test_rows_that_a_branch_looks_up_are_the_gradient_of_the_table(use_resource: bool) -> None:
+    """As in TensorFlow 2.21: rows where they are looked up, none where they are not."""
+    start = np.arange(12, dtype=np.float32).reshape(4, 3)
+    table = tf.get_variable("table", initializer=tf.constant(start), use_resource=use_resource)
+    flag = tf.placeholder(tf.bool, [])
+
+    def looked_up(*rows: int, dtype: Any = np.int32) -> Any:
+        return tf.reduce_sum(tf.square(tf.gather(table, np.array(rows, dtype))))
+
+    one = tf.gradients(tf.cond(flag, lambda: looked_up(1, 1), lambda: 0.0), table)[0]
+    two = tf.gradients(tf.cond(flag, lambda: looked_up(1, 1), lambda: looked_up(2, dtype=np.int64)), table)[0]
+    loop = tf.while_loop(
+        lambda i, _: i < 4,
+        lambda i, t: (i + 1, t + tf.cond(tf.equal(i, 2), lambda: looked_up(3), lambda: looked_up(0, 1))),
+        (0, 0.0),
+    )[1]
+    looped = tf.gradients(loop, table)[0]
+    assert all(isinstance(grad, tf.IndexedSlices) for grad in (one, two, looped))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for fed, of_one, of_two in [(True, [1, 1], [1, 1]), (False, [], [2])]:
+            found = session.run([one, two], {flag: fed})
+            for grad, rows in zip(found, (of_one, of_two), strict=True):
+                assert grad.indices.tolist() == rows and grad.dense_shape.tolist() == [4, 3]
+                np.testing.assert_array_equal(grad.values, 2 * start[rows].reshape(-1, 3))
+        times = np.array([3, 3, 0, 1])[:, None]
+        np.testing.assert_allclose(session.run(tf.convert_to_tensor(looped)), 2 * times * start)

@@ -131,6 +131,19 @@ def test_numbers_beside_a_batch_do_not_stand_in_the_way(planned: list[Any]) -> N
     assert planned == [[(2,), (), ()], []]
 
 
+def test_a_list_has_the_plan_of_the_array_that_it_stands_for(planned: list[Any]) -> None:
+    x, i = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int32, [None])
+    y = tf.gather(x * 2.0, i)
+    with tf.Session() as session:
+        assert session.run(y, {x: [[1.0, 2.0], [3.0, 4.0]], i: [1]}).tolist() == [[6.0, 8.0]]
+        assert session.run(y, {x: np.ones((2, 2)), i: (0,)}).tolist() == [[2.0, 2.0]]
+        assert session.run(y, {x: [np.ones(2), np.zeros(2)], i: np.array([1])}).tolist() == [[0.0, 0.0]]
+        with pytest.raises(TypeError, match=r"Cannot feed \[1.5\] for"):
+            session.run(y, {x: [[1.0, 2.0]], i: [1.5]})
+    assert planned[0] == [(2, 2), (1,)]
+    assert planned[1:] in ([], [[]])
+
+
 class _NoHash:
     shape = [2]  # noqa: RUF012
 

@@ -132,11 +132,16 @@ class DirichletMultinomial(_Counts):
     ) -> None:
         with name_scope(name, values=[total_count, concentration]) as scope:
             found, total_count = floats(concentration=concentration, total_count=total_count)
-            self._total_count = _per_row(_total(total_count, validate_args), found)
+            self._given_count = _total(total_count, validate_args)
+            self._total_count = _per_row(self._given_count, found)
             self._concentration = positive(found, validate_args, "concentration")
             self._total_concentration = reduce_sum(self._concentration, -1)
             self._weights = self._concentration
             super().__init__(found.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, name=scope)
+
+    @property
+    def total_count(self) -> Tensor:
+        return self._given_count
 
     @property
     def concentration(self) -> Tensor:

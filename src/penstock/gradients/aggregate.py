@@ -1,12 +1,17 @@
-"""Adding up what several paths contribute to one gradient."""
+"""Adding up what several paths contribute to one gradient, or choosing what one of two branches does."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from penstock.gradients.loop_gradient import shape_outside
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
-from penstock.tensor.dtypes import int32
+from penstock.tensor.dtypes import DType, int32, int64
 
 
 class AggregationMethod:
@@ -50,3 +55,31 @@ def _concatenated(slices: list[IndexedSlices]) -> IndexedSlices:
     return IndexedSlices(
         get_op("ConcatV2")([part.values for part in slices], axis), get_op("ConcatV2")(indices, axis), shape
     )
+
+
+# --- rows of conditionals -------------------------------------------------------------------------------
+
+
+def are_rows(grads: list[Any]) -> bool:
+    """Whether all gradients that there are are rows, whose size is known."""
+    found = [grad for grad in grads if grad is not None]
+    return all(isinstance(g, IndexedSlices) and g.values.shape[1:].is_fully_defined() for g in found)
+
+
+def rows_of_branch(value: Tensor, pred: Tensor, grads: list[Any]) -> IndexedSlices:
+    """The rows that came back from the branch that was taken: of one without a gradient, none."""
+    some = next(grad for grad in grads if grad is not None)
+    kind = int32 if all(g is None or g.indices.dtype == int32 for g in grads) else int64
+    none_values = np.empty((0, *some.values.shape[1:].as_list()), some.values.dtype.as_numpy_dtype)
+    none = get_op("Switch")(none_values, pred), get_op("Switch")(np.empty(0, kind.np), pred)
+    values = [none[0][branch] if g is None else g.values for branch, g in enumerate(grads)]
+    indices = [none[1][branch] if g is None else _of_kind(g.indices, kind) for branch, g in enumerate(grads)]
+    return IndexedSlices(get_op("Merge")(values)[0], get_op("Merge")(indices)[0], shape_outside(value))
+
+
+def _of_kind(indices: Tensor, kind: DType) -> Tensor:
+    if indices.dtype == kind:
+        return indices
+    context = indices.op._control_flow_context
+    with context.entered():
+        return get_op("Cast")(indices, DstT=kind)

@@ -16,7 +16,7 @@ from typing import Any
 from penstock.control_flow.cond import CondContext
 from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.while_loop import WhileContext
-from penstock.gradients.aggregate import AggregationMethod, aggregate
+from penstock.gradients.aggregate import AggregationMethod, aggregate, are_rows, rows_of_branch
 from penstock.gradients.grad_contexts import ForwardLoop, GradientLoop
 from penstock.gradients.loop_gradient import loop_gradient, zeros_of
 from penstock.graph.composite import IndexedSlices
@@ -395,6 +395,8 @@ class _BackwardWalk:
         with self._building(outer):
             value, pred = op._inputs
             pred = pred if outer is None else outer.capture(pred)
+            if isinstance(context, CondContext) and are_rows(out_grads):
+                return rows_of_branch(value, pred, out_grads)
             zeros = get_op("Switch")(zeros_of(value), pred)
             grads = [z if g is None else convert_to_tensor(g) for g, z in zip(out_grads, zeros, strict=True)]
             if not isinstance(context, CondContext):  # nothing else makes these dead where the branch was not taken

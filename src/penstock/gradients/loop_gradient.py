@@ -100,7 +100,7 @@ def _summed(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: Any) ->
     """
     if isinstance(grad, IndexedSlices) and grad.values.shape[1:].is_fully_defined():
         values, indices = (_joined(backward, count, part) for part in (grad.values, grad.indices))
-        return IndexedSlices(values, indices, _shape_outside(tensor))
+        return IndexedSlices(values, indices, shape_outside(tensor))
     zeros = zeros_of(tensor)
     if grad is None:
         return zeros
@@ -122,7 +122,8 @@ def _joined(backward: GradientLoop, count: Tensor, part: Tensor) -> Tensor:
     )[0]
 
 
-def _shape_outside(tensor: Tensor) -> Tensor:
+def shape_outside(tensor: Tensor) -> Tensor:
+    """The shape of a tensor, or of the variable that a reference or handle stands for."""
     return get_op("VariableShape" if tensor.dtype == resource else "Shape")(tensor)
 
 

@@ -197,6 +197,17 @@ def _feed_array(tensor: Tensor, value: Any, dtype: DType) -> np.ndarray:
         ) from None
 
 
+def array_of_list(value: Any, dtype: DType) -> Any:
+    """A list or tuple of numbers as the array that feeding it makes; `value` itself if it is something else."""
+    if not isinstance(value, list | tuple) or dtype == string:
+        return value
+    try:
+        array = np.asarray(value)
+        return _cast_array(array, dtype) if array.dtype.kind in "biufc" else value
+    except (TypeError, ValueError, OverflowError):
+        return value
+
+
 def _cast_array(array: np.ndarray, dtype: DType) -> np.ndarray:
     """As `astype`, but numbers must survive: a fraction does not become an int, nor a complex number a real."""
     if array.dtype == dtype.np:

@@ -19,6 +19,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.step_graph import StepGraph
 from penstock.passes.pipeline import Passed
 from penstock.runtime.plan import Observer, Plan
+from penstock.runtime.values import array_of_list
 
 Shape = tuple[int, ...]
 MakePlan = Callable[[Sequence[Shape]], Plan]
@@ -99,13 +100,15 @@ class SpecialisedPlan:
         told = values if self._all_open else compress(values, self._open)
         try:
             plan = self._plans[tuple([getattr(value, "shape", type(value)) for value in told])]
-        except (KeyError, TypeError):  # seen for the first time, or a shape of some kind of its own without a hash
-            plan = self.choose(values)
+        except (KeyError, TypeError):  # new, or lists, or a shape of some kind of its own without a hash
+            values = self._with_arrays(values)
+            plan = self._choose(values)
         self._last = plan
         return plan.run(values)
 
     def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
-        return self.choose(values).run_observed(values, observer)
+        values = self._with_arrays(values)
+        return self._choose(values).run_observed(values, observer)
 
     # --- choosing ---------------------------------------------------------------------------------------
 
@@ -118,6 +121,16 @@ class SpecialisedPlan:
 
     def choose(self, values: Sequence[Any]) -> Plan:
         """The plan for these values, in the order of the feeds: the one in `_plans`, or a new or the general one."""
+        return self._choose(self._with_arrays(values))
+
+    def _with_arrays(self, values: Sequence[Any]) -> Sequence[Any]:
+        """`values`, lists among them as the arrays that they stand for: these have shapes."""
+        if not any(isinstance(value, list | tuple) for value in values):
+            return values
+        feeds = zip(self._feeds, values, self._open, strict=True)
+        return [array_of_list(value, t.dtype.base_dtype) if is_open else value for t, value, is_open in feeds]
+
+    def _choose(self, values: Sequence[Any]) -> Plan:
         key: Any = tuple([getattr(value, "shape", type(value)) for value in compress(values, self._open)])
         with self._lock:
             try:
