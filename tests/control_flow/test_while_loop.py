@@ -1066,3 +1066,16 @@ def test_rows_that_a_loop_looks_up_have_a_second_derivative(session: tf.Session)
     grad = tf.convert_to_tensor(tf.gradients(total, table)[0])  # 2 * times * table
     second = tf.convert_to_tensor(tf.gradients(tf.reduce_sum(tf.square(grad)), table)[0])
     np.testing.assert_allclose(session.run(second), 8 * np.array([2, 1, 2, 0, 1])[:, None] ** 2 * start)
+
+
+def test_rows_of_what_is_computed_are_added_up_in_the_loop(session: tf.Session) -> None:
+    """Nobody sees them there, and a sum has a shape that is known."""
+    start = np.arange(20, dtype=np.float32).reshape(5, 4)
+    x = tf.constant(start)
+    y = tf.square(x)
+    add = lambda i, t: (i + 1, t + tf.reduce_sum(tf.gather(y, [i, i * 2])))  # noqa: E731
+    total = tf.while_loop(lambda i, _: i < 3, add, (0, 0.0))[1]
+    grad = tf.gradients(total, x)[0]
+    assert isinstance(grad, tf.Tensor)
+    assert not [op for op in grad.graph.get_operations() if op.type.startswith("TensorArray")]
+    np.testing.assert_allclose(session.run(grad), 2 * np.array([2, 1, 2, 0, 1])[:, None] * start)

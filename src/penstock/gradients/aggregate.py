@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.gradients.loop_gradient import shape_outside
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
-from penstock.tensor.dtypes import DType, int32, int64
+from penstock.tensor.dtypes import DType, int32, int64, resource
 
 
 class AggregationMethod:
@@ -61,9 +60,14 @@ def _concatenated(slices: list[IndexedSlices]) -> IndexedSlices:
 
 
 def are_rows(grads: list[Any]) -> bool:
-    """Whether all gradients that there are are rows, whose size is known."""
+    """Whether there are gradients and all of them are rows, whose size is known."""
     found = [grad for grad in grads if grad is not None]
-    return all(isinstance(g, IndexedSlices) and g.values.shape[1:].is_fully_defined() for g in found)
+    return bool(found) and all(isinstance(g, IndexedSlices) and g.values.shape[1:].is_fully_defined() for g in found)
+
+
+def shape_outside(tensor: Tensor) -> Tensor:
+    """The shape of a tensor, or of the variable that a reference or handle stands for."""
+    return get_op("VariableShape" if tensor.dtype == resource else "Shape")(tensor)
 
 
 def rows_of_branch(value: Tensor, pred: Tensor, grads: list[Any]) -> IndexedSlices:

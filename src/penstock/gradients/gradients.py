@@ -170,12 +170,16 @@ Unit = Operation | WhileContext
 """What the walk goes through in one go: an operation, or a whole loop."""
 
 
+_PASS_ROWS = frozenset({"Identity", "RefIdentity", "ReadVariableOp", "Enter", "RefEnter", "Switch", "RefSwitch"})
+"""Ops whose gradient gives rows where it gets rows."""
+
+
 class _BackwardWalk:
     """The walk from ys to xs: contributions to each tensor's gradient, and which units wait for which.
 
     `inside` is the context whose nodes are walked: none, or the body of a loop for that loop's gradient. Loops in it
     are units with their exits for outputs. `home` leads from the context of a node to that in which its gradient
-    is built.
+    is built. `rows` are the xs whose gradients may be rows (all of them, if not said).
     """
 
     def __init__(
@@ -186,8 +190,10 @@ class _BackwardWalk:
         options: _Options,
         inside: WhileContext | None = None,
         home: Callable[[ControlFlowContext | None], ControlFlowContext | None] | None = None,
+        rows: set[Tensor] | None = None,
     ) -> None:
         self._ys, self._xs = ys, xs
+        self._rows = set(xs) if rows is None else rows
         self._graph: Graph = (ys or xs)[0].graph
         self._stops = set(stops)
         self._options = options
@@ -325,15 +331,23 @@ class _BackwardWalk:
         def body_gradient(ys: list[Tensor], xs: list[Tensor], grads: list[Any]) -> list[Gradient | None]:
             backward = self._graph._scopes.context
             assert isinstance(backward, GradientLoop)
-            walk = _BackwardWalk(ys, xs, xs, self._options, loop, lambda c: backward.home(c, loop))
+            rows = {inside for inside, outside in loop.invariants.items() if self._keeps_rows(outside)}
+            walk = _BackwardWalk(ys, xs, xs, self._options, loop, lambda c: backward.home(c, loop), rows)
             return walk.run(grads)
 
         with self._building(self._home(loop.outer)):
-            found, stacks = loop_gradient(loop, exit_grads, self._stacked.get(loop, {}), self._matters, body_gradient)
+            stacked = self._stacked.get(loop, {})
+            found, stacks = loop_gradient(loop, exit_grads, stacked, self._matters, self._keeps_rows, body_gradient)
         for inside, grad in found.items():
             self._add(inside.op._inputs[0], grad)
         for tensor, handle in stacks.items():
             self._stacked.setdefault(self._unit(tensor.op), {}).setdefault(tensor, []).append(handle)
+
+    def _keeps_rows(self, tensor: Tensor) -> bool:
+        """Whether rows of the gradient of `tensor` arrive as such at an x; elsewhere a sum is as good, and faster."""
+        while tensor not in self._rows and tensor.op.type in _PASS_ROWS:
+            tensor = tensor.op._inputs[0]
+        return tensor in self._rows
 
     def _matters(self, tensor: Tensor) -> bool:
         """Whether a tensor that a loop takes in depends on an x; one of another loop's body if that loop does."""
@@ -395,7 +409,7 @@ class _BackwardWalk:
         with self._building(outer):
             value, pred = op._inputs
             pred = pred if outer is None else outer.capture(pred)
-            if isinstance(context, CondContext) and are_rows(out_grads):
+            if isinstance(context, CondContext) and are_rows(out_grads) and self._keeps_rows(value):
                 return rows_of_branch(value, pred, out_grads)
             zeros = get_op("Switch")(zeros_of(value), pred)
             grads = [z if g is None else convert_to_tensor(g) for g, z in zip(out_grads, zeros, strict=True)]

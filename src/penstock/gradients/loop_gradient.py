@@ -8,6 +8,7 @@ from typing import Any
 from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.tensor_array import TensorArray
 from penstock.control_flow.while_loop import WhileContext
+from penstock.gradients.aggregate import are_rows, shape_outside
 from penstock.gradients.grad_contexts import GradientLoop, forward_loop
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
@@ -37,12 +38,14 @@ def loop_gradient(
     exit_grads: list[Any],
     stacked: Stacked,
     reached: Callable[[Tensor], bool],
+    keeps_rows: Callable[[Tensor], bool],
     body_gradient: BodyGradient,
 ) -> tuple[dict[Tensor, Any], dict[Tensor, Tensor]]:
     """Gradients of the tensors that `loop` takes from outside, given those of its exits (None where there is none).
 
     `stacked` has gradients that come to tensors of the body in each iteration; `reached(tensor)` says whether a
-    tensor from outside matters to what is differentiated by. If `loop` is itself the gradient of a loop, it took
+    tensor from outside matters to what is differentiated by, `keeps_rows(tensor)` whether its gradient should be rows
+    if that of each iteration is. If `loop` is itself the gradient of a loop, it took
     tensors of that one from stacks; gradients for those are the second result, on stacks.
     """
     variables = [
@@ -85,7 +88,10 @@ def loop_gradient(
             return [remaining, *following]
 
         backward.build(lambda n, *_: get_op("Greater")(n, 0), body, [identity(count), *start], shapes)
-        found: dict[Tensor, Any] = {i: _summed(backward, count, o, grad) for i, o, grad in sums}
+        found: dict[Tensor, Any] = {}
+        for inside, tensor, grad in sums:
+            in_rows = are_rows([grad]) and keeps_rows(tensor)
+            found[inside] = (_joined_rows if in_rows else _summed)(backward, count, tensor, grad)
     for i, grad in zip(variables, backward.exits[1:], strict=False):
         grad._shape = grad._shape.merge_with(loop.enters[i].op._inputs[0].shape)
         found[loop.enters[i]] = grad
@@ -93,18 +99,18 @@ def loop_gradient(
         return found, {tensor: identity(handle) for tensor, handle in handles.items()}
 
 
-def _summed(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: Any) -> Tensor | IndexedSlices:
-    """The sum of `grad`, which each of `count` iterations makes, for a `tensor` that the loop takes from outside.
-
-    Rows stay rows, in the order of the iterations: those of each are kept beside the others'.
-    """
-    if isinstance(grad, IndexedSlices) and grad.values.shape[1:].is_fully_defined():
-        values, indices = (_joined(backward, count, part) for part in (grad.values, grad.indices))
-        return IndexedSlices(values, indices, shape_outside(tensor))
+def _summed(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: Any) -> Tensor:
+    """The sum of `grad`, which each iteration makes, for a `tensor` that the loop takes from outside."""
     zeros = zeros_of(tensor)
     if grad is None:
         return zeros
     return backward.add_variable(zeros, lambda total: get_op("AddV2")(total, convert_to_tensor(grad)))
+
+
+def _joined_rows(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: IndexedSlices) -> IndexedSlices:
+    """The rows that each of `count` iterations makes, those of all beside each other."""
+    values, indices = (_joined(backward, count, part) for part in (grad.values, grad.indices))
+    return IndexedSlices(values, indices, shape_outside(tensor))
 
 
 def _joined(backward: GradientLoop, count: Tensor, part: Tensor) -> Tensor:
@@ -120,11 +126,6 @@ def _joined(backward: GradientLoop, count: Tensor, part: Tensor) -> Tensor:
     return TENSOR_ARRAY_CONCAT_V3(
         array.handle, flow, dtype=part.dtype, element_shape_except0=shape[1:], name="b_rows_joined"
     )[0]
-
-
-def shape_outside(tensor: Tensor) -> Tensor:
-    """The shape of a tensor, or of the variable that a reference or handle stands for."""
-    return get_op("VariableShape" if tensor.dtype == resource else "Shape")(tensor)
 
 
 def _push(backward: GradientLoop, n: Tensor, grad: Tensor) -> Tensor:
