@@ -115,6 +115,6 @@ def count_checks(counts: Tensor, total: Tensor) -> list[Operation]:
     """Checks that counts are whole numbers, not negative, that add up to `total`."""
     return [
         assert_non_negative(counts, message="counts must be non-negative."),
-        assert_equal(total, reduce_sum(counts, -1), message="counts last-dimension must sum to `self.total_count`"),
+        assert_equal(total, reduce_sum(counts, -1), message="counts must sum to `self.total_count`"),
         assert_equal(counts, floor(counts), message="counts cannot contain fractional components."),
     ]

@@ -114,13 +114,13 @@ def _joined_rows(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: In
 
 
 def _joined(backward: GradientLoop, count: Tensor, part: Tensor) -> Tensor:
-    """`part` of all iterations, one behind the other."""
+    """`part` of all iterations, that of the last first: in the order of TensorFlow, so that sums round alike."""
     shape = TensorShape([None]).concatenate(part.shape[1:])
     array = TensorArray(part.dtype, size=count, element_shape=shape, infer_shape=False, name="b_rows")
 
     def write(flow: Tensor) -> Tensor:
-        before = get_op("Sub")(backward.body_inputs[0], 1)
-        return TensorArray(part.dtype, handle=array.handle, flow=flow, infer_shape=False).write(before, part).flow
+        place = get_op("Sub")(count, backward.body_inputs[0])
+        return TensorArray(part.dtype, handle=array.handle, flow=flow, infer_shape=False).write(place, part).flow
 
     flow = backward.add_variable(array.flow, write)
     return TENSOR_ARRAY_CONCAT_V3(
