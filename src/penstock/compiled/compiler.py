@@ -14,9 +14,11 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
 
 from penstock import errors
 from penstock.compiled.command import NoCompiler
+from penstock.compiled.first_run import crashing
 from penstock.compiled.object_cache import Function, ObjectCache, cache_folder, function_of
 from penstock.compiled.source import Source, file_of, groups
 from penstock.compiled.toolchain import Toolchain, find_toolchain
@@ -177,10 +179,22 @@ class Compiler:
         try:
             with cache.compiling(missing) as target:
                 toolchain.compile(file_of(missing), target, missing[0].flags)
+                bad = self._crashing(target, missing)
                 # Not under its name in the cache: a wrong object may have been loaded from there, and would be found.
-                return found | {source.name: function_of(target, source.name) for source in missing}
+                made = {s.name: function_of(target, s.name) if s.name not in bad else None for s in missing}
+                return found | made
         except (OSError, ValueError) as error:
             raise NoCompiler(f"{shlex.join(toolchain.command[:1])} gave no object that can be kept: {error}") from error
+
+    def _crashing(self, made: Path, sources: Sequence[Source]) -> list[str]:
+        """The names of functions that must not be called, which is said and kept."""
+        calls = {source.name: source.first for source in sources if source.first is not None}
+        found = crashing(made, calls)
+        for name in found:
+            self.condemn(name, calls[name].about)
+            words = "Compiled code of %s ended the process in which it was tried; the nodes' own kernels are used."
+            _LOG.warning(words, calls[name].about)
+        return found
 
     def _toolchain(self) -> tuple[Toolchain, ObjectCache]:
         if self._tools is None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import functools
+import math
+import struct
 import threading
 import types
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import torch
 
 from penstock.compiled.compiler import Compiler, compiler
+from penstock.compiled.first_run import Call
 from penstock.compiled.launch import Launch, Reused, launcher, python_code
 from penstock.compiled.object_cache import Function
 from penstock.compiled.patience import Patience
 from penstock.compiled.program import EXPANDED, FULL, Fit, Program, Shape, fit
 from penstock.compiled.source import Source, c_source
-from penstock.compiled.trials import Pure, trial_of
+from penstock.compiled.trials import Pure, describe, trial_of
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.segment import Param, Result, build_segment
@@ -182,10 +186,10 @@ class ClusterKernel:
                 return self._remember(shapes, self.fallback)
             return self._tried(shapes, function, self._launcher(shapes, found, function, key[1]))
         if self._patience.is_over():
-            self._request(key)
+            self._request(key, self._first_call(shapes, found))
         return self.fallback
 
-    def _request(self, key: tuple[str, Reused]) -> None:
+    def _request(self, key: tuple[str, Reused], first: Call) -> None:
         with self._lock:
             if key in self._requested:
                 return
@@ -197,7 +201,19 @@ class ClusterKernel:
             if kernel is not None:
                 kernel._functions[key] = function
 
-        self.target.compiler().request(functools.partial(self.target.source, self.program, *key), done)
+        source = functools.partial(self.target.source, self.program, *key)
+        self.target.compiler().request(lambda: replace(source(), first=first), done)
+
+    def _first_call(self, shapes: tuple[Shape, ...], found: Fit) -> Call:
+        """A call for inputs of `shapes`, which are zero."""
+        program = self.program
+        elements = [
+            found.size if way == EXPANDED else math.prod(s) for s, way in zip(shapes, found.pattern, strict=True)
+        ]
+        inputs = [(count * _BYTES[ctype], b"") for count, ctype in zip(elements, program.inputs, strict=True)]
+        outputs = [(found.size * _BYTES[program.ctype(output)], b"") for output in program.outputs]
+        layout = struct.pack(f"{len(found.layout)}q", *found.layout)
+        return Call((found.size, 1, (len(layout), layout), *inputs, *outputs), describe(self._nodes))
 
     def _launcher(self, shapes: tuple[Shape, ...], found: Fit, function: Function, reused: Reused) -> Launch:
         run = self.target.bound(function, found)

@@ -16,6 +16,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from penstock.compiled.first_run import Call
 from penstock.compiled.preamble import c_preamble
 from penstock.compiled.program import EXPANDED, FULL, REPEATED, SCALAR, Program
 
@@ -82,6 +83,8 @@ class Source:
 
     In C `name` is a PyMethodDef; its function takes ints: the number of elements, that of threads, the address of the
     layout (see `program.Fit`), then those of the inputs and of the outputs.
+
+    first: how it may be called where it can do no harm.
     """
 
     name: str
@@ -90,6 +93,7 @@ class Source:
     """What it calls."""
     flags: tuple[str, ...] = ()
     """What a compiler is told besides what it always is."""
+    first: Call | None = field(default=None, compare=False)
 
     @classmethod
     def named_after_itself(

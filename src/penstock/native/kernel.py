@@ -8,11 +8,13 @@ import time
 import types
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
+from penstock.compiled.agreement import Values
 from penstock.compiled.compiler import compiler
 from penstock.compiled.launch import python_code
 from penstock.compiled.object_cache import Function
@@ -22,7 +24,7 @@ from penstock.compiled.trials import trial_of
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.native.function import Written
 from penstock.native.launch import Launch, launcher
-from penstock.native.rehearsal import Rehearsal
+from penstock.native.rehearsal import Rehearsal, contents, first_call
 from penstock.native.source import region_source
 from penstock.native.writer import Unwritable, write_step
 from penstock.ops.control_flow import PRIMITIVES
@@ -177,16 +179,17 @@ class Region:
     def count(self, *values: Any) -> Any:
         """What is called until compiling begins: steps that run a few times are not worth a compiler's time."""
         if self._patience.is_over():
-            self._request()
+            self._request(values)
         return self.run_members(*values)
 
-    def _request(self) -> None:
+    def _request(self, values: Values) -> None:
         with self._lock:
             if self._requested:
                 return
             self._requested = True
         self.current[0] = self.run_members
         me = weakref.ref(self)  # a session that is gone needs no function
+        given = contents(values)
         texts: list[Written] = []
 
         def write() -> Source | None:
@@ -197,7 +200,8 @@ class Region:
                 texts.append(write_step(region.body, region.statements, region.hazards, region.sums))
             except Unwritable:
                 return None
-            return region_source(texts[0])
+            source = region_source(texts[0])
+            return replace(source, first=first_call(region, texts[0], given)) if given is not None else source
 
         def done(function: Function | None) -> None:
             region = me()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Launch = Callable[..., Any]
 
 
-class _Binding:
+class Binding:
     """The table of addresses that a function takes: of constants and of variables' buffers, as these are now.
 
     `now` is a tuple: the table's address, the tensors of the variables, and what must live as long.
@@ -63,7 +63,7 @@ def launcher(
     It holds the locks of the variables that ops of the region lock, in one order for all regions.
     """
     body = region.body
-    binding = _Binding(written, variables)
+    binding = Binding(written, variables)
     namespace: dict[str, Any] = {
         "binding": binding,
         "run": function,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from penstock import errors
 from penstock.compiled.agreement import VARIATIONS, Values, changed
+from penstock.compiled.first_run import Call
 from penstock.compiled.object_cache import Function
-from penstock.compiled.trials import as_values
+from penstock.compiled.trials import as_values, describe
 from penstock.native.function import Written
-from penstock.native.launch import launcher
+from penstock.native.launch import Binding, launcher
 from penstock.native.nodes import updates_variable, variable_of
 from penstock.runtime.hazards import is_state
 from penstock.runtime.kernels import SessionState
@@ -22,8 +24,31 @@ if TYPE_CHECKING:
     from penstock.native.kernel import Region
 
 _REFUSED: Any = object()
+MOST_FOR_FIRST_CALL = 1 << 22
+"""Bytes of inputs, and of constants and variables, that are copied for a call in another process."""
 MOST_COPIED = 1 << 28
 """Bytes of updated variables that are copied; what updates more is believed without a trial."""
+
+
+def contents(values: Values) -> list[bytes] | None:
+    """The bytes of tensors and arrays as they are now; None where copying them would take a step's time."""
+    if sum(value.nbytes for value in values) > MOST_FOR_FIRST_CALL:
+        return None
+    return [np.asarray(value).tobytes() for value in values]
+
+
+def first_call(region: Region, written: Written, inputs: Sequence[bytes]) -> Call | None:
+    """A call with these inputs and with copies of the variables; None where the function does not take them."""
+    variables = region.variables(written)
+    count = len(inputs)
+    if Binding(written, variables).bind() is None or [len(value) for value in inputs] != written.sizes[:count]:
+        return None
+    values = contents([*written.constants, *(variable.value for variable in variables)])
+    if values is None:
+        return None
+    blocks = [(len(value), value) for value in inputs]
+    outputs = [(size, b"") for size in written.sizes[count:]]
+    return Call(([(len(value), value) for value in values], *blocks, *outputs), describe(region.body.nodes))
 
 
 class Rehearsal:
