@@ -1,12 +1,14 @@
 """Code of the compilers that are here, with the flags that users get: random steps give what the nodes' kernels give.
 
-PENSTOCK_EXAMPLES is the number of steps for each compiler, other ones in each run; without it they are few, and always
-the same. With it they run once more with sanitizers, in a process of their own.
+PENSTOCK_COMPILERS is the commands of other compilers than these, with semicolons between them. PENSTOCK_EXAMPLES is the
+number of steps for each, other ones in each run; without it they are few, and always the same. With it they run once
+more with sanitizers, in a process of their own.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +26,7 @@ from penstock.passes.pipeline import BEFORE_PLACING
 from tests.native.random_steps import Step, steps
 from tests.native.steps import session_with
 
+COMPILERS = os.environ.get("PENSTOCK_COMPILERS", "gcc;clang").split(";")
 EXAMPLES = os.environ.get("PENSTOCK_EXAMPLES")
 PLAIN = frozenset(BEFORE_PLACING)
 COMPILED = PLAIN | {"form_regions_at_once", "compile_at_once"}
@@ -38,11 +41,11 @@ _few = settings(
 )
 
 
-@pytest.fixture(params=["gcc", "clang"])
+@pytest.fixture(params=COMPILERS)
 def one_compiler(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    if shutil.which(request.param) is None:
+    if shutil.which(shlex.split(request.param)[0]) is None:
         pytest.skip(f"{request.param} is not installed")
-    monkeypatch.setenv("CC", os.environ.get("PENSTOCK_SANITIZED", request.param))
+    monkeypatch.setenv("CC", request.param)
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path))
     monkeypatch.setattr(toolchain, "_FLAGS", tuple("-O3" if f == "-O1" else f for f in toolchain._FLAGS))
     monkeypatch.setattr(compiler, "_compiler", compiler.Compiler())
@@ -67,17 +70,25 @@ def test_random_steps_give_what_their_nodes_give(one_compiler: str, data: st.Dat
 
 
 @pytest.mark.skipif(EXAMPLES is None, reason="PENSTOCK_EXAMPLES asks for it")
-def test_random_steps_do_nothing_that_sanitizers_see(tmp_path: Path) -> None:
-    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
-    if not os.path.isabs(library):
-        pytest.skip("gcc has no sanitizers here")
-    sanitized = "gcc -fsanitize=address,undefined -fno-sanitize=alignment -fno-sanitize-recover=all"
+@pytest.mark.parametrize(
+    ("command", "library"),
+    [("gcc", "libasan.so"), ("clang -shared-libasan", "libclang_rt.asan-x86_64.so")],
+    ids=["gcc", "clang"],
+)
+def test_random_steps_do_nothing_that_sanitizers_see(tmp_path: Path, command: str, library: str) -> None:
+    if shutil.which(shlex.split(command)[0]) is None:
+        pytest.skip(f"{command} is not installed")
+    name = [*shlex.split(command), f"-print-file-name={library}"]
+    path = subprocess.run(name, capture_output=True, text=True).stdout.strip()
+    if not os.path.isabs(path):
+        pytest.skip(f"{command} has no sanitizers here")
+    flags = "-fsanitize=address,undefined -fno-sanitize=alignment -fno-sanitize-recover=all"
     environment = os.environ | {
-        "PENSTOCK_SANITIZED": sanitized,
-        "LD_PRELOAD": library,
+        "PENSTOCK_COMPILERS": f"{command} {flags}",
+        "LD_PRELOAD": path,
         "ASAN_OPTIONS": "detect_leaks=0",
     }
-    test = f"{__file__}::test_random_steps_give_what_their_nodes_give[gcc]"
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
+    test = f"{__file__}::{test_random_steps_give_what_their_nodes_give.__name__}"
+    run = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
