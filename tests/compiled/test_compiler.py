@@ -318,7 +318,7 @@ def test_the_folder_of_another_user_is_not_used(cache: Path, monkeypatch: pytest
     assert ObjectCache(cache, "").folder != cache
 
 
-@pytest.mark.parametrize("words", ["/bin/false", "/there/is/no/such/compiler", "echo"])
+@pytest.mark.parametrize("words", ["/bin/false", "/there/is/no/such/compiler", "echo", "'cc"])
 def test_without_a_compiler_that_works_there_is_one_warning_and_no_function(
     words: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -330,6 +330,28 @@ def test_without_a_compiler_that_works_there_is_one_warning_and_no_function(
     assert len(caplog.records) == 1
     with pytest.raises(errors.UnimplementedError, match="cannot compile a cluster"):
         compiler.compile(_source())
+
+
+def test_a_compiler_may_be_a_command_with_arguments(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = _script(tmp_path / "a launcher", f'echo "$2" >> "{tmp_path}/log"\nexec "$@"')
+    monkeypatch.setenv("CC", f"'{launcher}' cc -DBY_LAUNCHER")
+    assert _works(Compiler().compile(_source()))
+    assert set((tmp_path / "log").read_text().split()) == {"-DBY_LAUNCHER"}
+
+
+def test_a_compiler_of_cpp_compiles_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("c++") is None:
+        pytest.skip("no compiler of C++ here")
+    monkeypatch.setenv("CC", "c++")
+    assert _works(Compiler().compile(_source()))
+
+
+@pytest.mark.parametrize("words", ["", " "])
+def test_no_words_name_no_compiler(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", words)
+    assert _works(Compiler().compile(_source()))
 
 
 def test_nothing_on_the_path_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ CALL: tuple[Block, list[Block]] = ((16, FOUR), [(16, FOUR), (400, b"\1")])
 
 PROGRAM = """
 import sys, time
+from dataclasses import replace
 import numpy as np
 import penstock as tf
 from penstock.compiled import compiler, kernel as cluster_kernel
@@ -42,7 +43,7 @@ def changed(*given):
     found = make(*given)
     before_that = before.replace("NAME", found.name)
     assert before_that in found.text
-    return type(found)(found.name, found.text.replace(before_that, statement + before_that))
+    return replace(found, text=found.text.replace(before_that, statement + before_that))
 
 setattr(module, name, changed)
 x = tf.placeholder(tf.float32, [None])

@@ -1,6 +1,7 @@
 """The C compiler of this machine: which it is, with which flags, and how it is run.
 
-Whatever compiler is there is used: $CC; else cc, gcc, clang, or the `ziglang` package.
+Whatever compiler is there is used: $CC, which may be a command with arguments (`ccache gcc`, `zig cc`) and is then the
+only one; else cc, gcc, clang, or the `ziglang` package.
 """
 
 from __future__ import annotations
@@ -75,16 +76,20 @@ class Toolchain:
         that fails."""
         source, made = target.with_suffix(".c"), target.with_name(f"making-{target.name}")
         source.write_text(text)
-        make([*self.command, *flags, "-o", str(made), str(source)], made, target, TIMEOUT)
+        # In so many words: $CC may be a compiler of C++.
+        make([*self.command, *flags, "-o", str(made), "-x", "c", str(source)], made, target, TIMEOUT)
 
 
 # --- finding one ----------------------------------------------------------------------------------------
 
 
 def _candidates() -> list[list[str]]:
-    given = os.environ.get("CC")
+    given = os.environ.get("CC", "").strip()
     if given:
-        return [shlex.split(given)]
+        try:
+            return [shlex.split(given)]
+        except ValueError as error:
+            raise NoCompiler(f"CC={given}: {error}") from error
     found = [[path] for name in ("cc", "gcc", "clang") if (path := shutil.which(name))]
     if importlib.util.find_spec("ziglang") is not None:
         found.append([sys.executable, "-m", "ziglang", "cc"])
