@@ -22,7 +22,7 @@ torch.set_num_threads(1)  # tensors here are tiny, and threads that wait for eac
 
 trials.RUNS = 0  # tests look at what compiled code gives, from the first run on (but those of trials)
 if os.environ["PENSTOCK_COMPILE"] == "on":  # and at what it computes, not at how fast it does
-    toolchain._FLAGS = tuple("-O1" if flag == "-O3" else flag for flag in toolchain._FLAGS)
+    toolchain._FLAGS = tuple("-O1" if flag == "-O2" else flag for flag in toolchain._FLAGS)
 
 _BUILT_IN = frozenset(registered_ops()) - PRIMITIVES  # the executor is the kernel of those
 _ran: set[str] = set()

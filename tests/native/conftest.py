@@ -20,6 +20,6 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def quick_compiler() -> Iterator[None]:
     """A compiler of these tests' own, which optimizes little."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(toolchain, "_FLAGS", tuple("-O1" if flag == "-O3" else flag for flag in toolchain._FLAGS))
+        patch.setattr(toolchain, "_FLAGS", tuple("-O1" if flag == "-O2" else flag for flag in toolchain._FLAGS))
         patch.setattr(compiler, "_compiler", compiler.Compiler())
         yield

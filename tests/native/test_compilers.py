@@ -47,7 +47,7 @@ def one_compiler(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: py
         pytest.skip(f"{request.param} is not installed")
     monkeypatch.setenv("CC", request.param)
     monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path))
-    monkeypatch.setattr(toolchain, "_FLAGS", tuple("-O3" if f == "-O1" else f for f in toolchain._FLAGS))
+    monkeypatch.setattr(toolchain, "_FLAGS", tuple("-O2" if f == "-O1" else f for f in toolchain._FLAGS))
     monkeypatch.setattr(compiler, "_compiler", compiler.Compiler())
     yield request.param
 

@@ -42,7 +42,7 @@ REGIONS = frozenset({"infer_shapes", "form_regions_at_once"})
 def _strict() -> Iterator[None]:
     """What is not initialised is an error as well, which it cannot be for all compilers that users have."""
     more = ("-Winit-self", "-Werror=uninitialized")
-    flags = tuple("-O1" if flag == "-O3" and not ALL else flag for flag in toolchain._FLAGS)
+    flags = tuple("-O1" if flag == "-O2" and not ALL else flag for flag in toolchain._FLAGS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(toolchain, "_FLAGS", (*flags, *more))
         patch.setattr(compiler, "_compiler", compiler.Compiler())

@@ -30,7 +30,7 @@ Outcome = tuple[str, Any]
 
 @pytest.fixture
 def together(monkeypatch: pytest.MonkeyPatch) -> Together:
-    flags = tuple("-O1" if flag == "-O3" else flag for flag in toolchain._FLAGS)
+    flags = tuple("-O1" if flag == "-O2" else flag for flag in toolchain._FLAGS)
     monkeypatch.setattr(toolchain, "_FLAGS", flags)
     found = Together()
     monkeypatch.setattr(compiler, "_compiler", found)

@@ -39,10 +39,11 @@ _REFUSED = (
     "return-type",
 )  # fmt: skip
 # GCC's -O3 takes half as long again, for steps that are no quicker by it (but see MOST), if -O2 vectorises as it does.
+# (Clang and zig know -fvect-cost-model, which is GCC's "dynamic", but no model by name.)
 # No -ffast-math: it flushes subnormal numbers to zero in the whole process, and swallows NaN. Products and sums are
 # not contracted, so that + - * / give torch's bits. Ints wrap around.
 _FLAGS = (
-    "-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic",
+    "-O2", "-ftree-vectorize", "-fvect-cost-model",
     "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv", "-fPIC", "-shared",
     *(f"-Werror={name}" for name in _REFUSED),
 )  # fmt: skip
