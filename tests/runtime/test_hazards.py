@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import penstock as tf
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.passes.prune import prune
@@ -43,8 +45,7 @@ def test_a_write_does_not_wait_for_what_may_be_dead() -> None:
     assert not in_branch & set(nodes["write"].controls)
 
 
-def test_what_comes_after_a_loop_is_left_to_the_program() -> None:
-    """A graph may be built the wrong way round: with a loop after what takes its result."""
+def test_a_write_waits_for_reads_that_come_after_a_loop() -> None:
     with tf.Graph().as_default():
         v = tf.Variable([6.0], name="v", use_resource=False)
         _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2.0), [0, tf.ones([1])])
@@ -52,4 +53,33 @@ def test_what_comes_after_a_loop_is_left_to_the_program() -> None:
             read = tf.raw_ops.Identity(input=v._ref(), name="late")
         write = tf.assign_add(v, [1.0], name="write")
         nodes = ordered(read * 2.0, write)
+    assert nodes["late"] in nodes["write"].controls
+
+
+def built_the_wrong_way_round() -> tuple[tf.Variable, list[tf.Tensor]]:
+    """What comes after a loop, and a write that the loop waits for, but that was built later."""
+    v = tf.Variable([6.0], name="v", use_resource=False)
+    factor = tf.identity(tf.constant([2.0]), name="factor")
+    _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * factor), [0, tf.ones([1])])
+    with tf.control_dependencies([y]):
+        read = tf.raw_ops.Identity(input=v._ref(), name="late")
+    product = read * 2.0
+    write = tf.assign_add(v, [1.0], name="write")
+    factor.op._add_control_input(write.op)
+    return v, [product, write]
+
+
+def test_a_write_that_a_loop_waits_for_does_not_wait_for_what_comes_after_the_loop() -> None:
+    with tf.Graph().as_default():
+        _, fetches = built_the_wrong_way_round()
+        nodes = ordered(*fetches)
+    assert list(nodes).index("late") < list(nodes).index("write")
     assert nodes["late"] not in nodes["write"].controls
+
+
+def test_a_step_that_is_built_the_wrong_way_round_ends_in_dataflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_EXECUTOR", "dataflow")
+    with tf.Graph().as_default(), tf.Session() as session:
+        v, fetches = built_the_wrong_way_round()
+        session.run(v.initializer)
+        assert [value.tolist() for value in session.run(fetches)] == [[14.0], [7.0]]

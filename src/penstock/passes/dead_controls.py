@@ -12,7 +12,7 @@ from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.runtime.frames import NO_GUARD, Frame, Guard, find_frames, has_control_flow
 from penstock.runtime.guards import Guards
-from penstock.runtime.hazards import is_state, writes_state
+from penstock.runtime.hazards import is_state, unordered_reads, writes_state
 from penstock.tensor.dtypes import resource
 
 _MAY_REFUSE = frozenset({"CheckNumerics"})
@@ -55,15 +55,33 @@ class _Alive:
         self._guards: dict[Node, Guard] = {}
         self.changes_in_loops = False
         """Whether what happens in one iteration may have to come before what the next one does."""
+        self._reads: set[Node] = set()
         if not has_control_flow(graph):
             return
         self._frames = find_frames(graph)[1]
         guards = Guards(graph, self._frames, strict=False)
         self._guards = guards.of
         self._value_guards = guards.edge
+        self._reads = {n for n in unordered_reads(graph, self._frames) if n.op.name not in _OF_ONE_STEP}
         self.changes_in_loops = any(
             _has_effect(n) and self.in_loop(n) for n in graph.nodes if n.op.name not in _OF_ONE_STEP
         )
+
+    def reads_in_loops(self) -> dict[Node, list[Node]]:
+        """For each Exit, the reads in its loop that must be known to have run when it has."""
+        found: dict[Node, list[Node]] = {}
+        for node in self._reads:
+            frame: Frame | None = self._frames[node]
+            while frame is not None:
+                for leaves in frame.exits:
+                    found.setdefault(leaves, []).append(node)
+                frame = frame.parent
+        return found
+
+    def has_effect(self, node: Node) -> bool:
+        """Whether it must be known that `node` has run: it changes something, or reads what is changed later."""
+        taken_back = node.op.name in _TAKES_BACK and self.in_loop(node)
+        return node in self._reads or (_has_effect(node) and not taken_back)
 
     def in_loop(self, node: Node) -> bool:
         return bool(self._frames) and self._frames[node].parent is not None
@@ -82,25 +100,26 @@ def _drop_controls(graph: StepGraph, alive: _Alive) -> StepGraph:
     """Without the control edges after which nothing more has happened than before.
 
     What happens are effects. Reading a variable is none: reads and writes of one keep the order in which they were
-    built, which is the order of the graph's nodes, with control edges or without.
+    built, which is the order of the graph's nodes, with control edges or without. But where a variable is used in loops
+    or branches, only the edges say that a read comes before a write.
     """
+    bits = {node: 1 << i for i, node in enumerate(filter(alive.has_effect, graph.nodes))}
+    in_loops = alive.reads_in_loops()
     effects: dict[Node, int] = {}  # a bit for each effect that comes before a node, or is its own
-    count = 0
     targets = set(graph.targets)
     for node in graph.nodes:
         before = 0
         for edge in node.inputs:
-            before |= effects.get(edge.node, 0)  # nothing comes back around a loop: nothing happens in one
+            before |= effects.get(edge.node, 0)  # of loops, only reads are to come before what follows
+        for read in in_loops.get(node, ()):
+            before |= bits[read]
         kept = []
         for control in node.controls:
             if effects[control] & ~before or node in targets or not alive.with_values_of(control, node):
                 kept.append(control)
                 before |= effects[control]
         node.controls = tuple(kept)
-        if _has_effect(node) and not (node.op.name in _TAKES_BACK and alive.in_loop(node)):
-            before |= 1 << count
-            count += 1
-        effects[node] = before
+        effects[node] = before | bits.get(node, 0)
     return graph
 
 

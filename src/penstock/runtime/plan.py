@@ -26,7 +26,7 @@ from penstock.runtime.cuda_graphs import Capturing
 from penstock.runtime.dataflow import Carry, build_program, is_asynchronous
 from penstock.runtime.executor import Execution
 from penstock.runtime.failures import node_error
-from penstock.runtime.frames import NO_GUARD, has_control_flow
+from penstock.runtime.frames import NO_GUARD, find_frames, has_control_flow
 from penstock.runtime.guards import Guards, Unstructured
 from penstock.runtime.hazards import find_hazards, order_state
 from penstock.runtime.host_scalars import find_host_nodes
@@ -71,8 +71,7 @@ def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
         except Unstructured:
             if choice == "structured":
                 raise
-    if not has_control_flow(graph):
-        order_state(graph, {})
+    order_state(graph, find_frames(graph)[1] if has_control_flow(graph) else {})
     return DataflowPlan(graph, kernels, device.torch, state.closing)
 
 
