@@ -6,9 +6,7 @@ PENSTOCK_EXAMPLES is the number of programs, as in tests/control_flow/test_rando
 from __future__ import annotations
 
 import collections
-import random
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,40 +17,10 @@ import penstock as tf
 from penstock.partition.partition import Partition, partition
 from penstock.passes.pipeline import prepare
 from penstock.placement.constraints import find_groups
-from penstock.placement.strategies import Choice, _strategies, register_strategy
 from penstock.session.fetches import FetchPlan
+from tests.anywhere import SECONDS, Anywhere, alarm as alarm, anywhere as anywhere
 from tests.control_flow.programs import Program, build, inputs, programs
 from tests.control_flow.test_random_programs import _many
-
-_seed = 0
-
-
-def _anywhere(choice: Choice) -> list[int]:
-    dice = random.Random(_seed)
-    return choice.spread([dice.choice(feasible) for feasible in choice.feasible])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _random_strategy() -> Iterator[None]:
-    register_strategy("test: anywhere")(_anywhere)
-    yield
-    del _strategies["test: anywhere"]
-
-
-@pytest.fixture(autouse=True)
-def _alarm() -> Iterator[None]:
-    def ring(*_: Any) -> None:
-        raise TimeoutError("the step does not end")
-
-    old = signal.signal(signal.SIGALRM, ring)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, old)
-
-
-def _config(devices: int) -> Any:
-    config = tf.ConfigProto(device_count={"CPU": devices})
-    return tf.placement.configure(config, "test: anywhere")
 
 
 def _bits(values: list[Any]) -> list[tuple[Any, ...]]:
@@ -63,10 +31,9 @@ def _bits(values: list[Any]) -> list[tuple[Any, ...]]:
 @_many
 @given(program=programs(), values=inputs(), seed=st.integers(0, 2**32))
 def test_any_placement_on_several_devices_gives_the_bits_of_one(
-    program: Program, values: dict[str, Any], seed: int
+    anywhere: Anywhere, program: Program, values: dict[str, Any], seed: int
 ) -> None:
-    global _seed
-    _seed = seed
+    anywhere.seed = seed
     with tf.Graph().as_default() as graph:
         built = build(program, tf)
         ys = [tf.convert_to_tensor(r) for r in built.results if r.dtype.base_dtype == tf.float64]
@@ -76,8 +43,8 @@ def test_any_placement_on_several_devices_gives_the_bits_of_one(
     fetches = [*built.results, *grads]
     found = []
     for devices in (1, 2, 4):
-        with tf.Session(graph=graph, config=_config(devices)) as session:
-            signal.alarm(30)
+        with tf.Session(graph=graph, config=anywhere.config(devices)) as session:
+            signal.alarm(SECONDS)
             session.run(start)
             session.run(built.setup, feeds)
             found.append(_bits(session.run(fetches, feeds)))

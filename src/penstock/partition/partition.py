@@ -16,6 +16,7 @@ from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.verify import BACK
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS
+from penstock.partition.circles import check_for_circles
 from penstock.partition.ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.placement.problem import is_everywhere
 from penstock.runtime.frames import Frame, find_frames, has_control_flow, is_loop_merge, is_regular, malformed
@@ -35,8 +36,13 @@ class Partition:
 
 
 def partition(graph: StepGraph, compress: bool = False) -> list[Partition]:
-    """Split a graph whose nodes all have a device. `compress`: send float32 as 16 bits (paper 5.5)."""
-    return _Partitioner(graph, compress).run()
+    """Split a graph whose nodes all have a device. `compress`: send float32 as 16 bits (paper 5.5).
+
+    InternalError where parts would wait for each other for ever.
+    """
+    parts = _Partitioner(graph, compress).run()
+    check_for_circles(parts)
+    return parts
 
 
 def _read_at_home(graph: StepGraph) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.graph.step_graph import Node
+from penstock.partition.circles import check_for_circles
 from penstock.partition.partition import Partition
 from penstock.placement.problem import Problem
 from penstock.placement.simulator import After, Timeline, simulate
@@ -59,7 +60,7 @@ def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
             continue
         # One more transfer's time as reserve: the prediction is not exact.
         latest = first - 2 * (transfer.end - transfer.start)
-        place = bisect.bisect_right(runs[target], (latest, len(problem.inputs))) - 1
+        place = bisect.bisect_left(runs[target], (latest, -1)) - 1
         if place >= 0 and runs[target][place][1] not in users:
             after[transfer.value, target] = runs[target][place][1]
     return RecvTiming(after, plain, simulate(problem, placement, after))
@@ -70,16 +71,20 @@ def delay_recvs(parts: list[Partition], problem: Problem, timing: RecvTiming) ->
     by_key: dict[str, str] = {}
     for (value, target), waits_for in timing.after.items():
         by_key[f"{problem.values[value].name} to {problem.hardware.names[target]}"] = problem.nodes[waits_for].name
+    moved: list[Partition] = []
     for part in parts:
         position = {node.name: i for i, node in enumerate(part.graph.nodes)}
-        moved = False
+        late = False
         for i, node in enumerate(part.graph.nodes):
             gate = position.get(by_key.get(node.attrs.get("key", ""), "")) if node.op.name == "_Recv" else None
             if gate is not None:
                 node.controls = (*node.controls, part.graph.nodes[gate])
-                moved = moved or gate > i
-        if moved:
-            part.graph.nodes = _in_order(part.graph.nodes)
+                late = late or gate > i
+        if late:
+            moved.append(part)
+    check_for_circles(parts)
+    for part in moved:
+        part.graph.nodes = _in_order(part.graph.nodes)
 
 
 def _in_order(nodes: list[Node]) -> list[Node]:

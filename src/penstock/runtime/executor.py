@@ -88,11 +88,14 @@ class Execution:
                 continue
             unit, iteration, tokens = self._ready.popleft()
             self._execute(unit, iteration, tokens)
-        if any(unit not in self._taken for unit in self._program.results):
-            raise self._stuck()
+        missing = [unit.name for unit in self._program.results if unit not in self._taken]
+        if missing:
+            raise self._stuck(f"nothing is under way, and there is no {', '.join(missing)}")
+        if self._rendezvous is not None:
+            self._rendezvous.leave(self)
         return [self.result(index) for index in range(len(self._program.results))]
 
-    def _stuck(self) -> errors.InternalError:
+    def _stuck(self, why: str) -> errors.InternalError:
         """The error of a step that cannot go on though results are missing: who waits for what."""
         waits: list[str] = []
         pending = list(self._root.iterations.values())
@@ -106,9 +109,7 @@ class Execution:
                 which = [*(inputs if tokens.pending else []), *(f"^{name}" for name in controls if tokens.controls)]
                 where = iteration.where()
                 waits.append(f"  {unit.name} waits for {', '.join(which)}" + (f" in {where}" if where else ""))
-        missing = [unit.name for unit in self._program.results if unit not in self._taken]
-        text = f"The step cannot go on: nothing is under way, and there is no {', '.join(missing)}."
-        return errors.InternalError(None, None, "\n".join([text, *waits[:_MOST_SHOWN]]))
+        return errors.InternalError(None, None, "\n".join([f"The step cannot go on: {why}.", *waits[:_MOST_SHOWN]]))
 
     # --- in parts: `begin`, then values as they come, and what can run with them ----------------------------
 
@@ -301,7 +302,7 @@ class Execution:
                     value = error
             self._done.put((unit, iteration, value))
 
-        self._rendezvous.receive((unit.key, iteration.tag()), come)
+        self._rendezvous.receive((unit.key, iteration.tag()), come, self)
 
     def _received(self, unit: Unit, iteration: Iteration, value: Any) -> None:
         dead = value is _DEAD
@@ -319,6 +320,7 @@ class Execution:
                 self._observer.check()
             if self._closing.is_set():
                 raise errors.CancelledError(None, None, "The session was closed during the step.") from None
+            self._look_around()
             return
         self._waiting -= 1
         if isinstance(result, Exception):
@@ -330,6 +332,15 @@ class Execution:
         outputs = len(unit.outputs)
         self._send(unit, iteration, result if isinstance(result, tuple) else (result,) * min(outputs, 1), dead=False)
         self._end(iteration)
+
+    def _look_around(self) -> None:
+        """Raise InternalError if all devices wait for values that none of them will send."""
+        if self._rendezvous is None or self.computes:
+            return
+        keys = self._rendezvous.only_waits(self, self._receiving)
+        if keys:
+            names = sorted({key for key, _ in keys})
+            raise self._stuck(f"all devices wait, and nobody will send {', '.join(names[:_MOST_SHOWN])}")
 
     # --- frames and iterations --------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from penstock.placement.recv_timing import RecvTiming, delay_recvs, time_recvs
 from penstock.runtime.cuda_graphs import capturing_on
 from penstock.runtime.dataflow import Carry
 from penstock.runtime.frames import has_control_flow
+from penstock.runtime.hazards import order_state
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.plan import DataflowPlan, Observer, Plan, make_kernels, make_plan
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
@@ -39,7 +40,9 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
     if options.time_recvs and len(used) > 1 and not has_control_flow(graph):
         hardware = options.hardware or Hardware.of(list(devices))
         place = {name: i for i, name in enumerate(hardware.names)}
-        problem = make_problem(graph, hardware, options.costs)
+        ordered = duplicate(graph)
+        order_state(ordered, {})  # as in the parts: what waits for a Recv must not be what the Recv is to wait for
+        problem = make_problem(ordered, hardware, options.costs)
         timing = time_recvs(problem, [place[node.device] for node in graph.nodes])
     parts = partition(duplicate(graph), options.compress)
     if timing is not None:
@@ -100,7 +103,8 @@ class PartitionedPlan(Plan):
         return self._run(list(values), observer)
 
     def _run(self, values: list[Any], observer: Observer | None) -> tuple[Any, ...]:
-        step = _Step(Rendezvous(), len(self.parts))
+        meeting = sum(isinstance(plan, DataflowPlan) for plan in self._plans)
+        step = _Step(Rendezvous(meeting), len(self.parts))
         observers = [observer.part(part.device) if observer is not None else None for part in self.parts]
         tasks = [
             self._task(step, index, [values[i] for i in part.feeds], observers[index])

@@ -6,6 +6,7 @@ the iteration of each loop around it. Nothing is copied here; a value that comes
 
 from __future__ import annotations
 
+import collections
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -19,34 +20,56 @@ class Abandoned(Exception):
 
 
 class Rendezvous:
-    """Values on their way between the devices of one step. Neither side ever blocks."""
+    """Values on their way between the devices of one step. Neither side ever blocks.
 
-    def __init__(self) -> None:
+    waiting: how many values each device that could do nothing else said that it waits for, if it has asked for no
+    other since. When all devices are there, and none of those values has come, none will come.
+    """
+
+    def __init__(self, devices: int = 0) -> None:
+        """`devices`: how many will say when they can only wait, or have left; 0: they do not."""
         self._lock = threading.Lock()
         self._values: dict[Key, Any] = {}
-        self._receivers: dict[Key, Receiver] = {}
+        self._receivers: dict[Key, tuple[Receiver, object]] = {}
         self._failed = False
+        self._devices = devices
+        self._waiting: dict[object, int] = {}
 
     def send(self, key: Key, value: Any) -> None:
         """Leave `value`, or give it to who waits for it."""
         with self._lock:
-            receiver = self._receivers.pop(key, None)
+            receiver, _ = self._receivers.pop(key, (None, None))
             if receiver is None:
                 self._values[key] = value
         if receiver is not None:
             receiver(value)
 
-    def receive(self, key: Key, receiver: Receiver) -> None:
+    def receive(self, key: Key, receiver: Receiver, device: object) -> None:
         """Call `receiver` with the value, now or when it comes; with `Abandoned` if it never will."""
         with self._lock:
+            self._waiting.pop(device, None)
             if key not in self._values:
                 if not self._failed:
-                    self._receivers[key] = receiver
+                    self._receivers[key] = receiver, device
                     return
                 value: Any = Abandoned()
             else:
                 value = self._values.pop(key)
         receiver(value)
+
+    def only_waits(self, device: object, count: int) -> list[Key]:
+        """`device` can go on only when one of `count` values comes. The keys that all wait for, if none will come."""
+        with self._lock:
+            self._waiting[device] = count
+            missing = collections.Counter(each for _, each in self._receivers.values())
+            ended = len(self._waiting) == self._devices
+            stuck = ended and all(missing[each] == number for each, number in self._waiting.items())
+            return list(self._receivers) if stuck else []
+
+    def leave(self, device: object) -> None:
+        """`device` has done its part, and sends nothing more."""
+        with self._lock:
+            self._waiting[device] = 0
 
     def abandon(self) -> None:
         """The step has failed: end all that waits, now and from now on."""
@@ -54,5 +77,5 @@ class Rendezvous:
             self._failed = True
             waiting, self._receivers = list(self._receivers.values()), {}
             self._values.clear()
-        for receiver in waiting:
+        for receiver, _ in waiting:
             receiver(Abandoned())
