@@ -1,7 +1,8 @@
 """Make tests/data/read_values.npz: what TensorFlow gives for the programs of tests/engine/random_reads.py.
 
-Run it where TensorFlow is installed: `python tools/make_read_values.py tests/data [first [end]]`. Each program runs
-with one thread and with several; what does not always give the same is left out, and counted.
+Run it where TensorFlow is installed: `python tools/make_read_values.py tests/data [first [end]]`; what the file holds
+of other programs stays. Each program runs with one thread and with several; what does not always give the same is left
+out, and counted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.engine.random_reads import STEPS, build
+from tests.engine.random_reads import STEPS, build, read_values
 
 PROGRAMS = 20_000
 
@@ -43,19 +44,25 @@ def main(folder: Path, first: int = 0, end: int = PROGRAMS) -> None:
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()
-    seeds, sizes, values = [], [], []
+    path = folder / "read_values.npz"
+    values = read_values(path) if path.exists() else {}
+    left_out = 0
     for seed in range(first, end):
+        values.pop(seed, None)
         found = _values(tf, seed)
-        if found is not None:
-            assert (found == found.astype(np.uint8)).all(), f"program {seed} gives what no byte holds"
-            seeds.append(seed)
-            sizes.append(len(found))
-            values.append(found.astype(np.uint8))
-    print(f"{end - first} programs, {end - first - len(seeds)} left out")
+        if found is None:
+            left_out += 1
+            continue
+        assert (found == found.astype(np.uint8)).all(), f"program {seed} gives what no byte holds"
+        values[seed] = found.astype(np.uint8)
+    print(f"{end - first} programs, {left_out} left out; {len(values)} in all")
+    seeds = sorted(values)
     np.savez_compressed(
-        folder / "read_values.npz", seeds=np.array(seeds, np.uint32), sizes=np.array(sizes, np.uint16),
-        values=np.concatenate(values),
-    )  # fmt: skip
+        path,
+        seeds=np.array(seeds, np.uint32),
+        sizes=np.array([len(values[seed]) for seed in seeds], np.uint16),
+        values=np.concatenate([values[seed] for seed in seeds]),
+    )
 
 
 if __name__ == "__main__":

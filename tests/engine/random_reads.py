@@ -11,7 +11,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 STEPS = 2
 _VARIABLES = 3
@@ -256,3 +259,10 @@ def build(tf: Any, seed: int) -> tuple[list[Any], Any]:
         fetches = [tf.mod(v, 251.0) for v in variables]
         fetches += [tf.mod(tf.reshape(value.tensor, [2]), 251.0) for value in block.values[len(values) + 1 :]]
     return fetches, tf.group(*(v.initializer for v in variables))
+
+
+def read_values(path: Path) -> dict[int, np.ndarray]:
+    """What TensorFlow gives for each program: all fetches of all steps in a row (tools/make_read_values.py)."""
+    with np.load(path) as kept:
+        ends = np.cumsum(kept["sizes"], dtype=np.int64)
+        return dict(zip(kept["seeds"].tolist(), np.split(kept["values"], ends[:-1]), strict=True))

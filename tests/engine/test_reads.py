@@ -1,14 +1,13 @@
 """Reads of reference variables show the updates that the graph orders before their consumers, as TensorFlow's do.
 
-PENSTOCK_EXAMPLES is the number of random programs, of those that TensorFlow has run.
+PENSTOCK_EXAMPLES is the number of random programs, of the 20,000 that TensorFlow has run, or FIRST:END for those
+between. `PENSTOCK_EXAMPLES=20000 pytest tests/engine/test_reads.py -k random_programs -rP` prints how many are equal.
 """
 
 from __future__ import annotations
 
 import os
-import random
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +17,12 @@ import pytest
 import penstock as tf
 from penstock.passes.prune import prune
 from penstock.passes.see_updates import see_updates
-from penstock.placement.strategies import Choice, _strategies, register_strategy
+from tests.anywhere import SECONDS, Anywhere, alarm as alarm, anywhere as anywhere
 from tests.control_flow.reference import run_reference
-from tests.engine.random_reads import STEPS, build
+from tests.engine.random_reads import STEPS, build, read_values
 from tests.engine.read_programs import GIVES, PROGRAMS
 
 WAYS = ("plain", "dataflow", "compiled", "devices", "structured")
-
-
-def _anywhere(choice: Choice) -> list[int]:
-    dice = random.Random(len(choice.feasible))
-    return choice.spread([dice.choice(feasible) for feasible in choice.feasible])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _random_strategy() -> Iterator[None]:
-    register_strategy("test: anywhere")(_anywhere)
-    yield
-    del _strategies["test: anywhere"]
-
-
-@pytest.fixture(autouse=True)
-def _alarm() -> Iterator[None]:
-    def ring(*_: Any) -> None:
-        raise TimeoutError("the step does not end")
-
-    old = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(20)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, old)
 
 
 def _session(way: str, monkeypatch: pytest.MonkeyPatch) -> tf.Session:
@@ -57,10 +32,7 @@ def _session(way: str, monkeypatch: pytest.MonkeyPatch) -> tf.Session:
         monkeypatch.setenv("PENSTOCK_COMPILE", "off")
     if way == "compiled":
         monkeypatch.setenv("PENSTOCK_COMPILE", "on")
-    config = tf.ConfigProto()
-    if way == "devices":
-        config = tf.placement.configure(tf.ConfigProto(device_count={"CPU": 2}), "test: anywhere")
-    return tf.Session(config=config)
+    return tf.Session(config=Anywhere().config(2 if way == "devices" else 1))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -135,31 +107,51 @@ def _same(found: Any, expected: Any, where: str) -> None:
 # --- random programs ------------------------------------------------------------------------------------
 
 
-def _recorded() -> dict[int, np.ndarray]:
-    """What TensorFlow gives for each program (tools/make_read_values.py)."""
-    with np.load(Path(__file__).parents[1] / "data" / "read_values.npz") as kept:
-        ends = np.cumsum(kept["sizes"], dtype=np.int64)
-        return dict(zip(kept["seeds"].tolist(), np.split(kept["values"], ends[:-1]), strict=True))
-
-
-_RECORDED = _recorded()
+_RECORDED = read_values(Path(__file__).parents[1] / "data" / "read_values.npz")
 _WENT_ROUND_FOR_EVER = (8, 48, 77, 172, 315, 392)
-_SOME = list(_RECORDED)[:: max(1, len(_RECORDED) // int(os.environ.get("PENSTOCK_EXAMPLES", "120")))]
-_SEEDS = sorted({*_SOME, *_WENT_ROUND_FOR_EVER})
+_WROTE_BEFORE_A_LATER_READ = (1088, 4523, 5226)
+_TOGETHER = 100
+"""Programs in one test."""
 
 
-@pytest.mark.parametrize("seed", _SEEDS)
-def test_random_programs_give_what_tensorflow_gives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = np.split(_RECORDED[seed], STEPS)
-    with tf.Graph().as_default():
+def _chosen() -> list[int]:
+    asked = os.environ.get("PENSTOCK_EXAMPLES", "120")
+    if ":" in asked:
+        first, end = map(int, asked.split(":"))
+        return [seed for seed in _RECORDED if first <= seed < end]
+    some = list(_RECORDED)[:: max(1, len(_RECORDED) // int(asked))]
+    return sorted({*some, *_WENT_ROUND_FOR_EVER, *_WROTE_BEFORE_A_LATER_READ})
+
+
+_SEEDS = _chosen()
+_PARTS = [_SEEDS[i : i + _TOGETHER] for i in range(0, len(_SEEDS), _TOGETHER)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seeds", _PARTS, ids=lambda seeds: f"{seeds[0]} to {seeds[-1]}")
+def test_random_programs_give_what_tensorflow_gives(
+    seeds: list[int], way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = {}
+    for seed in seeds:
+        signal.alarm(SECONDS)
+        with monkeypatch.context() as patch:
+            try:
+                _compare(seed, way, patch)
+            except Exception as error:
+                wrong[seed] = error
+    print(f"{way}: {len(seeds) - len(wrong)} programs equal")
+    assert not wrong
+
+
+def _compare(seed: int, way: str, patch: pytest.MonkeyPatch) -> None:
+    with tf.Graph().as_default(), _session(way, patch) as session:
         fetches, start = build(tf, seed)
-        for way in WAYS:
-            with monkeypatch.context() as patch, _session(way, patch) as session:
-                session.run(start)
-                for step, theirs in enumerate(expected):
-                    if way == "plain":
-                        _flat(run_reference(session, fetches), theirs, f"program {seed}, step {step}, by reference")
-                    _flat(session.run(fetches), theirs, f"program {seed}, step {step}, {way}")
+        session.run(start)
+        for step, expected in enumerate(np.split(_RECORDED[seed], STEPS)):
+            if way == "plain":
+                _flat(run_reference(session, fetches), expected, f"program {seed}, step {step}, by reference")
+            _flat(session.run(fetches), expected, f"program {seed}, step {step}, {way}")
 
 
 def _flat(found: list[np.ndarray], expected: np.ndarray, where: str) -> None:

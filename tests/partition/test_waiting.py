@@ -90,7 +90,7 @@ def test_a_step_that_waits_for_what_a_device_never_sent_ends_with_an_error(sessi
 
 
 def test_a_recv_never_waits_for_a_write_that_comes_after_what_it_is_for() -> None:
-    """`second` could run before `first`, early enough to be what x is to wait for, if both wrote different variables."""
+    """`second` could run before `first`, and x wait for it, if they did not write the same variable."""
     size = 256
     with tf.device("/cpu:0"):
         x = tf.random_uniform([size, size])
