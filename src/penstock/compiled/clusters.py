@@ -22,9 +22,9 @@ from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.passes.rewrite import remove_unused
 from penstock.runtime.frames import Frame, Guard, find_frames, is_back_edge
 from penstock.runtime.guards import Guards, Unstructured
-from penstock.runtime.hazards import conflicts, state_accesses
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.levels import find_levels, find_sources
+from penstock.runtime.state_order import build_order
 
 LEAST = 2
 """Calls of kernels that a cluster must save one of to be worth it."""
@@ -114,7 +114,7 @@ class _Finder:
 
     def _find_sources(self, frames: dict[Node, Frame]) -> None:
         """For each node what comes before it, and by how much that raises its level."""
-        self.order += conflicts(state_accesses(self.graph))
+        self.order += build_order(self.graph, frames)
         self.sources = find_sources(self.graph, frames, self._step, lambda control, _: int(control in self.keys))
         for first, second in self.order:
             self.sources[second].append((first, 0))

@@ -31,7 +31,8 @@ from penstock.passes.infer_shapes import ShapeRules
 from penstock.passes.rewrite import remove_unused
 from penstock.runtime.frames import NO_GUARD, Frame, find_frames, is_loop_merge
 from penstock.runtime.guards import Guards, Unstructured
-from penstock.runtime.hazards import conflicts, is_state, state_accesses, writes_state
+from penstock.runtime.hazards import is_state, writes_state
+from penstock.runtime.state_order import Order, build_order
 from penstock.tensor.dtypes import resource
 
 LEAST = 2
@@ -107,8 +108,7 @@ class _Units:
     def __init__(self, graph: StepGraph) -> None:
         self.graph = graph
         self.rules = ShapeRules()
-        self.order = list(conflicts(state_accesses(graph)))
-        """Nodes that use one variable, of which one writes: the first must stay before the second."""
+        self.order: Order = []
         self.of: dict[Node, _Unit] = {}
         self.units: list[_Unit] = []
         self.fails: set[Node] = set()
@@ -121,6 +121,7 @@ class _Units:
     def regions(self) -> list[list[Node]]:
         """The nodes of each region, in the order of the graph."""
         frames = find_frames(self.graph)[1]
+        self.order = build_order(self.graph, frames)
         try:
             guards = Guards(self.graph, frames)
         except Unstructured:

@@ -20,7 +20,8 @@ from penstock.partition.circles import check_for_circles
 from penstock.partition.ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.placement.problem import is_everywhere
 from penstock.runtime.frames import Frame, find_frames, has_control_flow, is_loop_merge, is_regular, malformed
-from penstock.runtime.hazards import order_state, state_accesses, state_reads
+from penstock.runtime.hazards import state_accesses, state_reads
+from penstock.runtime.state_order import order_state
 from penstock.tensor.dtypes import DType, bool as bool_dtype, float32
 from penstock.tensor.shapes import TensorShape
 

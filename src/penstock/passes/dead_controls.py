@@ -12,7 +12,8 @@ from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.runtime.frames import NO_GUARD, Frame, Guard, find_frames, has_control_flow
 from penstock.runtime.guards import Guards
-from penstock.runtime.hazards import is_state, unordered_reads, writes_state
+from penstock.runtime.hazards import is_state, writes_state
+from penstock.runtime.state_order import unordered_reads
 from penstock.tensor.dtypes import resource
 
 _MAY_REFUSE = frozenset({"CheckNumerics"})

@@ -17,8 +17,8 @@ from penstock.ops.fused_updates import GROUPED, can_be_grouped, gradient_of
 from penstock.passes.rewrite import frozen, remove_unused
 from penstock.runtime.frames import NO_GUARD, Frame, find_frames
 from penstock.runtime.guards import Guards, Unstructured
-from penstock.runtime.hazards import conflicts, state_accesses
 from penstock.runtime.levels import find_levels, find_sources
+from penstock.runtime.state_order import Order, build_order
 from penstock.runtime.threads import LEAST
 
 MOST_ELEMENTS = LEAST
@@ -27,7 +27,6 @@ LEAST_MEMBERS = 4
 """Fewer calls than of so many updates cost less than the lists of one."""
 
 Key = tuple[Any, ...]
-Order = list[tuple[Node, Node]]
 
 
 def group_updates(graph: StepGraph) -> StepGraph:
@@ -39,7 +38,7 @@ def group_updates(graph: StepGraph) -> StepGraph:
         guards = Guards(graph, frames)
     except Unstructured:
         return graph
-    order = list(conflicts(state_accesses(graph)))
+    order = build_order(graph, frames)
     in_every_step = [n for n in graph.nodes if frames[n].parent is None and guards.of[n] == NO_GUARD]
     keys = _keys(graph, in_every_step, order)
     levels = _levels(graph, frames, keys, order)

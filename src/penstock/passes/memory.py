@@ -17,7 +17,7 @@ from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.passes.rewrite import duplicate, is_pure
 from penstock.placement.cost_model import FREE, CostModel
 from penstock.runtime.frames import has_control_flow
-from penstock.runtime.hazards import order_state
+from penstock.runtime.state_order import order_state
 
 # --- predicting -----------------------------------------------------------------------------------------
 

@@ -8,15 +8,12 @@ between them, nodes run in the order in which they were built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import MERGES, PRIMITIVES, SWITCHES
-from penstock.runtime.guards import Guards, Unstructured
-from penstock.runtime.levels import find_sources
+from penstock.ops.control_flow import PRIMITIVES
 from penstock.tensor.dtypes import resource
 
 SHOWS_INPUT = PRIMITIVES - {"LoopCond"} | {
@@ -84,85 +81,6 @@ def find_reads(
         for i in state_reads(node)
     ]
     return reads, analysis.roots
-
-
-def order_state(graph: StepGraph, frames: Mapping[Node, Any]) -> None:
-    """Control edges between a write of a variable and other uses of it, in the order in which they were built.
-
-    Where one segment runs a graph, that is the order of execution; nodes that wait or are on several devices need
-    the edges. What runs in a loop or a branch is left alone: there the program says itself what comes first. `frames`:
-    the frame of each node that is in one (frames.py).
-    """
-    unordered = _unordered(graph, frames)
-    places = _places(graph, frames)
-    accesses = [access for access in state_accesses(graph) if access[0] not in unordered]
-    for first, second in conflicts(accesses):
-        known = first in second.controls or any(e.node is first for e in second.inputs)
-        if not known and places[first] < places[second]:
-            second.controls += (first,)
-
-
-def unordered_reads(graph: StepGraph, frames: Mapping[Node, Any]) -> set[Node]:
-    """Reads of variables for which only the graph's edges say that they come before some write."""
-    unordered = _unordered(graph, frames)
-    accesses = state_accesses(graph)
-    written = {root for _, root, writes in accesses if writes}
-    roots = {root for node, root, _ in accesses if node in unordered} & written
-    return {node for node, root, writes in accesses if root in roots and not writes}
-
-
-def _unordered(graph: StepGraph, frames: Mapping[Node, Any]) -> set[Node]:
-    """Nodes that are in loops or may be dead; and what says which."""
-    found = {node for node in graph.nodes if node in frames and frames[node].parent is not None}
-    moves = {node for node in graph.nodes if node.op.name in SWITCHES | MERGES}
-    try:
-        guards = Guards(graph, dict(frames)).of if moves else {}
-    except Unstructured:  # a Merge may give what is dead as well
-        _add_what_follows(graph, moves)
-        return found | moves
-    return found | moves | {node for node, guard in guards.items() if guard}
-
-
-def _places(graph: StepGraph, frames: Mapping[Node, Any]) -> dict[Node, int]:
-    """A number for each node, not below that of any node that it comes after, be it through a loop.
-
-    Nearly always the nodes' order; but where a graph was built the wrong way round, what comes after a loop may be
-    before something that the loop waits for.
-    """
-    places = {node: i for i, node in enumerate(graph.nodes)}
-    sources = find_sources(graph, frames, _no_step, _no_step) if frames else {}
-    changed = bool(sources)
-    while changed:
-        changed = False
-        for node, before in sources.items():
-            place = max((places[source] for source, _ in before), default=0)
-            changed = changed or place > places[node]
-            places[node] = max(places[node], place)
-    return places
-
-
-def _no_step(source: Node, node: Node) -> int:
-    return 0
-
-
-def _add_what_follows(graph: StepGraph, nodes: set[Node]) -> None:
-    for node in graph.nodes:
-        if any(edge.node in nodes for edge in node.inputs) or any(control in nodes for control in node.controls):
-            nodes.add(node)
-
-
-def conflicts(accesses: Iterable[tuple[Node, Node, bool]]) -> Iterator[tuple[Node, Node]]:
-    """`(first, second)` for accesses to the same state of which one writes, each with the nearest before it."""
-    last_write: dict[Node, Node] = {}
-    reads: dict[Node, list[Node]] = {}
-    for node, root, writes in accesses:
-        before = [last_write[root]] if root in last_write else []
-        if writes:
-            before += reads.pop(root, [])
-            last_write[root] = node
-        else:
-            reads.setdefault(root, []).append(node)
-        yield from ((b, node) for b in before if b is not node)
 
 
 class _Analysis:

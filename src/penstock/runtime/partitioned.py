@@ -20,10 +20,10 @@ from penstock.placement.recv_timing import RecvTiming, delay_recvs, time_recvs
 from penstock.runtime.cuda_graphs import capturing_on
 from penstock.runtime.dataflow import Carry
 from penstock.runtime.frames import has_control_flow
-from penstock.runtime.hazards import order_state
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.plan import DataflowPlan, Observer, Plan, make_kernels, make_plan
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
+from penstock.runtime.state_order import order_state
 from penstock.runtime.workers import Workers
 
 

@@ -28,7 +28,7 @@ from penstock.runtime.executor import Execution
 from penstock.runtime.failures import node_error
 from penstock.runtime.frames import NO_GUARD, find_frames, has_control_flow
 from penstock.runtime.guards import Guards, Unstructured
-from penstock.runtime.hazards import find_hazards, order_state
+from penstock.runtime.hazards import find_hazards
 from penstock.runtime.host_scalars import find_host_nodes
 from penstock.runtime.in_place import find_in_place
 from penstock.runtime.kernels import SessionState, make_kernel
@@ -36,6 +36,7 @@ from penstock.runtime.peak_memory import Allocations, predict_memory
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.segment import Param, Result, Segment, build_segment
 from penstock.runtime.side_by_side import use_threads
+from penstock.runtime.state_order import order_state
 from penstock.runtime.structure import Statement, execution_order, structured
 from penstock.runtime.threads import team_for, work_on
 from penstock.runtime.tokens import Program

@@ -21,11 +21,12 @@ from penstock.placement.place import state_devices
 from penstock.runtime.dataflow import build_program
 from penstock.runtime.executor import Execution
 from penstock.runtime.frames import find_frames
-from penstock.runtime.hazards import order_state, state_reads
+from penstock.runtime.hazards import state_reads
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.partitioned import make_carry, settle_devices
 from penstock.runtime.plan import explain_unit, make_kernels
 from penstock.runtime.rendezvous import Rendezvous
+from penstock.runtime.state_order import order_state
 from penstock.runtime.values import feed_converter, fetch_converter
 from penstock.session.fetches import FetchPlan
 from penstock.session.options import place_state

@@ -8,7 +8,8 @@ import penstock as tf
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.passes.prune import prune
 from penstock.runtime.frames import find_frames
-from penstock.runtime.hazards import order_state
+from penstock.runtime.state_order import build_order, order_state
+from tests.anywhere import alarm as alarm
 
 
 def ordered(*fetches: tf.Tensor) -> dict[str, Node]:
@@ -77,9 +78,42 @@ def test_a_write_that_a_loop_waits_for_does_not_wait_for_what_comes_after_the_lo
     assert nodes["late"] not in nodes["write"].controls
 
 
-def test_a_step_that_is_built_the_wrong_way_round_ends_in_dataflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PENSTOCK_EXECUTOR", "dataflow")
+@pytest.mark.parametrize("executor", ["structured", "dataflow"])
+def test_a_step_that_is_built_the_wrong_way_round_ends(executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_EXECUTOR", executor)
     with tf.Graph().as_default(), tf.Session() as session:
         v, fetches = built_the_wrong_way_round()
         session.run(v.initializer)
         assert [value.tolist() for value in session.run(fetches)] == [[14.0], [7.0]]
+
+
+def read_for_a_loop_that_writes() -> tuple[tf.Variable, list[tf.Tensor]]:
+    """A loop that adds to a variable, and a read that the loop waits for, but that was built later."""
+    v = tf.Variable([6.0], name="v", use_resource=False)
+    more = tf.identity(tf.constant([2.0]), name="more")
+
+    def body(i: tf.Tensor, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        written = tf.assign_add(v, [1.0], name="write")
+        return i + 1, y + written + more
+
+    _, y = tf.while_loop(lambda i, y: i < 3, body, [0, tf.zeros([1])])
+    read = tf.raw_ops.Identity(input=v._ref(), name="read")
+    more.op._add_control_input(read.op)
+    return v, [y, read * 1.0]
+
+
+def test_a_loop_that_writes_comes_after_a_read_that_it_waits_for() -> None:
+    with tf.Graph().as_default():
+        _, fetches = read_for_a_loop_that_writes()
+        graph = prune([], fetches, [])
+    pairs = [(first.name, second.name) for first, second in build_order(graph, find_frames(graph)[1])]
+    assert [node.name for node in graph.nodes if node.name in ("while/write", "read")] == ["while/write", "read"]
+    assert ("read", "while/write") in pairs and ("while/write", "read") not in pairs
+
+
+def test_a_step_with_a_loop_that_writes_and_a_read_for_it_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_COMPILE", "on")
+    with tf.Graph().as_default(), tf.Session() as session:
+        v, fetches = read_for_a_loop_that_writes()
+        session.run(v.initializer)
+        assert [value.tolist() for value in session.run(fetches)] == [[7.0 + 8.0 + 9.0 + 6.0], [6.0]]
