@@ -42,7 +42,8 @@ def order_state(graph: StepGraph, frames: Frames) -> None:
         before.setdefault(second, []).append(first)
     for node in graph.nodes:
         known = {*node.controls, *(edge.node for edge in node.inputs)}
-        node.controls += tuple(first for first in before.get(node, ()) if first in seen and first not in known)
+        wanted = dict.fromkeys(first for first in before.get(node, ()) if first in seen)
+        node.controls += tuple(first for first in wanted if first not in known)
         seen.add(node)
 
 
