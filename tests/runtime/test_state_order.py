@@ -117,3 +117,15 @@ def test_a_step_with_a_loop_that_writes_and_a_read_for_it_is_planned(monkeypatch
         v, fetches = read_for_a_loop_that_writes()
         session.run(v.initializer)
         assert [value.tolist() for value in session.run(fetches)] == [[7.0 + 8.0 + 9.0 + 6.0], [6.0]]
+
+
+def test_the_stacks_of_a_gradient_are_pushed_before_they_are_popped() -> None:
+    """What the gradient needs is added to the forward loop while the backward loop is built."""
+    with tf.Graph().as_default():
+        x = tf.Variable([[1.0, 2.0]], name="x", use_resource=False)
+        _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y * x) * y), [0, x * 2.0])
+        graph = prune([], tf.gradients(y, [x]), [])
+    pairs = build_order(graph, find_frames(graph)[1])
+    pushes = {second for first, second in pairs if second.op.name == "StackPushV2"}
+    assert {first.op.name for first, second in pairs if second.op.name == "StackPopV2"} == {"StackPushV2"}
+    assert pushes or not [node for node in graph.nodes if node.op.name == "StackV2"]

@@ -307,12 +307,15 @@ def _level_after(source: _Unit, unit: _Unit) -> int:
 def _in_order(units: list[_Unit]) -> list[_Unit]:
     """`units` with sources first."""
     done: dict[_Unit, None] = {}
+    begun: set[_Unit] = set()
     pending = [(unit, False) for unit in reversed(units)]
     while pending:
         unit, ready = pending.pop()
         if ready:
             done[unit] = None
         elif unit not in done:
+            assert unit not in begun, "units wait for each other in a circle"
+            begun.add(unit)
             pending.append((unit, True))
             pending += [(source, False) for source in unit.sources if source not in done]
     return list(done)

@@ -26,11 +26,11 @@ def build_order(graph: StepGraph, frames: Frames, without: Collection[Node] = ()
     so these pairs and the edges of the graph together make no circle. `without`: nodes to leave out.
     """
     accesses = [access for access in state_accesses(graph) if access[0] not in without]
-    if not any(frame.parent is not None for frame in frames.values()):
-        return list(_conflicts(accesses))
-    places = _places(graph, frames)
-    keys = {node: tuple(places[each] for each in _line(node, frames)) for node, _, _ in accesses}
-    return [(a, b) for a, b in _conflicts(sorted(accesses, key=lambda access: keys[access[0]])) if keys[a] < keys[b]]
+    if any(frame.parent is not None for frame in frames.values()):
+        ranks = _ranks(graph, frames)
+        around = _around(frames)
+        accesses.sort(key=lambda access: [ranks[each] for each in (*around[frames[access[0]]], access[0])])
+    return list(_conflicts(accesses))
 
 
 def order_state(graph: StepGraph, frames: Frames) -> None:
@@ -87,36 +87,49 @@ def _conflicts(accesses: Iterable[tuple[Node, Node, bool]]) -> Iterator[tuple[No
         yield from ((b, node) for b in before if b is not node)
 
 
-def _places(graph: StepGraph, frames: Frames) -> dict[Node | Frame, int]:
-    """A number for each node and each loop, not below that of any that it comes after.
+def _ranks(graph: StepGraph, frames: Frames) -> dict[Node | Frame, tuple[int, int, int]]:
+    """For nodes and loops: what is in one loop, or in none, is in an order in which it can run when sorted by these.
 
-    A node's is its position, but for what comes after a loop that is given something later than that.
+    The first number is a node's position, but for what comes after a loop that is given something later than that. The
+    second is how many nodes lead there.
     """
-    places: dict[Node | Frame, int] = {node: i for i, node in enumerate(graph.nodes)}
-    places.update(dict.fromkeys(frames.values(), 0))
+    around = _around(frames)
+    index: dict[Node | Frame, int] = {}
+    for i, node in enumerate(graph.nodes):
+        index[node] = i
+        index.setdefault(frames[node], i)
+    places, levels = dict(index), dict.fromkeys(index, 0)
     sources = find_sources(graph, frames, _no_step, _no_step)
     changed = True
-    while changed:
+    while changed:  # once, and again where loops lead back in the order of the nodes
         changed = False
-        for node, before in sources.items():
-            leaves = node.op.name in EXITS
-            place = max([places[source] for source, _ in before], default=0)
-            place = max(place, places[node], places[frames[node]] if leaves else 0)
-            for each in [node] if leaves else _line(node, frames):
-                if places[each] < place:
-                    places[each] = place
+        for node, found in sources.items():
+            before: list[Node | Frame] = [source for source, _ in found]
+            loops = around[frames[node]]
+            if node.op.name in EXITS:
+                before.append(frames[node])
+                loops = ()
+            place = max((places[each] for each in before), default=0)
+            level = max((levels[each] + 1 for each in before), default=0)
+            for each in (node, *loops):
+                if places[each] < max(place, index[node]) or levels[each] < level:
+                    places[each] = max(place, index[node], places[each])
+                    levels[each] = max(level, levels[each])
                     changed = True
-    return places
+    return {each: (places[each], levels[each], index[each]) for each in index}
 
 
-def _line(node: Node, frames: Frames) -> list[Node | Frame]:
-    """The loops around a node, the outermost first, and itself."""
-    line: list[Node | Frame] = [node]
-    frame = frames[node]
-    while frame.parent is not None:
-        line.insert(0, frame)
-        frame = frame.parent
-    return line
+def _around(frames: Frames) -> dict[Frame, tuple[Frame, ...]]:
+    """The loops around what is in each frame, the outermost first."""
+    found: dict[Frame, tuple[Frame, ...]] = {}
+    for frame in frames.values():
+        if frame not in found:
+            line, outer = [], frame
+            while outer.parent is not None:
+                line.insert(0, outer)
+                outer = outer.parent
+            found[frame] = tuple(line)
+    return found
 
 
 def _no_step(source: Node, node: Node) -> int:
