@@ -29,7 +29,7 @@ def build_order(graph: StepGraph, frames: Frames, without: Collection[Node] = ()
     if any(frame.parent is not None for frame in frames.values()):
         ranks = _ranks(graph, frames)
         around = _around(frames)
-        accesses.sort(key=lambda access: [ranks[each] for each in (*around[frames[access[0]]], access[0])])
+        accesses.sort(key=lambda access: [*(ranks[loop] for loop in around[frames[access[0]]]), ranks[access[0]]])
     return list(_conflicts(accesses))
 
 
@@ -111,7 +111,8 @@ def _ranks(graph: StepGraph, frames: Frames) -> dict[Node | Frame, tuple[int, in
                 loops = ()
             place = max((places[each] for each in before), default=0)
             level = max((levels[each] + 1 for each in before), default=0)
-            for each in (node, *loops):
+            raised: list[Node | Frame] = [node, *loops]
+            for each in raised:
                 if places[each] < max(place, index[node]) or levels[each] < level:
                     places[each] = max(place, index[node], places[each])
                     levels[each] = max(level, levels[each])
@@ -124,7 +125,8 @@ def _around(frames: Frames) -> dict[Frame, tuple[Frame, ...]]:
     found: dict[Frame, tuple[Frame, ...]] = {}
     for frame in frames.values():
         if frame not in found:
-            line, outer = [], frame
+            line: list[Frame] = []
+            outer = frame
             while outer.parent is not None:
                 line.insert(0, outer)
                 outer = outer.parent
