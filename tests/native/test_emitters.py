@@ -220,6 +220,13 @@ def test_slices_that_begin_where_the_step_says_are_checked_there() -> None:
     assert [s.outputs is None for s in written].count(True) == 3 + 7
 
 
+def test_rows_of_an_empty_tensor_are_left_to_the_kernel_which_refuses_them() -> None:
+    s = sample(get_op("GatherNd"), [np.zeros((40, 1, 0), np.int32), np.zeros((8, 1, 1), np.int32)], {})
+    assert s is not None
+    assert s.text is None
+    assert s.outputs is None
+
+
 def test_a_slice_fails_where_its_size_is_not_what_it_was_written_for() -> None:
     begin, end, one = (np.array([n], np.int32) for n in (1, 3, 1))
     s = sample(get_op("StridedSlice"), [np.zeros(5, np.float32), begin, end, one], {}, fed={1, 2})

@@ -148,7 +148,7 @@ def test_order(session: tf.Session) -> None:
 
 def test_finite(session: tf.Session) -> None:
     x = tf.placeholder(tf.float32, [2])
-    checked = shape_checks.verify_tensor_all_finite(x, "not finite")
+    checked = tf.verify_tensor_all_finite(x, "not finite")
     np.testing.assert_array_equal(session.run(checked, {x: [1.0, 2.0]}), [1.0, 2.0])
     for bad in (np.nan, np.inf):
         with pytest.raises(tf.errors.InvalidArgumentError, match="not finite"):

@@ -75,7 +75,9 @@ def is_nd(s: Site, indices: Value, shape: tuple[int, ...]) -> bool:
 @emits("GatherNd", "ResourceGatherNd")
 def gather_nd(s: Site) -> str | None:
     (params, indices), (y,) = s.inputs, s.outputs
-    if not is_nd(s, indices, params.shape):
+    if (
+        not is_nd(s, indices, params.shape) or 0 in params.shape
+    ):  # which the kernel refuses, if anything is wanted of it
         return None
     i = local("i")
     count, size, place, _ = nd_place(indices, params.shape, i)
