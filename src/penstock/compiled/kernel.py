@@ -186,10 +186,10 @@ class ClusterKernel:
                 return self._remember(shapes, self.fallback)
             return self._tried(shapes, function, self._launcher(shapes, found, function, key[1]))
         if self._patience.is_over():
-            self._request(key, self._first_call(shapes, found))
+            self._request(key, shapes, found)
         return self.fallback
 
-    def _request(self, key: tuple[str, Reused], first: Call) -> None:
+    def _request(self, key: tuple[str, Reused], shapes: tuple[Shape, ...], found: Fit) -> None:
         with self._lock:
             if key in self._requested:
                 return
@@ -202,6 +202,7 @@ class ClusterKernel:
                 kernel._functions[key] = function
 
         source = functools.partial(self.target.source, self.program, *key)
+        first = self._first_call(shapes, found)
         self.target.compiler().request(lambda: replace(source(), first=first), done)
 
     def _first_call(self, shapes: tuple[Shape, ...], found: Fit) -> Call:
