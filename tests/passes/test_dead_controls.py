@@ -38,25 +38,24 @@ def _in_a_loop(v: tf.Variable) -> tf.Tensor:
     return tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + _read(v)), [0, tf.ones([1])])[1]
 
 
-@pytest.mark.parametrize("reads", [_in_a_branch, _in_a_loop])
-def test_a_write_waits_for_what_read_in_a_branch_or_a_loop(reads: Callable[[tf.Variable], tf.Tensor]) -> None:
+def _read_before_a_write(reads: Callable[[tf.Variable], tf.Tensor]) -> StepGraph:
+    """What is left of a graph in which a write waits for what `reads` makes of the variable."""
     with tf.Graph().as_default():
         v, u = (tf.Variable([x], use_resource=False) for x in (6.0, 7.0))
         seen = reads(v) + 1.0
         more = tf.identity(u) * 3.0
         with tf.control_dependencies([seen]):
             write = tf.raw_ops.AssignAdd(ref=v._ref(), value=more, name="write")
-        graph = skip_dead_controls(prune([], [seen, write], []))
+        return skip_dead_controls(prune([], [seen, write], []))
+
+
+@pytest.mark.parametrize("reads", [_in_a_branch, _in_a_loop])
+def test_a_write_waits_for_what_read_in_a_branch_or_a_loop(reads: Callable[[tf.Variable], tf.Tensor]) -> None:
+    graph = _read_before_a_write(reads)
     (read,) = (node.name for node in graph.nodes if node.name.endswith("/read") and "Variable" not in node.name)
     assert _comes_before(graph, read, "write")
 
 
 def test_a_write_does_not_wait_where_the_order_of_building_says_the_same() -> None:
-    with tf.Graph().as_default():
-        v, u = (tf.Variable([x], use_resource=False) for x in (6.0, 7.0))
-        seen = _read(v) + 1.0
-        more = tf.identity(u) * 3.0
-        with tf.control_dependencies([seen]):
-            write = tf.raw_ops.AssignAdd(ref=v._ref(), value=more, name="write")
-        graph = skip_dead_controls(prune([], [seen, write], []))
+    graph = _read_before_a_write(_read)
     assert not _comes_before(graph, "read", "write")
