@@ -292,6 +292,30 @@ def test_one_compiler_runs_at_once_where_no_core_is_idle(monkeypatch: pytest.Mon
     assert _at_once(monkeypatch, 0.5) == 1
 
 
+def test_files_of_one_batch_are_compiled_at_once_the_slowest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler_module, "idle_cores", lambda: 0.0)
+    monkeypatch.setattr(compiler_module.processors, "usable", lambda: 2.0)
+    begun: list[Sequence[str]] = []
+    both = threading.Barrier(2)
+
+    def compile(self: Any, text: str, target: Path, flags: Sequence[str] = ()) -> None:
+        begun.append(flags)
+        both.wait(10)
+        raise command.NoCompiler("not today")
+
+    compiler = Compiler()
+    compiler.compile(_source())
+    monkeypatch.setattr(toolchain.Toolchain, "compile", compile)
+    slow = Source("slow", "", flags=("-O3",))
+    answers: list[Function | None] = []
+    with compiler._working:  # the thread waits, so that both are there when it begins
+        compiler._start()
+        for source in (_source(3.0), slow):
+            compiler.request(lambda source=source: source, answers.append)  # type: ignore[misc]
+    assert compiler.wait(60) and not both.broken
+    assert begun[0] == slow.flags and answers == [None, None]
+
+
 # --- whose folder it is -----------------------------------------------------------------------------------
 
 

@@ -127,18 +127,26 @@ class Compiler:
                 self._waiting += len(batch) - 1  # this one does not wait any more
             with self._working:
                 written = [(_written(write), done) for write, done in batch]
-            for group in groups(source for source, _ in written if source is not None):
-                self._try(group)
-                for source, done in written:
-                    if source in group:
-                        _tell(done, self._loaded.get(source.name))
+            mine = next(iter(slowest_first(groups(source for source, _ in written if source is not None))), [])
             for source, done in written:
-                if source is None:
-                    _tell(done, None)
+                if source is not None and source not in mine:
+                    self._hand_on(source, done)
+            self._try(mine)
+            answered = [(source, done) for source, done in written if source is None or source in mine]
+            for source, done in answered:
+                _tell(done, self._loaded.get(source.name) if source is not None else None)
             with self._answered:
                 self._waiting += 1
-                self._unanswered -= len(batch)
+                self._unanswered -= len(answered)
                 self._answered.notify_all()
+
+    def _hand_on(self, source: Source, done: Done) -> None:
+        """Leave a source to whichever thread comes first: another one, if a processor is there for it."""
+        with self._lock:
+            self._pending.put((lambda: source, done))
+            self._waiting -= 1
+            if self._waiting < 0 and self._threads < min(self.MOST_THREADS, processors.usable()):
+                self._start()
 
     def _try(self, sources: Sequence[Source]) -> None:
         """Compile together; where that fails each by itself, so that one does not harm the others."""
@@ -211,6 +219,11 @@ class Compiler:
 def idle_cores() -> float:
     """Cores that this process may use and that were idle in the last minute, about."""
     return processors.usable() - os.getloadavg()[0]
+
+
+def slowest_first(found: list[list[Source]]) -> list[list[Source]]:
+    """Groups in the order in which compilers begin with them: first those whose flags ask for more than the usual."""
+    return sorted(found, key=lambda group: not group[0].flags)
 
 
 def _tell(done: Done, function: Function | None) -> None:

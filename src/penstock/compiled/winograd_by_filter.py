@@ -66,14 +66,14 @@ static void NAME_add_sums(const struct NAME *f, i64 me) {
       VECTOR
       for (int j = 0; j < WIDE; j++) {
         f32 u[16], t[12];
-        for (int q = 0; q < 16; q++) u[q] = s[q * f->plane + j];
+        UNROLL for (int q = 0; q < 16; q++) u[q] = s[q * f->plane + j];
         for (i64 other = 1; other < f->threads; other++)
-          for (int q = 0; q < 16; q++) u[q] += s[(other * 16 + q) * f->plane + j];
-        for (int b = 0; b < 4; b++) {
+          UNROLL for (int q = 0; q < 16; q++) u[q] += s[(other * 16 + q) * f->plane + j];
+        UNROLL for (int b = 0; b < 4; b++) {
           const f32 even = .5f * (u[4 + b] + u[8 + b]), odd = .5f * (u[4 + b] - u[8 + b]);
           t[b] = u[b] + even, t[4 + b] = odd, t[8 + b] = even + u[12 + b];
         }
-        for (int a = 0; a < 3; a++) {
+        UNROLL for (int a = 0; a < 3; a++) {
           const f32 *const from = t + 4 * a;
           const f32 even = .5f * (from[1] + from[2]), odd = .5f * (from[1] - from[2]);
           z[3 * a][j] = from[0] + even, z[3 * a + 1][j] = odd, z[3 * a + 2][j] = even + from[3];

@@ -94,7 +94,7 @@ APART void NAME_transform_last(const NUMBER *const *d, i64 i, i64 count, WORD *r
 FN void NAME_transform_input(const struct NAME *f, i64 tile, WORD *restrict v, i64 plane, const int part) {
   const struct place at = NAME_place_of(f, tile);
   const NUMBER *d[16];
-  for (int i = 0; i < 16; i++) {
+  UNROLL for (int i = 0; i < 16; i++) {
     const i64 y = at.y - f->top + i / 4, x = at.x - f->left + i % 4;
     const int outside = y < 0 || y >= f->h || x < 0 || x >= f->w;
     d[i] = outside ? f->zeros : f->x + ((at.image * f->h + y) * f->w + x) * f->c;
@@ -163,16 +163,16 @@ APART void NAME_transform_output(const struct NAME *f, i64 tile, i64 first, i64 
   const struct place at = NAME_place_of(f, tile);
   const NUMBER *const bias = f->bias ? f->bias + first : f->zeros;
   f32 z[4][WIDE];
-  VECTOR
-  for (int j = 0; j < WIDE; j++) {
-    f32 p[4], q[4];
-    for (int b = 0; b < 4; b++) {
+  for (int j = 0; j < WIDE; j += LANES) {
+    vec p[4], q[4];
+    UNROLL for (int b = 0; b < 4; b++) {
       const f32 *const from = m + b * SPREAD + j;
-      p[b] = from[0] + from[4 * SPREAD] + from[8 * SPREAD];
-      q[b] = from[4 * SPREAD] - from[8 * SPREAD] - from[12 * SPREAD];
+      const vec above = *(const vec *)(from + 4 * SPREAD), below = *(const vec *)(from + 8 * SPREAD);
+      p[b] = *(const vec *)from + above + below;
+      q[b] = above - below - *(const vec *)(from + 12 * SPREAD);
     }
-    z[0][j] = p[0] + p[1] + p[2], z[1][j] = p[1] - p[2] - p[3];
-    z[2][j] = q[0] + q[1] + q[2], z[3][j] = q[1] - q[2] - q[3];
+    *(vec *)(z[0] + j) = p[0] + p[1] + p[2], *(vec *)(z[1] + j) = p[1] - p[2] - p[3];
+    *(vec *)(z[2] + j) = q[0] + q[1] + q[2], *(vec *)(z[3] + j) = q[1] - q[2] - q[3];
   }
   for (i64 a = 0; a < least(f->oh - at.y, 2); a++) {
     for (i64 b = 0; b < least(f->ow - at.x, 2); b++) {
