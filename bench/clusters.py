@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 import penstock as tf
-from penstock import compiled
-from penstock.compiled.kernel import make_cluster_kernel, member_kernel
+from penstock.codegen.clusters.kernel import make_cluster_kernel, member_kernel
+from penstock.codegen.compile_nodes import compile_nodes
 from penstock.graph.operation import Tensor
 from penstock.passes.prune import prune
 from penstock.runtime.kernels import SessionState
@@ -38,7 +38,7 @@ def chain(steps: list[Step], count: int, size: int, rounds: int) -> None:
         y = x
         for i in range(count):
             y = steps[i % len(steps)](y, x)
-        graph = compiled.apply(prune([x], [y], []), "on")
+        graph = compile_nodes(prune([x], [y], []), "on")
     nodes = [n for n in graph.nodes if n.op.name == "_Cluster"]
     state = SessionState(ResourceManager())
     cpu = torch.device("cpu")

@@ -196,7 +196,7 @@ def loops(rounds: int) -> list[str]:
 def recv_timing() -> str:
     """Peak memory and time of a wide fan-in, simulated, with and without timed Recvs."""
     import penstock as tf
-    from penstock.placement.recv_timing import time_recvs
+    from penstock.partition.recv_timing import time_recvs
 
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [512, 512])

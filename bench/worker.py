@@ -79,7 +79,7 @@ def attempt(
         if workload.measures == "step":
             cold_s = mean_until(step, start, len(check), start + cold)
             if framework.settles:
-                settle_s = settle(step, importlib.import_module("penstock.compiled.compiler").wait)
+                settle_s = settle(step, importlib.import_module("penstock.codegen.c.compiler").wait)
             others = OtherWork()
             samples, steps = time_steps(step, seconds, warmup)
             other_cores = others.cores()

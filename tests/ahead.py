@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from penstock.compiled.compiler import Compiler
-from penstock.compiled.source import Source
+from penstock.codegen.c.compiler import Compiler
+from penstock.codegen.clusters.source import Source
 from penstock.devices import processors
 
 FEWEST = 20

@@ -11,11 +11,11 @@ os.environ.setdefault("PENSTOCK_COMPILE", "off")  # `make test-compiled` runs th
 import pytest
 import torch
 
-from penstock.compiled import toolchain, trials
+from penstock.codegen.c import toolchain, trials
+from penstock.engine import plan
 from penstock.graph.opdef import registered_ops
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes import fold_constants
-from penstock.runtime import plan
 from tests import ahead
 
 torch.set_num_threads(1)  # tensors here are tiny, and threads that wait for each other slow a busy machine down

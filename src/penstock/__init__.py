@@ -144,7 +144,6 @@ from penstock.control_flow.tensor_array import TensorArray as TensorArray
 from penstock.control_flow.while_loop import while_loop as while_loop
 from penstock.devices.processors import limit_threads as _limit_threads
 from penstock.gradients.aggregate import AggregationMethod as AggregationMethod
-from penstock.gradients.checker import hessians as hessians
 from penstock.gradients.gradients import (
     NotDifferentiable as NotDifferentiable,
     RegisterGradient as RegisterGradient,
@@ -647,6 +646,7 @@ from penstock.ops.string_joining import reduce_join as reduce_join, string_join 
 from penstock.ops.string_patterns import regex_replace as regex_replace
 from penstock.ops.string_splitting import string_split as string_split
 from penstock.ops.strings import string_strip as string_strip, substr as substr
+from penstock.session.gradient_checker import hessians as hessians
 from penstock.session.session import (
     InteractiveSession as InteractiveSession,
     Session as Session,

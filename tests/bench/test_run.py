@@ -21,7 +21,7 @@ from bench.report import Report
 from bench.results import Failure, Result
 from bench.run import FULL, interpreters, parse_args, run_group, run_worker
 from bench.workloads import load
-from penstock.compiled import compiler
+from penstock.codegen.c import compiler
 
 PAIR = ["--frameworks", "penstock,tensorflow"]
 BUSY = """\

@@ -12,7 +12,7 @@ import pytest
 import penstock as tf
 from penstock import errors
 from penstock.contrib import distributions as contrib
-from penstock.gradients.checker import compute_gradient_error
+from penstock.session.gradient_checker import compute_gradient_error
 
 D = tf.distributions
 LGAMMA: Any = np.vectorize(math.lgamma)

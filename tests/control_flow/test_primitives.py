@@ -18,9 +18,9 @@ import torch
 
 import penstock as tf
 from penstock import errors
+from penstock.analysis.guards import Unstructured
 from penstock.graph import opdef
 from penstock.graph.opdef import define_op, get_op
-from penstock.runtime.guards import Unstructured
 from tools import make_tensorflow_loop
 
 ROOT = Path(__file__).parent.parent.parent

@@ -11,13 +11,13 @@ import pytest
 import torch
 
 import penstock as tf
-from penstock.compiled import make_cluster_kernel
+from penstock.codegen.clusters.kernel import make_cluster_kernel
+from penstock.codegen.cuda.graphs import RUNS_BEFORE, CapturedSegment
 from penstock.devices.device import Device, device_name, devices_for
-from penstock.runtime.cuda_graphs import RUNS_BEFORE, CapturedSegment
-from tests.compiled import steps
-from tests.compiled.test_cuda import check_each_op, each_op_alone  # noqa: F401
-from tests.compiled.test_expressions import KINDS
-from tests.compiled.test_kernel import SHAPES
+from tests.codegen.compiled import steps
+from tests.codegen.compiled.test_cuda import check_each_op, each_op_alone  # noqa: F401
+from tests.codegen.compiled.test_expressions import KINDS
+from tests.codegen.compiled.test_kernel import SHAPES
 from tests.runtime.test_cuda_graphs import OPTIMIZERS, STEPS, losses, training
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

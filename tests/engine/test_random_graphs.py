@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 import penstock as tf
-from penstock.passes.pipeline import AFTER_PLACING, BEFORE_PLACING, DEFAULT
+from penstock.engine.pipeline import AFTER_PLACING, BEFORE_PLACING, DEFAULT
 from penstock.passes.prune import prune
 from penstock.runtime.reference import Reference
 from penstock.session.fetches import FetchPlan

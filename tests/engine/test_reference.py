@@ -12,10 +12,10 @@ import pytest
 import torch
 
 import penstock as tf
+from penstock.engine import checked as checked_module
+from penstock.engine.checked import checked
+from penstock.engine.plan import Observer, Plan
 from penstock.passes.prune import prune
-from penstock.runtime import checked as checked_module
-from penstock.runtime.checked import checked
-from penstock.runtime.plan import Observer, Plan
 from penstock.runtime.reference import Reference
 from penstock.session.fetches import FetchPlan
 from tests.control_flow.reference import run_reference

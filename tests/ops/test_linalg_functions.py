@@ -10,7 +10,7 @@ import pytest
 
 import penstock as tf
 from penstock import errors
-from penstock.gradients.checker import compute_gradient_error
+from penstock.session.gradient_checker import compute_gradient_error
 from tests.ops.nn_reference import randn
 
 A = randn(3, 3).astype(np.float64) + 3 * np.eye(3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.gradients.checker import compute_gradient_error
+from penstock.session.gradient_checker import compute_gradient_error
 from tests.ops.nn_reference import randn
 
 TALL, WIDE = randn(2, 4, 3).astype(np.float64), randn(2, 3, 5, seed=1).astype(np.float64)

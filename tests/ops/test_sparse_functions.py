@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.gradients.checker import compute_gradient_error
 from penstock.ops.edit_distance import levenshtein
 from penstock.ops.sparse_maps import (
     add_many_sparse_to_tensors_map,
@@ -18,6 +17,7 @@ from penstock.ops.sparse_maps import (
     take_many_sparse_from_tensors_map,
 )
 from penstock.ops.sparse_serialize import deserialize_sparse
+from penstock.session.gradient_checker import compute_gradient_error
 
 # [[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, -4]]
 INDICES = np.array([[0, 1], [0, 3], [2, 0], [2, 3]])

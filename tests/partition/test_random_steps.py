@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import penstock as tf
+from penstock.engine.pipeline import prepare
 from penstock.partition.partition import Partition, partition
-from penstock.passes.pipeline import prepare
 from penstock.placement.constraints import find_groups
 from penstock.session.fetches import FetchPlan
 from tests.anywhere import SECONDS, Anywhere, alarm as alarm, anywhere as anywhere

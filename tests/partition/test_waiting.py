@@ -10,12 +10,12 @@ import torch
 
 import penstock as tf
 from penstock import errors
+from penstock.analysis.circles import check_for_circles
+from penstock.engine.partitioned import PartitionedPlan
 from penstock.graph.step_graph import Node
-from penstock.partition.circles import check_for_circles
 from penstock.partition.partition import Partition, partition
 from penstock.passes.prune import prune
 from penstock.passes.rewrite import duplicate
-from penstock.runtime.partitioned import PartitionedPlan
 from tests.anywhere import alarm as alarm
 from tests.placement.test_place import TWO, _hardware
 

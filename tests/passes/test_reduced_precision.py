@@ -13,9 +13,9 @@ from hypothesis import given, strategies as st
 from sklearn.datasets import load_digits
 
 import penstock as tf
+from penstock.engine.pipeline import prepare
 from penstock.graph.verify import verify
 from penstock.passes import reduced_precision
-from penstock.passes.pipeline import prepare
 from penstock.passes.reduced_precision import _paint, reduce_precision, use_bfloat16
 from penstock.session.options import step_options
 from penstock.tensor.dtypes import bfloat16, float32, float64

@@ -10,7 +10,7 @@ import pytest
 import penstock as tf
 from penstock import rnn_cell
 from penstock.contrib import seq2seq
-from penstock.gradients.checker import compute_gradient_error
+from penstock.session.gradient_checker import compute_gradient_error
 
 RNG = np.random.default_rng(2)
 XS, LENGTHS = RNG.normal(size=(3, 4, 2)), [2, 4, 0]

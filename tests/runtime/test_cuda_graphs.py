@@ -17,11 +17,12 @@ import torch
 
 import penstock as tf
 from penstock import errors
+from penstock.codegen.cuda import graphs as cuda_graphs
+from penstock.codegen.cuda.graphs import CAPTURABLE, MOST_RECORDINGS, RUNS_BEFORE, CapturedSegment
+from penstock.codegen.python import segment as segment_module
 from penstock.devices import device as device_module
 from penstock.devices.device import Device, device_name
 from penstock.graph.opdef import KernelDef, get_op
-from penstock.runtime import cuda_graphs, segment as segment_module
-from penstock.runtime.cuda_graphs import CAPTURABLE, MOST_RECORDINGS, RUNS_BEFORE, CapturedSegment
 from penstock.runtime.resources import ResourceManager, VariableState
 from penstock.tensor.dtypes import float32
 from penstock.tensor.shapes import TensorShape

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import penstock as tf
-from penstock.runtime import in_place
+from penstock.analysis import in_place
 
 
 @pytest.fixture(autouse=True)

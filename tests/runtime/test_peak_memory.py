@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import penstock as tf
-from penstock.runtime.peak_memory import Allocations, in_units
-from penstock.runtime.plan import Observer, Plan
+from penstock.analysis.peak_memory import Allocations, in_units
+from penstock.engine.plan import Observer, Plan
 from penstock.session.metadata import record_step
 
 pytestmark = pytest.mark.uncompiled  # what kernels take, one by one

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import penstock as tf
-from penstock.runtime.plan import Plan
+from penstock.engine.plan import Plan
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import penstock as tf
+from penstock.analysis.frames import find_frames
+from penstock.analysis.state_order import build_order, order_state
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.passes.prune import prune
-from penstock.runtime.frames import find_frames
-from penstock.runtime.state_order import build_order, order_state
 from tests.anywhere import alarm as alarm
 
 

@@ -12,16 +12,13 @@ import pytest
 import torch
 
 import penstock as tf
-from penstock import compiled
-from penstock.compiled.trials import Trial
+from penstock.codegen.c.trials import Trial
+from penstock.codegen.compile_nodes import compile_nodes
 from penstock.devices.neighbours import Neighbours
 from penstock.devices.openmp import Threads, limited
-from penstock.graph.opdef import registered_ops
-from penstock.graph.step_graph import StepGraph
-from penstock.passes.prune import prune
-from penstock.runtime import threads as threads_module
-from penstock.runtime.plan import Observer, Plan
-from penstock.runtime.threads import (
+from penstock.engine import threads as threads_module
+from penstock.engine.plan import Observer, Plan
+from penstock.engine.threads import (
     ALL,
     LEAST,
     QUIET,
@@ -35,6 +32,9 @@ from penstock.runtime.threads import (
     thread_counts,
     work_on,
 )
+from penstock.graph.opdef import registered_ops
+from penstock.graph.step_graph import StepGraph
+from penstock.passes.prune import prune
 
 CPU = torch.device("cpu")
 THREADS = 2
@@ -142,7 +142,7 @@ def test_what_the_clients_functions_do_is_not_known() -> None:
 
 
 def test_a_node_that_stands_for_others_is_as_large_as_the_largest_of_them() -> None:
-    graph = compiled.apply(graph_of(tf.exp(tf.exp(constant(100) + 1.0))), "on")
+    graph = compile_nodes(graph_of(tf.exp(tf.exp(constant(100) + 1.0))), "on")
     assert [node.op.name for node in graph.nodes].count("_Cluster") == 1
     assert work_on(graph, CPU) == (16 * 100, 16 * 100)
 

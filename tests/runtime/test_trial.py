@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from penstock.runtime.trial import Block, Times, trial
+from penstock.engine.trial import Block, Times, trial
 
 Model = Callable[[int, float], float]
 """Seconds of a step with so many threads, at a time."""

@@ -14,9 +14,9 @@ import torch
 from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 import penstock as tf
-from penstock.passes import pipeline
+from penstock.engine import pipeline
+from penstock.engine.specialised import MORE_AFTER, MOST_PLANS, STEPS_BEFORE
 from penstock.session import session as session_module
-from penstock.session.specialised import MORE_AFTER, MOST_PLANS, STEPS_BEFORE
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.analysis.in_place import register_in_place
 from penstock.graph import shape_rules
 from penstock.graph.constants import lift
 from penstock.graph.convert import convert_to_tensor
@@ -29,7 +30,6 @@ from penstock.ops.elementwise import (
     unbroadcast,
 )
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
-from penstock.runtime.in_place import register_in_place
 from penstock.tensor.dtypes import as_dtype, string
 from penstock.tensor.shapes import TensorShape
 

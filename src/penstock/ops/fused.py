@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
+from penstock.analysis.in_place import register_in_place
 from penstock.graph.opdef import Kernel, OpDef, make_op
 from penstock.ops.matrix import MATMUL
 from penstock.ops.nn.conv import CONV_2D
 from penstock.ops.nn.conv_kernels import forward_kernel
 from penstock.ops.training_updates import hyper
-from penstock.runtime.in_place import register_in_place
 
 FUSED_TYPES = "float double"
 

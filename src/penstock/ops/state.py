@@ -2,7 +2,7 @@
 
 At run time an edge of a reference type carries the `VariableState` itself; an op that wants a value gets its
 buffer. Updates happen in place: the plan copies what was read before and is still needed (see
-`runtime/hazards.py`).
+`analysis/hazards.py`).
 """
 
 from __future__ import annotations

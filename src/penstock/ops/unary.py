@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.analysis.in_place import register_in_place
 from penstock.graph import shape_rules
 from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
@@ -28,7 +29,6 @@ from penstock.ops.elementwise import (
     like,
     unary_op,
 )
-from penstock.runtime.in_place import register_in_place
 
 _FLOAT_OR_COMPLEX = "{bfloat16, half, float, double, complex64, complex128}"
 _COMPUTED = f"{FLOATS} {COMPLEX}"

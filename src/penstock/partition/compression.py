@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from penstock.graph.transfer_ops import COMPRESS
 from penstock.ops.basic import identity
-from penstock.partition.ops import COMPRESS
 
 if TYPE_CHECKING:
     from penstock.graph.operation import Tensor

@@ -6,14 +6,14 @@ an image that nobody asked for would be computed in each step, to be waited for 
 
 from __future__ import annotations
 
+from penstock.analysis.frames import NO_GUARD, Frame, Guard, find_frames, has_control_flow
+from penstock.analysis.guards import Guards
+from penstock.analysis.hazards import is_state, writes_state
+from penstock.analysis.state_order import unordered_reads
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
-from penstock.runtime.frames import NO_GUARD, Frame, Guard, find_frames, has_control_flow
-from penstock.runtime.guards import Guards
-from penstock.runtime.hazards import is_state, writes_state
-from penstock.runtime.state_order import unordered_reads
 from penstock.tensor.dtypes import resource
 
 _MAY_REFUSE = frozenset({"CheckNumerics"})

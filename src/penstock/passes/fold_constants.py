@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.analysis.frames import has_control_flow
 from penstock.graph.opdef import Bound, PassThrough, get_op
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops.control_flow import SWITCHES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
-from penstock.runtime.frames import has_control_flow
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager
 from penstock.runtime.values import constant_to_runtime, from_runtime

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from penstock.codegen.regions.nodes import MOST_ELEMENTS
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.native.nodes import MOST_ELEMENTS
 from penstock.ops.fused_moments import CHANNEL_MOMENTS
 from penstock.passes.fuse import Uses
 from penstock.passes.rewrite import remove_unused, replace_edges
@@ -22,7 +22,7 @@ NAMES = frozenset({"StopGradient", "Identity"})
 def fuse_moments(graph: StepGraph) -> StepGraph:
     """`graph` with one node for the mean and the variance of large tensors, over all axes but the last.
 
-    Those of small ones are left for a region (`native/`). Sums over the last axis gain nothing from it.
+    Those of small ones are left for a region (`codegen/regions/`). Sums over the last axis gain nothing from it.
     """
     uses = Uses(graph)
     fused: dict[Node, Node | None] = {}

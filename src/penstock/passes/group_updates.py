@@ -3,7 +3,7 @@
 A call of a kernel takes longer than what it does for a small variable, and torch's kernels of optimizers take lists.
 Nodes are grouped that are alike in all but variables and gradient, and of which none must come before another: nodes
 get *levels*, as low as may be, and the level rises by one after each update. This comes last, since a region
-(`native/`) does better with small updates; what is left for it are devices and steps without regions.
+(`codegen/regions/`) does better with small updates; what is left for it are devices and steps without regions.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.compiled.clusters import on_cpu, sort_nodes
+from penstock.analysis.frames import NO_GUARD, Frame, find_frames
+from penstock.analysis.guards import Guards, Unstructured
+from penstock.analysis.levels import find_levels, find_sources
+from penstock.analysis.state_order import Order, build_order
+from penstock.codegen.clusters.clusters import on_cpu, sort_nodes
+from penstock.engine.threads import LEAST
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused_updates import GROUPED, can_be_grouped, gradient_of
 from penstock.passes.rewrite import frozen, remove_unused
-from penstock.runtime.frames import NO_GUARD, Frame, find_frames
-from penstock.runtime.guards import Guards, Unstructured
-from penstock.runtime.levels import find_levels, find_sources
-from penstock.runtime.state_order import Order, build_order
-from penstock.runtime.threads import LEAST
 
 MOST_ELEMENTS = LEAST
 """Larger variables are worth threads, and a call does not count for them."""

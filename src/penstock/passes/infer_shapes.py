@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
+from penstock.analysis.frames import is_loop_merge
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, output_shapes
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
-from penstock.runtime.frames import is_loop_merge
 from penstock.tensor.shapes import TensorShape
 
 _WRITES: dict[str, Callable[[list[TensorShape]], TensorShape]] = {

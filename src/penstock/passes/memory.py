@@ -12,12 +12,12 @@ from typing import Any
 
 import torch
 
+from penstock.analysis.frames import has_control_flow
+from penstock.analysis.state_order import order_state
 from penstock.graph.opdef import OpDef, parse_arg, parse_attr
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.passes.rewrite import duplicate, is_pure
 from penstock.placement.cost_model import FREE, CostModel
-from penstock.runtime.frames import has_control_flow
-from penstock.runtime.state_order import order_state
 
 # --- predicting -----------------------------------------------------------------------------------------
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from penstock.analysis.frames import Frame, has_control_flow
+from penstock.analysis.hazards import SHOWS_INPUT
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.verify import BACK
 from penstock.ops.control_flow import EXITS, MERGES, SWITCHES
 from penstock.passes.fresh_reads import FreshReads
 from penstock.passes.rewrite import remove_unused
 from penstock.passes.write_order import WriteOrder, depth, outside
-from penstock.runtime.frames import Frame, has_control_flow
-from penstock.runtime.hazards import SHOWS_INPUT
 
 _RESHAPES = frozenset({"Reshape", "Squeeze", "ExpandDims", "Bitcast"})
 _MOST_ROUNDS = 8

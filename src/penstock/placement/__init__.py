@@ -10,7 +10,7 @@ from penstock.placement.cost_model import CostModel as CostModel
 from penstock.placement.hardware import Hardware as Hardware, Link as Link, SimulatedDevice as SimulatedDevice
 from penstock.placement.simulator import Timeline as Timeline, simulate as simulate
 from penstock.placement.strategies import Choice as Choice, register_strategy as register_strategy
-from penstock.placement.tools import (
+from penstock.session.simulation import (
     compare_strategies as compare_strategies,
     simulate_step as simulate_step,
     step_choice as step_choice,

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import errors
+from penstock.codegen.python.segment import dead_result, merge_index
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
-from penstock.runtime.segment import dead_result, merge_index
 from penstock.runtime.tokens import (
     ASYNC,
     ENTER,
@@ -43,7 +43,7 @@ from penstock.runtime.tokens import (
 )
 
 if TYPE_CHECKING:
-    from penstock.runtime.plan import Observer
+    from penstock.engine.plan import Observer
 
 _POLL = 0.02
 _MOST_SHOWN = 20

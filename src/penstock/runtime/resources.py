@@ -26,7 +26,7 @@ class VariableState:
     """A variable's buffer. `value` is None until initialised: a torch tensor, or an array for strings.
 
     Writers that read, compute and replace hold `lock`. Kernels may update `value` in place: a plan sees to it
-    that no reader of the old value comes after (see `runtime/hazards.py`).
+    that no reader of the old value comes after (see `analysis/hazards.py`).
     """
 
     __slots__ = ("dtype", "lock", "name", "shape", "value")

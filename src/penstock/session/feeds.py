@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.control_flow.nest import flatten
+from penstock.engine.pipeline import Passed
+from penstock.engine.plan import Plan
+from penstock.engine.specialised import SpecialisedPlan
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.step_graph import StepGraph
-from penstock.passes.pipeline import Passed
-from penstock.runtime.plan import Plan
-from penstock.session.specialised import SpecialisedPlan
 
 AnyPlan = Plan | SpecialisedPlan
 Arrange = Callable[[Any], list[Any]]

@@ -10,9 +10,9 @@ from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 from penstock import errors
 from penstock.devices.device import devices_for
+from penstock.engine.pipeline import DEFAULT, StepOptions
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation
-from penstock.passes.pipeline import DEFAULT, StepOptions
 from penstock.passes.prune import prune
 from penstock.passes.reduced_precision import asked_for
 from penstock.placement.configure import placement_options
@@ -70,7 +70,7 @@ def _passes(graph_options: Any) -> frozenset[str]:
 
 
 def _compilation(jit_level: int) -> set[str]:
-    """How clusters of nodes are compiled (`compiled/`): PENSTOCK_COMPILE decides, then `global_jit_level`.
+    """How clusters of nodes are compiled (`codegen/`): PENSTOCK_COMPILE decides, then `global_jit_level`.
 
     "auto" compiles in the background what runs a few times, "on" at the first run, where errors of the compiler are
     raised, "off" nothing. ValueError for another word.

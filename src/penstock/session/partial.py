@@ -10,23 +10,23 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.analysis.frames import find_frames
+from penstock.analysis.hazards import state_reads
+from penstock.analysis.state_order import order_state
 from penstock.devices.device import Device
+from penstock.engine.dataflow import build_program
+from penstock.engine.partitioned import make_carry, settle_devices
+from penstock.engine.pipeline import StepOptions, prepare
+from penstock.engine.plan import explain_unit, make_kernels
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import FEED, Node, StepGraph
 from penstock.partition.partition import Partition, partition
-from penstock.passes.pipeline import StepOptions, prepare
 from penstock.passes.rewrite import duplicate
 from penstock.placement.place import state_devices
-from penstock.runtime.dataflow import build_program
 from penstock.runtime.executor import Execution
-from penstock.runtime.frames import find_frames
-from penstock.runtime.hazards import state_reads
 from penstock.runtime.kernels import SessionState
-from penstock.runtime.partitioned import make_carry, settle_devices
-from penstock.runtime.plan import explain_unit, make_kernels
 from penstock.runtime.rendezvous import Rendezvous
-from penstock.runtime.state_order import order_state
 from penstock.runtime.values import feed_converter, fetch_converter
 from penstock.session.fetches import FetchPlan
 from penstock.session.options import place_state

@@ -13,28 +13,28 @@ import torch
 from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock import errors
+from penstock.engine.checked import CHECK_STEPS, checked
+from penstock.engine.partitioned import make_step_plan
+from penstock.engine.pipeline import prepare, told
+from penstock.engine.plan import Observer, Plan
+from penstock.engine.specialised import SpecialisedPlan, is_open, plan_bytes
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
 from penstock.ops.session_tensors import kept_tensors
-from penstock.passes.pipeline import prepare, told
 from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import state_devices
-from penstock.runtime.checked import CHECK_STEPS, checked
 from penstock.runtime.denormals import flushing
 from penstock.runtime.failures import planning_errors
 from penstock.runtime.kernels import SessionState
-from penstock.runtime.partitioned import make_step_plan
-from penstock.runtime.plan import Observer, Plan
 from penstock.runtime.resources import resources_of
 from penstock.session.feeds import AnyPlan, Rearranged, feeds_of
 from penstock.session.fetches import FetchPlan, Unpack, signature
 from penstock.session.metadata import record_costs, record_step
 from penstock.session.options import flushes_denormals, place_state, step_options
 from penstock.session.partial import PartialRun
-from penstock.session.specialised import SpecialisedPlan, is_open, plan_bytes
 
 PLAN_MEMORY = 512 << 20
 """Bytes that plans may take, by `plan_bytes`. A program has a handful of them, or some hundred fetches that come round
@@ -250,7 +250,7 @@ class BaseSession:
         """What a step for these fetches and feeds runs, to read.
 
         `feeds`: the fed tensors, or a dict from them to values. Where the shapes of feeds are open, plans differ by the
-        shapes that are fed (session/specialised.py); this is the one for such values, or without any the one that ran
+        shapes that are fed (engine/specialised.py); this is the one for such values, or without any the one that ran
         last, or before the first step the one for any shapes. It begins with the number of nodes after pruning, and
         before and after each pass that changed it; of passes that save memory, with the peak before and after. Then it
         says how much memory the values take at once, how much the variables, and whether several threads are used.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.analysis.in_place import register_in_place
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
@@ -14,7 +15,6 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.nn.conv_kernels import FLOATS
-from penstock.runtime.in_place import register_in_place
 
 _INTS = "int8 int16 int32 int64 uint8"
 _FEATURES = "features: T"

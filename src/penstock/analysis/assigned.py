@@ -1,0 +1,87 @@
+"""Assignments whose value is computed in the variable's own memory: `v = v * decay` of a large variable.
+
+Otherwise the value is computed in new memory, and then copied: twice the traffic. A node may write into the variable
+where the assignment is the next thing to run, and nobody sees the variable's old value after the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from penstock.analysis.hazards import find_reads, is_state
+from penstock.graph.opdef import Bound, PassThrough
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+
+_ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
+_SHOWS_ALL = frozenset({"Identity", "ReadVariableOp", "StopGradient", "PreventGradient"})
+"""Ops whose result is the whole of what they are given, as it lies there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A node may write over its inputs `indices`, which are the variable that its result is assigned to.
+
+    lock: what the assignment takes, if it takes one. The node then takes it, too.
+    """
+
+    indices: tuple[int, ...]
+    lock: AbstractContextManager[Any] | None
+
+    def guarding(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """`kernel`, holding the lock."""
+        lock = self.lock
+        if lock is None:
+            return kernel
+
+        def run(*values: Any) -> Any:
+            with lock:
+                return kernel(*values)
+
+        return run
+
+
+def find_assigned(
+    graph: StepGraph, kernels: Mapping[Node, Any], order: Sequence[tuple[Node, bool]]
+) -> dict[Node, Assigned]:
+    """The nodes of a graph without control flow, which runs in `order`, whose results can be made in a variable."""
+    if not any(node.op.name in _ASSIGNS for node in graph.nodes):
+        return {}
+    reads, roots = find_reads(graph, order)
+    position = {node: i for i, (node, _) in enumerate(order)}
+    runs = [node for node, _ in order if _runs(node, kernels)]
+    takers: dict[Edge, int] = {}
+    for node in graph.nodes:
+        for edge in node.inputs:
+            takers[edge] = takers.get(edge, 0) + 1
+    for edge in graph.fetches:
+        takers[edge] = takers.get(edge, 0) + 1
+    found: dict[Node, Assigned] = {}
+    for node, assign in pairwise(runs):
+        if assign.op.name not in _ASSIGNS or assign.inputs[1] != Edge(node, 0) or takers[Edge(node, 0)] > 1:
+            continue
+        variable = assign.inputs[0].node
+        state = kernels.get(variable)
+        whole = tuple(i for i, edge in enumerate(node.inputs) if _is_all_of(edge, variable))
+        shown = [i for i, edge in enumerate(node.inputs) if variable in roots[edge]]
+        start, end = position[node], position[assign]
+        seen = any(variable in read.roots and read.start < end and read.last > start for read in reads)
+        if len(node.dtypes) == 1 and len(whole) == len(shown) == 1 and not seen and isinstance(state, Bound):
+            found[node] = Assigned(whole, state.value.lock if assign.attrs.get("use_locking", True) else None)
+    return found
+
+
+def _runs(node: Node, kernels: Mapping[Node, Any]) -> bool:
+    """Whether something is called for the node."""
+    kernel = kernels.get(node)
+    return node.op is FEED or not (kernel is None or isinstance(kernel, (Bound, PassThrough)))
+
+
+def _is_all_of(edge: Edge, variable: Node) -> bool:
+    """Whether a value is what `variable` holds, as it lies there."""
+    while not is_state(edge) and edge.node.op.name in _SHOWS_ALL:
+        edge = edge.node.inputs[0]
+    return edge.node is variable

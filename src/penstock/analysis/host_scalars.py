@@ -1,0 +1,96 @@
+"""Loop counters and loop conditions as Python numbers.
+
+An add of two 0-d tensors costs ten times an add of two ints, and in a light loop the counter costs more than the
+work. So within a loop, whatever integer and boolean scalars its condition is computed from live on the host, as
+expressions of the generated function; where other nodes take one of them, it becomes a tensor again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from penstock.analysis.frames import Frame, is_loop_merge
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.control_flow import ENTERS, MERGES, NEXT_ITERATIONS, SWITCHES
+from penstock.tensor.dtypes import DType, bool as bool_dtype, int32, int64
+
+_BITS = {int32: 32, int64: 64}
+
+EXPRESSIONS: dict[str, str] = {
+    "Add": "{0} + {1}",
+    "AddV2": "{0} + {1}",
+    "Sub": "{0} - {1}",
+    "Mul": "{0} * {1}",
+    "Maximum": "max({0}, {1})",
+    "Minimum": "min({0}, {1})",
+    "Less": "{0} < {1}",
+    "LessEqual": "{0} <= {1}",
+    "Greater": "{0} > {1}",
+    "GreaterEqual": "{0} >= {1}",
+    "Equal": "{0} == {1}",
+    "NotEqual": "{0} != {1}",
+    "LogicalAnd": "{0} and {1}",
+    "LogicalOr": "{0} or {1}",
+    "LogicalNot": "not {0}",
+}
+_WRAPS = frozenset({"Add", "AddV2", "Sub", "Mul"})
+_PASSES = ENTERS | MERGES | SWITCHES | NEXT_ITERATIONS | {"Identity", "LoopCond"}
+
+
+def find_host_nodes(graph: StepGraph, frames: dict[Node, Frame]) -> set[Node]:
+    """The nodes of loops that compute on the host: what loop conditions and counters are made of."""
+    found: set[Node] = set()
+    pending = [n for n in graph.nodes if (n.op.name == "LoopCond" or _is_counter(n, frames)) and _on_host(n, frames)]
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found.add(node)
+            pending += [edge.node for edge in _values(node) if _on_host(edge.node, frames)]
+    return found
+
+
+def _is_counter(node: Node, frames: dict[Node, Frame]) -> bool:
+    """Whether `node` is a loop variable that each iteration computes on the host."""
+    backs = [e.node for e in node.inputs if e.node.op.name in NEXT_ITERATIONS] if is_loop_merge(node) else []
+    return bool(backs) and all(_on_host(back.inputs[0].node, frames) for back in backs)
+
+
+def _values(node: Node) -> tuple[Edge, ...]:
+    """The inputs that the output of `node` is computed from."""
+    return node.inputs[:1] if node.op.name in SWITCHES else node.inputs
+
+
+def _on_host(node: Node, frames: dict[Node, Frame]) -> bool:
+    name = node.op.name
+    if (name not in EXPRESSIONS and name not in _PASSES) or frames[node].parent is None or node.op.stateful:
+        return False
+    if name in MERGES and not is_loop_merge(node):
+        return False
+    edges = [*_values(node), Edge(node, 0)]
+    return all(e.dtype in (int32, int64, bool_dtype) and e.node.shapes[e.port].tuple == () for e in edges)
+
+
+def expression(node: Node, operands: list[str]) -> str:
+    """The Python expression of a host node that computes; ints wrap around as the tensor's would."""
+    text = EXPRESSIONS[node.op.name].format(*(o if o.isidentifier() or o.isdigit() else f"({o})" for o in operands))
+    if node.op.name not in _WRAPS:
+        return text
+    half = 1 << (_BITS[node.dtypes[0]] - 1)
+    return f"({text} + {half} & {2 * half - 1}) - {half}"
+
+
+@functools.cache
+def tensor_of(dtype: DType) -> Callable[[Any], torch.Tensor]:
+    """What makes a 0-d tensor of a Python number. Small ones are made once: kernels do not write to inputs."""
+    torch_dtype = dtype.torch
+    small = [torch.tensor(i, dtype=torch_dtype) for i in range(2 if dtype == bool_dtype else 1024)]
+    count = len(small)
+
+    def convert(value: Any) -> torch.Tensor:
+        return small[value] if 0 <= value < count else torch.tensor(value, dtype=torch_dtype)
+
+    return convert

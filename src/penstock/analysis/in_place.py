@@ -1,0 +1,168 @@
+"""In-place forwarding: a result written over an input that nobody needs any more.
+
+Memory that was just used is in the cache, and no new memory has to be found: a chain of element-wise kernels on large
+tensors takes half the time. Kernels say which of their inputs they can write over (`register_in_place`); a plan does
+so where the input is the last use of memory that its maker has just allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from penstock.analysis.assigned import Assigned
+from penstock.analysis.frames import is_loop_merge
+from penstock.graph.opdef import Kernel
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.ops.control_flow import NEXT_ITERATIONS
+from penstock.tensor.shapes import adds_nothing
+
+_VERSIONS: dict[Kernel, dict[int, Kernel]] = {}
+
+_NEW = frozenset({
+    "MatMul", "BatchMatMul", "BatchMatMulV2", "Conv2D", "_ConvBias", "Conv2DBackpropInput", "Conv3D",
+    "DepthwiseConv2dNative", "MaxPoolGrad", "AvgPoolGrad", "Softmax", "LogSoftmax", "_ProductSum", "_Cluster",
+})  # fmt: skip
+"""Ops whose results are memory of their own, besides those of kernels that have a version in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """`kernel` writes over input `index`. `other`: the input whose shape must be the same for that, if one must.
+
+    `variable`: the Merge of the loop variable that the input is, which must begin with memory of its own.
+    """
+
+    kernel: Kernel
+    index: int
+    other: int | None
+    variable: Node | None = None
+
+
+def register_in_place(kernel: Kernel, versions: Mapping[int, Kernel]) -> Kernel:
+    """Say that `versions[i]` computes what `kernel` does, with the same arguments, into its `i`-th tensor.
+
+    That one has the dtype of the result, and its shape unless the other input is larger. Gives the kernel.
+    """
+    _VERSIONS[kernel] = dict(versions)
+    return kernel
+
+
+_UNARY = (
+    "abs", "cos", "exp", "expm1", "log", "log1p", "neg", "reciprocal", "relu", "rsqrt", "sigmoid", "sin", "sqrt",
+    "square", "tanh",
+)  # fmt: skip
+for _name in _UNARY:
+    register_in_place(getattr(torch, _name), {0: getattr(torch, f"{_name}_")})
+register_in_place(torch.add, {0: torch.Tensor.add_, 1: lambda x, y: y.add_(x)})
+register_in_place(torch.mul, {0: torch.Tensor.mul_, 1: lambda x, y: y.mul_(x)})
+register_in_place(torch.sub, {0: torch.Tensor.sub_})
+register_in_place(torch.div, {0: torch.Tensor.div_})
+
+
+def find_in_place(
+    graph: StepGraph,
+    kernels: dict[Node, Any],
+    order: Iterable[Node],
+    frames: Mapping[Node, Any],
+    assigned: Mapping[Node, Assigned] = MappingProxyType({}),
+) -> dict[Node, InPlace]:
+    """The nodes of a graph that runs in `order` that can write over an input. `frames`: of nodes in loops.
+
+    Kernels that look for themselves which of the inputs that end with them they can use (compiled clusters: those that
+    have `taking`) are told so, and replaced in `kernels`. `assigned`: nodes that may write into a variable.
+    """
+    ends = _Ends(graph, kernels, order, frames)
+    found: dict[Node, InPlace] = {}
+    for node, kernel in kernels.items():
+        target = assigned.get(node)
+        if hasattr(kernel, "taking"):
+            ending = tuple(i for i in range(len(node.inputs)) if ends.at(node, i))
+            if target is not None:
+                kernels[node] = target.guarding(kernel.taking((target.indices[0], *ending)))
+            elif ending:
+                kernels[node] = kernel.taking(ending)
+        elif node.dtypes and node.dtypes[0].is_floating:
+            for index, version in _versions(kernel).items():
+                if target is not None and index in target.indices:
+                    found[node] = InPlace(target.guarding(version), index, _to_compare(node, index))
+                    break
+                if node.inputs[index].dtype == node.dtypes[0]:
+                    variable = ends.variable(node, index)
+                    if variable is not None or ends.at(node, index):
+                        found[node] = InPlace(version, index, _to_compare(node, index), variable)
+                        break
+    return found
+
+
+def _versions(kernel: Any) -> Mapping[int, Kernel]:
+    try:
+        return _VERSIONS.get(kernel, {})
+    except TypeError:  # not hashable, so never registered
+        return {}
+
+
+class _Ends:
+    """Where the memory of each value is seen for the last time."""
+
+    def __init__(
+        self, graph: StepGraph, kernels: Mapping[Node, Any], order: Iterable[Node], frames: Mapping[Node, Any]
+    ) -> None:
+        self._kernels, self._frames = kernels, frames
+        self._position = {node: i for i, node in enumerate(order)}
+        self._fetched = set(graph.fetches)
+        self._users: dict[Edge, list[Node]] = {}
+        for node in graph.nodes:
+            for edge in node.inputs:
+                self._users.setdefault(edge, []).append(node)
+
+    def at(self, node: Node, index: int) -> bool:
+        """Whether `node` is the last to see the memory of its input `index`, sees it once, and its maker has allocated
+        it in this step, for nothing else."""
+        edge = node.inputs[index]
+        new = edge.node.op.name in _NEW or bool(_versions(self._kernels.get(edge.node)))
+        if not new or edge in self._fetched or node.inputs.count(edge) > 1:
+            return False
+        if self._frames.get(node) is not self._frames.get(edge.node):
+            return False  # made once, used in each iteration
+        last, others = self._position[node], (user for user in self._users[edge] if user is not node)
+        return not any(_holds(user) or self._position[user] > last for user in others)
+
+    def variable(self, node: Node, index: int) -> Node | None:
+        """The Merge of the loop variable that `node` adds to: whose value only `node` takes, and whose next value is
+        what `node` gives and only that."""
+        edge = node.inputs[index]
+        while edge.node.op.name == "Identity" and self._only(edge) and not edge.node.inputs[0].dtype._is_ref_dtype:
+            edge = edge.node.inputs[0]
+        if edge.node.op.name != "Switch" or edge.port != 1 or not self._only(edge):
+            return None
+        merge = edge.node.inputs[0].node
+        if not is_loop_merge(merge) or not self._only(Edge(merge, 0)) or not self._only(Edge(node, 0)):
+            return None
+        back = next(e.node for e in merge.inputs if e.node.op.name in NEXT_ITERATIONS)
+        same = back.inputs[0] == Edge(node, 0) and self._frames.get(node) is self._frames.get(merge)
+        return merge if same else None
+
+    def _only(self, edge: Edge) -> bool:
+        """Whether one node takes the value, and takes it once."""
+        return edge not in self._fetched and len(self._users.get(edge, ())) == 1
+
+
+def _holds(user: Node) -> bool:
+    """Whether a value given to `user` may be seen after it has run: under another name, in state, by the client."""
+    return user.op.aliases or user.op.stateful or bool(user.op.keeps)
+
+
+def _to_compare(node: Node, index: int) -> int | None:
+    """The input whose shape decides whether the result has that of input `index`; None where it has for sure.
+
+    Kernels of a list of inputs look at their shapes themselves.
+    """
+    if len(node.inputs) != 2 or node.op.inputs[0].is_list:
+        return None
+    written, beside = (edge.node.shapes[edge.port] for edge in (node.inputs[index], node.inputs[1 - index]))
+    return None if adds_nothing(beside, written) else 1 - index

@@ -1,0 +1,138 @@
+"""The order of building, which reads and writes of a variable keep where the graph says nothing.
+
+Where one segment runs a graph, that is the order of execution. Whatever else reorders nodes asks here which of them
+stay in order; and where nodes wait or are on several devices, control edges say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from penstock.analysis.frames import Frame
+from penstock.analysis.guards import Guards, Unstructured
+from penstock.analysis.hazards import state_accesses
+from penstock.analysis.levels import find_sources
+from penstock.graph.step_graph import Node, StepGraph
+from penstock.ops.control_flow import EXITS, MERGES, SWITCHES
+
+Order = list[tuple[Node, Node]]
+Frames = Mapping[Node, Frame]
+
+
+def build_order(graph: StepGraph, frames: Frames, without: Collection[Node] = ()) -> Order:
+    """`(first, second)` for uses of the same state of which one writes, each with the nearest before it.
+
+    A loop has one place, after all that it is given, though some of that may have been built after some of its nodes:
+    so these pairs and the edges of the graph together make no circle. `without`: nodes to leave out.
+    """
+    accesses = [access for access in state_accesses(graph) if access[0] not in without]
+    if any(frame.parent is not None for frame in frames.values()):
+        ranks = _ranks(graph, frames)
+        around = _around(frames)
+        accesses.sort(key=lambda access: [*(ranks[loop] for loop in around[frames[access[0]]]), ranks[access[0]]])
+    return list(_conflicts(accesses))
+
+
+def order_state(graph: StepGraph, frames: Frames) -> None:
+    """Control edges for `build_order`, but not where nodes are in loops or branches: there the program says itself
+    what comes first. `frames`: the frame of each node that is in one (frames.py)."""
+    seen: set[Node] = set()
+    before: dict[Node, list[Node]] = {}
+    for first, second in build_order(graph, frames, _unordered(graph, frames)):
+        before.setdefault(second, []).append(first)
+    for node in graph.nodes:
+        known = {*node.controls, *(edge.node for edge in node.inputs)}
+        wanted = dict.fromkeys(first for first in before.get(node, ()) if first in seen)
+        node.controls += tuple(first for first in wanted if first not in known)
+        seen.add(node)
+
+
+def unordered_reads(graph: StepGraph, frames: Frames) -> set[Node]:
+    """Reads of variables for which only the graph's edges say that they come before some write."""
+    unordered = _unordered(graph, frames)
+    accesses = state_accesses(graph)
+    written = {root for _, root, writes in accesses if writes}
+    roots = {root for node, root, _ in accesses if node in unordered} & written
+    return {node for node, root, writes in accesses if root in roots and not writes}
+
+
+def _unordered(graph: StepGraph, frames: Frames) -> set[Node]:
+    """Nodes that are in loops or may be dead; and what says which."""
+    found = {node for node in graph.nodes if node in frames and frames[node].parent is not None}
+    moves = {node for node in graph.nodes if node.op.name in SWITCHES | MERGES}
+    try:
+        guards = Guards(graph, dict(frames)).of if moves else {}
+    except Unstructured:  # a Merge may give what is dead as well
+        _add_what_follows(graph, moves)
+        return found | moves
+    return found | moves | {node for node, guard in guards.items() if guard}
+
+
+def _add_what_follows(graph: StepGraph, nodes: set[Node]) -> None:
+    for node in graph.nodes:
+        if any(edge.node in nodes for edge in node.inputs) or any(control in nodes for control in node.controls):
+            nodes.add(node)
+
+
+def _conflicts(accesses: Iterable[tuple[Node, Node, bool]]) -> Iterator[tuple[Node, Node]]:
+    last_write: dict[Node, Node] = {}
+    reads: dict[Node, list[Node]] = {}
+    for node, root, writes in accesses:
+        before = [last_write[root]] if root in last_write else []
+        if writes:
+            before += reads.pop(root, [])
+            last_write[root] = node
+        else:
+            reads.setdefault(root, []).append(node)
+        yield from ((b, node) for b in before if b is not node)
+
+
+def _ranks(graph: StepGraph, frames: Frames) -> dict[Node | Frame, tuple[int, int, int]]:
+    """For nodes and loops: what is in one loop, or in none, is in an order in which it can run when sorted by these.
+
+    The first number is a node's position, but for what comes after a loop that is given something later than that. The
+    second is how many nodes lead there.
+    """
+    around = _around(frames)
+    index: dict[Node | Frame, int] = {}
+    for i, node in enumerate(graph.nodes):
+        index[node] = i
+        index.setdefault(frames[node], i)
+    places, levels = dict(index), dict.fromkeys(index, 0)
+    sources = find_sources(graph, frames, _no_step, _no_step)
+    changed = True
+    while changed:  # once, and again where loops lead back in the order of the nodes
+        changed = False
+        for node, found in sources.items():
+            before: list[Node | Frame] = [source for source, _ in found]
+            loops = around[frames[node]]
+            if node.op.name in EXITS:
+                before.append(frames[node])
+                loops = ()
+            place = max((places[each] for each in before), default=0)
+            level = max((levels[each] + 1 for each in before), default=0)
+            raised: list[Node | Frame] = [node, *loops]
+            for each in raised:
+                if places[each] < max(place, index[node]) or levels[each] < level:
+                    places[each] = max(place, index[node], places[each])
+                    levels[each] = max(level, levels[each])
+                    changed = True
+    return {each: (places[each], levels[each], index[each]) for each in index}
+
+
+def _around(frames: Frames) -> dict[Frame, tuple[Frame, ...]]:
+    """The loops around what is in each frame, the outermost first."""
+    found: dict[Frame, tuple[Frame, ...]] = {}
+    for frame in frames.values():
+        if frame not in found:
+            line: list[Frame] = []
+            outer = frame
+            while outer.parent is not None:
+                line.insert(0, outer)
+                outer = outer.parent
+            found[frame] = tuple(line)
+    return found
+
+
+def _no_step(source: Node, node: Node) -> int:
+    return 0

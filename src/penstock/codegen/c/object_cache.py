@@ -1,0 +1,219 @@
+"""Compiled objects on disk, and loading functions from them.
+
+Each compiled function is a file of its own name under `$PENSTOCK_CACHE/compiled` or the user's cache folder. The name
+is a hash of the source, the compiler, the processor's features and the version of the calling convention; the file
+ends with a checksum of the rest, and is moved into place whole. So processes that compile the same at once, or are
+killed meanwhile, do no harm, and a damaged file is noticed and made again.
+
+Beside an object may be two more files. KEY.running says which process runs it for the first time: one that is left by a
+process that is gone puts the object under suspicion, since the process may have died of it or of anything else. KEY.bad
+says that it must not be used, for good.
+
+A compiler works in a folder of its own beside them. It goes on if the process that started it ends, and the next one
+finds there what it made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from penstock.codegen.clusters.source import Source
+
+_STALE = 3600.0
+"""Seconds after which files of killed compilers are removed."""
+_DIGEST = hashlib.sha256().digest_size
+_OBJECT, _NAMES = "clusters.so", "names"
+"""In the folder that a compiler works in: what it makes, there when it is whole; and the names it gets, one in a line,
+in a file that the process locks which waits for it."""
+
+Function = Callable[..., None]
+
+
+def cache_folder() -> Path:
+    """Where compiled objects are kept: under PENSTOCK_CACHE, or the user's cache folder."""
+    root = os.environ.get("PENSTOCK_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "penstock"
+    )
+    return Path(root) / "compiled"
+
+
+class ObjectCache:
+    """A folder of compiled objects, in which nobody else can write. Where there can be none, a temporary one."""
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        self._identity = identity
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_private(folder)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+            self.folder = folder
+        except OSError:
+            self.folder = Path(tempfile.mkdtemp(prefix="penstock-compiled-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._remove_leftovers()
+        self._take_over()
+
+    def path(self, source: Source) -> Path:
+        return self._path(source.name)
+
+    def _path(self, name: str) -> Path:
+        key = hashlib.sha256(f"{self._identity}\n{name}".encode()).hexdigest()[:32]
+        return self.folder / f"{key}.so"
+
+    def load(self, source: Source) -> Function | None:
+        """The function of `source`, None if it is not there. A file that is damaged is removed."""
+        path = self.path(source)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return None
+        if hashlib.sha256(data[:-_DIGEST]).digest() == data[-_DIGEST:]:
+            with contextlib.suppress(OSError, ValueError):  # no object, or not this function's
+                return function_of(path, source.name)
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return None
+
+    # --- what must not be used ------------------------------------------------------------------------
+
+    def is_bad(self, name: str) -> bool:
+        """Whether the function of this name has been condemned, in this process or another."""
+        return self._beside(name, ".bad").exists()
+
+    def condemn(self, name: str, about: str) -> None:
+        """Never give the function of this name again. about: what it is, for people who look."""
+        with contextlib.suppress(OSError):
+            self._beside(name, ".bad").write_text(f"{about}\n")
+
+    @contextlib.contextmanager
+    def watch(self, name: str, about: str) -> Iterator[bool]:
+        """While the function of this name runs for the first time in this process. Says whether it is under suspicion.
+
+        A process that is killed in the middle leaves its marker. Of several that run it at once one has a marker.
+        """
+        marker = self._beside(name, ".running")
+        suspected = False
+        try:
+            file = os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:
+            if _runs(marker):
+                yield False
+                return
+            suspected = True
+            file = os.open(marker, os.O_WRONLY | os.O_TRUNC)
+        except OSError:
+            yield False
+            return
+        with os.fdopen(file, "w") as text:
+            text.write(f"{os.getpid()} {_start_of(os.getpid())}\n{about}\n")
+        try:
+            yield suspected
+        finally:
+            with contextlib.suppress(OSError):
+                marker.unlink()
+
+    def _beside(self, name: str, ending: str) -> Path:
+        return self._path(name).with_suffix(ending)
+
+    # --- writing --------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def compiling(self, sources: Sequence[Source]) -> Iterator[Path]:
+        """Where a compiler is to put the object of `sources`; what it has put there by the end is stored."""
+        folder = self.folder / f"{secrets.token_hex(8)}.tmp"
+        folder.mkdir()
+        try:
+            with (folder / _NAMES).open("w") as names:
+                fcntl.flock(names, fcntl.LOCK_EX)
+                names.write("\n".join(self.path(source).name for source in sources))
+                names.flush()
+                yield folder / _OBJECT
+                self._store([self.path(source) for source in sources], folder / _OBJECT)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _take_over(self) -> None:
+        """Store what was made for processes that had ended by then."""
+        for path in self.folder.glob(f"*.tmp/{_NAMES}"):
+            with contextlib.suppress(OSError), path.open() as names:
+                fcntl.flock(names, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                compiled = path.with_name(_OBJECT)
+                if compiled.exists():
+                    self._store([self.folder / Path(line).name for line in names.read().split()], compiled)
+                    shutil.rmtree(path.parent, ignore_errors=True)
+
+    def _store(self, paths: Sequence[Path], compiled: Path) -> None:
+        """Put an object under these names."""
+        with compiled.open("r+b") as file:
+            digest = hashlib.sha256(file.read()).digest()
+            file.write(digest)
+        for path in paths:
+            temporary = self.folder / f"{secrets.token_hex(8)}.tmp"
+            try:
+                os.link(compiled, temporary)
+            except OSError:
+                shutil.copyfile(compiled, temporary)
+            os.replace(temporary, path)
+
+    def _remove_leftovers(self) -> None:
+        for path in self.folder.glob("*.tmp"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > _STALE:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _runs(marker: Path) -> bool:
+    """Whether the process that wrote a marker is still there."""
+    try:
+        pid, start = marker.read_text().split("\n")[0].split(" ", 1)
+        os.kill(int(pid), 0)
+        return _start_of(int(pid)) == start
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def _start_of(pid: int) -> str:
+    """When a process began, where that can be known: another may have its number by now."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _make_private(folder: Path) -> None:
+    """Only we may write in a folder whose files are run. OSError if it is another's."""
+    found = folder.stat()
+    if found.st_uid != os.geteuid():
+        raise PermissionError(f"{folder} belongs to another user")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        folder.chmod(0o700)
+        for path in folder.iterdir():  # whoever may have put it there
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def function_of(path: Path, name: str) -> Function:
+    """The Python function whose PyMethodDef is `name` in an object, which then stays loaded."""
+    definition = ctypes.c_char.in_dll(ctypes.CDLL(str(path)), name)
+    return _new_function(ctypes.addressof(definition), None, None)
+
+
+_new_function = ctypes.pythonapi["PyCFunction_NewEx"]
+_new_function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+_new_function.restype = ctypes.py_object

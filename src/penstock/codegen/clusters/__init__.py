@@ -1,0 +1,1 @@
+"""Clusters: element-wise nodes that become one compiled function."""

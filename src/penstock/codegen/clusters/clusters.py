@@ -1,0 +1,324 @@
+"""Clusters: sets of element-wise nodes that become one node, whose kernel is compiled.
+
+Each node gets a *level*, as low as may be. Edges never lead to a lower one; those from a node that may be in a cluster
+lead to a higher one, but for values taken by a node that may be in the same. So a path that leaves a cluster never
+comes back to its level, and each connected part of a level can be replaced by one node without making a cycle: this
+holds for all parts at once, and takes linear time. Nodes may be in one cluster if they have an expression, run on the
+same device, in the same frame, under the same conditions, and give the same shape as far as that is known.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.analysis.frames import Frame, Guard, find_frames, is_back_edge
+from penstock.analysis.guards import Guards, Unstructured
+from penstock.analysis.host_scalars import find_host_nodes
+from penstock.analysis.levels import find_levels, find_sources
+from penstock.analysis.state_order import build_order
+from penstock.codegen.clusters.expressions import C_TYPES, Expression, express, is_supported_op, literal
+from penstock.codegen.clusters.program import Instruction, Program
+from penstock.graph.device_spec import DeviceSpec
+from penstock.graph.opdef import ArgDef, OpDef
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.passes.rewrite import remove_unused
+
+LEAST = 2
+"""Calls of kernels that a cluster must save one of to be worth it."""
+ALONE = frozenset({"Tanh", "Select", "SelectV2"})
+"""Ops that are worth it on a CPU on their own: torch's kernels take three times as long, from so many elements on."""
+ALONE_FROM = 4096
+MOST_MEMBERS = 1000
+MOST_VALUES = 200
+"""Larger clusters are cut: the time to compile one, and the arguments of one call, have an end."""
+
+Key = tuple[Any, ...]
+
+
+def form_clusters(graph: StepGraph, mode: str) -> StepGraph:
+    """`graph` with a `_Cluster` node in place of each set of nodes that is worth it; itself where there is none.
+
+    The nodes' own `inputs` and `controls` change with the graph, as in other passes.
+    """
+    finder = _Finder(graph)
+    clusters = [c for c in finder.clusters() if _is_worth_it(c)]
+    if not clusters:
+        return graph
+    return remove_unused(_replace(graph, clusters, finder.order, mode))
+
+
+def _is_worth_it(members: dict[Node, Expression]) -> bool:
+    if sum(expression.weight > 0 for expression in members.values()) >= LEAST:
+        return True
+    return any(
+        node.op.name in ALONE and on_cpu(node.device) and (node.shapes[0].num_elements() or 0) >= ALONE_FROM
+        for node in members
+    )
+
+
+@dataclass(slots=True)
+class _Finder:
+    """Levels, and the connected parts of each."""
+
+    graph: StepGraph
+    expressions: dict[Node, Expression] = field(default_factory=dict)
+    keys: dict[Node, Key] = field(default_factory=dict)
+    sources: dict[Node, list[tuple[Node, int]]] = field(default_factory=dict)
+    order: list[tuple[Node, Node]] = field(default_factory=list)
+    """Nodes that use one variable, of which one writes: the first must stay before the second."""
+
+    def clusters(self) -> list[dict[Node, Expression]]:
+        """The members of each cluster, in the order of the graph, with their expressions."""
+        if not any(is_supported_op(node.op.name) for node in self.graph.nodes):
+            return []
+        frames = find_frames(self.graph)[1]
+        self._find_candidates(frames)
+        self._find_sources(frames)
+        levels = find_levels(self.sources)
+        self._raise_loners(levels)
+        return [part for whole in self._parts(levels) for part in self._cut(whole)]
+
+    def _find_candidates(self, frames: dict[Node, Frame]) -> None:
+        guards = _guards(self.graph, frames)
+        on_host = find_host_nodes(self.graph, frames)
+        for node in self.graph.nodes:
+            if not is_supported_op(node.op.name) or node in on_host or not _is_compiled_for(node.device):
+                continue
+            expression = express(node)
+            if expression is not None:
+                self.expressions[node] = expression
+                self.keys[node] = (node.device, frames[node], guards[node], node.shapes[0].tuple)
+        self._leave_names()
+
+    def _leave_names(self) -> None:
+        """Take out what only passes a value on to others than candidates: it costs nothing where it is.
+
+        And it has a meaning there, as another name of a condition, say; or, with an attribute that its op does not
+        have, anywhere: how the value travels to another device, say.
+        """
+        users: dict[Node, list[Node | None]] = {}
+        for node in self.graph.nodes:
+            for edge in node.inputs:
+                users.setdefault(edge.node, []).append(node)
+        for edge in self.graph.fetches:
+            users.setdefault(edge.node, []).append(None)
+        for node in reversed(self.graph.nodes):
+            if node not in self.keys or not node.op.aliases:
+                continue
+            says_more = any(key.startswith("_") and key != "_class" for key in node.attrs)
+            if says_more or any(u not in self.keys for u in users.get(node, [None])):
+                del self.keys[node], self.expressions[node]
+
+    def _find_sources(self, frames: dict[Node, Frame]) -> None:
+        """For each node what comes before it, and by how much that raises its level."""
+        self.order += build_order(self.graph, frames)
+        self.sources = find_sources(self.graph, frames, self._step, lambda control, _: int(control in self.keys))
+        for first, second in self.order:
+            self.sources[second].append((first, 0))
+
+    def _step(self, source: Node, node: Node) -> int:
+        """By how much a value of `source` that `node` takes raises its level."""
+        return int(source in self.keys and self.keys[source] != self.keys.get(node))
+
+    def _raise_loners(self, levels: dict[Node, int]) -> None:
+        """Give nodes that are alone on their level that of what takes them, where it lets them."""
+        neighbours: dict[Node, list[Node]] = {}
+        users: dict[Node, list[tuple[Node, int]]] = {}
+        for node, sources in self.sources.items():
+            for source, step in sources:
+                users.setdefault(source, []).append((node, step))
+                if not step and source in self.keys:
+                    neighbours.setdefault(node, []).append(source)
+                    neighbours.setdefault(source, []).append(node)
+        for node in reversed(self.graph.nodes):
+            if node not in self.keys or any(levels[n] == levels[node] for n in neighbours.get(node, ())):
+                continue
+            highest = min(levels[user] - step for user, step in users.get(node, ())) if node in users else 0
+            if any(not step and levels[user] == highest for user, step in users.get(node, ())):
+                levels[node] = highest
+
+    def _parts(self, levels: dict[Node, int]) -> list[dict[Node, Expression]]:
+        leader = {node: node for node in self.keys}
+
+        def find(node: Node) -> Node:
+            while leader[node] is not node:
+                leader[node] = leader[leader[node]]
+                node = leader[node]
+            return node
+
+        taker: dict[tuple[Edge, Key, int], Node] = {}
+        for node in self.keys:
+            for edge in node.inputs:
+                if edge.node in self.keys and not self._step(edge.node, node) and levels[edge.node] == levels[node]:
+                    leader[find(node)] = find(edge.node)
+                elif edge.node.shapes[edge.port].tuple == node.shapes[0].tuple:  # what two take is read once
+                    other = taker.setdefault((edge, self.keys[node], levels[node]), node)
+                    leader[find(node)] = find(other)
+        parts: dict[Node, dict[Node, Expression]] = {}
+        for node, expression in self.expressions.items():
+            parts.setdefault(find(node), {})[node] = expression
+        return list(parts.values())
+
+    def _cut(self, whole: dict[Node, Expression]) -> list[dict[Node, Expression]]:
+        """`whole`, or pieces of it in the order of the graph: edges only lead from a piece to later ones."""
+        pieces: list[dict[Node, Expression]] = [{}]
+        taken: set[Edge] = set()
+        for node, expression in whole.items():
+            outside = {e for e in node.inputs if e.node not in pieces[-1] and not _is_scalar_constant(e)}
+            if len(pieces[-1]) >= MOST_MEMBERS or len(taken | outside) > MOST_VALUES:
+                pieces.append({})
+                taken = set()
+            pieces[-1][node] = expression
+            taken |= outside
+        return pieces
+
+
+def _guards(graph: StepGraph, frames: dict[Node, Frame]) -> dict[Node, Guard]:
+    """The conditions under which each node runs."""
+    try:
+        return Guards(graph, frames).of
+    except Unstructured:
+        return Guards(graph, frames, strict=False).of
+
+
+def on_cpu(device: str) -> bool:
+    return _type_of(device) == "CPU"
+
+
+def _is_compiled_for(device: str) -> bool:
+    """Whether clusters on `device` have a compiler; types of devices that others register have none."""
+    return _type_of(device) in ("CPU", "GPU")
+
+
+def _type_of(device: str) -> str:
+    return DeviceSpec.from_string(device).device_type or "CPU"
+
+
+# --- replacing ------------------------------------------------------------------------------------------
+
+
+def _replace(
+    graph: StepGraph, clusters: list[dict[Node, Expression]], order: list[tuple[Node, Node]], mode: str
+) -> StepGraph:
+    home = {node: i for i, members in enumerate(clusters) for node in members}
+    users: dict[Node, set[int | None]] = {}
+    for node in graph.nodes:
+        for edge in node.inputs:
+            users.setdefault(edge.node, set()).add(home.get(node))
+    for node in [e.node for e in graph.fetches]:
+        users.setdefault(node, set()).add(None)
+    edges: dict[Edge, Edge] = {}
+    nodes: dict[Node, Node] = {}
+    for i, members in enumerate(clusters):
+        outputs = [Edge(n, 0) for n in members if users.get(n, set()) - {i}]
+        cluster = _cluster_node(members, outputs or [Edge(next(reversed(members)), 0)], mode)
+        edges |= {edge: Edge(cluster, port) for port, edge in enumerate(outputs)}
+        nodes |= dict.fromkeys(members, cluster)
+    kept = [n for n in graph.nodes if n not in nodes]
+    every = [*dict.fromkeys(nodes.get(n, n) for n in graph.nodes)]
+    for node in [*kept, *dict.fromkeys(nodes.values())]:
+        node.inputs = tuple(edges.get(e, e) for e in node.inputs)
+        controls = dict.fromkeys(nodes.get(c, c) for c in node.controls)
+        node.controls = tuple(c for c in controls if c is not node)
+    ordered = sort_nodes(every, [(nodes.get(a, a), nodes.get(b, b)) for a, b in order])
+    targets = list(dict.fromkeys(nodes.get(n, n) for n in graph.targets))
+    return StepGraph(ordered, graph.feeds, [edges.get(e, e) for e in graph.fetches], targets)
+
+
+def _is_scalar_constant(edge: Edge) -> bool:
+    return edge.node.op.name == "Const" and not edge.node.attrs["value"].ndim
+
+
+def _cluster_node(members: dict[Node, Expression], outputs: list[Edge], mode: str) -> Node:
+    """The node for `members`. Scalar constants that they take become part of the program."""
+    inputs: dict[Edge, int] = {}
+    values: dict[Edge, int | str] = {}
+    controls: dict[Node, None] = {}
+    for node in members:
+        controls.update((c, None) for c in node.controls if c not in members)
+        for edge in node.inputs:
+            if edge.node in members or edge in values:
+                continue
+            if _is_scalar_constant(edge):
+                values[edge] = literal(edge.node.attrs["value"], C_TYPES[edge.dtype])
+                controls.update((c, None) for c in edge.node.controls)
+            else:
+                values[edge] = inputs[edge] = len(inputs)
+    instructions = []
+    for i, (node, expression) in enumerate(members.items()):
+        instructions.append(Instruction(expression, tuple(values[e] for e in node.inputs)))
+        values[Edge(node, 0)] = len(inputs) + i
+    numbers = tuple(v for v in (values[e] for e in outputs) if isinstance(v, int))
+    program = Program(tuple(C_TYPES[e.dtype] for e in inputs), tuple(instructions), numbers)
+    last = outputs[-1].node
+    attrs = {"program": program, "body": _body(members, inputs, outputs), "mode": mode}
+    op = _cluster_op([e.dtype for e in inputs], [e.dtype for e in outputs])
+    return Node(
+        f"{last.name}/cluster", op, attrs, tuple(inputs), tuple(controls), last.device,
+        tuple(e.dtype for e in outputs), tuple(e.node.shapes[0] for e in outputs), last.source,
+    )  # fmt: skip
+
+
+def _body(members: Iterable[Node], inputs: Iterable[Edge], outputs: list[Edge]) -> StepGraph:
+    """The members as a graph of their own, which is fed the cluster's inputs, and has copies of their constants."""
+    edges: dict[Edge, Edge] = {}
+    nodes: list[Node] = []
+    for e in inputs:
+        feed = Node(e.name, FEED, {"dtype": e.dtype}, (), (), "", (e.dtype,), (e.node.shapes[e.port],), e.node.source)
+        nodes.append(feed)
+        edges[e] = Edge(feed, 0)
+    feeds = list(nodes)
+    for member in members:
+        constants = [e for e in member.inputs if e not in edges]
+        for n in [*(e.node for e in constants), member]:
+            taken = tuple(edges[e] for e in n.inputs)
+            nodes.append(Node(n.name, n.op, n.attrs, taken, (), n.device, n.dtypes, n.shapes, n.source))
+            edges[Edge(n, 0)] = Edge(nodes[-1], 0)
+    return StepGraph(nodes, feeds, [edges[e] for e in outputs])
+
+
+def _cluster_op(inputs: list[Any], outputs: list[Any]) -> OpDef:
+    """`_Cluster` with the signature of one node: internal, hence in no registry."""
+    from penstock.codegen.clusters.kernel import cluster_kernel
+
+    op = OpDef(
+        "_Cluster",
+        tuple(ArgDef(f"x{i}", dtype=dtype) for i, dtype in enumerate(inputs)),
+        tuple(ArgDef(f"y{i}", dtype=dtype) for i, dtype in enumerate(outputs)),
+        {},
+    )
+    op.kernel()(cluster_kernel)
+    return op
+
+
+def sort_nodes(nodes: list[Node], order: list[tuple[Node, Node]]) -> list[Node]:
+    """`nodes` in an order in which they can run, near to the one that they have.
+
+    `order`: pairs of them of which the first must come before the second.
+    """
+    place = {node: i for i, node in enumerate(nodes)}
+    waiting = dict.fromkeys(nodes, 0)
+    users: dict[Node, list[Node]] = {}
+    for node in nodes:
+        before = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
+        for source in (s for s in before if s in place):
+            users.setdefault(source, []).append(node)
+            waiting[node] += 1
+    for first, second in order:
+        users.setdefault(first, []).append(second)
+        waiting[second] += 1
+    ready = [place[node] for node in nodes if not waiting[node]]
+    heapq.heapify(ready)
+    result = []
+    while ready:
+        node = nodes[heapq.heappop(ready)]
+        result.append(node)
+        for user in users.get(node, ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, place[user])
+    assert len(result) == len(nodes), "clusters made a cycle"
+    return result

@@ -1,0 +1,262 @@
+"""`ClusterKernel`: what runs for a `_Cluster` node: the members' own kernels at first, then the compiled function."""
+
+from __future__ import annotations
+
+import functools
+import math
+import struct
+import threading
+import types
+import weakref
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import torch
+
+from penstock.codegen.c.compiler import Compiler, compiler
+from penstock.codegen.c.first_run import Call
+from penstock.codegen.c.object_cache import Function
+from penstock.codegen.c.patience import Patience
+from penstock.codegen.c.trials import Pure, describe, trial_of
+from penstock.codegen.clusters.launch import Launch, Reused, launcher, python_code
+from penstock.codegen.clusters.program import EXPANDED, FULL, Fit, Program, Shape, fit
+from penstock.codegen.clusters.source import Source, c_source
+from penstock.codegen.python.segment import Param, Result, build_segment
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
+
+REUSE_AT = 1 << 14
+"""Bytes from which taking over an input's memory is quicker than new memory."""
+MOST_SHAPES = 256
+"""Shapes that a kernel remembers."""
+
+_BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "u8": 1}
+
+
+class Target(Protocol):
+    """A device that runs compiled functions: how they are made for it, and called."""
+
+    device: torch.device
+
+    def compiler(self) -> Compiler:
+        """What compiles for it."""
+
+    def source(self, program: Program, pattern: str, reused: Reused) -> Source:
+        """The text of `program` for this device."""
+
+    def bound(self, function: Function, found: Fit) -> Function:
+        """`function` for inputs laid out as `found` says, as a C function is called (see `source.Source`)."""
+
+
+class _Host:
+    """The processor, which calls C functions as they are."""
+
+    device = torch.device("cpu")
+
+    def compiler(self) -> Compiler:
+        return compiler()
+
+    def source(self, program: Program, pattern: str, reused: Reused) -> Source:
+        return c_source(program, pattern, reused)
+
+    def bound(self, function: Function, found: Fit) -> Function:
+        return function
+
+
+_HOST = _Host()
+
+
+def _target_of(device: torch.device) -> Target:
+    if device.type == "cpu":
+        return _HOST
+    from penstock.codegen.cuda.clusters import cuda_target  # which a machine without a GPU has no use for
+
+    return cuda_target(device)
+
+
+def cluster_kernel(n: KernelContext) -> Launch:
+    """The kernel factory of `_Cluster`."""
+    return make_cluster_kernel(n.node, n.device, n.state, n["mode"])
+
+
+def make_cluster_kernel(
+    node: Node,
+    device: torch.device,
+    state: SessionState,
+    mode: str,
+    given: Sequence[int] = (),
+    target: Target | None = None,
+) -> Launch:
+    """The kernel of a `_Cluster` node. `given`: inputs whose tensors the caller needs no more after a call.
+
+    mode: "auto" compiles in the background after some calls; "on" at the first call, where errors are raised; "off"
+    runs the members' kernels only, as do devices that have no compiler. target: where compiled functions run, if not
+    simply on `device`.
+
+    What is compiled has two attributes. `taking(given)` gives the same kernel with other `given`. `settled()` says
+    whether what runs for some shapes will not be replaced any more.
+    """
+    fallback = member_kernel(node, device, state)
+    if mode == "off" or (target is None and device.type not in ("cpu", "cuda")):
+        return fallback
+    nodes = node.attrs["body"].nodes
+    return _calling(node.attrs["program"], fallback, target or _target_of(device), mode, nodes, given)
+
+
+def _calling(
+    program: Program, fallback: Launch, target: Target, mode: str, nodes: Sequence[Node], given: Sequence[int]
+) -> Launch:
+    """The function of a new ClusterKernel, with what `make_cluster_kernel` says of it."""
+    kernel = ClusterKernel(program, fallback, target, mode, nodes, given)
+    kernel.call.taking = functools.partial(_calling, program, fallback, target, mode, nodes)  # type: ignore[attr-defined]
+    kernel.call.settled = kernel.settled  # type: ignore[attr-defined]
+    return kernel.call
+
+
+def member_kernel(node: Node, device: torch.device, state: SessionState) -> Launch:
+    """The members' own kernels, one after the other: `fn(*inputs) -> value or tuple of values`."""
+    from penstock.engine.plan import explain
+
+    body: StepGraph = node.attrs["body"]
+    nodes = [n for n in body.nodes if n.op is not FEED]
+    kernels = {n: make_kernel(n, "CPU" if device.type == "cpu" else "GPU", device, state) for n in nodes}
+    params = [Param(Edge(feed, 0)) for feed in body.feeds]
+    # What passes an input on would show its memory.
+    results = [Result(e, torch.clone if e.node.op.aliases else None) for e in body.fetches]
+    segment = build_segment(list(nodes), kernels, params, results, set())
+    run = segment.fn
+
+    def run_members(*inputs: Any) -> Any:
+        try:
+            return run(*inputs)
+        except Exception as error:
+            raise explain(error, segment) from error.__cause__
+
+    if len(body.fetches) > 1:
+        return run_members
+    return lambda *inputs: run_members(*inputs)[0]
+
+
+class ClusterKernel:
+    """A kernel: `call(*tensors)` gives a tensor or a tuple of tensors. Any number of threads may call it at once.
+
+    `_launches` says what to do for inputs of shapes that came before.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        fallback: Launch,
+        target: Target,
+        mode: str,
+        nodes: Sequence[Node] = (),
+        given: Sequence[int] = (),
+    ) -> None:
+        self.program = program
+        self.fallback = fallback
+        self.target = target
+        self._mode = mode
+        self._nodes = nodes
+        self._given = tuple(given)
+        self._launches: dict[tuple[Shape, ...], Launch] = {}
+        self._functions: dict[tuple[str, Reused], Function | None] = {}
+        self._requested: set[tuple[str, Reused]] = set()
+        self._lock = threading.Lock()
+        self._patience = Patience(prepare=lambda: target.compiler().prepare())
+        self.call: Launch = types.FunctionType(
+            _call_code(len(program.inputs)), {"launches": self._launches, "launch_for": self._launch_for}
+        )
+
+    def settled(self) -> bool:
+        """Whether it is decided for some shapes what runs: a compiled function, or the members' kernels for good."""
+        return bool(self._launches)
+
+    def _launch_for(self, shapes: tuple[Shape, ...]) -> Launch:
+        """What to call for inputs of `shapes` this time."""
+        found = fit(self.program, shapes)
+        if found is None or not found.size:
+            return self._remember(shapes, self.fallback)
+        key = (found.pattern.replace(EXPANDED, FULL), self._reused(found))
+        if key not in self._functions and self._mode == "on":
+            self._functions[key] = self.target.compiler().compile(self.target.source(self.program, *key))
+        if key in self._functions:
+            function = self._functions[key]
+            if function is None:
+                return self._remember(shapes, self.fallback)
+            return self._tried(shapes, function, self._launcher(shapes, found, function, key[1]))
+        if self._patience.is_over():
+            self._request(key, shapes, found)
+        return self.fallback
+
+    def _request(self, key: tuple[str, Reused], shapes: tuple[Shape, ...], found: Fit) -> None:
+        with self._lock:
+            if key in self._requested:
+                return
+            self._requested.add(key)
+        me = weakref.ref(self)  # a session that is gone needs no function
+
+        def done(function: Function | None) -> None:
+            kernel = me()
+            if kernel is not None:
+                kernel._functions[key] = function
+
+        source = functools.partial(self.target.source, self.program, *key)
+        first = self._first_call(shapes, found)
+        self.target.compiler().request(lambda: replace(source(), first=first), done)
+
+    def _first_call(self, shapes: tuple[Shape, ...], found: Fit) -> Call:
+        """A call for inputs of `shapes`, which are zero."""
+        program = self.program
+        elements = [
+            found.size if way == EXPANDED else math.prod(s) for s, way in zip(shapes, found.pattern, strict=True)
+        ]
+        inputs = [(count * _BYTES[ctype], b"") for count, ctype in zip(elements, program.inputs, strict=True)]
+        outputs = [(found.size * _BYTES[program.ctype(output)], b"") for output in program.outputs]
+        layout = struct.pack(f"{len(found.layout)}q", *found.layout)
+        return Call((found.size, 1, (len(layout), layout), *inputs, *outputs), describe(self._nodes))
+
+    def _launcher(self, shapes: tuple[Shape, ...], found: Fit, function: Function, reused: Reused) -> Launch:
+        run = self.target.bound(function, found)
+        return launcher(self.program, self.fallback, run, self.target.device, shapes, found, reused)
+
+    def _tried(self, shapes: tuple[Shape, ...], function: Function, launch: Launch) -> Launch:
+        """`launch`, if its function can be believed; the members' kernels, if not; or both until that is known."""
+        trial = trial_of(function, self.target.compiler())
+        if trial.passed or trial.failed:
+            return self._remember(shapes, launch if trial.passed else self.fallback)
+        rehearsal = Pure(launch, self.fallback, self._given)
+        return lambda *inputs: trial.run(rehearsal, self._nodes, inputs)
+
+    def _remember(self, shapes: tuple[Shape, ...], launch: Launch) -> Launch:
+        if len(self._launches) >= MOST_SHAPES:
+            self._launches.clear()
+        self._launches[shapes] = launch
+        return launch
+
+    def _reused(self, found: Fit) -> Reused:
+        """Pairs of a given input and an output of the same dtype that may take its memory."""
+        program = self.program
+        pairs = []
+        left = list(program.outputs)
+        for index in self._given:
+            ctype = program.inputs[index]
+            match = next((o for o in left if program.ctype(o) == ctype), None)
+            large = found.size * _BYTES[ctype] >= REUSE_AT
+            if found.pattern[index] == FULL and match is not None and large:
+                left.remove(match)
+                pairs.append((index, match))
+        return tuple(pairs)
+
+
+@functools.cache
+def _call_code(count: int) -> types.CodeType:
+    """The code of `call` for so many inputs: a loop over them would take longer than the rest."""
+    inputs = ", ".join(f"a{i}" for i in range(count))
+    shapes = "".join(f"a{i}.shape, " for i in range(count))
+    return python_code(
+        f"def call({inputs}):\n"
+        f"    launch = launches.get(({shapes}))\n"
+        f"    if launch is None: launch = launch_for(({shapes}))\n"
+        f"    return launch({inputs})\n"
+    )

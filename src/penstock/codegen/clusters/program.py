@@ -1,0 +1,133 @@
+"""`Program`: what a cluster computes, apart from the graph that it came from; and how its inputs are laid out.
+
+A program knows no sizes. For the shapes of one call `fit` finds the shape that all outputs have, and for each input
+how its elements are repeated to fill that shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.codegen.clusters.expressions import BIAS, BROADCAST, SELECT, Expression
+
+Shape = tuple[int, ...]
+
+FULL = "F"
+SCALAR = "S"
+REPEATED = "R"
+EXPANDED = "E"
+"""How an input fills the shape of the outputs: element by element; with its one element; with element
+`(i // (inner * repeat)) * inner + i % inner` at place i (rows, columns, and what is repeated in the middle); or in
+another way, for which it is expanded first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One member: `operands` are numbers of values, or C text of constants."""
+
+    expression: Expression
+    operands: tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`inputs` are C types. Values are numbered: the inputs, then the results of the instructions, in order."""
+
+    inputs: tuple[str, ...]
+    instructions: tuple[Instruction, ...]
+    outputs: tuple[int, ...]
+
+    def ctype(self, value: int) -> str:
+        if value < len(self.inputs):
+            return self.inputs[value]
+        return self.instructions[value - len(self.inputs)].expression.ctype
+
+    @property
+    def weight(self) -> int:
+        """The cost of one element, an addition being 1."""
+        return sum(i.expression.weight for i in self.instructions) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How one call's shapes fit a program: the outputs' shape, each input's way to fill it as a letter, and
+    `(inner, repeat)` for each that is REPEATED."""
+
+    shape: Shape
+    pattern: str
+    layout: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+def fit(program: Program, shapes: Sequence[Shape]) -> Fit | None:
+    """How inputs of `shapes` fit; None where the members' own kernels must decide.
+
+    Those are wanted where an op would refuse the shapes, and where outputs have different ones.
+    """
+    values: list[Shape] = [tuple(shape) for shape in shapes]
+    for instruction in program.instructions:
+        operands = [() if isinstance(o, str) else values[o] for o in instruction.operands]
+        found = _result_shape(instruction.expression.shape, operands)
+        if found is None:
+            return None
+        values.append(found)
+    full = values[program.outputs[0]]
+    if any(values[output] != full for output in program.outputs):
+        return None
+    pattern = ""
+    layout: list[int] = []
+    for shape in values[: len(shapes)]:
+        way, numbers = _lay_out(shape, full)
+        if not way:
+            return None
+        pattern += way
+        layout += numbers
+    return Fit(full, pattern, tuple(layout))
+
+
+def _result_shape(rule: str, shapes: list[Shape]) -> Shape | None:
+    """The shape that an op makes of `shapes`, None if it would refuse them."""
+    first = shapes[0]
+    if rule == BIAS:
+        return first if len(first) >= 2 and shapes[1] == first[-1:] else None
+    if all(shape == first for shape in shapes):
+        return first
+    if rule == SELECT:
+        condition, t, e = shapes
+        return t if t == e and condition == () else None
+    return _broadcast(shapes) if rule == BROADCAST else None
+
+
+def _broadcast(shapes: list[Shape]) -> Shape | None:
+    rank = max(map(len, shapes))
+    result = []
+    for axis in range(-rank, 0):
+        sizes = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
+        if len(sizes) > 1:
+            return None
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def _lay_out(shape: Shape, full: Shape) -> tuple[str, tuple[int, ...]]:
+    """The way in which `shape` fills `full`, and its numbers; ("", ()) if it does not."""
+    size, whole = math.prod(shape), math.prod(full)
+    if len(shape) > len(full):
+        return "", ()
+    aligned = (1,) * (len(full) - len(shape)) + shape
+    if any(a not in (1, b) for a, b in zip(aligned, full, strict=True)):
+        return "", ()
+    if size == whole:
+        return FULL, ()
+    if size == 1:
+        return SCALAR, ()
+    repeated = [axis for axis, (a, b) in enumerate(zip(aligned, full, strict=True)) if a != b]
+    first, last = repeated[0], repeated[-1]
+    if any(aligned[axis] != 1 for axis in range(first, last + 1)):
+        return EXPANDED, ()
+    return REPEATED, (math.prod(full[last + 1 :]), math.prod(full[first : last + 1]))

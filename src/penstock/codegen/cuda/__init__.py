@@ -1,0 +1,1 @@
+"""What clusters and segments become on a GPU."""

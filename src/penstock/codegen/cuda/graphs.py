@@ -1,0 +1,277 @@
+"""CUDA graphs: what a segment launches on a GPU, recorded once and from then on started by one call.
+
+A GPU computes small kernels faster than Python launches them. So a segment whose nodes do nothing but launch is run
+a few times as it is, then recorded, and replayed in the steps that follow: values are copied into the tensors that it
+was recorded with, and out of those that it fills. All graphs of a device share one pool of memory, in which one
+graph's results may lie where another's intermediate values do; so from copying in to copying out a replay holds the
+device's lock. Kernels of different threads are on one stream anyway.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, cast
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from penstock.analysis.hazards import is_state
+from penstock.codegen.clusters.expressions import supported_ops
+from penstock.devices.device import Device
+from penstock.graph.opdef import Bound, PassThrough
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.runtime.kernels import SessionState, make_kernel
+from penstock.runtime.resources import ResourceManager, VariableState
+
+_LOG = logging.getLogger("penstock")
+MODES = ("auto", "off")
+LEAST = 2
+"""Kernels from which a segment is worth recording."""
+RUNS_BEFORE = 3
+"""Runs before the recording, in which libraries choose algorithms and allocate what they keep."""
+MOST_RECORDINGS = 4
+"""Of one segment: one whose variables get new buffers all the time runs as it is."""
+
+R = TypeVar("R")
+Run = Callable[..., tuple[Any, ...]]
+
+
+class Recorder(Protocol):
+    """What a device that records has as `recorder`."""
+
+    lock: threading.Lock
+    """Held while one of its graphs is recorded or replayed."""
+
+    def record(self, launch: Callable[[], R]) -> tuple[Callable[[], None], R]:
+        """Call `launch` without what it launches being run; gives what runs that, and what `launch` gave."""
+
+
+def capturing_on(device: Device) -> Capturing | None:
+    """How segments are captured on `device`; None where they are not: no GPU, or PENSTOCK_CUDA_GRAPHS is "off".
+
+    ValueError for another value of it than those of MODES.
+    """
+    mode = os.environ.get("PENSTOCK_CUDA_GRAPHS") or "auto"
+    if mode not in MODES:
+        raise ValueError(f"PENSTOCK_CUDA_GRAPHS must be one of {', '.join(MODES)}, got {mode!r}")
+    recorder: Recorder | None = getattr(device, "recorder", None)
+    return Capturing(device, recorder) if recorder is not None and mode != "off" else None
+
+
+class Capturing:
+    """Which nodes of a plan can be in a captured segment, and what makes one."""
+
+    def __init__(self, device: Device, recorder: Recorder) -> None:
+        self._device, self._recorder = device, recorder
+        self._known: dict[Node, bool] = {}
+
+    def takes(self, node: Node, kernels: dict[Node, Any]) -> bool:
+        """Whether `node` only launches kernels: its op is known for that, and it runs on tensors without contents."""
+        if node not in self._known:
+            self._known[node] = node.op.name in CAPTURABLE and (
+                isinstance(kernels[node], Bound) or _runs_without_contents(node, kernels, self._device.kernel_type)
+            )
+        return self._known[node]
+
+    def order(self, graph: StepGraph, kernels: dict[Node, Any]) -> list[tuple[Node, bool]] | None:
+        """The order in which the nodes of a graph run, if they are all in one captured segment, as `find_hazards` wants
+        it; else None. Then no read of a variable has to be copied for fear of another segment.
+        """
+        whole = all(node.op is FEED or self.takes(node, kernels) for node in graph.nodes)
+        return [(node, False) for node in graph.nodes] if whole else None
+
+    def captured(self, run: Run, nodes: Sequence[Node], kernels: dict[Node, Any]) -> Run:
+        """`run`, the function of a segment of `nodes`, captured; or itself, where that gains nothing."""
+        own = [kernels[n] for n in nodes if not isinstance(kernels[n], Bound | PassThrough | None)]
+        if len(own) < LEAST:
+            return run
+        bound = (kernels.get(e.node) for n in nodes for e in n.inputs)
+        states = [k.value for k in bound if isinstance(k, Bound) and isinstance(k.value, VariableState)]
+        waiting = [kernel.settled for kernel in own if hasattr(kernel, "settled")]
+        return CapturedSegment(run, self._recorder, self._device.torch, states, waiting, nodes[0].name)
+
+
+# --- which nodes ----------------------------------------------------------------------------------------
+
+_FUNCTIONS = (
+    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "ClipByValue", "Cos", "Cosh", "Digamma", "Erf", "Erfc",
+    "Lgamma", "Sin", "Sinh", "Softsign", "SoftsignGrad", "Tan",
+)  # fmt: skip
+_PRODUCTS = (
+    "AvgPool", "AvgPoolGrad", "BatchMatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
+    "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
+    "FusedBatchNormV3", "LRN", "LRNGrad", "MatMul", "MaxPool", "MaxPoolGrad", "_AddProduct", "_ApplyProductDescent",
+    "_ChannelMoments", "_ProductSum", "_ResourceApplyProductDescent",
+)  # fmt: skip
+_SUMS = (
+    "All", "Any", "ArgMax", "ArgMin", "BiasAddGrad", "Cumsum", "L2Loss", "LogSoftmax", "Max", "Mean", "Min", "Prod",
+    "Softmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "Sum", "_DivideBySize",
+    "_SoftmaxCrossEntropyWithLogitsLoss", "_SparseSoftmaxCrossEntropyWithLogitsLoss",
+)  # fmt: skip
+_MOVES = (
+    "BroadcastTo", "ConcatV2", "Const", "ExpandDims", "Fill", "Identity", "IdentityN", "NoOp", "Pack", "Pad",
+    "PadV2", "Reshape", "ReverseV2", "Slice", "Split", "SplitV", "Squeeze", "StopGradient", "StridedSlice",
+    "StridedSliceGrad", "Tile", "Transpose", "Unpack",
+)  # fmt: skip
+_STATE = (
+    "ApplyAdadelta", "ApplyAdagrad", "ApplyAdam", "ApplyGradientDescent", "ApplyMomentum", "ApplyRMSProp", "Assign",
+    "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "ReadVariableOp",
+    "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdam", "ResourceApplyGradientDescent",
+    "ResourceApplyMomentum", "ResourceApplyRMSProp", "VarHandleOp", "Variable", "VariableV2",
+)  # fmt: skip
+CAPTURABLE = frozenset({"_Cluster", *supported_ops(), *_FUNCTIONS, *_PRODUCTS, *_SUMS, *_MOVES, *_STATE})
+"""Ops whose kernels only launch, unless their inputs or attributes make them look at values on the host."""
+
+
+class _NothingFromTheHost(TorchFunctionMode):
+    """In it, making a tensor of what is on the host fails: on a GPU that is a copy which is waited for."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in (torch.tensor, torch.as_tensor, torch.from_numpy):
+            raise TypeError(f"{func.__name__} copies from the host")
+        return func(*args, **(kwargs or {}))
+
+
+def _runs_without_contents(node: Node, kernels: dict[Node, Any], kernel_type: str) -> bool:
+    """Whether the kernel of `node` computes shapes alone: then it asks the GPU for nothing.
+
+    It runs on torch's "meta" device, whose tensors have no contents, so that whatever looks at them fails. What it
+    gives must be such tensors as well, and variables must keep their buffers.
+    """
+    meta = torch.device("meta")
+    states: dict[VariableState, Any] = {}
+
+    def stand_in(edge: Edge) -> Any:
+        kernel = kernels.get(edge.node)
+        held = kernel.value if isinstance(kernel, Bound) else None
+        dtype, shape = edge.dtype.base_dtype, edge.node.shapes[edge.port]
+        if isinstance(held, VariableState):
+            dtype, shape = held.dtype, held.shape
+        if dtype.torch is None or not shape.is_fully_defined():
+            raise TypeError(f"no tensor is a {dtype.name} of shape {shape}")
+        value = torch.empty(cast("list[int]", shape.as_list()), dtype=dtype.torch, device=meta)
+        if not is_state(edge):
+            return value
+        state = VariableState(edge.name, dtype, shape)
+        state.value = states[state] = value
+        return state
+
+    try:
+        with torch.inference_mode():
+            kernel = make_kernel(node, kernel_type, meta, SessionState(ResourceManager()))
+            inputs = [
+                [stand_in(e) for e in edges] if is_list else stand_in(edges[0])
+                for _, is_list, edges in node.grouped_inputs()
+            ]
+            with _NothingFromTheHost():
+                found = kernel(*inputs) if callable(kernel) else ()
+    except Exception:  # of whatever kind: then it does more than launch, or its shapes are not known
+        return False
+    results = found if isinstance(found, tuple) else (found,) * len(node.dtypes)
+    launched = all(isinstance(r, VariableState) or (isinstance(r, torch.Tensor) and r.is_meta) for r in results)
+    return launched and all(state.value is value for state, value in states.items())
+
+
+# --- running --------------------------------------------------------------------------------------------
+
+
+class CapturedSegment:
+    """A segment's function: `run` itself at first, and wherever what was recorded does not fit.
+
+    Any number of threads may call it. `states`: the variables that `run` is bound to. `waiting`: what says of kernels
+    that they will not be replaced any more.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        recorder: Recorder,
+        device: torch.device,
+        states: Sequence[VariableState],
+        waiting: Sequence[Callable[[], bool]],
+        name: str,
+    ) -> None:
+        self._run, self._recorder, self._device = run, recorder, device
+        self._states, self._waiting, self._name = states, waiting, name
+        self._runs = itertools.count(1)
+        self._left = MOST_RECORDINGS
+        self._recording: _Recording | None = None
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        if self._recording is None and not self._is_ready():
+            return self._run(*values)
+        states = sorted({*self._states, *(v for v in values if isinstance(v, VariableState))}, key=id)
+        with contextlib.ExitStack() as held:
+            held.enter_context(self._recorder.lock)
+            for state in states:  # others that change them wait, or their changes come before
+                held.enter_context(state.lock)
+            recording = self._recording
+            if recording is None or not recording.is_of(states):
+                recording = self._recording = self._recorded(states, values)
+            if recording is not None and recording.fits(values):
+                return recording.run(values)
+        return self._run(*values)
+
+    def _is_ready(self) -> bool:
+        return self._left > 0 and next(self._runs) > RUNS_BEFORE and all(settled() for settled in self._waiting)
+
+    def _recorded(self, states: list[VariableState], values: tuple[Any, ...]) -> _Recording | None:
+        """A recording for variables with the buffers that they have, and values like these; None if there is none."""
+        self._left -= 1
+        buffers = {state: state.value for state in states}
+        if self._left < 0 or not all(_is_on(v, self._device) for v in (*buffers.values(), *values)):
+            return None
+        inputs = tuple(torch.empty_like(v).copy_(v) if isinstance(v, torch.Tensor) else v for v in values)
+        try:
+            replay, outputs = self._recorder.record(lambda: self._run(*inputs))
+            if any(state.value is not buffer for state, buffer in buffers.items()):
+                raise RuntimeError("a variable got another buffer")
+            if not all(_is_on(output, self._device) for output in outputs):
+                raise RuntimeError("it gives what is not on the device")
+        except Exception as error:
+            for state, buffer in buffers.items():
+                state.value = buffer
+            self._left = 0
+            _LOG.warning("The segment of %s runs without a CUDA graph: %s", self._name, error)
+            return None
+        return _Recording(buffers, inputs, outputs, replay)
+
+
+def _is_on(value: Any, device: torch.device) -> bool:
+    return isinstance(value, VariableState) or (isinstance(value, torch.Tensor) and value.device == device)
+
+
+@dataclass(slots=True)
+class _Recording:
+    """A graph, with the tensors that it reads and writes: they stay where they are for as long as it is used."""
+
+    buffers: dict[VariableState, Any]
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    replay: Callable[[], None]
+
+    def is_of(self, states: list[VariableState]) -> bool:
+        """Whether the variables are the same, in the same buffers."""
+        return len(states) == len(self.buffers) and all(self.buffers.get(s) is s.value is not None for s in states)
+
+    def fits(self, values: tuple[Any, ...]) -> bool:
+        return all(
+            held.shape == v.shape and held.dtype == v.dtype and held.device == v.device
+            if isinstance(held, torch.Tensor) and isinstance(v, torch.Tensor)
+            else held is v
+            for held, v in zip(self.inputs, values, strict=True)
+        )
+
+    def run(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        for held, value in zip(self.inputs, values, strict=True):
+            if isinstance(held, torch.Tensor):
+                held.copy_(value)
+        self.replay()
+        return tuple(o.clone() if isinstance(o, torch.Tensor) else o for o in self.outputs)

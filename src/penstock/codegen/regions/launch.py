@@ -1,0 +1,143 @@
+"""Calling a region's compiled function: checks that cost little, addresses, new memory for what comes out."""
+
+from __future__ import annotations
+
+import ctypes
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from penstock.analysis.hazards import is_state, writes_state
+from penstock.codegen.c.object_cache import Function
+from penstock.codegen.clusters.launch import TORCH_TYPES, python_code
+from penstock.codegen.regions.function import Written
+from penstock.codegen.regions.holders import HOLDER_OPS
+from penstock.codegen.regions.nodes import c_type, shape_of, variable_of, variable_type
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.runtime.resources import VariableState
+
+if TYPE_CHECKING:
+    from penstock.codegen.regions.kernel import Region
+
+Launch = Callable[..., Any]
+
+
+class Binding:
+    """The table of addresses that a function takes: of constants and of variables' buffers, as these are now.
+
+    `now` is a tuple: the table's address, the tensors of the variables, and what must live as long.
+    """
+
+    def __init__(self, written: Written, variables: list[VariableState]) -> None:
+        self._constants, self._variables = written.constants, variables
+        self._expected = [
+            (TORCH_TYPES[variable_type(node)], torch.Size(node.attrs["shape"].as_list())) for node in written.variables
+        ]
+        self.now: tuple[Any, ...] = (0, *(self for _ in variables))  # nothing that a variable holds
+        if not variables:
+            self.bind()
+
+    def bind(self) -> tuple[Any, ...] | None:
+        """The table for the variables' present buffers; None where they are not such as the function takes."""
+        values = [variable.value for variable in self._variables]
+        for value, (dtype, shape) in zip(values, self._expected, strict=True):
+            if not isinstance(value, torch.Tensor) or value.dtype is not dtype or value.shape != shape:
+                return None
+            if not value.is_contiguous() or not value.is_cpu:
+                return None
+        addresses = [c.ctypes.data for c in self._constants] + [value.data_ptr() for value in values]
+        table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        self.now = (ctypes.addressof(table), *values, table)
+        return self.now
+
+
+def launcher(
+    region: Region, written: Written, function: Function, variables: list[VariableState], members: Launch
+) -> Launch:
+    """A function of the region's values that checks them, makes the outputs and calls `function` on them and on
+    `variables`, or `members` where it does not take them.
+
+    It holds the locks of the variables that ops of the region lock, in one order for all regions.
+    """
+    body = region.body
+    binding = Binding(written, variables)
+    namespace: dict[str, Any] = {
+        "binding": binding,
+        "run": function,
+        "members": members,
+        "empty": torch.empty,
+        "empty_array": np.empty,
+    }
+    names = [f"x{i}" for i in range(len(body.feeds))]
+    lines = [f"def launch({', '.join(names)}):"]
+    everything = ", ".join(names)
+    for i, (name, feed) in enumerate(zip(names, body.feeds, strict=True)):
+        edge = Edge(feed, 0)
+        if i in region.arrays_in:
+            continue  # the function looks at it itself
+        namespace[f"{name}_shape"] = torch.Size(shape_of(edge))
+        namespace[f"{name}_dtype"] = TORCH_TYPES[c_type(edge)]
+        wrong = f"{name}.shape != {name}_shape or {name}.dtype is not {name}_dtype or not {name}.is_cpu"
+        lines.append(f"    if {wrong}: return members({everything})")
+        lines.append(f"    if not {name}.is_contiguous(): {name} = {name}.contiguous()")
+    outputs = [f"y{i}" for i in range(len(body.fetches))]
+    pointers = "".join(f", {name}" if i in region.arrays_in else f", {name}.data_ptr()" for i, name in enumerate(names))
+    for i, (name, edge) in enumerate(zip(outputs, body.fetches, strict=True)):
+        namespace[f"{name}_shape"] = shape_of(edge)
+        if i in region.arrays_out:
+            namespace[f"{name}_dtype"] = edge.dtype.as_numpy_dtype
+            lines.append(f"    {name} = empty_array({name}_shape, {name}_dtype)")
+            pointers += f", {name}"
+        else:
+            namespace[f"{name}_dtype"] = TORCH_TYPES[c_type(edge)]
+            lines.append(f"    {name} = empty({name}_shape, dtype={name}_dtype)")
+            pointers += f", {name}.data_ptr()"
+    locked = _locked(body)
+    locks = sorted((v.lock for v, node in zip(variables, written.variables, strict=True) if node in locked), key=id)
+    if locks:
+        namespace["locks"] = locks[0] if len(locks) == 1 else _Together(locks)
+        lines.append("    with locks:")
+    indent = "        " if locks else "    "
+    lines.append(f"{indent}bound = binding.now")
+    if variables:
+        namespace |= {f"v{i}": variable for i, variable in enumerate(variables)}
+        changed = " or ".join(f"v{i}.value is not bound[{i + 1}]" for i in range(len(variables)))
+        lines.append(f"{indent}if {changed}: bound = binding.bind()")
+    lines.append(f"{indent}failed = bound is None or run(bound[0]{pointers})")
+    lines.append(f"    if failed: return members({everything})")
+    lines.append(f"    return {', '.join(outputs) if outputs else '()'}")
+    return types.FunctionType(python_code("\n".join(lines) + "\n"), namespace)
+
+
+class _Together:
+    """Several locks, taken in their order. (Python nests no more than 20 blocks, which those of a `with` count as.)"""
+
+    def __init__(self, locks: list[Any]) -> None:
+        self._locks = locks
+
+    def __enter__(self) -> None:
+        taken = 0
+        try:
+            for lock in self._locks:
+                lock.acquire()
+                taken += 1
+        except BaseException:  # Ctrl-C
+            self._release(taken)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._release(len(self._locks))
+
+    def _release(self, count: int) -> None:
+        for lock in self._locks[:count]:
+            lock.release()
+
+
+def _locked(body: StepGraph) -> set[Node]:
+    """The variables whose locks ops hold while they change them: their first inputs, as in `ops/state.py`."""
+    updates = [n for n in body.nodes if n.op.name not in HOLDER_OPS and any(map(is_state, n.inputs))]
+    found = {variable_of(n.inputs[0]) for n in updates if writes_state(n) and n.attrs.get("use_locking", True)}
+    return {variable for variable in found if variable is not None}

@@ -1,0 +1,169 @@
+"""Which nodes can be written in C.
+
+C that is written for some shapes reads and writes beyond the memory of tensors of other ones. A function checks the
+shapes and dtypes of what it is given (`launch.py`); from these those of its own nodes must follow, by the rules of
+their ops. A node of which they do not is not written: it is what fails in the step, if something does.
+"""
+
+from __future__ import annotations
+
+import math
+
+from penstock.analysis.hazards import is_state, writes_state
+from penstock.codegen.clusters.expressions import C_TYPES, express
+from penstock.codegen.regions.elementwise import fits
+from penstock.codegen.regions.emit import Shape, Site, Value, emitter_of, known_sizes
+from penstock.codegen.regions.holders import HOLDER_OPS
+from penstock.graph.step_graph import Edge, Node
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
+from penstock.passes.infer_shapes import ShapeRules
+from penstock.tensor.dtypes import resource
+
+MOST_ELEMENTS = 100_000
+"""Larger results are worth several threads, which the kernels of torch use."""
+PARTIAL = frozenset({
+    "MatMul", "BatchMatMul", "BatchMatMulV2", "_AddProduct", "_ProductSum", "GatherV2", "Gather", "ResourceGather",
+    "ScatterAdd", "ScatterSub", "ScatterUpdate", "ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate",
+    "SparseApplyGradientDescent", "SparseApplyMomentum", "SparseApplyAdagrad", "ResourceSparseApplyGradientDescent",
+    "ResourceSparseApplyMomentum", "ResourceSparseApplyAdagrad", "Slice", "StridedSlice", "ZerosLike",
+})  # fmt: skip
+"""Ops whose inputs may be larger than that: products use threads in C as well, the others only touch a part."""
+SUMS = frozenset({"_AddProduct", "ZerosLike"})
+"""Ops whose results may be larger: a loop adds up products in place, beginning with zeros."""
+VIEWS = frozenset({
+    "Identity", "StopGradient", "PreventGradient", "Snapshot", "Reshape", "ExpandDims", "Squeeze", "ReadVariableOp",
+})  # fmt: skip
+"""Ops that give a value another name or shape."""
+NOTHING = frozenset({"NoOp", "ControlTrigger"})
+CONTROL = frozenset({*ENTERS, *EXITS, *MERGES, *NEXT_ITERATIONS, *SWITCHES, "LoopCond"})
+FAILS, WORKS = True, False
+VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
+
+
+def c_type(edge: Edge) -> str:
+    return C_TYPES[edge.dtype.base_dtype]
+
+
+def shape_of(edge: Edge) -> Shape:
+    """The shape of a value, all of which is known."""
+    return known_sizes(edge.node.shapes[edge.port])
+
+
+def is_element_wise(node: Node) -> bool:
+    """Whether the node computes each element by an expression."""
+    expression = express(node)
+    if expression is None:
+        return False
+    return fits(expression, [shape_of(edge) for edge in node.inputs], shape_of(Edge(node, 0)))
+
+
+def is_writable(node: Node, rules: ShapeRules) -> bool | None:
+    """Whether C can be written for a node by itself: None if not, FAILS if the C may end the step, else WORKS.
+
+    Of stacks and arrays `Holders` has more to say.
+    """
+    name = node.op.name
+    if name in NOTHING:
+        return WORKS
+    outputs = [Edge(node, port) for port in range(len(node.dtypes))]
+    if not all(map(_is_plain, [*node.inputs, *outputs])) or not _takes_its_variables(node):
+        return None
+    if name == "Const":
+        return WORKS if node.attrs["value"].shape == shape_of(Edge(node, 0)) else None
+    if name in CONTROL or name in HOLDER_OPS:
+        if any(is_state(edge) and edge.dtype != resource for edge in node.inputs):
+            return None
+        if name in HOLDER_OPS:
+            return FAILS
+        return WORKS if _passes_on(node) else None
+    if name in VIEWS:
+        if is_state(Edge(node, 0)):
+            return WORKS if node.dtypes[0] == resource else None
+        return WORKS if rules.agree(node) else None
+    touched = [] if name in PARTIAL else list(node.inputs)
+    if name not in SUMS:
+        touched += [edge for edge in outputs if not is_state(edge)]
+    if any(math.prod(_known_shape(edge) or ()) > MOST_ELEMENTS for edge in touched):
+        return None
+    return WORKS if is_element_wise(node) else _emitted(node, rules)
+
+
+def _takes_its_variables(node: Node) -> bool:
+    """Whether the variables behind a node's handles hold what the node takes them for."""
+    taken = node.attrs.get("dtype", node.attrs.get("T")) if node.op.name not in VARIABLES else None
+    found = {variable_of(edge) for edge in node.inputs if edge.dtype == resource}
+    return taken is None or all(v is None or v.attrs["dtype"].base_dtype == taken for v in found)
+
+
+def _passes_on(node: Node) -> bool:
+    """Whether a node of control flow gives what it takes: conditions are scalars, and all else is of one shape."""
+    name = node.op.name
+    if node.dtypes[0] == resource:
+        return True
+    inputs, outputs = [_known_shape(e) for e in node.inputs], [shape.tuple for shape in node.shapes]
+    if name in SWITCHES or name == "LoopCond":
+        if inputs[-1] != ():
+            return False
+        inputs = inputs[:1]
+    return len({*inputs, *(outputs[:1] if name in MERGES else outputs)}) == 1
+
+
+def _emitted(node: Node, rules: ShapeRules) -> bool | None:
+    emitter = emitter_of(node.op.name)
+    if emitter is None or (node.op.shape_fn is not None and not rules.agree(node)):
+        return None
+    inputs = [Value(f"x{i}", _type_of(e), _variable_shape(e)) for i, e in enumerate(node.inputs)]
+    edges = [Edge(node, port) for port in range(len(node.dtypes))]
+    outputs = [Value(f"y{e.port}", c_type(e), shape_of(e)) for e in edges if not is_state(e)]
+    text = emitter(Site(node, inputs, outputs))
+    return None if text is None else "FAIL()" in text
+
+
+def variable_of(edge: Edge) -> Node | None:
+    """The node that declares the variable that a handle or reference leads to."""
+    while is_state(edge) and edge.node.inputs:
+        edge = edge.node.inputs[0]
+    return edge.node if edge.node.op.name in VARIABLES else None
+
+
+def variable_type(variable: Node) -> str:
+    """The C type of what a node of VARIABLES declares."""
+    return C_TYPES[variable.attrs["dtype"].base_dtype]
+
+
+def _is_plain(edge: Edge) -> bool:
+    """Whether C knows the type of a value, and its shape is known and not empty."""
+    if edge.dtype == resource and variable_of(edge) is None:
+        return True  # a stack or an array
+    shape = _known_shape(edge)
+    if edge.dtype.base_dtype != resource and edge.dtype.base_dtype not in C_TYPES:
+        return False
+    return shape is not None and math.prod(shape) > 0
+
+
+def _known_shape(edge: Edge) -> Shape | None:
+    variable = variable_of(edge) if is_state(edge) else None
+    if is_state(edge) and variable is None:
+        return None
+    shape = variable.attrs["shape"] if variable is not None else edge.node.shapes[edge.port]
+    return known_sizes(shape) if shape.is_fully_defined() else None
+
+
+def _type_of(edge: Edge) -> str:
+    variable = variable_of(edge) if is_state(edge) else None
+    return c_type(edge) if variable is None else variable_type(variable)
+
+
+def _variable_shape(edge: Edge) -> Shape:
+    found = _known_shape(edge)
+    assert found is not None
+    return found
+
+
+def is_shared(node: Node) -> bool:
+    """Whether each region has a copy of its own of a node: a constant that is there from the beginning."""
+    return node.op.name == "Const" and not node.controls
+
+
+def updates_variable(node: Node) -> bool:
+    return node.op.name not in HOLDER_OPS | CONTROL | VIEWS and any(map(is_state, node.inputs)) and writes_state(node)

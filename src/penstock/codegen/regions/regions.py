@@ -1,0 +1,321 @@
+"""Regions: small nodes, and loops of them, that become one node, whose kernel is compiled.
+
+Where tensors are small a step spends its time between kernels, so nearly all nodes of such a step go into one region.
+An outermost loop is taken whole, or left whole. Nodes and loops get *levels*, as low as may be: the level rises by
+one on each way from a node that can be written to one that cannot. All that can be written on one level is a region;
+what leaves it comes back at a higher level, so regions make no cycle.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, field, replace
+
+from penstock.analysis.frames import NO_GUARD, Frame, find_frames, is_loop_merge
+from penstock.analysis.guards import Guards, Unstructured
+from penstock.analysis.hazards import is_state, writes_state
+from penstock.analysis.state_order import Order, build_order
+from penstock.codegen.clusters.clusters import on_cpu
+from penstock.codegen.regions.holders import HOLDER_OPS, Holders, maker_of
+from penstock.codegen.regions.nodes import (
+    CONTROL,
+    FAILS,
+    MOST_ELEMENTS,
+    NOTHING,
+    VARIABLES,
+    VIEWS,
+    is_shared,
+    is_writable,
+    updates_variable,
+)
+from penstock.codegen.regions.replace import replace_regions
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.passes.infer_shapes import ShapeRules
+from penstock.passes.rewrite import remove_unused
+from penstock.tensor.dtypes import resource
+
+LEAST = 2
+"""Calls of kernels that a region must save one of to be worth it."""
+MOST_NODES = 20_000
+"""A region with more nodes would take a compiler too long."""
+
+
+@dataclass(eq=False, slots=True)
+class _Unit:
+    """One node, or all nodes of an outermost loop."""
+
+    nodes: list[Node]
+    device: str = ""
+    writable: bool = False
+    loop: Frame | None = None
+    level: int = 0
+    sources: dict[_Unit, None] = field(default_factory=dict)
+
+
+def form_regions(graph: StepGraph, mode: str = "auto") -> StepGraph:
+    """`graph` with a `_Region` node in place of each set of nodes that is worth it; itself where there is none.
+
+    mode "auto": they are compiled in the background; "on": when the plan is made, where errors of the compiler are
+    raised; "off": `graph` itself.
+    """
+    if mode == "off" or len({node.device for node in graph.nodes}) > 1:
+        return graph  # what a region waits for would keep back what other devices wait for
+    units = _Units(_with_own_reads(graph))
+    graph = units.graph
+    found = units.regions()
+    left = sum(map(_costs, graph.nodes)) - sum(map(_costs, (node for nodes in found for node in nodes)))
+    regions = [nodes for nodes in found if _is_worth_it(nodes, alone=not left)]
+    return remove_unused(replace_regions(graph, regions, units.order, mode)) if regions else graph
+
+
+def _is_worth_it(nodes: list[Node], alone: bool) -> bool:
+    """alone: no other kernel runs in the step, so that what is fed and fetched can stay as it is."""
+    if len(nodes) > MOST_NODES:
+        return False
+    return any(n.op.name in CONTROL for n in nodes) or sum(map(_costs, nodes)) >= (1 if alone else LEAST)
+
+
+def _costs(node: Node) -> bool:
+    """Whether a kernel is called for the node."""
+    return node.op is not FEED and node.op.name not in CONTROL | VIEWS | NOTHING | VARIABLES | {"Const"}
+
+
+def _is_large_read(node: Node) -> bool:
+    """Whether a node gives the value of a variable of which a region would have to give a copy that takes time."""
+    reads = node.op.name in VIEWS and any(map(is_state, node.inputs)) and not is_state(Edge(node, 0))
+    return reads and (node.shapes[0].num_elements() or 0) > MOST_ELEMENTS
+
+
+def _with_own_reads(graph: StepGraph) -> StepGraph:
+    """`graph` with a read for each node that takes a large variable's value: in a region, or outside."""
+    users: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        for taken in dict.fromkeys(edge.node for edge in node.inputs if _is_large_read(edge.node)):
+            users.setdefault(taken, []).append(node)
+    if not any(len(takers) > 1 for takers in users.values()):
+        return graph
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        nodes.append(node)
+        for user in users.get(node, ())[1:]:
+            nodes.append(replace(node))
+            user.inputs = tuple(Edge(nodes[-1], 0) if e.node is node else e for e in user.inputs)
+    return StepGraph(nodes, graph.feeds, graph.fetches, graph.targets)
+
+
+class _Units:
+    def __init__(self, graph: StepGraph) -> None:
+        self.graph = graph
+        self.rules = ShapeRules()
+        self.order: Order = []
+        self.of: dict[Node, _Unit] = {}
+        self.units: list[_Unit] = []
+        self.fails: set[Node] = set()
+        """The nodes whose C may end the step."""
+        self.users: dict[Node, list[Node]] = {}
+        for node in graph.nodes:
+            for edge in node.inputs:
+                self.users.setdefault(edge.node, []).append(node)
+
+    def regions(self) -> list[list[Node]]:
+        """The nodes of each region, in the order of the graph."""
+        frames = find_frames(self.graph)[1]
+        self.order = build_order(self.graph, frames)
+        try:
+            guards = Guards(self.graph, frames)
+        except Unstructured:
+            return []
+        self._make_units(frames)
+        self._find_writable(guards)
+        if not any(unit.writable for unit in self.units):
+            return []
+        self._find_sources()
+        self._settle()
+        found: dict[tuple[str, int], list[_Unit]] = {}
+        for unit in self.units:
+            if unit.writable:
+                found.setdefault((unit.device, unit.level), []).append(unit)
+        return [[node for unit in _writes_last(units, self.fails) for node in unit.nodes] for units in found.values()]
+
+    def _make_units(self, frames: dict[Node, Frame]) -> None:
+        loops: dict[Frame, _Unit] = {}
+        for node in self.graph.nodes:
+            frame = frames[node]
+            if frame.parent is None:
+                unit = _Unit([], node.device)
+                self.units.append(unit)
+            else:
+                while frame.parent is not None and frame.parent.parent is not None:
+                    frame = frame.parent
+                if frame not in loops:
+                    loops[frame] = _Unit([], node.device, loop=frame)
+                    self.units.append(loops[frame])
+                unit = loops[frame]
+            unit.nodes.append(node)
+            self.of[node] = unit
+
+    def _find_writable(self, guards: Guards) -> None:
+        fetched = {edge.node for edge in self.graph.fetches}
+        for unit in self.units:
+            unit.writable = all(self._can_write(node, unit, guards, fetched) for node in unit.nodes)
+        for node, users in self.users.items():
+            if _is_large_read(node) and not all(self.of[user].writable for user in users):
+                self.of[node].writable = False
+        self._keep_handles_together(Holders(self.graph.nodes))
+
+    def _can_write(self, node: Node, unit: _Unit, guards: Guards, fetched: set[Node]) -> bool:
+        if node.op is FEED or node.op.name in VARIABLES or (is_shared(node) and unit.loop is None):
+            return False
+        if node.device != unit.device or not on_cpu(node.device):
+            return False
+        if (guards.of[node] if unit.loop is None else unit.loop.guard) != NO_GUARD:
+            return False  # a region runs in every step
+        if unit.loop is None and node.op.name in CONTROL:
+            return False
+        if unit.loop is not None and (writes_state(node) and node.op.name not in HOLDER_OPS):
+            return False  # what changes in a loop changes for others meanwhile
+        if any(edge.dtype._is_ref_dtype and edge.node.op.name not in VARIABLES for edge in node.inputs):
+            return False  # a reference that comes from an update
+        if is_loop_merge(node) and any(Edge(node, 1) in user.inputs for user in self.users.get(node, ())):
+            return False  # which input came has no variable in C
+        passes_on = node.op.name in HOLDER_OPS | CONTROL | {"Identity"}
+        gives_state = any(is_state(Edge(node, port)) for port in range(len(node.dtypes)))
+        if gives_state and not passes_on and (node in fetched or self.users.get(node)):
+            return False
+        if gives_state and node.op.name == "Identity" and node.controls and unit.loop is None:
+            return False  # who takes the handle must wait, in whatever region it is
+        found = is_writable(node, self.rules)
+        if found is FAILS:
+            self.fails.add(node)
+        return found is not None
+
+    def _keep_handles_together(self, holders: Holders) -> None:
+        """Stacks and arrays can only be written with all that uses them."""
+        changed = True
+        while changed:
+            changed = False
+            for maker, users in holders.users.items():
+                units = {self.of[user] for user in users}
+                if maker not in holders.known or not all(unit.writable for unit in units):
+                    changed |= _leave(units)
+        for node in self.graph.nodes:
+            if node.op.name in HOLDER_OPS and node not in holders.users and not any(map(_leads_to_maker, node.inputs)):
+                _leave([self.of[node]])
+        self.holders = holders
+
+    def _find_sources(self) -> None:
+        for node in self.graph.nodes:
+            unit = self.of[node]
+            for source in [*(edge.node for edge in node.inputs), *node.controls]:
+                if self.of[source] is not unit:
+                    unit.sources[self.of[source]] = None
+        for first, second in self.order:
+            if self.of[first] is not self.of[second]:
+                self.of[second].sources[self.of[first]] = None
+
+    def _settle(self) -> None:
+        """Levels; handles whose users are on several levels leave, and levels are found again."""
+        ordered = _in_order(self.units)
+        while True:
+            for unit in ordered:
+                unit.level = max((_level_after(source, unit) for source in unit.sources), default=0)
+            self._lift(ordered)
+            shared = [{self.of[node] for node in users} for users in self.holders.users.values()]
+            apart = [u for u in shared if len({(n.level, n.device) for n in u}) > 1 and any(n.writable for n in u)]
+            late = [] if apart else self._cannot_follow()
+            if not apart and not late:
+                return
+            for units in apart:
+                _leave(units)
+            _leave(late)
+            self._keep_handles_together(self.holders)
+
+    def _lift(self, ordered: list[_Unit]) -> None:
+        """Raise units to the level of what takes them, where all that does is higher: there they need not come out."""
+        users: dict[_Unit, list[_Unit]] = {}
+        for unit in ordered:
+            for source in unit.sources:
+                users.setdefault(source, []).append(unit)
+        for unit in reversed(ordered):
+            if unit.writable and unit in users:
+                limit = min(user.level - (_level_after(unit, user) - unit.level) for user in users[unit])
+                if limit > unit.level and any(u.writable and u.level == limit for u in users[unit]):
+                    unit.level = limit
+
+    def _cannot_follow(self) -> list[_Unit]:
+        """The units that could fail although a variable has been changed before them in their region."""
+        groups: dict[tuple[str, int], list[_Unit]] = {}
+        for unit in self.units:
+            if unit.writable:
+                groups.setdefault((unit.device, unit.level), []).append(unit)
+        found = []
+        for units in groups.values():
+            wrote = False
+            for unit in _writes_last(units, self.fails):
+                if wrote and not self.fails.isdisjoint(unit.nodes):
+                    found.append(unit)
+                wrote = wrote or any(map(updates_variable, unit.nodes))
+        return found
+
+
+def _writes_last(units: list[_Unit], fails: Set[Node]) -> list[_Unit]:
+    """The units of a region in an order in which they can run.
+
+    Those that change variables come as late as may be, and of these the ones that can fail first.
+    """
+    rank = {u: (2 if fails.isdisjoint(u.nodes) else 1) if any(map(updates_variable, u.nodes)) else 0 for u in units}
+    place = {unit: (rank[unit], i) for i, unit in enumerate(units)}
+    waiting = {unit: sum(source in place for source in unit.sources) for unit in units}
+    users: dict[_Unit, list[_Unit]] = {}
+    for unit in units:
+        for source in unit.sources:
+            users.setdefault(source, []).append(unit)
+    ready = [place[unit] for unit in units if not waiting[unit]]
+    heapq.heapify(ready)
+    found = []
+    while ready:
+        unit = units[heapq.heappop(ready)[1]]
+        found.append(unit)
+        for user in users.get(unit, ()):
+            if user in waiting:
+                waiting[user] -= 1
+                if not waiting[user]:
+                    heapq.heappush(ready, place[user])
+    assert len(found) == len(units), "a region depends on itself"
+    return found
+
+
+def _leads_to_maker(edge: Edge) -> bool:
+    return edge.dtype == resource and maker_of(edge) is not None
+
+
+def _leave(units: Iterable[_Unit]) -> bool:
+    found = False
+    for unit in units:
+        found |= unit.writable
+        unit.writable = False
+    return found
+
+
+def _level_after(source: _Unit, unit: _Unit) -> int:
+    """The level of `unit` for coming after `source`."""
+    together = unit.writable and unit.device == source.device
+    return source.level + (source.writable and not together)
+
+
+def _in_order(units: list[_Unit]) -> list[_Unit]:
+    """`units` with sources first."""
+    done: dict[_Unit, None] = {}
+    begun: set[_Unit] = set()
+    pending = [(unit, False) for unit in reversed(units)]
+    while pending:
+        unit, ready = pending.pop()
+        if ready:
+            done[unit] = None
+        elif unit not in done:
+            assert unit not in begun, "units wait for each other in a circle"
+            begun.add(unit)
+            pending.append((unit, True))
+            pending += [(source, False) for source in unit.sources if source not in done]
+    return list(done)

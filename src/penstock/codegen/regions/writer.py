@@ -1,0 +1,375 @@
+"""A step in C: statements of nodes (`analysis/structure.py`) as one function.
+
+What the generated Python function of a step does, with everything known beforehand settled: shapes, where values lie,
+what is copied. Element-wise nodes become loops (`elementwise.py`), stacks and tensor arrays structs (`holders.py`),
+other nodes what their emitters say (`emit.py`), loops and conditionals themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from penstock.analysis.hazards import Hazards, is_state, writes_state
+from penstock.analysis.structure import Branch, Loop, MergeSide, Statement
+from penstock.codegen.clusters.expressions import express, literal
+from penstock.codegen.python.segment import MOVES
+from penstock.codegen.regions import holders
+from penstock.codegen.regions.elementwise import Element, loop_text
+from penstock.codegen.regions.emit import Site, Value, emitter_of, local
+from penstock.codegen.regions.function import LONG, CFunction, Written, work
+from penstock.codegen.regions.nodes import NOTHING, VARIABLES, VIEWS, c_type, is_element_wise, shape_of
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.ops.control_flow import NEXT_ITERATIONS
+from penstock.tensor.dtypes import resource
+
+LONGEST_LOOP = 8
+"""Element-wise nodes in one loop, at most. Longer ones have more values than there are registers, and are compiled to
+code that is slower than short ones'."""
+MOST_DISTINCT = 16_000
+"""Characters of statements that are no others' again, from which each node gets a loop of its own: there are as many
+different ones of those as there are ops, and a compiler needs a fraction of a second for any number of nodes."""
+PATIENCE = 100 * LONG
+"""Additions and multiplications between two looks for Ctrl-C: a look may have to wait for other threads."""
+MOST_ROUNDS = 1 << 14
+"""Rounds of a loop between two looks, at most."""
+
+
+class Unwritable(Exception):
+    """The nodes cannot be written as one function; the message says why."""
+
+
+def write_step(
+    body: StepGraph, statements: list[Statement], hazards: Hazards, sums: Mapping[Node, Node] = MappingProxyType({})
+) -> Written:
+    """The C of `body`, whose nodes run as `statements` say. Unwritable where that cannot be.
+
+    sums: nodes that add a product to a loop variable, by its Merge, which nothing else sees.
+    """
+    try:
+        return _Writer(body, hazards, sums).write(statements)
+    except _TooDistinct:
+        return _Writer(body, hazards, sums, longest=1).write(statements)
+
+
+class _TooDistinct(Exception):
+    """Of long loops hardly two are alike."""
+
+
+@dataclass(slots=True)
+class _Writer:
+    body: StepGraph
+    hazards: Hazards
+    sums: Mapping[Node, Node]
+    longest: int = LONGEST_LOOP
+    values: dict[Edge, Value] = field(default_factory=dict)
+    literals: dict[Edge, str] = field(default_factory=dict)
+    c: CFunction = field(default_factory=CFunction)
+    open: dict[Node, Element] = field(default_factory=dict)
+    """The element-wise nodes that the next loop will compute, all of one shape."""
+    direct: dict[Edge, str] = field(default_factory=dict)
+    users: dict[Edge, list[Node]] = field(default_factory=dict)
+    tested: set[Edge] = field(default_factory=set)
+    """What decides between branches."""
+    known: holders.Holders = field(init=False)
+    wrote: Node | None = None
+    looping: bool = False
+
+    def write(self, statements: list[Statement]) -> Written:
+        self.known = holders.Holders(self.body.nodes)
+        for node in self.body.nodes:
+            for edge in node.inputs:
+                self.users.setdefault(edge, []).append(node)
+        self.tested = set(_tests(statements))
+        for i, feed in enumerate(self.body.feeds):
+            self.values[Edge(feed, 0)] = Value(f"NAME_x{i}", c_type(Edge(feed, 0)), shape_of(Edge(feed, 0)))
+            self.c.types[f"NAME_x{i}"] = f"{c_type(Edge(feed, 0))} *"
+        for i, edge in enumerate(self.body.fetches):
+            self.direct.setdefault(edge, f"NAME_x{len(self.body.feeds) + i}")
+            self.c.types[f"NAME_x{len(self.body.feeds) + i}"] = f"{c_type(edge)} *"
+        self._block(statements)
+        self._flush()
+        for i, edge in enumerate(self.body.fetches):
+            target, value = f"NAME_x{len(self.body.feeds) + i}", self.c.use(self.values[edge])
+            if value.pointer != target:
+                self.c.copy(Value(target, value.ctype, value.shape), value)
+        return self.c.written(self.body, self.looping)
+
+    # --- statements -----------------------------------------------------------------------------------
+
+    def _block(self, statements: list[Statement]) -> None:
+        for statement in statements:
+            match statement:
+                case Node():
+                    self._node(statement)
+                case MergeSide():
+                    self._merge_side(statement)
+                case Branch():
+                    self._branch(statement)
+                case Loop():
+                    self._loop(statement)
+
+    def _branch(self, branch: Branch) -> None:
+        self._flush()
+        test = f"*{self._value(branch.pred).pointer}"
+        self.c.emit(f"if ({test if branch.side else f'!{test}'}) {{")
+        self._inside(branch.body)
+        self.c.emit("}")
+
+    def _inside(self, statements: list[Statement]) -> None:
+        self.c.depth += 1
+        self._block(statements)
+        self._flush()
+        self.c.depth -= 1
+
+    def _merge_side(self, side: MergeSide) -> None:
+        edge = Edge(side.node, 0)
+        value = self._read(side.node, side.index)
+        self._flush()
+        if edge not in self.values:
+            self.values[edge] = self._buffer(edge)
+        self.c.copy(self.values[edge], value)
+        which = Edge(side.node, 1)
+        if which in self.users or which in self.direct:
+            if which not in self.values:
+                self.values[which] = self._buffer(which)
+            self.c.emit(f"*{self.values[which].pointer} = {side.index};")
+
+    def _loop(self, loop: Loop) -> None:
+        self._flush()
+        frame = loop.frame
+        self.looping = True
+        for enter in frame.enters:
+            if enter.dtypes[0] != resource:
+                self._name(Edge(enter, 0), self._read(enter, 0))
+        variables: list[tuple[Node, Value]] = []
+        for merge in frame.merges:
+            entered = next(i for i, e in enumerate(merge.inputs) if e.node.op.name not in NEXT_ITERATIONS)
+            value = self._read(merge, entered)
+            self._flush()
+            self.values[Edge(merge, 0)] = own = self._buffer(Edge(merge, 0))
+            self.c.copy(own, value)
+            variables.append((merge, own))
+        assert frame.loop_cond is not None
+        start = self.c.time
+        turn = local("turn")
+        self.c.emit(f"for (i64 {turn} = 1;; {turn}++) {{")
+        self.c.depth += 1
+        self._inside(loop.before)
+        self.c.emit(f"if (!*{self._value(frame.loop_cond.inputs[0]).pointer}) break;")
+        rounds = max(1, min(MOST_ROUNDS, int(PATIENCE / max(work(frame.nodes), 1))))
+        self.c.emit(f"if ({turn} % {rounds} == 0 && interrupted((void **)NAME_arena)) return 2;")
+        self._inside(loop.body)
+        self._go_round(variables)
+        self.c.depth -= 1
+        self.c.emit("}")
+        self.c.keep_since(start)
+        for node in frame.exits:
+            if node.dtypes[0] != resource:
+                self._name(Edge(node, 0), self._value(node.inputs[0]))
+
+    def _go_round(self, variables: list[tuple[Node, Value]]) -> None:
+        """All loop variables get their next values at once: one may be the other's."""
+        own = {value.pointer for _, value in variables}
+        copies: list[tuple[Value, Value]] = []
+        for merge, target in variables:
+            back = next(i for i, e in enumerate(merge.inputs) if e.node.op.name in NEXT_ITERATIONS)
+            value = self._read(merge, back)
+            if value.pointer == target.pointer:
+                continue
+            if value.pointer in own:
+                aside = self.c.new(value)
+                self.c.copy(aside, value)
+                value = aside
+            copies.append((target, value))
+        for target, value in copies:
+            self.c.copy(target, value)
+
+    # --- nodes ----------------------------------------------------------------------------------------
+
+    def _node(self, node: Node) -> None:
+        name = node.op.name
+        if node.op is FEED or name in NOTHING or name in VARIABLES:
+            return
+        if name == "Const":
+            self._constant(node)
+        elif name in MOVES:
+            if node.dtypes[0] != resource:
+                value = self._read(node, 0)
+                for port in range(len(node.dtypes)):
+                    self._name(Edge(node, port), value)
+        elif name in holders.HOLDER_OPS:
+            self._hold(node)
+        elif name in VIEWS and not (self._is_open(node.inputs[0]) and is_element_wise(node)):
+            if node.dtypes[0] != resource:
+                self._name(Edge(node, 0), self._read(node, 0))
+        elif is_element_wise(node):
+            self._element(node)
+        else:
+            self._emitted(node)
+
+    def _constant(self, node: Node) -> None:
+        value, edge = node.attrs["value"], Edge(node, 0)
+        if not value.ndim:
+            self.literals[edge] = literal(value, c_type(edge))
+        self.values[edge] = self.c.constant(value)
+
+    def _is_open(self, edge: Edge) -> bool:
+        return edge.node in self.open
+
+    def _element(self, node: Node) -> None:
+        shape = shape_of(Edge(node, 0))
+        if self.open:
+            first = shape_of(Edge(next(iter(self.open)), 0))
+            others = [e for e in node.inputs if self._is_open(e) and shape_of(e) != shape]
+            if first != shape or others or len(self.open) >= self.longest:
+                self._flush()
+        operands: list[Value | str] = []
+        for i, edge in enumerate(node.inputs):
+            if self._is_open(edge):
+                operands.append(self.open[edge.node].name)
+            else:
+                operands.append(self.literals.get(edge) or self._read(node, i))
+        expression = express(node)
+        assert expression is not None
+        self.open[node] = Element(local("e"), expression, tuple(operands), None)
+
+    def _flush(self) -> None:
+        """Write the loop of the element-wise nodes that were collected."""
+        if not self.open:
+            return
+        members, self.open = self.open, {}
+        elements = []
+        for node, element in members.items():
+            edge = Edge(node, 0)
+            stored = None
+            if (
+                edge in self.direct
+                or edge in self.tested
+                or any(user not in members for user in self.users.get(edge, ()))
+            ):
+                stored = self.values[edge] = self._buffer(edge)
+            elements.append(Element(element.name, element.expression, element.operands, stored))
+        elements = _wanted(elements)
+        if not elements:
+            return
+        for element in elements:
+            for operand in element.operands:
+                if isinstance(operand, Value):
+                    self.c.use(operand)
+        self.c.emit(loop_text(shape_of(Edge(next(iter(members)), 0)), elements))
+        if self.longest > 1 and self.c.distinct > MOST_DISTINCT:
+            raise _TooDistinct
+
+    def _emitted(self, node: Node) -> None:
+        inputs = [self._read(node, i) for i in range(len(node.inputs))]
+        self._flush()
+        writes = [Edge(node, port) for port in range(len(node.dtypes))]
+        if node in self.sums:
+            outputs = [self.values[Edge(self.sums[node], 0)]]
+        else:
+            outputs = [self._buffer(edge) for edge in writes if not is_state(edge)]
+        for edge, value in zip((e for e in writes if not is_state(e)), outputs, strict=True):
+            self.values[edge] = value
+        emitter = emitter_of(node.op.name)
+        text = emitter(Site(node, inputs, outputs)) if emitter is not None else None
+        if text is None:
+            raise Unwritable(f"{node.name} = {node.op.name} has no C")
+        if "FAIL()" in text and self.wrote is not None:
+            raise Unwritable(f"{node.name} could fail after {self.wrote.name} has changed a variable")
+        if any(map(is_state, node.inputs)) and writes_state(node):
+            self.wrote = self.wrote or node
+        for value in inputs:
+            self.c.use(value)
+        self.c.emit(text)
+
+    def _hold(self, node: Node) -> None:
+        inputs = [None if e.dtype == resource else self._read(node, i) for i, e in enumerate(node.inputs)]
+        self._flush()
+        handle = Edge(node, 0) if node.op.name in ("StackV2", "TensorArrayV3", "TensorArrayGradV3") else node.inputs[0]
+        holder = self.known.find(handle)
+        others = []
+        if node.op.name == "TensorArrayGradV3":
+            others = [self.c.struct(self.known.find(node.inputs[0]))]
+        elif node.op.name == "TensorArrayV3":
+            edges = [Edge(n, 0) for n in self.known.users[node] if n.op.name == "TensorArrayGradV3"]
+            others = list(dict.fromkeys(self.c.struct(self.known.find(e)) for e in edges))
+        outputs: list[Value] = []
+        for port in range(len(node.dtypes)):
+            edge = Edge(node, port)
+            if edge.dtype == resource:
+                continue
+            if node.op.name in ("TensorArrayV3", "TensorArrayGradV3"):  # a flow, whose value means nothing
+                self.values[edge] = Value("NAME_flow", "f32", ())
+            elif node.op.name in ("StackPushV2", "TensorArrayWriteV3", "TensorArrayScatterV3"):
+                passed = inputs[1 if node.op.name == "StackPushV2" else -1]
+                assert passed is not None
+                self._name(edge, passed)
+            else:
+                self.values[edge] = self._buffer(edge)
+                outputs.append(self.values[edge])
+        if self.wrote is not None:
+            raise Unwritable(f"{node.name} could fail after {self.wrote.name} has changed a variable")
+        for value in inputs:
+            if value is not None:
+                self.c.use(value)
+        self.c.emit(holders.write(node, holder, self.c.struct(holder), others, inputs, outputs))
+
+    # --- values ---------------------------------------------------------------------------------------
+
+    def _read(self, node: Node, index: int) -> Value:
+        """The value of an input of `node`; of state its buffer, or a copy of it where it changes before it is used."""
+        edge = node.inputs[index]
+        if not is_state(edge):
+            return self._value(edge)
+        while edge.node.inputs and is_state(edge):
+            edge = edge.node.inputs[0]
+        value = self.c.variable(edge.node)
+        if (node, index) not in self.hazards.reads:
+            return value
+        self._flush()
+        copy = self.c.new(value)
+        self.c.copy(copy, value)
+        return copy
+
+    def _value(self, edge: Edge) -> Value:
+        if self._is_open(edge):
+            self._flush()
+        return self.c.use(self.values[edge])
+
+    def _name(self, edge: Edge, value: Value) -> None:
+        """`edge` shows the memory of `value`."""
+        found = Value(value.pointer, c_type(edge), shape_of(edge))
+        if (found.ctype, found.size) != (value.ctype, value.size):
+            raise Unwritable(f"{edge.name} is not of the type and size of what it shows")
+        self.values[edge] = found
+
+    def _buffer(self, edge: Edge) -> Value:
+        """New memory for a value: where the caller wants it, if it is fetched."""
+        value = Value("", c_type(edge), shape_of(edge))
+        if edge in self.direct and not self.c.depth:
+            return Value(self.direct[edge], value.ctype, value.shape)
+        return self.c.new(value)
+
+
+def _tests(statements: list[Statement]) -> Iterator[Edge]:
+    for statement in statements:
+        match statement:
+            case Branch():
+                yield statement.pred
+                yield from _tests(statement.body)
+            case Loop():
+                yield from _tests(statement.before)
+                yield from _tests(statement.body)
+
+
+def _wanted(elements: list[Element]) -> list[Element]:
+    """Those of a loop that are stored, or that lead to one: a node may be there only for others to wait for."""
+    found: list[Element] = []
+    names: set[str] = set()
+    for element in reversed(elements):
+        if element.stored is not None or element.name in names:
+            found.append(element)
+            names |= {operand for operand in element.operands if isinstance(operand, str)}
+    return found[::-1]

@@ -1,0 +1,131 @@
+"""`Contest`: a kernel that is torch's until another is there, mostly a compiled one, and then the faster of the two.
+
+Which one that is depends on the processor, on the number of threads and on shapes, and a measurement is both simpler
+and more reliable than a rule. It costs nothing but the slower one's time: the first steps run them in turn, and all
+results are as good. With mode "on" the other kernel runs from the first call on.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import time
+from collections.abc import Callable, Hashable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from penstock.codegen.c.compiler import Compiler, compiler
+from penstock.codegen.c.object_cache import Function
+from penstock.codegen.c.patience import Patience
+from penstock.codegen.c.trials import Pure, trial_of
+from penstock.codegen.clusters.kernel import MOST_SHAPES
+from penstock.codegen.clusters.source import Source
+from penstock.graph.opdef import Kernel
+from penstock.graph.step_graph import Node
+
+ROUNDS = 6
+"""Times that each of the two runs before the quickest time of both decides."""
+FEW_ROUNDS, CLEARLY = 2, 0.8
+"""Times that are enough where one takes no more than such a part of the other's time: a step has better to do."""
+
+Prepare = Callable[[Any, Any], Kernel | None]
+
+
+class Contest:
+    """`call(*inputs)` for one node; any number of threads may call it at once.
+
+    key: what the other kernel has to know of its inputs, which is asked for at each call. prepare: makes that kernel
+    for a key from the function of `source` (None: it needs none), or says that it is none of its (None). nodes: what a
+    warning names.
+    """
+
+    def __init__(
+        self,
+        source: Source | None,
+        mode: str,
+        fallback: Kernel,
+        key: Callable[..., Hashable],
+        prepare: Prepare,
+        nodes: Sequence[Node] = (),
+    ) -> None:
+        self._source, self._mode, self._nodes = source, mode, nodes
+        self._fallback, self._key, self._prepare = fallback, key, prepare
+        self._kernels: dict[Hashable, Kernel] = {}
+        self._patience = Patience(prepare=lambda: compiler().prepare())
+
+    def call(self, *inputs: Any) -> Any:
+        key = self._key(*inputs)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernel_for(key)
+        return kernel(*inputs)
+
+    def _kernel_for(self, key: Hashable) -> Kernel:
+        """What to call this time for inputs with `key`, and what to remember for the next."""
+        function = None
+        if self._source is not None and (function := self._function(self._source)) is None:
+            return self._fallback
+        if len(self._kernels) >= MOST_SHAPES:
+            self._kernels.clear()
+        prepared = self._prepare(function, key)
+        trial = trial_of(function, compiler()) if function is not None and prepared is not None else None
+        if prepared is None or (trial is not None and trial.failed):
+            self._kernels[key] = self._fallback
+        elif trial is not None and not trial.passed:
+            rehearsal = Pure(prepared, self._fallback)
+            return lambda *inputs: trial.run(rehearsal, self._nodes, inputs)
+        elif self._mode == "on":
+            self._kernels[key] = prepared
+        else:
+            self._kernels[key] = _race([self._fallback, prepared], functools.partial(self._kernels.__setitem__, key))
+        return self._kernels[key]
+
+    def _function(self, source: Source) -> Function | None:
+        """The compiled function, if it is there."""
+        loaded = _Loaded.of(compiler(), source)
+        if loaded.function is None and self._mode == "on":
+            loaded.function = compiler().compile(source)
+        elif loaded.function is None and self._patience.is_over():
+            loaded.request()
+        return loaded.function
+
+
+class _Loaded:
+    """The function of a source, which all kernels that it serves share: one that fails is not tried again."""
+
+    def __init__(self, compiler: Compiler, source: Source) -> None:
+        self.function: Function | None = None
+        self._compiler, self._source = compiler, source
+        self._unrequested = itertools.repeat(True, 1)
+
+    @classmethod
+    @functools.cache
+    def of(cls, compiler: Compiler, source: Source) -> _Loaded:
+        return cls(compiler, source)
+
+    def request(self) -> None:
+        if next(self._unrequested, False):  # by one thread only
+            self._compiler.request(lambda: self._source, self._set)
+
+    def _set(self, function: Function | None) -> None:
+        self.function = function
+
+
+def _race(kernels: list[Kernel], settle: Callable[[Kernel], None]) -> Kernel:
+    """A kernel that runs each of `kernels` in turn, and tells `settle` the fastest once that is known."""
+    times: list[list[float]] = [[] for _ in kernels]
+    turns = itertools.cycle(range(len(kernels)))
+
+    def run(*inputs: Any) -> Any:
+        turn = next(turns)
+        begin = time.perf_counter()
+        result = kernels[turn](*inputs)
+        times[turn].append(time.perf_counter() - begin)
+        rounds = min(map(len, times))
+        if rounds >= FEW_ROUNDS:
+            (best, fastest), (next_best, _), *_ = sorted(zip(map(min, times), kernels, strict=True), key=itemgetter(0))
+            if rounds >= ROUNDS or best <= CLEARLY * next_best:
+                settle(fastest)
+        return result
+
+    return run

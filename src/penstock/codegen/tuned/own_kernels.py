@@ -1,0 +1,76 @@
+"""Single nodes that have a kernel of their own beside torch's, mostly in C: they keep their op's name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.codegen.clusters.clusters import on_cpu
+from penstock.codegen.tuned import linear, lrn, pooling, winograd
+from penstock.graph.opdef import Kernel, KernelDef, OpDef
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.passes.rewrite import replace_edges
+from penstock.tensor.dtypes import DType, bfloat16, float32
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """fits: whether the kernel can be that of a node. make: `make(n, mode, fallback)`, where that is torch's kernel.
+
+    dtypes: those it computes with.
+    """
+
+    fits: Callable[[Node], bool]
+    make: Callable[[Any, str, Kernel], Kernel]
+    dtypes: Collection[DType] = (float32,)
+
+
+_FLOATS = (float32, bfloat16)
+_KERNELS = {
+    "Conv2D": _Own(winograd.is_winograd, winograd.convolve, _FLOATS),
+    "_ConvBias": _Own(winograd.is_winograd, winograd.convolve, _FLOATS),
+    "Conv2DBackpropInput": _Own(winograd.is_winograd, winograd.by_input, _FLOATS),
+    "Conv2DBackpropFilter": _Own(winograd.is_winograd, winograd.by_filter, _FLOATS),
+    "LRN": _Own(lrn.has_common_power, lrn.normalize),
+    "LRNGrad": _Own(lrn.has_common_power, lrn.normalize_grad),
+    "MatMul": _Own(linear.is_large, linear.multiply),
+    "MaxPool": _Own(pooling.is_plain, pooling.max_pool, _FLOATS),
+    "MaxPoolGrad": _Own(pooling.is_plain, pooling.max_pool_grad, _FLOATS),
+}
+
+
+def use_own_kernels(graph: StepGraph, mode: str) -> StepGraph:
+    """`graph` with such nodes replaced by ones that have both kernels; itself where there is none."""
+    found = {node: replace(node, op=_variant(node.op, mode)) for node in graph.nodes if _has_own(node)}
+    if not found:
+        return graph
+    edges = {Edge(node, 0): Edge(other, 0) for node, other in found.items()}
+    nodes = [found.get(node, node) for node in graph.nodes]
+    return replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, {**found})
+
+
+def _has_own(node: Node) -> bool:
+    own = _KERNELS.get(node.op.name)
+    if own is None or node.attrs["T"] not in own.dtypes:
+        return False
+    return on_cpu(node.device) and own.fits(node)
+
+
+@functools.cache
+def _variant(op: OpDef, mode: str) -> OpDef:
+    """`op` with kernels before its own for CPUs, one for each dtype that both torch's and ours compute with."""
+    own = _KERNELS[op.name]
+    torchs = {dtype: op.find_kernel("CPU", {"T": dtype}) for dtype in own.dtypes}
+    both = [_contest(own, mode, kernel, dtype) for dtype, kernel in torchs.items() if kernel is not None]
+    return replace(op, kernels=[*both, *op.kernels])
+
+
+def _contest(own: _Own, mode: str, torchs: KernelDef, dtype: DType) -> KernelDef:
+    return replace(
+        torchs,
+        devices=("CPU",),
+        factory=lambda n: own.make(n, mode, torchs.factory(n)),  # type: ignore[arg-type]
+        types={"T": frozenset({dtype})},
+    )

@@ -1,0 +1,144 @@
+"""Convolutions by 3x3 filters with stride 1, and their gradients, on CPUs: kernels around `winograd_source`.
+
+Of float32 sums of products they are as exact as direct convolution. Of bfloat16 the root-mean-square error is 2.6 times
+that of direct convolution, which rounds results only (0.43% against 0.17%): transformed tiles and filters are rounded
+before they are multiplied. tests/codegen has the errors of both. What is not finite reaches all outputs of the tiles
+that it is in, one pixel further than it would else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from penstock.codegen.tuned.contest import Contest
+from penstock.codegen.tuned.winograd_source import BY_FILTER, BY_INPUT, FORWARD, winograd_source
+from penstock.graph.opdef import Kernel
+from penstock.graph.step_graph import Node
+from penstock.ops.nn.spatial import window_of
+from penstock.tensor.dtypes import DType
+
+LEAST_CHANNELS = 8
+"""With fewer, transforming tiles takes longer than the products that it saves."""
+OPERATIONS_OF_A_THREAD = 1 << 21
+"""Fewer are not worth another thread."""
+MOST_SUMS = 1 << 26
+"""Floats that the sums of all threads may take in the gradient by a filter."""
+
+Dims = Sequence[int]
+
+
+def is_winograd(node: Node) -> bool:
+    """Whether a Conv2D, its gradients or their fused kin may be computed so, as far as is known of the shapes."""
+    attrs, edge = node.attrs, node.inputs[1]
+    filters = node.shapes[0] if node.op.name == "Conv2DBackpropFilter" else edge.node.shapes[edge.port]
+    if attrs["data_format"] != b"NHWC" or not filters.is_fully_defined():
+        return False
+    *window, inner, outer = filters.tuple
+    alone = set(attrs["strides"]) == {1} == set(attrs["dilations"])
+    return alone and window == [3, 3] and min(inner, outer) >= LEAST_CHANNELS
+
+
+def convolve(n: Any, mode: str, fallback: Kernel) -> Kernel:
+    """The kernel of Conv2D, or of one with a bias: `fn(input, filter, bias=None)`."""
+    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
+
+    def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
+        (batch, height, width, c), (*window, inner, k) = key
+        down, across = win.extents((height, width), window)
+        result = (batch, down.out, across.out, k)
+        if inner != c or 0 in result:
+            return None
+        run = _runner(function, dtype, FORWARD, key[0], result, (down.before, across.before))
+        return lambda x, w, b=None: run(x, w, b, result)
+
+    return Contest(
+        winograd_source(dtype), mode, fallback, lambda x, w, b=None: (x.shape, w.shape), prepare, [n.node]
+    ).call
+
+
+def by_input(n: Any, mode: str, fallback: Kernel) -> Kernel:
+    """The kernel of Conv2DBackpropInput: `fn(input_sizes, filter, out_backprop)`.
+
+    It is a convolution of the gradient, padded by what the filter's window reaches over the input's padding.
+    """
+    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
+    dims_of = _sizes(n.const("input_sizes"))
+
+    def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
+        dims, (*window, c, k), grad = key
+        down, across = win.extents(dims[1:3], window)
+        if tuple(grad) != (dims[0], down.out, across.out, k) or dims[3] != c or 0 in grad or 0 in dims:
+            return None
+        run = _runner(function, dtype, BY_INPUT, grad, dims, (2 - down.before, 2 - across.before))
+        return lambda sizes, w, g: run(g, w, None, dims)
+
+    return Contest(
+        winograd_source(dtype),
+        mode,
+        fallback,
+        lambda sizes, w, g: (dims_of(sizes), w.shape, g.shape),
+        prepare,
+        [n.node],
+    ).call
+
+
+def by_filter(n: Any, mode: str, fallback: Kernel) -> Kernel:
+    """The kernel of Conv2DBackpropFilter: `fn(input, filter_sizes, out_backprop)`."""
+    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
+    dims_of = _sizes(n.const("filter_sizes"))
+
+    def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
+        image, dims, grad = key
+        *window, c, k = dims
+        down, across = win.extents(image[1:3], window)
+        if tuple(grad) != (image[0], down.out, across.out, k) or image[3] != c or 0 in grad:
+            return None
+        run = _runner(function, dtype, BY_FILTER, image, grad, (down.before, across.before))
+        return lambda x, sizes, g: run(x, g, None, dims)
+
+    return Contest(
+        winograd_source(dtype),
+        mode,
+        fallback,
+        lambda x, sizes, g: (x.shape, dims_of(sizes), g.shape),
+        prepare,
+        [n.node],
+    ).call
+
+
+def _sizes(known: Any) -> Callable[[torch.Tensor], tuple[int, ...]]:
+    """What gives the sizes that an input tells: always the same where that is a constant."""
+    if known is None:
+        return lambda sizes: tuple(sizes.tolist())
+    constant = tuple(int(size) for size in known)
+    return lambda sizes: constant
+
+
+def _runner(
+    function: Callable[..., Any], dtype: DType, kind: int, image: Dims, result: Dims, before: Dims
+) -> Callable[..., torch.Tensor]:
+    """`run(x, filter, bias, dims)` gives a tensor of `dims`. `image`, `result`: [n, h, w, channels] of the convolution.
+
+    `before`: rows and columns of zeros above and left of the image.
+    """
+    numbers = (*image, *result[1:], *before)
+    operations = 2 * math.prod(result) * 9 * image[3]
+    most = max(1, operations // OPERATIONS_OF_A_THREAD)
+    if kind == BY_FILTER:
+        most = min(most, max(1, MOST_SUMS // (16 * image[3] * result[3])))
+    made, empty, threads_of = dtype.torch, torch.empty, torch.get_num_threads
+
+    def run(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor | None, dims: Dims) -> torch.Tensor:
+        x, w = x.contiguous(), w.contiguous()
+        bias = 0 if b is None else b.contiguous().data_ptr()
+        threads = min(threads_of(), most)
+        y = empty(dims, dtype=made)
+        work = empty(function(kind, threads, *numbers, 0, 0, 0, 0, 0))
+        function(kind, threads, *numbers, x.data_ptr(), w.data_ptr(), bias, y.data_ptr(), work.data_ptr())
+        return y
+
+    return run

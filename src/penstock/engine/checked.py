@@ -1,0 +1,202 @@
+"""PENSTOCK_CHECK=step: every step runs a second time, by the reference executor, and must give the same.
+
+The variable names what is checked: "1" the graph between passes (graph/verify.py), "step" that and each step.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock import errors, logging
+from penstock.analysis.hazards import is_state
+from penstock.engine.dataflow import is_asynchronous
+from penstock.engine.plan import Observer, Plan
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.runtime.kernels import SessionState
+from penstock.runtime.reference import Reference
+from penstock.runtime.resources import VariableState
+from penstock.runtime.values import fetch_converter
+from penstock.tensor.dtypes import DType
+
+CHECK_STEPS = os.environ.get("PENSTOCK_CHECK", "") == "step"
+
+ULPS = 8
+"""Floats may differ by this many units in the last place of the largest element, times the square root of how many
+numbers were added up: roundings are independent of each other."""
+
+_HANDLES = frozenset({
+    "Variable", "VariableV2", "VarHandleOp", "TemporaryVariable", "Stack", "StackV2", "TensorArray", "TensorArrayV2",
+    "TensorArrayV3",
+})  # fmt: skip
+"""Ops that give a handle of state which is copied, or lives for one step."""
+
+_REPEATABLE = frozenset({"Assert", "CheckNumerics", "GuaranteeConst", "RestoreV2"})
+"""Ops that are called stateful, but leave nothing behind."""
+
+_NOT_THE_STEPS = (
+    errors.CancelledError,
+    errors.DeadlineExceededError,
+    errors.AbortedError,
+    errors.ResourceExhaustedError,
+)
+_one_at_a_time = threading.Lock()  # what another step writes meanwhile would be taken for a difference
+
+
+def checked(plan: Plan, graph: StepGraph, state: SessionState) -> Plan:
+    """`plan`, whose steps the reference executor repeats on a copy of `state`, from `graph` as `prune` gave it.
+
+    They raise InternalError, naming the first fetch or variable that differs, both values, and its line. What cannot
+    be repeated is left as it is, which a line in the log says once.
+    """
+    try:
+        reference = Reference(graph, state)
+        obstacle = _obstacle(reference, state) or _reduced(plan.graph, graph)
+    except errors.OpError as error:
+        obstacle = f"the reference executor cannot run it: {error}"
+    if obstacle:
+        _say_unchecked(obstacle)
+        return plan
+    return _Checked(plan, reference)
+
+
+def _obstacle(reference: Reference, state: SessionState) -> str:
+    """Why a step cannot be run twice; "" if it can."""
+    for node, kernel in reference.kernels.items():
+        takes = any(map(is_state, node.inputs))
+        gives = any(is_state(Edge(node, port)) for port in range(len(node.dtypes)))
+        if is_asynchronous(kernel):
+            return f"{node.op.name} waits for others"
+        if gives and not takes and node.op.name not in _HANDLES:
+            return f"{node.op.name} holds state that is not copied"
+        if node.op.stateful and not (takes or gives or "seed" in node.attrs or node.op.name in _REPEATABLE):
+            return f"{node.op.name} acts on what is not the session's"
+    for key, kept in reference.state.per_node.items():
+        on_cpu = getattr(state.per_node.get(key), "device", torch.device("cpu")).type == "cpu"
+        if not isinstance(kept, torch.Generator | type(_one_at_a_time)) or not on_cpu:
+            return f"{key[0]} of {key[1]} is state that is not copied"
+    return ""
+
+
+def _reduced(planned: StepGraph, graph: StepGraph) -> str:
+    """Whether a pass has chosen other floats than the client: then values differ as they are meant to."""
+    used, asked = ({dtype.base_dtype for node in g.nodes for dtype in node.dtypes} for g in (planned, graph))
+    other = sorted(dtype.name for dtype in used - asked if dtype.is_floating)
+    return f"values are computed in {' and '.join(other)}" if other else ""
+
+
+@functools.cache
+def _say_unchecked(obstacle: str) -> None:
+    logging.warning("PENSTOCK_CHECK=step: steps run unchecked where %s", obstacle)
+
+
+class _Checked(Plan):
+    def __init__(self, plan: Plan, reference: Reference) -> None:
+        super().__init__(plan.graph, {})
+        self.passed = plan.passed
+        self._plan = plan
+        self._reference = reference
+
+    @property
+    def source(self) -> str:
+        return self._plan.source
+
+    def summary(self) -> str:
+        return self._plan.summary()
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        return self._beside(values, self._plan.run)
+
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        return self._beside(values, lambda values: self._plan.run_observed(values, observer))
+
+    def _beside(self, values: Sequence[Any], run: Callable[[Sequence[Any]], tuple[Any, ...]]) -> tuple[Any, ...]:
+        reference = self._reference
+        with _one_at_a_time:
+            values = list(values)
+            fed = reference.feed(values)
+            reference.copy_state()
+            try:
+                found = run(values)
+            except _NOT_THE_STEPS:
+                raise
+            except errors.OpError as error:
+                self._fail_too(fed, error)
+                raise
+            try:
+                expected = reference.run(fed)
+            except errors.OpError as error:
+                raise errors.InternalError(
+                    error.node_def, error.op, f"The step gave values, but the reference executor fails:\n{error}"
+                ) from error
+            self._compare(found, expected)
+            return found
+
+    def _fail_too(self, fed: list[Any], error: errors.OpError) -> None:
+        try:
+            self._reference.run(fed)
+        except errors.OpError:
+            return
+        raise errors.InternalError(
+            error.node_def, error.op, f"The step failed, but not by the reference executor:\n{error}"
+        ) from error
+
+    def _compare(self, found: tuple[Any, ...], expected: list[Any]) -> None:
+        terms = self._reference.most_terms
+        for edge, ours, theirs in zip(self._reference.graph.fetches, found, expected, strict=True):
+            if not _agree(ours, theirs, edge.dtype.base_dtype, terms):
+                raise _difference(f"fetch {edge.name}", edge.node, ours, theirs)
+        for node, theirs, copy in self._reference.variables:
+            held, wanted = (_contents(variable) for variable in (theirs, copy))
+            if not _agree(held, wanted, theirs.dtype.base_dtype, terms):
+                raise _difference(f"variable {theirs.name}", node, held, wanted)
+
+
+def _contents(variable: VariableState) -> Any:
+    value = variable.value
+    return None if value is None else fetch_converter(variable.dtype, torch.device("cpu"), True)(_on_host(value))
+
+
+def _on_host(value: Any) -> Any:
+    return value.cpu() if isinstance(value, torch.Tensor) else value
+
+
+def _agree(found: Any, expected: Any, dtype: DType, terms: float) -> bool:
+    if found is None or expected is None:
+        return found is expected
+    if np.shape(found) != np.shape(expected) or np.asarray(found).dtype != np.asarray(expected).dtype:
+        return False
+    if not (dtype.is_floating or dtype.is_complex) or dtype.torch is None:
+        return np.array_equal(found, expected)
+    a, b = (np.asarray(value, np.complex128 if dtype.is_complex else np.float64) for value in (found, expected))
+    largest = np.abs(b[np.isfinite(b)]).max(initial=0)
+    tolerance = ULPS * np.sqrt(terms) * torch.finfo(dtype.torch).eps * largest
+    return np.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True)
+
+
+def _difference(what: str, node: Node, found: Any, expected: Any) -> errors.InternalError:
+    source = node.source
+    lines = [
+        f"PENSTOCK_CHECK=step: {what} is not what the reference executor computes",
+        f"  the step:  {_brief(found)}",
+        f"  reference: {_brief(expected)}",
+    ]
+    if found is not None and np.shape(found) == np.shape(expected) and np.ndim(found):
+        where = tuple(map(int, np.argwhere(np.asarray(found) != np.asarray(expected))[0]))
+        lines.append(f"  first at {list(where)}: {np.asarray(found)[where]!r} and {np.asarray(expected)[where]!r}")
+    if source is not None and source.user_line:
+        lines.append(f"  built at {source.user_line}")
+    return errors.InternalError(source.node_def if source is not None else None, source, "\n".join(lines))
+
+
+def _brief(value: Any) -> str:
+    if value is None:
+        return "not initialised"
+    text = np.array2string(np.asarray(value), threshold=16, edgeitems=2, separator=", ").replace("\n", "")
+    return f"{np.asarray(value).dtype}{list(np.shape(value))} {text}"

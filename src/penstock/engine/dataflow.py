@@ -1,0 +1,257 @@
+"""From a step's graph to a `Program` for the dataflow executor: segments of nodes, and the primitives between them.
+
+Nodes form one segment when they run in the same frame, under the same guard, after the same number of primitives
+(and, where kernels wait, after the same ones): then they are dead together, and no path leads out of a segment and
+back into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.analysis.frames import find_frames, is_back_edge, is_loop_merge
+from penstock.analysis.guards import Guards
+from penstock.analysis.levels import find_levels, find_sources
+from penstock.codegen.cuda.graphs import Capturing
+from penstock.codegen.python.segment import Param, Result, build_segment
+from penstock.graph.opdef import Bound
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.transfer_ops import RECVS, SENDS, TRANSFERS
+from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
+from penstock.runtime import tokens
+from penstock.runtime.executor import Program, Unit
+
+_KINDS = {
+    **dict.fromkeys(SWITCHES, tokens.SWITCH),
+    **dict.fromkeys(MERGES, tokens.MERGE),
+    **dict.fromkeys(ENTERS, tokens.ENTER),
+    **dict.fromkeys(EXITS, tokens.EXIT),
+    **dict.fromkeys(NEXT_ITERATIONS, tokens.NEXT),
+    "LoopCond": tokens.PASS,
+    "ControlTrigger": tokens.TRIGGER,
+    **dict.fromkeys(SENDS, tokens.SEND),
+    **dict.fromkeys(RECVS, tokens.RECV),
+}
+
+Explain = Callable[..., Exception]
+Carry = Callable[[Node], tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]]
+
+
+def build_program(
+    graph: StepGraph,
+    kernels: dict[Node, Any],
+    copied_reads: set[tuple[Node, int]],
+    explain: Explain,
+    observed: bool = False,
+    carry: Carry | None = None,
+    capturing: Capturing | None = None,
+    feeds_wait: bool = False,
+) -> Program:
+    """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure.
+
+    `carry(node)` gives what a Send or Recv does to the value that it passes on, and what a Recv does with it last.
+    capturing: how segments are captured on the device, if they are; an observed program's run as they are.
+    feeds_wait: feeds come one by one, so that what waits for different ones must not share a segment.
+    """
+    return _Builder(graph, kernels, copied_reads, explain, observed, carry, capturing, feeds_wait).build()
+
+
+class _Builder:
+    def __init__(
+        self,
+        graph: StepGraph,
+        kernels: dict[Node, Any],
+        copied_reads: set[tuple[Node, int]],
+        explain: Explain,
+        observed: bool,
+        carry: Carry | None,
+        capturing: Capturing | None,
+        feeds_wait: bool,
+    ) -> None:
+        self._carry, self._feeds_wait = carry, feeds_wait
+        self._capturing = None if observed else capturing
+        self._graph, self._kernels, self._copied_reads = graph, kernels, copied_reads
+        self._explain, self._observed = explain, observed
+        _, self._frames = find_frames(graph)
+        self._guards = Guards(graph, self._frames, strict=False)
+        captured = self._capturing
+        self._captured = set() if captured is None else {n for n in graph.nodes if captured.takes(n, kernels)}
+        self._unit_of: dict[Node, Unit] = {}
+        self._members: dict[Unit, list[Node]] = {}
+
+    def build(self) -> Program:
+        for node, unit in self._grouped():
+            self._unit_of[node] = unit
+            self._members.setdefault(unit, []).append(node)
+        used = self._used_edges()
+        controls: dict[Unit, dict[Unit, None]] = {}
+        for unit, nodes in self._members.items():
+            self._finish(unit, nodes, used)
+            controls[unit] = self._controls(unit, nodes)
+        takers = [Unit(tokens.TAKE, edge.name, [edge], []) for edge in self._graph.fetches]
+        units = [*self._members, *takers]
+        self._connect(units)
+        for unit, sources in controls.items():
+            unit.controls = len(sources)
+            for source in sources:
+                source.control_consumers.append(unit)
+        self._describe_frames()
+        consumers = self._consumers(units)
+        return Program(
+            [u for u in units if not u.inputs and not u.controls],
+            [consumers.get(Edge(feed, 0), []) for feed in self._graph.feeds],
+            takers,
+            units,
+        )
+
+    # --- grouping -------------------------------------------------------------------------------------
+
+    def _grouped(self) -> list[tuple[Node, Unit]]:
+        """Each node that runs, with its unit."""
+        depth = self._depths()
+        waits = self._feeds_wait or any(map(is_asynchronous, self._kernels.values()))
+        waits = waits or any(node.op.name in RECVS for node in self._graph.nodes)
+        sources = self._sources(depth) if waits else {}
+        sent = {s for n in self._graph.nodes if n.op.name in SENDS for s in (*(e.node for e in n.inputs), *n.controls)}
+        sends = 0  # a segment ends with what is sent, so that nothing else delays it
+        segments: dict[tuple[Any, ...], Unit] = {}
+        found: list[tuple[Node, Unit]] = []
+        for node in self._graph.nodes:
+            if node.op is FEED:
+                continue
+            if self._is_alone(node):
+                found.append((node, self._alone(node)))
+                continue
+            captured = node in self._captured
+            key = (self._frames[node], self._guards.of[node], depth[node], captured, sources.get(node), sends)
+            sends += node in sent
+            if key not in segments:
+                segments[key] = Unit(tokens.SEGMENT, node.name, [], [])
+            found.append((node, segments[key]))
+        return found
+
+    def _sources(self, depth: dict[Node, int]) -> dict[Node, frozenset[Node]]:
+        """For each node, what it waits for outside its segment.
+
+        Where kernels wait, nodes that wait for different things must not share a segment: a counter would go on
+        only when a slow kernel's value has come, and iterations would not overlap.
+        """
+        found: dict[Node, frozenset[Node]] = {}
+        for node in self._graph.nodes:
+            before = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
+            inside = [s for s in before if depth[s] == depth[node] and not self._is_alone(s)]
+            if self._feeds_wait:
+                inside = [s for s in inside if s.op is not FEED]
+            found[node] = frozenset(s for s in before if s not in inside).union(*(found[s] for s in inside))
+        return found
+
+    def _depths(self) -> dict[Node, int]:
+        """How many primitives lead to each node, on the longest way that does not go round a loop.
+
+        A change between nodes that are captured and others counts as one.
+        """
+        alone = {node for node in self._graph.nodes if self._is_alone(node)}
+
+        def step(source: Node, node: Node) -> int:
+            return int(node in alone or source in alone or self._parts(source, node))
+
+        return find_levels(find_sources(self._graph, self._frames, step, step))
+
+    def _parts(self, source: Node, node: Node) -> bool:
+        """Whether an edge leads into a captured segment, or out of one. Feeds and constants are in all segments."""
+        if source.op is FEED or (isinstance(self._kernels.get(source), Bound) and not source.controls):
+            return False
+        return (source in self._captured) != (node in self._captured)
+
+    def _is_alone(self, node: Node) -> bool:
+        return node.op.name in _KINDS or is_asynchronous(self._kernels.get(node))
+
+    def _alone(self, node: Node) -> Unit:
+        unit = Unit(_KINDS.get(node.op.name, tokens.ASYNC), node.name, list(node.inputs), [])
+        unit.node = node
+        unit.outputs = [Edge(node, port) for port in range(len(node.dtypes))]
+        unit.loop_merge = is_loop_merge(node)
+        unit.key = node.attrs["key"] if node.op.name in TRANSFERS else ""
+        if node.op.name in ENTERS:
+            unit.frame_name = node.attrs["frame_name"].decode(errors="backslashreplace")
+            unit.is_constant = node.attrs["is_constant"]
+            unit.parallel_iterations = node.attrs["parallel_iterations"]
+        return unit
+
+    def _used_edges(self) -> set[Edge]:
+        """The edges that lead from one unit to another, or out."""
+        used = set(self._graph.fetches)
+        for node, unit in self._unit_of.items():
+            used |= {e for e in node.inputs if self._unit_of.get(e.node) is not unit and not self._is_bound(e, unit)}
+        return used
+
+    def _is_bound(self, edge: Edge, unit: Unit) -> bool:
+        """Whether `unit`, which takes `edge`, has it as a constant of its own."""
+        return unit.kind == tokens.SEGMENT and isinstance(self._kernels.get(edge.node), Bound)
+
+    # --- units ----------------------------------------------------------------------------------------
+
+    def _finish(self, unit: Unit, nodes: list[Node], used: set[Edge]) -> None:
+        unit.explain = lambda error, where: self._explain(error, nodes[0], where)
+        if unit.kind == tokens.ASYNC:
+            unit.run = self._kernels[nodes[0]].start
+        if unit.kind in (tokens.SEND, tokens.RECV) and self._carry is not None:
+            unit.run, unit.arrived = self._carry(nodes[0])
+        if unit.kind != tokens.SEGMENT:
+            return
+        inside = set(nodes)
+        taken = dict.fromkeys(e for node in nodes for e in node.inputs if e.node not in inside)
+        bound = [e.node for e in taken if self._is_bound(e, unit)]
+        unit.inputs = [e for e in taken if e.node not in set(bound)]
+        unit.outputs = [Edge(n, p) for n in nodes for p in range(len(n.dtypes)) if Edge(n, p) in used]
+        segment = build_segment(
+            [*dict.fromkeys(bound), *nodes],
+            self._kernels,
+            [Param(edge) for edge in unit.inputs],
+            [Result(edge) for edge in unit.outputs],
+            self._copied_reads,
+            self._observed,
+        )
+        unit.run = segment.fn
+        unit.explain = lambda error, where: self._explain(error, segment, where)
+        if self._capturing is not None and inside <= self._captured:
+            unit.run = self._capturing.captured(segment.fn, nodes, self._kernels)
+            unit.name += " (CUDA graph)" if unit.run is not segment.fn else ""
+
+    def _controls(self, unit: Unit, nodes: list[Node]) -> dict[Unit, None]:
+        """The units that `unit` waits for without a value: also those that constants it uses wait for."""
+        found: dict[Unit, None] = {}
+        pending = list(nodes)
+        if unit.kind == tokens.SEGMENT:
+            pending += [e.node for n in nodes for e in n.inputs if isinstance(self._kernels.get(e.node), Bound)]
+        for node in pending:
+            for control in node.controls:
+                source = self._unit_of.get(control)
+                if source is not None and source is not unit:
+                    found[source] = None
+        return found
+
+    def _consumers(self, units: list[Unit]) -> dict[Edge, list[tuple[Unit, int]]]:
+        consumers: dict[Edge, list[tuple[Unit, int]]] = {}
+        for unit in units:
+            for index, edge in enumerate(unit.inputs):
+                consumers.setdefault(edge, []).append((unit, index))
+        return consumers
+
+    def _connect(self, units: list[Unit]) -> None:
+        consumers = self._consumers(units)
+        for unit in units:
+            unit.consumers = [consumers.get(edge, []) for edge in unit.outputs]
+
+    def _describe_frames(self) -> None:
+        """Tell each Enter how many its frame has, and which Exits lead out of it."""
+        for frame in dict.fromkeys(self._frames.values()):
+            exits = [self._unit_of[node] for node in frame.exits]
+            for enter in frame.enters:
+                unit = self._unit_of[enter]
+                unit.enters, unit.exits = len(frame.enters), exits
+
+
+def is_asynchronous(kernel: Any) -> bool:
+    return hasattr(kernel, "start")

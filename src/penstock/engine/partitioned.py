@@ -1,0 +1,193 @@
+"""Steps on several devices: a plan for each, run at once, which meet at the step's rendezvous (paper 3.2.2)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.analysis.frames import has_control_flow
+from penstock.analysis.state_order import order_state
+from penstock.codegen.cuda.graphs import capturing_on
+from penstock.devices.device import Device
+from penstock.engine.dataflow import Carry
+from penstock.engine.pipeline import StepOptions
+from penstock.engine.plan import DataflowPlan, Observer, Plan, make_kernels, make_plan
+from penstock.graph.step_graph import Node, StepGraph
+from penstock.graph.transfer_ops import TRANSFERS
+from penstock.partition.compression import compress, decompress
+from penstock.partition.partition import Partition, partition
+from penstock.partition.recv_timing import RecvTiming, delay_recvs, time_recvs
+from penstock.passes.rewrite import duplicate
+from penstock.placement.hardware import Hardware
+from penstock.placement.problem import is_everywhere, make_problem
+from penstock.runtime.kernels import SessionState
+from penstock.runtime.rendezvous import Abandoned, Rendezvous
+from penstock.runtime.workers import Workers
+
+
+def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) -> Plan:
+    """The plan of a placed graph: one device's, or one for each with what they send each other."""
+    devices = options.devices
+    by_name = {device.name: device for device in devices}
+    used = settle_devices(graph)
+    if not used:  # nothing but feeds and constants
+        return make_plan(graph, state, devices[0])
+    if len(used) == 1 and by_name[used[0]].runs_anywhere:
+        return make_plan(graph, state, by_name[used[0]])
+    timing = None
+    if options.time_recvs and len(used) > 1 and not has_control_flow(graph):
+        hardware = options.hardware or Hardware.of(list(devices))
+        place = {name: i for i, name in enumerate(hardware.names)}
+        ordered = duplicate(graph)
+        order_state(ordered, {})  # as in the parts: what waits for a Recv must not be what the Recv is to wait for
+        problem = make_problem(ordered, hardware, options.costs)
+        timing = time_recvs(problem, [place[node.device] for node in graph.nodes])
+    parts = partition(duplicate(graph), options.compress)
+    if timing is not None:
+        delay_recvs(parts, problem, timing)
+    return PartitionedPlan(graph, parts, state, by_name, timing)
+
+
+def settle_devices(graph: StepGraph) -> list[str]:
+    """The devices of a placed graph. What needs none of its own does not make the step one of several."""
+    used = list(dict.fromkeys(node.device for node in graph.nodes if not is_everywhere(node)))
+    for node in graph.nodes:
+        if used and node.device not in used:
+            node.device = used[0]
+    return used
+
+
+class PartitionedPlan(Plan):
+    """One plan a device. The first runs in the caller's thread, the others in threads of their own."""
+
+    def __init__(
+        self,
+        graph: StepGraph,
+        parts: list[Partition],
+        state: SessionState,
+        devices: dict[str, Device],
+        timing: RecvTiming | None = None,
+    ) -> None:
+        super().__init__(graph, {})
+        self.parts = parts
+        self.timing = timing
+        self._workers: Workers = state.keep("device workers", Workers)
+        self._devices = [devices[part.device] for part in parts]
+        self._plans: list[Plan] = []
+        for part, device in zip(parts, self._devices, strict=True):
+            capturing = capturing_on(device)
+            captured = capturing is not None and not has_control_flow(part.graph)  # which has a quicker form
+            if captured or any(node.op.name in TRANSFERS for node in part.graph.nodes):
+                kernels = make_kernels(part.graph.nodes, device, state)
+                carry = make_carry(device, devices)
+                self._plans.append(DataflowPlan(part.graph, kernels, device.torch, state.closing, carry, capturing))
+            else:
+                self._plans.append(make_plan(part.graph, state, device))
+
+    @property
+    def source(self) -> str:
+        pairs = zip(self.parts, self._plans, strict=True)
+        texts = [f"# {part.device}\n{plan.source}" for part, plan in pairs]
+        return "\n\n".join(texts if self.timing is None else [*texts, self.timing.text()])
+
+    def summary(self) -> str:
+        pairs = zip(self.parts, self._plans, strict=True)
+        return "\n".join(f"{part.device}: {plan.summary()}" for part, plan in pairs)
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        return self._run(list(values), None)
+
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        return self._run(list(values), observer)
+
+    def _run(self, values: list[Any], observer: Observer | None) -> tuple[Any, ...]:
+        meeting = sum(isinstance(plan, DataflowPlan) for plan in self._plans)
+        step = _Step(Rendezvous(meeting), len(self.parts))
+        observers = [observer.part(part.device) if observer is not None else None for part in self.parts]
+        tasks = [
+            self._task(step, index, [values[i] for i in part.feeds], observers[index])
+            for index, part in enumerate(self.parts)
+        ]
+        for task in tasks[1:]:
+            self._workers.run(task)
+        tasks[0]()
+        step.finished.wait()
+        if step.error is not None:
+            raise step.error from step.error.__cause__
+        found: list[Any] = [None] * len(self.graph.fetches)
+        for part, results in zip(self.parts, step.results, strict=True):
+            for place, value in zip(part.fetches, results, strict=True):
+                found[place] = value
+        return tuple(found)
+
+    def _task(self, step: _Step, index: int, values: list[Any], observer: Observer | None) -> Callable[[], None]:
+        plan, device = self._plans[index], self._devices[index]
+
+        def task() -> None:
+            try:
+                with device.running():
+                    if isinstance(plan, DataflowPlan):
+                        result = plan.run_part(values, step.rendezvous, observer)
+                    else:
+                        result = plan.run(values) if observer is None else plan.run_observed(values, observer)
+                if observer is not None:
+                    observer.end = time.time_ns()
+                step.done(index, result)
+            except BaseException as error:
+                step.failed(error)
+
+        return task
+
+
+class _Step:
+    """One step under way: what each device has found, and the first error."""
+
+    def __init__(self, rendezvous: Rendezvous, parts: int) -> None:
+        self.rendezvous = rendezvous
+        self.results: list[Sequence[Any]] = [()] * parts
+        self.error: BaseException | None = None
+        self.finished = threading.Event()
+        self._pending = parts
+        self._lock = threading.Lock()
+
+    def done(self, index: int, result: Sequence[Any]) -> None:
+        self.results[index] = result
+        self._end()
+
+    def failed(self, error: BaseException) -> None:
+        """The step fails as one: whoever waits for a value of this device is told."""
+        with self._lock:
+            if self.error is None and not isinstance(error, Abandoned):
+                self.error = error
+        self.rendezvous.abandon()
+        self._end()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._pending -= 1
+            if not self._pending:
+                self.finished.set()
+
+
+def make_carry(here: Device, devices: dict[str, Device]) -> Carry:
+    """What this device does to a value that it sends or receives."""
+
+    def carry(node: Node) -> tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]:
+        if node.op.name == "_Send":
+            return (compress if node.attrs["compress"] else _unchanged), None
+        if node.op.name != "_Recv":
+            return None, None
+        origin = devices[node.attrs["origin"]]
+        same = here.torch == origin.torch
+        bring = None if same else (lambda value: here.receive(value, origin))
+        if node.attrs["compress"]:
+            return bring, lambda value: decompress(here.arrived(value))
+        return bring, (None if same else here.arrived)
+
+    return carry
+
+
+def _unchanged(value: Any) -> Any:
+    return value

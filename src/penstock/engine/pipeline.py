@@ -1,0 +1,154 @@
+"""The passes, in order: from the client's graph to the graph that a plan is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from penstock.analysis.peak_memory import in_units
+from penstock.codegen.compile_nodes import compile_nodes
+from penstock.codegen.regions.regions import form_regions
+from penstock.devices.device import Device
+from penstock.graph.operation import Operation, Tensor
+from penstock.graph.step_graph import StepGraph
+from penstock.graph.verify import CHECK, verify
+from penstock.passes.common_subexpressions import merge_common_subexpressions
+from penstock.passes.dead_controls import skip_dead_controls
+from penstock.passes.fold_constants import fold_constants
+from penstock.passes.fuse import fuse
+from penstock.passes.fuse_moments import fuse_moments
+from penstock.passes.group_updates import group_updates
+from penstock.passes.infer_shapes import infer_shapes, take_shapes
+from penstock.passes.memory import order_for_memory, predicted_peak, recompute_for_gradients, swap_to_host
+from penstock.passes.prune import prune
+from penstock.passes.reduced_precision import emulate_float16, use_bfloat16, use_float16
+from penstock.passes.see_updates import see_updates
+from penstock.passes.simplify import simplify
+from penstock.passes.unused_stacks import drop_unused_stacks
+from penstock.placement.cost_model import CostModel
+from penstock.placement.hardware import Hardware
+from penstock.placement.place import log_placement, place
+from penstock.placement.strategies import Strategy
+
+Pass = Callable[[StepGraph, CostModel], StepGraph]
+
+
+def _plain(transform: Callable[[StepGraph], StepGraph]) -> Pass:
+    return lambda graph, costs: transform(graph)
+
+
+BEFORE_PLACING: dict[str, Pass] = {
+    "infer_shapes": _plain(infer_shapes),
+    "fold_constants": _plain(fold_constants),
+    "drop_unused_stacks": _plain(drop_unused_stacks),
+    "merge_common_subexpressions": _plain(merge_common_subexpressions),
+    "skip_dead_controls": _plain(skip_dead_controls),
+    "simplify": _plain(simplify),
+    "fuse": _plain(fuse),  # before placing, so that the numbers do not depend on where nodes are placed
+    "fuse_moments": _plain(fuse_moments),
+}
+AFTER_PLACING: dict[str, Pass] = {
+    "use_float16": use_float16,
+    "emulate_float16": emulate_float16,
+    "use_bfloat16": use_bfloat16,
+    "fuse_placed": _plain(fuse),  # in place of "fuse" where precision is reduced, which needs to see single products
+    "recompute_for_gradients": recompute_for_gradients,
+    "swap_to_host": swap_to_host,
+    "order_for_memory": order_for_memory,
+    "form_regions": lambda graph, costs: form_regions(graph, "auto"),
+    "form_regions_at_once": lambda graph, costs: form_regions(graph, "on"),
+    "compile": lambda graph, costs: compile_nodes(graph, "auto"),
+    "compile_at_once": lambda graph, costs: compile_nodes(graph, "on"),
+    "group_updates": _plain(group_updates),  # what regions have left
+}
+SAVE_MEMORY = ("recompute_for_gradients", "swap_to_host", "order_for_memory")
+DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile", "group_updates"})
+"""The passes that run unless a ConfigProto says otherwise (session/options.py). Those for memory cost time."""
+
+
+@dataclass(slots=True)
+class StepOptions:
+    """What the passes are to do, as a session's ConfigProto says (see session/options.py).
+
+    devices: the session's, first choice first. strategy: None puts every node on the first device that it may be on.
+    placed: the devices of nodes that hold state, by name, which must be the same in all steps.
+    """
+
+    devices: Sequence[Device]
+    soft_placement: bool = False
+    log_placement: bool = False
+    strategy: Strategy | None = None
+    costs: CostModel = field(default_factory=CostModel)
+    hardware: Hardware | None = None
+    placed: dict[str, str] = field(default_factory=dict)
+    compress: bool = False
+    time_recvs: bool = False
+    passes: Collection[str] = DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a pass left: so many nodes, and (of SAVE_MEMORY) the bytes that values take at once, before and after."""
+
+    name: str
+    nodes: int
+    peaks: tuple[float, float] | None = None
+
+
+def told(passed: Sequence[Passed]) -> str:
+    """In a line: `12 nodes, simplify 12 -> 9, order_for_memory 3.1 MB -> 2 MB`."""
+    before = passed[0].nodes
+    text = f"{before} nodes"
+    for each in passed[1:]:
+        if each.nodes != before:
+            text += f", {each.name} {before} -> {each.nodes}"
+            before = each.nodes
+        if each.peaks is not None:
+            text += f", {each.name} {' -> '.join(in_units(round(peak)) for peak in each.peaks)}"
+    return text
+
+
+@dataclass(slots=True)
+class Prepared:
+    """The graph that a plan is made from, and what each pass left, in order."""
+
+    graph: StepGraph
+    passed: list[Passed]
+
+
+def prepare(
+    feeds: list[Tensor],
+    fetches: list[Tensor],
+    targets: list[Operation],
+    options: StepOptions,
+    fed: Sequence[tuple[int, ...]] = (),
+) -> Prepared:
+    """Everything that happens to a graph between `Session.run` and the plan, in order.
+
+    `fed`: the shapes of the values that the step is for, in the order of `feeds`; without it, for any that fit.
+    """
+    o = options
+    graph = see_updates(prune(feeds, fetches, targets))
+    take_shapes(graph, fed)
+    passed = [_passed(graph, "prune")]
+    for name, transform in BEFORE_PLACING.items():
+        if name in o.passes:
+            graph = transform(graph, o.costs)
+            passed.append(_passed(graph, name))
+    graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
+    passed.append(_passed(graph, "place"))
+    if o.log_placement:
+        log_placement(graph)
+    for name, transform in AFTER_PLACING.items():
+        if name in o.passes:
+            peak = predicted_peak(graph, o.costs) if name in SAVE_MEMORY else None
+            graph = transform(graph, o.costs)
+            passed.append(_passed(graph, name, peak, o.costs))
+    return Prepared(graph, passed)
+
+
+def _passed(graph: StepGraph, name: str, peak: float | None = None, costs: CostModel | None = None) -> Passed:
+    """What the pass `name` left; an error where that cannot run. peak: the bytes before it, of one that is to save."""
+    if CHECK:
+        verify(graph, name)
+    return Passed(name, len(graph.nodes), None if peak is None else (peak, predicted_peak(graph, costs)))

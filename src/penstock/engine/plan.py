@@ -1,0 +1,346 @@
+"""Plans: everything about a kind of step that can be settled before it runs.
+
+A plan is made once for (fetches, feeds) from the pruned graph: kernels chosen and made, hazards resolved, one
+segment compiled. Running it is one function call. `partitioned.py` has steps on several devices.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from penstock import errors
+from penstock.analysis.assigned import find_assigned
+from penstock.analysis.frames import NO_GUARD, find_frames, has_control_flow
+from penstock.analysis.guards import Guards, Unstructured
+from penstock.analysis.hazards import find_hazards
+from penstock.analysis.host_scalars import find_host_nodes
+from penstock.analysis.in_place import find_in_place
+from penstock.analysis.peak_memory import Allocations, predict_memory
+from penstock.analysis.state_order import order_state
+from penstock.analysis.structure import Statement, execution_order, structured
+from penstock.codegen.cuda.graphs import Capturing
+from penstock.codegen.python.segment import Param, Result, Segment, build_segment
+from penstock.devices.device import Device
+from penstock.engine.arrays import use_arrays
+from penstock.engine.dataflow import Carry, build_program, is_asynchronous
+from penstock.engine.threads import team_for, work_on
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.transfer_ops import TRANSFERS
+from penstock.ops.control_flow import PRIMITIVES
+from penstock.runtime.executor import Execution
+from penstock.runtime.failures import node_error
+from penstock.runtime.kernels import SessionState, make_kernel
+from penstock.runtime.rendezvous import Rendezvous
+from penstock.runtime.side_by_side import use_threads
+from penstock.runtime.tokens import Program
+from penstock.runtime.values import array_feed_converter, array_fetch_converter, feed_converter, fetch_converter
+from penstock.tensor.dtypes import resource
+
+if TYPE_CHECKING:
+    from penstock.engine.pipeline import Passed
+
+
+def executor_choice() -> str:
+    """How steps with control flow run: PENSTOCK_EXECUTOR is "auto", "structured" or "dataflow" (for tests)."""
+    return os.environ.get("PENSTOCK_EXECUTOR", "auto")
+
+
+def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
+    """The plan of one device's step: one generated function where its control flow has a structured form, else a
+    dataflow.
+
+    Raises the typed error, naming the node, of a kernel that cannot be made or control flow that is malformed.
+    """
+    kernels = make_kernels(graph.nodes, device, state)
+    if not has_control_flow(graph):
+        use_threads(graph, kernels, state)
+    waits = any(map(is_asynchronous, kernels.values()))
+    if not waits and not has_control_flow(graph):
+        return StructuredPlan(graph, kernels, device.torch, list(graph.nodes), None)
+    choice = executor_choice()
+    if not waits and choice != "dataflow":
+        try:
+            statements, guards = structured(graph)
+            return StructuredPlan(graph, kernels, device.torch, statements, guards)
+        except Unstructured:
+            if choice == "structured":
+                raise
+    order_state(graph, find_frames(graph)[1] if has_control_flow(graph) else {})
+    return DataflowPlan(graph, kernels, device.torch, state.closing)
+
+
+class Plan:
+    """A step ready to run. Any number of threads may run it at once: all that a step changes is local or state."""
+
+    def __init__(self, graph: StepGraph, kernels: dict[Node, Any]) -> None:
+        self.graph = graph
+        self._kernels = kernels
+        self.passed: list[Passed] = []
+        """What each pass left, for `Session.explain`."""
+
+    @property
+    def made(self) -> list[Plan]:
+        """The plans that this one is made of, by what is fed (engine/specialised.py)."""
+        return [self]
+
+    @property
+    def source(self) -> str:
+        """What runs, to read."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """The memory that the step will take and the threads that it will use, in a line for each device."""
+        raise NotImplementedError
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """One step: the fetched values for the fed ones, in the order of the plan's graph."""
+        raise NotImplementedError
+
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        """One step with `observer(node)` called before each node: for tracing, deadlines and cancellation."""
+        raise NotImplementedError
+
+
+class StructuredPlan(Plan):
+    """The whole step as one segment."""
+
+    def __init__(
+        self,
+        graph: StepGraph,
+        kernels: dict[Node, Any],
+        device: torch.device,
+        statements: list[Statement],
+        guards: Guards | None,
+    ) -> None:
+        super().__init__(graph, kernels)
+        self._team = team_for(work_on(graph, device))
+        self._statements = statements
+        order = list(execution_order(statements))
+        self._hazards = find_hazards(graph, order)
+        arrays = use_arrays(graph, kernels)
+        self._params = [Param(Edge(n, 0), _feeder(Edge(n, 0), device, arrays)) for n in graph.feeds]
+        self._results = [
+            Result(
+                edge,
+                _array_fetcher(graph, i) if edge in arrays else _fetcher(edge, device, copy),
+                guards.edge(edge) if guards is not None else NO_GUARD,
+            )
+            for i, (edge, copy) in enumerate(zip(graph.fetches, self._hazards.fetches, strict=True))
+        ]
+        frames = guards.frames if guards is not None else {}
+        self._host = find_host_nodes(graph, frames) if frames else set()
+        assigned = {} if frames else find_assigned(graph, kernels, order)
+        self._in_place = find_in_place(graph, kernels, [node for node, _ in order], frames, assigned)
+        self.segment = self._build()
+        self._step: Callable[..., tuple[Any, ...]] = self._team.around(self.segment.fn, self._settle)
+        self._observed: Segment | None = None
+
+    def _settle(self, step: Callable[..., tuple[Any, ...]]) -> None:
+        self._step = step
+
+    def _build(self, observed: bool = False) -> Segment:
+        return build_segment(
+            self._statements,
+            self._kernels,
+            self._params,
+            self._results,
+            self._hazards.reads,
+            observed,
+            self._host,
+            self._in_place,
+        )
+
+    @property
+    def source(self) -> str:
+        parts = [f"\n# {n.name}\n{k.source}" for n, k in self._kernels.items() if hasattr(k, "source")]
+        return self.segment.source + "".join(parts)
+
+    def summary(self) -> str:
+        order = dict.fromkeys(node for node, _ in execution_order(self._statements))
+        memory = predict_memory(self.graph, order, self._hazards, self._in_place)
+        return f"{memory}; {self._team}"
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        try:
+            return self._step(*values)
+        except Exception as error:
+            raise explain(error, self.segment) from error.__cause__
+
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        segment = self._observed = self._observed or self._build(observed=True)
+        try:
+            with observer.watching():
+                return self._team.limiting(segment.fn)(observer, *values)
+        except Exception as error:
+            raise explain(error, segment) from error.__cause__
+
+
+class DataflowPlan(Plan):
+    """The step as segments and primitives, which the dataflow executor schedules."""
+
+    def __init__(
+        self,
+        graph: StepGraph,
+        kernels: dict[Node, Any],
+        device: torch.device,
+        closing: threading.Event,
+        carry: Carry | None = None,
+        capturing: Capturing | None = None,
+    ) -> None:
+        super().__init__(graph, kernels)
+        self._team = team_for(work_on(graph, device))
+        self._run = self._team.around(Execution.run, lambda run: None)
+        self._closing = closing
+        self._carry, self._capturing = carry, capturing
+        self._hazards = find_hazards(graph, capturing.order(graph, kernels) if capturing is not None else None)
+        self._feeds = [feed_converter(node.attrs["tensor"], device) for node in graph.feeds]
+        self._fetches = [
+            _fetcher(edge, device, copy) for edge, copy in zip(graph.fetches, self._hazards.fetches, strict=True)
+        ]
+        self._program = self._build()
+        self._observed: Program | None = None
+
+    def _build(self, observed: bool = False) -> Program:
+        reads = self._hazards.reads
+        return build_program(self.graph, self._kernels, reads, explain_unit, observed, self._carry, self._capturing)
+
+    @property
+    def source(self) -> str:
+        return self._program.text()
+
+    def summary(self) -> str:
+        memory = predict_memory(self.graph, self.graph.nodes, self._hazards, {})
+        return f"{memory}; {self._team}"
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        return self.run_part(values, None)
+
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        return self.run_part(values, None, observer)
+
+    def run_part(
+        self, values: Sequence[Any], rendezvous: Rendezvous | None, observer: Observer | None = None
+    ) -> tuple[Any, ...]:
+        """One step, as one device of those that meet at `rendezvous`."""
+        if observer is None:
+            return self._finish(self._run, Execution(self._program, self._closing, None, rendezvous), values)
+        self._observed = self._observed or self._build(observed=True)
+        with observer.watching():
+            run = self._team.limiting(Execution.run)
+            return self._finish(run, Execution(self._observed, self._closing, observer, rendezvous), values)
+
+    def _finish(self, run: Callable[..., list[Any]], execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+        fed = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]
+        with torch.inference_mode():
+            found = run(execution, fed)
+            return tuple(
+                fetch(value.read() if edge.dtype._is_ref_dtype else value)
+                for fetch, edge, value in zip(self._fetches, self.graph.fetches, found, strict=True)
+            )
+
+
+def explain_unit(error: Exception, where_from: Segment | Node, where: str) -> Exception:
+    if isinstance(where_from, Node):
+        return node_error(error, where_from, [], where)
+    return explain(error, where_from, where)
+
+
+def explain(error: Exception, segment: Segment, around: str = "") -> Exception:
+    """What to raise for an exception that came out of `segment`: the typed error of the node that failed.
+
+    `around` names the iterations of loops that are not the segment's own.
+    """
+    node, values, where = segment.failed_node(error.__traceback__)
+    if node is None:
+        return error  # a feed or fetch that does not fit says so itself
+    return node_error(error, node, segment.input_values(node, values), where or around)
+
+
+def make_kernels(nodes: list[Node], device: Device, state: SessionState) -> dict[Node, Any]:
+    """The kernel of each node; the typed error, naming the node, of one that cannot be made."""
+    kernels: dict[Node, Any] = {}
+    for node in nodes:
+        if node.op is not FEED and node.op.name not in PRIMITIVES | TRANSFERS:
+            try:
+                kernels[node] = make_kernel(node, device.kernel_type, device.torch, state)
+            except Exception as error:
+                raise node_error(error, node, []) from error
+    return kernels
+
+
+def _feeder(edge: Edge, device: torch.device, arrays: set[Edge]) -> Callable[[Any], Any]:
+    tensor = edge.node.attrs["tensor"]
+    return array_feed_converter(tensor, edge.node.shapes[0]) if edge in arrays else feed_converter(tensor, device)
+
+
+def _array_fetcher(graph: StepGraph, index: int) -> Callable[[Any], Any]:
+    """For a new array, that nothing else shows but other fetches of the same."""
+    return array_fetch_converter(copy=graph.fetches[index] in graph.fetches[:index])
+
+
+def _fetcher(edge: Edge, device: torch.device, copy: bool) -> Callable[[Any], Any]:
+    declared = edge.node.op.outputs
+    old_handle = (
+        edge.dtype._is_ref_dtype and len(declared) == 1 and declared[0].type_attr is None
+    )  # a table's, a stack's
+    if edge.dtype.base_dtype == resource or old_handle:
+        raise TypeError(f"{edge.name} is a handle of a resource and cannot be fetched; fetch its value.")
+    return fetch_converter(edge.dtype, device, copy)
+
+
+class Observer:
+    """A hook for `Plan.run_observed`: notes when each node starts, and stops the step when it must stop.
+
+    measure_memory: also what each node allocates, which costs time.
+    """
+
+    def __init__(
+        self, timeout_in_ms: int = 0, cancelled: threading.Event | None = None, measure_memory: bool = False
+    ) -> None:
+        self._deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
+        self._timeout = timeout_in_ms
+        self._cancelled = cancelled
+        self.parts: dict[str, Observer] = {}
+        """Of a step on several devices: an observer for each, by the device's name."""
+        self.end = 0
+        """When the part of the step that it observed was done, in nanoseconds since the epoch."""
+        self.starts: list[tuple[Node, int]] = []
+        """`(node, nanoseconds since the epoch)` in the order of execution."""
+        self.allocations = Allocations() if measure_memory else None
+        """What each of `starts` allocated, in the same order."""
+
+    def part(self, device: str) -> Observer:
+        """An observer for one device's part of the step, with the same deadline."""
+        found = self.parts[device] = Observer(0, self._cancelled, self.allocations is not None)
+        found._deadline, found._timeout = self._deadline, self._timeout
+        return found
+
+    def watching(self) -> contextlib.AbstractContextManager[Any]:
+        """What is entered where kernels are called, for as long as this observes them."""
+        return self.allocations or contextlib.nullcontext()
+
+    def check(self, node: Node | None = None) -> None:
+        """Raise DeadlineExceededError or CancelledError if the step must stop."""
+        source = node.source if node is not None else None
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise errors.DeadlineExceededError(
+                source.node_def if source is not None else None,
+                source,
+                f"The step did not end within timeout_in_ms={self._timeout}"
+                + (f"; it had come to node {node.name}." if node is not None else ", while it waited."),
+            )
+        if self._cancelled is not None and self._cancelled.is_set():
+            raise errors.CancelledError(None, None, "The session was closed during the step.")
+
+    def __call__(self, node: Node) -> None:
+        self.check(node)
+        if self.allocations is not None:
+            self.allocations.begin()
+        self.starts.append((node, time.time_ns()))

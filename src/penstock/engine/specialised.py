@@ -1,0 +1,184 @@
+"""Plans for the shapes that are really fed.
+
+Programs feed placeholders of shape [None, 784], and then the same batch size in every step. A plan that knows the
+shapes has settled what a general one finds out in each step; but it serves only them. So the first step is planned
+for the shapes that it is fed. When others come, one general plan is made that takes any, and shapes that it has run a
+few times get a plan of their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Any
+
+from penstock import errors
+from penstock.engine.pipeline import Passed
+from penstock.engine.plan import Observer, Plan
+from penstock.graph.operation import Tensor
+from penstock.graph.step_graph import StepGraph
+from penstock.runtime.values import array_of_list
+
+Shape = tuple[int, ...]
+MakePlan = Callable[[Sequence[Shape]], Plan]
+"""Gives the plan for feeds of these shapes; () asks for the general one."""
+
+MOST_PLANS = 32
+"""Plans for shapes of their own; the general plan serves the rest. Lengths of sentences take about so many."""
+
+STEPS_BEFORE = 10
+"""Steps that the general plan runs for the same shapes before they get a plan: making one takes as long as some
+hundred steps, and shapes that have come ten times are likely to go on coming."""
+
+MORE_AFTER = 8
+"""Plans after which shapes must have come twice as often to get one, then three times: a program with many shapes runs
+each of them in few of its steps."""
+
+_PLAN_BYTES, _NODE_BYTES = 12_000, 1_500
+"""What plans of 1 to 1,000 nodes were measured to take."""
+
+_MOST_COUNTED = 512
+"""Shapes that are counted; of a program whose shapes never come again, the counts must not grow forever."""
+
+
+def is_open(feeds: Sequence[Tensor]) -> bool:
+    """Whether some feed's shape is known only when it is fed."""
+    return not all(tensor.shape.is_fully_defined() for tensor in feeds)
+
+
+def plan_bytes(plan: Any) -> int:
+    """About what a plan takes of memory, all that it has made so far included."""
+    return sum(_PLAN_BYTES + _NODE_BYTES * each.passed[0].nodes for each in plan.made)
+
+
+class SpecialisedPlan:
+    """The plans of one kind of step, by the shapes that are fed: to its users, a `Plan`.
+
+    Any number of threads may run it at once. What it says of itself it says of the plan that was chosen last.
+    """
+
+    __slots__ = ("_all_open", "_feeds", "_general", "_last", "_lock", "_made", "_make", "_open", "_plans", "_runs")
+
+    def __init__(self, feeds: Sequence[Tensor], make: MakePlan) -> None:
+        self._feeds = feeds
+        self._make = make
+        self._open = [not tensor.shape.is_fully_defined() for tensor in feeds]
+        self._all_open = all(self._open)
+        self._plans: dict[Any, Plan] = {}
+        """By what can be seen of the values for feeds of open shapes: each one's shape, or else its type."""
+        self._made = 0
+        self._runs: Counter[Any] = Counter()
+        self._general: Plan | None = None
+        self._last: Plan | None = None
+        self._lock = threading.Lock()
+
+    # --- as any plan ------------------------------------------------------------------------------------
+
+    @property
+    def made(self) -> list[Plan]:
+        """The plans that there are so far."""
+        return [*{id(p): p for p in [self._general, *list(self._plans.values())] if p is not None}.values()]
+
+    @property
+    def graph(self) -> StepGraph:
+        return self.shown().graph
+
+    @property
+    def passed(self) -> list[Passed]:
+        return self.shown().passed
+
+    @property
+    def source(self) -> str:
+        return self.shown().source
+
+    def summary(self) -> str:
+        return self.shown().summary()
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        told = values if self._all_open else compress(values, self._open)
+        try:
+            plan = self._plans[tuple([getattr(value, "shape", type(value)) for value in told])]
+        except (KeyError, TypeError):  # new, or lists, or a shape of some kind of its own without a hash
+            values = self._with_arrays(values)
+            plan = self._choose(values)
+        self._last = plan
+        return plan.run(values)
+
+    def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        values = self._with_arrays(values)
+        return self._choose(values).run_observed(values, observer)
+
+    # --- choosing ---------------------------------------------------------------------------------------
+
+    def shown(self) -> Plan:
+        """The plan that was chosen last, by whatever thread; before the first step, the general one."""
+        if self._last is None:
+            with self._lock:
+                return self._general_plan()
+        return self._last
+
+    def choose(self, values: Sequence[Any]) -> Plan:
+        """The plan for these values, in the order of the feeds: the one in `_plans`, or a new or the general one."""
+        return self._choose(self._with_arrays(values))
+
+    def _with_arrays(self, values: Sequence[Any]) -> Sequence[Any]:
+        """`values`, lists among them as the arrays that they stand for: these have shapes."""
+        if not any(isinstance(value, list | tuple) for value in values):
+            return values
+        feeds = zip(self._feeds, values, self._open, strict=True)
+        return [array_of_list(value, t.dtype.base_dtype) if is_open else value for t, value, is_open in feeds]
+
+    def _choose(self, values: Sequence[Any]) -> Plan:
+        key: Any = tuple([getattr(value, "shape", type(value)) for value in compress(values, self._open)])
+        with self._lock:
+            try:
+                plan = self._plans.get(key)
+            except TypeError:
+                plan = self._general_plan()
+            self._last = plan = plan or self._chosen_anew(key, values)
+            return plan
+
+    def _chosen_anew(self, key: Any, values: Sequence[Any]) -> Plan:
+        if self._made >= MOST_PLANS:
+            return self._general_plan()
+        shapes = self._shapes(values)
+        if shapes is None:
+            return self._general_plan()
+        if self._made and not self._comes_often(key):
+            return self._general_plan()
+        self._made += 1
+        try:
+            plan = self._make(shapes)
+        except errors.OpError:  # what is wrong with these values is an error of the step, not of its plan
+            plan = self._general_plan()
+        self._plans[key] = plan
+        return plan
+
+    def _comes_often(self, key: Any) -> bool:
+        if len(self._runs) >= _MOST_COUNTED:
+            self._runs.clear()
+        self._runs[key] += 1
+        return self._runs[key] > STEPS_BEFORE * (1 + self._made // MORE_AFTER)
+
+    def _general_plan(self) -> Plan:
+        if self._general is None:
+            self._general = self._make(())
+        return self._general
+
+    def _shapes(self, values: Sequence[Any]) -> list[Shape] | None:
+        """The shapes of all feeds; None where one cannot be told at a glance, or does not fit its placeholder.
+
+        The general plan then says what is wrong, if something is.
+        """
+        found: list[Shape] = []
+        for tensor, value, is_open in zip(self._feeds, values, self._open, strict=True):
+            number = isinstance(value, bool | int | float | complex)
+            shape = (() if number else getattr(value, "shape", None)) if is_open else tensor.shape.tuple
+            if not isinstance(shape, tuple) or not all(isinstance(size, int) for size in shape):
+                return None
+            if not tensor.shape.is_compatible_with(shape):
+                return None
+            found.append(tuple(shape))
+        return found

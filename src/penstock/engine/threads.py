@@ -1,0 +1,272 @@
+"""How many threads the kernels of a step use: one, where more would gain nothing, and else what is measured to be best.
+
+torch's threads wait for each other. While other programs keep the processor busy, one of them is often not running, and
+the others wait for the rest of its time slice: a small step then takes up to a thousand times as long. So a step uses
+threads only if some node of it is large enough to be quicker by them. That is decided when its plan is made, as far as
+it can be; steps that gain from threads as long as they have the processors alone, or of which nobody knows what they
+do, are tried with several numbers of threads (`trial.py`). Sums may differ in their last bits by that;
+`TF_DETERMINISTIC_OPS=1`, which TensorFlow has too, leaves it at what was decided first, and `OMP_NUM_THREADS` or
+`intra_op_parallelism_threads` of 1 leaves no choice.
+
+The number is the calling thread's own: `torch.set_num_threads` would give it to threads that begin meanwhile as well.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NamedTuple
+
+import torch
+
+from penstock.analysis.hazards import is_state
+from penstock.codegen.c.trials import Trial
+from penstock.codegen.clusters.expressions import is_supported_op
+from penstock.devices.neighbours import NEIGHBOURS
+from penstock.devices.openmp import limited, setters
+from penstock.engine.trial import Block, Times, trial
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.placement.cost_model import FREE
+
+LEAST = 1 << 15
+"""Elements from which addition gains from threads; below them torch uses none. Other work is counted in these."""
+QUIET = LEAST >> 6
+"""Work below which no kernel uses threads, so that nothing has to be said."""
+FLOPS = 16
+"""Operations of a product or a convolution that take as long as an element of an addition: 64 x 64 x 64 is the least
+product that gains."""
+
+_FUNCTIONS = (
+    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Erf", "Erfc", "Exp", "Expm1", "Log", "Log1p",
+    "Pow", "Rsqrt", "Sin", "Sinh", "Sqrt", "Tan", "Tanh",
+)  # fmt: skip
+_SOFTMAXES = ("LogSoftmax", "Softmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
+_SUMS = ("All", "Any", "BiasAddGrad", "L2Loss", "Max", "Mean", "Min", "Prod", "Sum", "_DivideBySize")
+_MOVES = (
+    "BroadcastGradientArgs", "BroadcastTo", "Concat", "ConcatV2", "Fill", "Gather", "GatherNd", "GatherV2",
+    "InvertPermutation", "OneHot", "Pack", "Pad", "PadV2", "RandomStandardNormal", "RandomUniform", "Range", "Rank",
+    "Reverse", "ReverseV2", "Shape", "ShapeN", "Size", "Slice", "Split", "SplitV", "StridedSlice", "StridedSliceGrad",
+    "Tile", "Transpose", "TruncatedNormal", "Unpack",
+)  # fmt: skip
+_STATE = (
+    "ApplyAdadelta", "ApplyAdagrad", "ApplyAdam", "ApplyGradientDescent", "ApplyMomentum", "ApplyRMSProp", "Assign",
+    "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "ReadVariableOp",
+    "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdam", "ResourceApplyGradientDescent",
+    "ResourceApplyMomentum", "ResourceApplyRMSProp", "StackPopV2", "StackPushV2", "StackV2", "TensorArrayCloseV3",
+    "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySizeV3",
+    "TensorArrayV3", "TensorArrayWriteV3",
+)  # fmt: skip
+WEIGHTS = {
+    **dict.fromkeys(_FUNCTIONS, 16.0),  # in MKL, which uses threads sooner than torch
+    **dict.fromkeys(_SOFTMAXES, 8.0),
+    **dict.fromkeys(_SUMS, 0.25),  # nothing is written
+    **dict.fromkeys((*_MOVES, *_STATE), 1.0),
+}
+"""The time that an element takes, by op; 1 for those that have an expression in C. That of others is not known."""
+UNKNOWN = 64.0
+"""The most that an element is likely to take."""
+CLIENTS = ("PyFunc", "PyFuncStateless")
+"""What the client's code does, nobody knows."""
+
+ALL = math.inf
+"""As many threads as the calling thread has."""
+
+Fn = Callable[..., Any]
+
+
+class Work(NamedTuple):
+    """The work of a step's largest node for the processor, in elements of an addition."""
+
+    known: float
+    possible: float
+    """The same, with the nodes of which little is known: as much as may be, infinite where a shape is not known."""
+
+
+NOTHING = Work(0.0, 0.0)
+
+
+def work_on(graph: StepGraph, device: torch.device) -> Work:
+    """The work of the graph's nodes; nothing on other devices than processors."""
+    return _largest(graph.nodes) if device.type == "cpu" else NOTHING
+
+
+def team_for(work: Work) -> Team:
+    """The threads of a step with so much work."""
+    if work.possible < QUIET or setters() is None:
+        return Team(ALL, "one thread" if work.possible < QUIET else "all threads")
+    if work.possible < LEAST:
+        return Team(1)
+    number = ALL if work.known >= LEAST else 1
+    settled = os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true")
+    return SettledTeam(number) if settled else MeasuredTeam(number)
+
+
+class Team:
+    """The threads of a step's kernels. number: of them, at most. words: what to say of it."""
+
+    def __init__(self, number: float, words: str = "") -> None:
+        self._number = number
+        self._words = words or ("all threads" if number is ALL else "one thread")
+
+    def __str__(self) -> str:
+        return self._words
+
+    def around(self, fn: Fn, settle: Callable[[Fn], None]) -> Fn:
+        """A function that runs steps as `fn` does, with these threads.
+
+        settle: told what may be called instead from then on, once there is nothing more to find out.
+        """
+        return self.limiting(fn)
+
+    def limiting(self, fn: Fn) -> Fn:
+        """The same for steps that are not like others, such as those that are watched."""
+        return fn if self._number is ALL else limited(fn, int(self._number))
+
+
+class SettledTeam(Team):
+    """A number of threads that stays: where neighbours come, they sleep while they wait, and give the same bits."""
+
+    def around(self, fn: Fn, settle: Callable[[Fn], None]) -> Fn:
+        limited_fn, look = self.limiting(fn), NEIGHBOURS.look
+
+        def run(*args: Any) -> Any:
+            look()
+            return limited_fn(*args)
+
+        return run
+
+
+class MeasuredTeam(Team):
+    """As many threads as turn out best. number: to begin with."""
+
+    def __str__(self) -> str:
+        number = min(self._number, torch.get_num_threads())
+        return f"{number} thread{'s' if number > 1 else ''}, by the times of steps"
+
+    def around(self, fn: Fn, settle: Callable[[Fn], None]) -> Fn:
+        return _Trying(self, fn, settle).run
+
+    def begin(self) -> Generator[Block, Times, int]:
+        return trial(thread_counts()[0] if self._number is ALL else 1, thread_counts, _situation)
+
+    def chosen(self, number: int) -> None:
+        self._number = number
+
+
+def thread_counts() -> list[int]:
+    """Numbers of threads that may be best for a step at present, the likeliest first.
+
+    While compilers of this process run there is one: some kernels wait in busy loops of their own, and a step with a
+    thread too many takes eight times as long. Compilers are soon gone.
+    """
+    NEIGHBOURS.look()
+    most = torch.get_num_threads()
+    likeliest = max(1, most - round(NEIGHBOURS.taken))
+    return [likeliest] if NEIGHBOURS.own else list(dict.fromkeys((likeliest, most, (most + 1) // 2, 1)))
+
+
+def _situation() -> object:
+    """What decides how many threads are best: who else is there, and what is compiled."""
+    NEIGHBOURS.look()
+    return NEIGHBOURS.crowded, NEIGHBOURS.own, Trial.believed
+
+
+class _Trying:
+    """Steps with one number of threads after the other, as the trial asks for them.
+
+    Any number of threads may run steps at once: one of them measures, the others use what was best so far.
+    """
+
+    def __init__(
+        self, team: MeasuredTeam, fn: Fn, settle: Callable[[Fn], None], clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._team, self._fn, self._settle, self._clock = team, fn, settle, clock
+        self._limited: dict[int, Fn] = {}
+        self._lock = threading.Lock()
+        self._trial: Generator[Block, Times, int] | None = None
+        self._chosen = self._tried = fn
+        self._skip = 0
+        self._wanted, self._times = 0.0, Times(0, 0.0)
+
+    def run(self, *args: Any) -> Any:
+        if self._skip > 0:
+            self._skip -= 1
+            return self._chosen(*args)
+        if not self._lock.acquire(blocking=False):
+            return self._chosen(*args)
+        try:
+            if self._trial is None:
+                self._trial = self._team.begin()
+                self._take(next(self._trial))
+                if self._skip > 0:
+                    self._skip -= 1
+                    return self._chosen(*args)
+            begin = self._clock()
+            result = self._tried(*args)
+            self._note(self._clock() - begin)
+            return result
+        finally:
+            self._lock.release()
+
+    def _note(self, seconds: float) -> None:
+        steps, before = self._times
+        self._times = Times(steps + 1, before + seconds)
+        if self._times.seconds < self._wanted or self._trial is None:
+            return
+        try:
+            self._take(self._trial.send(self._times))
+        except StopIteration as end:
+            self._chosen = self._with(end.value)
+            self._skip = sys.maxsize
+            self._team.chosen(end.value)
+            self._settle(self._chosen)
+
+    def _take(self, block: Block) -> None:
+        self._tried = self._with(block.threads)
+        self._wanted, self._times = block.seconds, Times(0, 0.0)
+        if block.best:
+            self._team.chosen(block.threads)
+            self._chosen, self._skip = self._tried, block.skip
+
+    def _with(self, threads: int) -> Fn:
+        if threads >= torch.get_num_threads():
+            return self._fn
+        if threads not in self._limited:
+            self._limited[threads] = limited(self._fn, threads)
+        return self._limited[threads]
+
+
+def _largest(nodes: Iterable[Node]) -> Work:
+    return Work(*map(max, zip(NOTHING, *map(_work, nodes), strict=True)))
+
+
+def _work(node: Node) -> Work:
+    body = node.attrs.get("body")
+    if isinstance(body, StepGraph):  # a node that stands for others, which run by themselves until they are compiled
+        return _largest(body.nodes)
+    inputs, outputs = node.inputs, [Edge(node, port) for port in range(len(node.dtypes))]
+    views = node.op.aliases and not any(map(is_state, inputs))
+    if node.op is FEED or node.op.name in FREE or views:
+        return NOTHING
+    known = [_dims(edge) for edge in (*inputs, *outputs)]
+    shapes = [dims for dims in known if dims is not None]
+    if len(shapes) < len(known) or node.op.name in CLIENTS:
+        return Work(0.0, math.inf)
+    if node.op.flops_fn is not None:
+        flops: float = node.op.flops_fn(node, shapes[: len(inputs)], shapes[len(inputs) :])
+        return Work(flops / FLOPS, flops / FLOPS)
+    elements = float(max(map(math.prod, shapes), default=0))
+    weight = WEIGHTS.get(node.op.name, 1.0 if is_supported_op(node.op.name) else None)
+    return Work(0.0, UNKNOWN * elements) if weight is None else Work(weight * elements, weight * elements)
+
+
+def _dims(edge: Edge) -> tuple[int, ...] | None:
+    """The dimensions of a value, None if they are not known; of what is no tensor, none."""
+    if edge.dtype.base_dtype.torch is None:
+        return ()
+    dims = edge.node.shapes[edge.port].tuple
+    return None if dims is None or None in dims else tuple(d for d in dims if d is not None)

@@ -1,0 +1,107 @@
+"""When to receive (white paper section 5.2): as late as does no harm, so that received tensors are not kept waiting.
+
+Without it every Recv starts at once, and all that a device will ever get from others is in its memory from the
+beginning. From the simulated run, each transfer is made to wait for a node of the receiving device that ends just
+early enough for the tensor to be there when its first consumer could start.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.analysis.circles import check_for_circles
+from penstock.graph.step_graph import Node
+from penstock.partition.partition import Partition
+from penstock.placement.problem import Problem
+from penstock.placement.simulator import After, Timeline, simulate
+
+
+@dataclass(slots=True)
+class RecvTiming:
+    """What to wait for, and the simulated step without and with it."""
+
+    after: After
+    before_timeline: Timeline
+    timeline: Timeline
+
+    def text(self) -> str:
+        """The predicted peaks and times, before and after."""
+        lines = []
+        devices = self.timeline.problem.hardware.devices
+        peaks = zip(devices, self.before_timeline.peak, self.timeline.peak, strict=True)
+        for device, old, new in peaks:
+            lines.append(f"{device.name}: peak {old / 1e6:.2f} MB, with timed Recvs {new / 1e6:.2f} MB")
+        old, new = self.before_timeline.seconds, self.timeline.seconds
+        return "\n".join([*lines, f"step {old * 1e3:.3f} ms, with timed Recvs {new * 1e3:.3f} ms"])
+
+
+def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
+    """For each tensor that crosses to a device, the node there to wait for; nothing where it is needed at once."""
+    plain = simulate(problem, placement)
+    runs: dict[int, list[tuple[float, int]]] = {}
+    starts: dict[int, float] = {}
+    for run in plain.runs:
+        runs.setdefault(run.device, []).append((run.end, run.node))
+        starts[run.node] = run.start
+    after: After = {}
+    for transfer in plain.transfers:
+        if transfer.value < 0:
+            continue
+        target = transfer.target
+        users = [
+            k
+            for k in problem.consumers[transfer.node]
+            if placement[k] == target and (transfer.node, transfer.value) in problem.inputs[k]
+        ]
+        first = min((starts[k] for k in users if k in starts), default=None)
+        if first is None or target not in runs:
+            continue
+        # One more transfer's time as reserve: the prediction is not exact.
+        latest = first - 2 * (transfer.end - transfer.start)
+        place = bisect.bisect_left(runs[target], (latest, -1)) - 1
+        if place >= 0 and runs[target][place][1] not in users:
+            after[transfer.value, target] = runs[target][place][1]
+    return RecvTiming(after, plain, simulate(problem, placement, after))
+
+
+def delay_recvs(parts: list[Partition], problem: Problem, timing: RecvTiming) -> None:
+    """Put the waiting into the partitions, as control edges to their Recvs."""
+    by_key: dict[str, str] = {}
+    for (value, target), waits_for in timing.after.items():
+        by_key[f"{problem.values[value].name} to {problem.hardware.names[target]}"] = problem.nodes[waits_for].name
+    moved: list[Partition] = []
+    for part in parts:
+        position = {node.name: i for i, node in enumerate(part.graph.nodes)}
+        late = False
+        for i, node in enumerate(part.graph.nodes):
+            gate = position.get(by_key.get(node.attrs.get("key", ""), "")) if node.op.name == "_Recv" else None
+            if gate is not None:
+                node.controls = (*node.controls, part.graph.nodes[gate])
+                late = late or gate > i
+        if late:
+            moved.append(part)
+    check_for_circles(parts)
+    for part in moved:
+        part.graph.nodes = _in_order(part.graph.nodes)
+
+
+def _in_order(nodes: list[Node]) -> list[Node]:
+    """The same nodes with what they need before them, otherwise in the order in which they were."""
+    done: set[Node] = set()
+    inside = set(nodes)
+    found: list[Node] = []
+    for node in nodes:
+        stack = [node]
+        while stack:
+            top = stack[-1]
+            missing = [n for n in (*(e.node for e in top.inputs), *top.controls) if n in inside and n not in done]
+            if missing:
+                stack += missing
+            else:
+                stack.pop()
+                if top not in done:
+                    done.add(top)
+                    found.append(top)
+    return found
