@@ -14,7 +14,7 @@ import torch
 from penstock.codegen.c import toolchain, trials
 from penstock.engine import plan
 from penstock.graph.opdef import registered_ops
-from penstock.ops.control_flow import PRIMITIVES
+from penstock.graph.primitives import PRIMITIVES
 from penstock.passes import fold_constants
 from tests import ahead
 

@@ -17,7 +17,7 @@ import pytest
 
 import penstock.ops
 from penstock.graph.opdef import OpDef, get_gradient, registered_ops
-from penstock.ops.control_flow import PRIMITIVES
+from penstock.graph.primitives import PRIMITIVES
 from tests.ops.test_ops import CASES
 
 TESTS = Path(__file__).parent.parent

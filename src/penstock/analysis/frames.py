@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from penstock import errors
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES
 
 Condition = tuple[Edge, bool]
 Guard = frozenset[Condition]

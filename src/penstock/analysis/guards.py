@@ -7,8 +7,8 @@ of its own.
 from __future__ import annotations
 
 from penstock.analysis.frames import NO_GUARD, Frame, Guard, is_loop_merge, is_regular
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, SWITCHES
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, SWITCHES
 
 
 class Unstructured(NotImplementedError):

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import PRIMITIVES
 from penstock.tensor.dtypes import resource
 
 SHOWS_INPUT = PRIMITIVES - {"LoopCond"} | {

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from penstock.analysis.frames import Frame, is_loop_merge
+from penstock.graph.primitives import ENTERS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.tensor.dtypes import DType, bool as bool_dtype, int32, int64
 
 _BITS = {int32: 32, int64: 64}

@@ -17,8 +17,8 @@ import torch
 from penstock.analysis.assigned import Assigned
 from penstock.analysis.frames import is_loop_merge
 from penstock.graph.opdef import Kernel
+from penstock.graph.primitives import NEXT_ITERATIONS
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import NEXT_ITERATIONS
 from penstock.tensor.shapes import adds_nothing
 
 _VERSIONS: dict[Kernel, dict[int, Kernel]] = {}

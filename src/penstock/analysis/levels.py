@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from penstock.analysis.frames import Frame, is_back_edge
+from penstock.graph.primitives import EXITS, NEXT_ITERATIONS
 from penstock.graph.step_graph import Node, StepGraph
-from penstock.ops.control_flow import EXITS, NEXT_ITERATIONS
 
 Step = Callable[[Node, Node], int]
 Sources = dict[Node, list[tuple[Node, int]]]

@@ -18,9 +18,9 @@ from torch.utils._pytree import tree_leaves
 
 from penstock.analysis.hazards import Hazards, is_state
 from penstock.analysis.in_place import InPlace
+from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import PRIMITIVES
 from penstock.placement.cost_model import CostModel
 
 # --- predicted ------------------------------------------------------------------------------------------

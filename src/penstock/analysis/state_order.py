@@ -12,8 +12,8 @@ from penstock.analysis.frames import Frame
 from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.hazards import state_accesses
 from penstock.analysis.levels import find_sources
+from penstock.graph.primitives import EXITS, MERGES, SWITCHES
 from penstock.graph.step_graph import Node, StepGraph
-from penstock.ops.control_flow import EXITS, MERGES, SWITCHES
 
 Order = list[tuple[Node, Node]]
 Frames = Mapping[Node, Frame]

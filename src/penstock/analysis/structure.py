@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from penstock.analysis.frames import NO_GUARD, Condition, Frame, Guard, find_frames, is_back_edge, is_loop_merge
 from penstock.analysis.guards import Guards, Unstructured
+from penstock.graph.primitives import ENTERS, EXITS
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, EXITS
 
 
 @dataclass(eq=False, slots=True)

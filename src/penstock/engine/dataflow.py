@@ -16,9 +16,9 @@ from penstock.analysis.levels import find_levels, find_sources
 from penstock.codegen.cuda.graphs import Capturing
 from penstock.codegen.python.segment import Param, Result, build_segment
 from penstock.graph.opdef import Bound
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import RECVS, SENDS, TRANSFERS
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.runtime import tokens
 from penstock.runtime.executor import Program, Unit
 

@@ -31,9 +31,9 @@ from penstock.devices.device import Device
 from penstock.engine.arrays import use_arrays
 from penstock.engine.dataflow import Carry, build_program, is_asynchronous
 from penstock.engine.threads import team_for, work_on
+from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import TRANSFERS
-from penstock.ops.control_flow import PRIMITIVES
 from penstock.runtime.executor import Execution
 from penstock.runtime.failures import node_error
 from penstock.runtime.kernels import SessionState, make_kernel

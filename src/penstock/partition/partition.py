@@ -17,10 +17,10 @@ from penstock.analysis.frames import Frame, find_frames, has_control_flow, is_lo
 from penstock.analysis.hazards import state_accesses, state_reads
 from penstock.analysis.state_order import order_state
 from penstock.graph.opdef import get_op
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.transfer_ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS
 from penstock.placement.problem import is_everywhere
 from penstock.tensor.dtypes import DType, bool as bool_dtype, float32
 from penstock.tensor.shapes import TensorShape

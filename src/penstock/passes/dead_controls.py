@@ -11,8 +11,8 @@ from penstock.analysis.guards import Guards
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.state_order import unordered_reads
 from penstock.graph.opdef import get_op
+from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import PRIMITIVES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.tensor.dtypes import resource
 

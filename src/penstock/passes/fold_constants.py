@@ -9,8 +9,8 @@ import torch
 
 from penstock.analysis.frames import has_control_flow
 from penstock.graph.opdef import Bound, PassThrough, get_op
+from penstock.graph.primitives import SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import SWITCHES
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager

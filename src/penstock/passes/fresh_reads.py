@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from penstock.graph.opdef import get_op
+from penstock.graph.primitives import ENTERS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
 from penstock.tensor.dtypes import DType, bool as bool_dtype, int32
 from penstock.tensor.shapes import TensorShape
 

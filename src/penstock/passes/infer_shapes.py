@@ -17,9 +17,9 @@ from typing import Any
 
 from penstock.analysis.frames import is_loop_merge
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.shape_context import UNKNOWN, output_shapes
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.tensor.shapes import TensorShape
 
 _WRITES: dict[str, Callable[[list[TensorShape]], TensorShape]] = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import PRIMITIVES
 from penstock.tensor.dtypes import resource
 
 SMALL = 4096

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from penstock.analysis.frames import Frame, has_control_flow
 from penstock.analysis.hazards import SHOWS_INPUT
+from penstock.graph.primitives import EXITS, MERGES, SWITCHES
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import EXITS, MERGES, SWITCHES
 from penstock.passes.fresh_reads import FreshReads
 from penstock.passes.rewrite import remove_unused
 from penstock.passes.write_order import WriteOrder, depth, outside

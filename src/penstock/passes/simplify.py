@@ -15,8 +15,8 @@ from penstock.analysis.frames import NO_GUARD, find_frames, has_control_flow
 from penstock.analysis.guards import Guards
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.shape_classes import ShapeClasses
+from penstock.graph.primitives import SWITCHES
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import SWITCHES
 from penstock.ops.fused import DIVIDE_BY_SIZE
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 

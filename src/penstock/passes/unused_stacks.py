@@ -7,8 +7,8 @@ and with them what was kept alive from the forward loop to the backward one.
 from __future__ import annotations
 
 from penstock.graph.opdef import get_op
+from penstock.graph.primitives import ENTERS, SWITCHES
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, SWITCHES
 from penstock.passes.rewrite import remove_unused
 
 _HANDS_ON = ENTERS | SWITCHES | {"Identity"}

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from penstock.analysis.frames import Frame, Guard, find_frames, is_loop_merge
 from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.hazards import writes_state
+from penstock.graph.primitives import ENTERS, MERGES
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.ops.control_flow import ENTERS, MERGES
 
 
 class WriteOrder:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from penstock import errors
 from penstock.devices.device import Device
 from penstock.graph.device_spec import DeviceSpec
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
 from penstock.graph.step_graph import FEED, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
 from penstock.tensor.dtypes import DType, resource, string
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from tensorboard.compat.proto.cost_graph_pb2 import CostGraphDef
 
 from penstock.checkpoint.replace import write_whole
+from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import PRIMITIVES
 from penstock.placement.hardware import SimulatedDevice
 
 UNKNOWN_DIM = 32

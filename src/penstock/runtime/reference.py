@@ -37,8 +37,8 @@ import torch
 from penstock import errors
 from penstock.analysis.hazards import SHOWS_INPUT
 from penstock.graph.opdef import Bound, PassThrough
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
 from penstock.runtime.failures import node_error
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager, VariableState

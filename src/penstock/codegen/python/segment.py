@@ -35,8 +35,8 @@ from penstock.analysis.in_place import InPlace
 from penstock.analysis.structure import Branch, Loop, MergeSide, Statement, execution_order
 from penstock.codegen.python.code import ELSE, Block, Code
 from penstock.graph.opdef import Bound, Kernel, PassThrough
+from penstock.graph.primitives import NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node
-from penstock.ops.control_flow import NEXT_ITERATIONS, SWITCHES
 
 Converter = Callable[[Any], Any]
 

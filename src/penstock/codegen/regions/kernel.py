@@ -32,8 +32,8 @@ from penstock.codegen.regions.launch import Launch, launcher
 from penstock.codegen.regions.rehearsal import Rehearsal, contents, first_call
 from penstock.codegen.regions.source import region_source
 from penstock.codegen.regions.writer import Unwritable, write_step
+from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import PRIMITIVES
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.resources import VariableState
 from penstock.runtime.values import to_runtime

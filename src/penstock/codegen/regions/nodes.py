@@ -14,8 +14,8 @@ from penstock.codegen.clusters.expressions import C_TYPES, express
 from penstock.codegen.regions.elementwise import fits
 from penstock.codegen.regions.emit import Shape, Site, Value, emitter_of, known_sizes
 from penstock.codegen.regions.holders import HOLDER_OPS
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import Edge, Node
-from penstock.ops.control_flow import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.passes.infer_shapes import ShapeRules
 from penstock.tensor.dtypes import resource
 

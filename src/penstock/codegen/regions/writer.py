@@ -20,8 +20,8 @@ from penstock.codegen.regions.elementwise import Element, loop_text
 from penstock.codegen.regions.emit import Site, Value, emitter_of, local
 from penstock.codegen.regions.function import LONG, CFunction, Written, work
 from penstock.codegen.regions.nodes import NOTHING, VARIABLES, VIEWS, c_type, is_element_wise, shape_of
+from penstock.graph.primitives import NEXT_ITERATIONS
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops.control_flow import NEXT_ITERATIONS
 from penstock.tensor.dtypes import resource
 
 LONGEST_LOOP = 8

@@ -1,8 +1,8 @@
 """The primitives of control flow (white paper section 4.4): signature, shape, gradient.
 
-They have no kernels: the executor is what they mean. Switch sends its data to one of its outputs and a dead token
-to the other; Merge passes on the one live input it gets; Enter, Exit and NextIteration move values between the
-frames and iterations of a loop.
+They are part of every graph, as nodes and edges are: analyses and passes ask for them by name. They have no kernels:
+the executor is what they mean. Switch sends its data to one of its outputs and a dead token to the other; Merge passes
+on the one live input it gets; Enter, Exit and NextIteration move values between the frames and iterations of a loop.
 """
 
 from __future__ import annotations
