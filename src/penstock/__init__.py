@@ -163,6 +163,7 @@ from penstock.graph.convert import (
     convert_to_tensor as convert_to_tensor,
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
+from penstock.graph.default_session import get_default_session as get_default_session
 from penstock.graph.device_spec import DeviceSpec as DeviceSpec
 from penstock.graph.graph import Graph as Graph
 from penstock.graph.importer import import_graph_def as import_graph_def
@@ -647,11 +648,7 @@ from penstock.ops.string_patterns import regex_replace as regex_replace
 from penstock.ops.string_splitting import string_split as string_split
 from penstock.ops.strings import string_strip as string_strip, substr as substr
 from penstock.session.gradient_checker import hessians as hessians
-from penstock.session.session import (
-    InteractiveSession as InteractiveSession,
-    Session as Session,
-    get_default_session as get_default_session,
-)
+from penstock.session.session import InteractiveSession as InteractiveSession, Session as Session
 from penstock.summary import (
     histogram_summary as histogram_summary,
     image_summary as image_summary,

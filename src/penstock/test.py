@@ -20,11 +20,12 @@ import torch
 
 from penstock import absent as _absent, nest
 from penstock.errors import OpError
+from penstock.graph.default_session import get_default_session
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_default_graph, reset_default_graph
 from penstock.session.gradient_checker import compute_gradient, compute_gradient_error
-from penstock.session.session import Session, get_default_session
+from penstock.session.session import Session
 
 __all__ = [
     "Benchmark", "TestCase", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",

@@ -14,8 +14,9 @@ import torch
 import penstock as tf
 from penstock.engine import checked as checked_module
 from penstock.engine.checked import checked
-from penstock.engine.plan import Observer, Plan
+from penstock.engine.plan import Plan
 from penstock.passes.prune import prune
+from penstock.runtime.observer import Observer
 from penstock.runtime.reference import Reference
 from penstock.session.fetches import FetchPlan
 from tests.control_flow.reference import run_reference

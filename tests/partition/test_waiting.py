@@ -10,9 +10,9 @@ import torch
 
 import penstock as tf
 from penstock import errors
-from penstock.analysis.circles import check_for_circles
 from penstock.engine.partitioned import PartitionedPlan
 from penstock.graph.step_graph import Node
+from penstock.partition.circles import check_for_circles
 from penstock.partition.partition import Partition, partition
 from penstock.passes.prune import prune
 from penstock.passes.rewrite import duplicate

@@ -12,7 +12,8 @@ import torch
 
 import penstock as tf
 from penstock.analysis.peak_memory import Allocations, in_units
-from penstock.engine.plan import Observer, Plan
+from penstock.engine.plan import Plan
+from penstock.runtime.observer import Observer
 from penstock.session.metadata import record_step
 
 pytestmark = pytest.mark.uncompiled  # what kernels take, one by one

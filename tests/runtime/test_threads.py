@@ -17,7 +17,7 @@ from penstock.codegen.compile_nodes import compile_nodes
 from penstock.devices.neighbours import Neighbours
 from penstock.devices.openmp import Threads, limited
 from penstock.engine import threads as threads_module
-from penstock.engine.plan import Observer, Plan
+from penstock.engine.plan import Plan
 from penstock.engine.threads import (
     ALL,
     LEAST,
@@ -35,6 +35,7 @@ from penstock.engine.threads import (
 from penstock.graph.opdef import registered_ops
 from penstock.graph.step_graph import StepGraph
 from penstock.passes.prune import prune
+from penstock.runtime.observer import Observer
 
 CPU = torch.device("cpu")
 THREADS = 2

@@ -158,7 +158,7 @@ class _MutableTable(_Table):
 
     def _save(self) -> None:
         """Have savers save the entries, as two tensors."""
-        from penstock.train.saveables import SaveableObject, SaveSpec  # savers are made of variables and tables
+        from penstock.client.saveables import SaveableObject, SaveSpec  # savers are made of variables and tables
 
         table, name = self, self._handle.op.name
         keys, values = self.export()

@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorboard.compat.proto import variable_pb2
 
-from penstock.control_flow.contexts import outside
+from penstock.graph.contexts import outside
 from penstock.graph.convert import register_tensor_conversion_function
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op

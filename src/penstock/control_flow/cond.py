@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.nest import flatten, map_structure, pack_like, same_structure
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.constants import constant_value
+from penstock.graph.contexts import ControlFlowContext, outside
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor

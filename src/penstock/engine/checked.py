@@ -17,9 +17,10 @@ import torch
 from penstock import errors, logging
 from penstock.analysis.hazards import is_state
 from penstock.engine.dataflow import is_asynchronous
-from penstock.engine.plan import Observer, Plan
+from penstock.engine.plan import Plan
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.runtime.kernels import SessionState
+from penstock.runtime.observer import Observer
 from penstock.runtime.reference import Reference
 from penstock.runtime.resources import VariableState
 from penstock.runtime.values import fetch_converter

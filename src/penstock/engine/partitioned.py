@@ -13,7 +13,7 @@ from penstock.codegen.cuda.graphs import capturing_on
 from penstock.devices.device import Device
 from penstock.engine.dataflow import Carry
 from penstock.engine.pipeline import StepOptions
-from penstock.engine.plan import DataflowPlan, Observer, Plan, make_kernels, make_plan
+from penstock.engine.plan import DataflowPlan, Plan, make_kernels, make_plan
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.graph.transfer_ops import TRANSFERS
 from penstock.partition.compression import compress, decompress
@@ -23,6 +23,7 @@ from penstock.passes.rewrite import duplicate
 from penstock.placement.hardware import Hardware
 from penstock.placement.problem import is_everywhere, make_problem
 from penstock.runtime.kernels import SessionState
+from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
 from penstock.runtime.workers import Workers
 

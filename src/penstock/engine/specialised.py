@@ -16,9 +16,10 @@ from typing import Any
 
 from penstock import errors
 from penstock.engine.pipeline import Passed
-from penstock.engine.plan import Observer, Plan
+from penstock.engine.plan import Plan
 from penstock.graph.operation import Tensor
 from penstock.graph.step_graph import StepGraph
+from penstock.runtime.observer import Observer
 from penstock.runtime.values import array_of_list
 
 Shape = tuple[int, ...]

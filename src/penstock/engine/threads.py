@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import torch
 
 from penstock.analysis.hazards import is_state
+from penstock.analysis.thresholds import THREADED_ELEMENTS
 from penstock.codegen.c.trials import Trial
 from penstock.codegen.clusters.expressions import is_supported_op
 from penstock.devices.neighbours import NEIGHBOURS
@@ -32,8 +33,8 @@ from penstock.engine.trial import Block, Times, trial
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.placement.cost_model import FREE
 
-LEAST = 1 << 15
-"""Elements from which addition gains from threads; below them torch uses none. Other work is counted in these."""
+LEAST = THREADED_ELEMENTS
+"""Other work than additions is counted in these."""
 QUIET = LEAST >> 6
 """Work below which no kernel uses threads, so that nothing has to be said."""
 FLOPS = 16

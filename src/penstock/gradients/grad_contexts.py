@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.control_flow.cond import CondContext, make_branches
-from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.while_loop import WhileContext
+from penstock.graph.contexts import ControlFlowContext, outside
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor

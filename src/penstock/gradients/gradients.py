@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.control_flow.cond import CondContext
-from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.while_loop import WhileContext
 from penstock.gradients.aggregate import AggregationMethod, aggregate, are_rows, rows_of_branch
 from penstock.gradients.grad_contexts import ForwardLoop, GradientLoop
 from penstock.gradients.loop_gradient import loop_gradient, zeros_of
 from penstock.graph.composite import IndexedSlices
+from penstock.graph.contexts import ControlFlowContext, outside
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_gradient, get_op, register_gradient

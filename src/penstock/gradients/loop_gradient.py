@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.contexts import ControlFlowContext, outside
 from penstock.control_flow.tensor_array import TensorArray
 from penstock.control_flow.while_loop import WhileContext
 from penstock.gradients.aggregate import are_rows, shape_outside
 from penstock.gradients.grad_contexts import GradientLoop, forward_loop
 from penstock.graph.composite import IndexedSlices
+from penstock.graph.contexts import ControlFlowContext, outside
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor

@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.graph.constants import constant_value_as_shape
 from penstock.graph.convert import convert_to_tensor, register_tensor_conversion_function
+from penstock.graph.default_session import session_for
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
@@ -147,9 +148,7 @@ class SparseTensor:
         return self._indices.graph
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
-        from penstock.graph.operation import _session
-
-        return _session(session, self._values, "eval").run(self, feed_dict)
+        return session_for(self._values, session, "eval").run(self, feed_dict)
 
     def __mul__(self, other: Any) -> SparseTensor:
         """The elements times those of a dense tensor, broadcast."""

@@ -15,7 +15,7 @@ from penstock.graph.shape_context import infer_shapes
 from penstock.graph.stack import capture_stack
 
 if TYPE_CHECKING:
-    from penstock.control_flow.contexts import ControlFlowContext
+    from penstock.graph.contexts import ControlFlowContext
 
 _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")

@@ -15,13 +15,10 @@ import ast
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.tensor.dtypes import DType, dtype_from_opdef_name
 from penstock.tensor.shapes import TensorShape
-
-if TYPE_CHECKING:
-    from penstock.runtime.kernels import KernelContext
 
 Kernel = Callable[..., Any]
 
@@ -41,7 +38,8 @@ class PassThrough:
 
 PASS_THROUGH = PassThrough()
 
-KernelFactory = Callable[["KernelContext"], "Kernel | Bound | PassThrough | None"]
+KernelFactory = Callable[[Any], Kernel | Bound | PassThrough | None]
+"""From a `KernelContext` (runtime/kernels.py) to the kernel of a node."""
 ShapeFn = Callable[..., Any]
 GradientFn = Callable[..., Any]
 

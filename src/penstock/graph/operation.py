@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.graph.default_session import Runs, session_for
 from penstock.graph.operators import Operators
 from penstock.graph.stack import Stack, format_line, format_stack
 from penstock.tensor.dtypes import DType
@@ -12,7 +13,6 @@ from penstock.tensor.shapes import TensorShape
 if TYPE_CHECKING:
     from penstock.graph.graph import Graph
     from penstock.graph.opdef import OpDef
-    from penstock.session.session import BaseSession
 
 
 class Tensor(Operators):
@@ -63,9 +63,9 @@ class Tensor(Operators):
         """The operations that take this tensor as an input."""
         return list(self._consumers)
 
-    def eval(self, feed_dict: Any = None, session: BaseSession | None = None) -> Any:
+    def eval(self, feed_dict: Any = None, session: Runs | None = None) -> Any:
         """Run what this tensor needs in `session` (or the default one) and return its value."""
-        return _session(session, self, "eval").run(self, feed_dict)
+        return session_for(self, session, "eval").run(self, feed_dict)
 
     def __repr__(self) -> str:
         return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self._dtype.name}>"
@@ -199,9 +199,9 @@ class Operation:
             raise ValueError(f"Operation {self.name!r} has no attr named {name!r}.") from None
         return list(value) if isinstance(value, list) else value
 
-    def run(self, feed_dict: Any = None, session: BaseSession | None = None) -> None:
+    def run(self, feed_dict: Any = None, session: Runs | None = None) -> None:
         """Run this operation and what it needs in `session` (or the default one)."""
-        _session(session, self, "run").run(self, feed_dict)
+        session_for(self, session, "run").run(self, feed_dict)
 
     def input_values(self) -> list[Any]:
         """The inputs grouped as the signature has them: a tensor for each, a list for a list input."""
@@ -267,17 +267,3 @@ class Operation:
         from penstock.graph.text import node_line
 
         return node_line(self)
-
-
-def _session(session: BaseSession | None, element: Tensor | Operation, verb: str) -> BaseSession:
-    from penstock.session.session import get_default_session
-
-    session = session or get_default_session()
-    if session is None:
-        raise ValueError(
-            f"Cannot {verb} {element.name!r}: no default session is registered. Use `with sess.as_default()` or "
-            f"pass an explicit session to `{verb}(session=sess)`."
-        )
-    if session.graph is not element.graph:
-        raise ValueError(f"Cannot {verb} {element.name!r}: the default session's graph is another one.")
-    return session

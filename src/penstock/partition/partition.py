@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from penstock.analysis.circles import check_for_circles
 from penstock.analysis.frames import Frame, find_frames, has_control_flow, is_loop_merge, is_regular, malformed
 from penstock.analysis.hazards import state_accesses, state_reads
 from penstock.analysis.state_order import order_state
@@ -21,6 +20,7 @@ from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.transfer_ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.graph.verify import BACK
+from penstock.partition.circles import check_for_circles
 from penstock.placement.problem import is_everywhere
 from penstock.tensor.dtypes import DType, bool as bool_dtype, float32
 from penstock.tensor.shapes import TensorShape

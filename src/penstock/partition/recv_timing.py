@@ -11,8 +11,8 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.analysis.circles import check_for_circles
 from penstock.graph.step_graph import Node
+from penstock.partition.circles import check_for_circles
 from penstock.partition.partition import Partition
 from penstock.placement.problem import Problem
 from penstock.placement.simulator import After, Timeline, simulate

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from penstock.codegen.regions.nodes import MOST_ELEMENTS
+from penstock.analysis.thresholds import REGION_ELEMENTS
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused import (
     ADD_PRODUCT,
@@ -135,7 +135,7 @@ def _loss(node: Node, uses: Uses) -> Node | None:
     """A cross entropy of which nobody takes the gradient. A small one is left for a region (`codegen/regions/`)."""
     logits, labels = (edge.node.shapes[edge.port].tuple for edge in node.inputs)
     size = node.inputs[0].node.shapes[node.inputs[0].port].num_elements()
-    if uses.wants(Edge(node, 1)) or logits is None or size is None or size <= MOST_ELEMENTS:
+    if uses.wants(Edge(node, 1)) or logits is None or size is None or size <= REGION_ELEMENTS:
         return None
     sparse = node.op.name.startswith("Sparse")
     if labels != (logits[:1] if sparse else logits):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from penstock.codegen.regions.nodes import MOST_ELEMENTS
+from penstock.analysis.thresholds import REGION_ELEMENTS
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused_moments import CHANNEL_MOMENTS
 from penstock.passes.fuse import Uses
@@ -70,7 +70,7 @@ def _over_rows(node: Node) -> bool:
         return False
     if axes.node.op.name != "Const" or axes.node.controls:  # one that waits says more than its value
         return False
-    if dims is None or size is None or size <= MOST_ELEMENTS:
+    if dims is None or size is None or size <= REGION_ELEMENTS:
         return False
     rows = len(dims) - 1
     return rows > 0 and {int(axis) % len(dims) for axis in np.ravel(axes.node.attrs["value"])} == set(range(rows))

@@ -15,13 +15,12 @@ from penstock.analysis.frames import NO_GUARD, Frame, find_frames
 from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.levels import find_levels, find_sources
 from penstock.analysis.state_order import Order, build_order
-from penstock.codegen.clusters.clusters import on_cpu, sort_nodes
-from penstock.engine.threads import LEAST
+from penstock.analysis.thresholds import THREADED_ELEMENTS
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused_updates import GROUPED, can_be_grouped, gradient_of
-from penstock.passes.rewrite import frozen, remove_unused
+from penstock.passes.rewrite import frozen, on_cpu, remove_unused, sort_nodes
 
-MOST_ELEMENTS = LEAST
+MOST_ELEMENTS = THREADED_ELEMENTS
 """Larger variables are worth threads, and a call does not count for them."""
 LEAST_MEMBERS = 4
 """Fewer calls than of so many updates cost less than the lists of one."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from penstock.analysis.frames import is_back_edge
+from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.tensor.dtypes import resource
@@ -78,3 +81,41 @@ def frozen(value: Any) -> Any:
         return (value.dtype.str, value.shape, value.tobytes())
     hash(value)
     return type(value), value
+
+
+def sort_nodes(nodes: list[Node], order: list[tuple[Node, Node]]) -> list[Node]:
+    """`nodes` in an order in which they can run, near to the one that they have.
+
+    `order`: pairs of them of which the first must come before the second.
+    """
+    place = {node: i for i, node in enumerate(nodes)}
+    waiting = dict.fromkeys(nodes, 0)
+    users: dict[Node, list[Node]] = {}
+    for node in nodes:
+        before = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
+        for source in (s for s in before if s in place):
+            users.setdefault(source, []).append(node)
+            waiting[node] += 1
+    for first, second in order:
+        users.setdefault(first, []).append(second)
+        waiting[second] += 1
+    ready = [place[node] for node in nodes if not waiting[node]]
+    heapq.heapify(ready)
+    result = []
+    while ready:
+        node = nodes[heapq.heappop(ready)]
+        result.append(node)
+        for user in users.get(node, ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, place[user])
+    assert len(result) == len(nodes), "a replacement made a cycle"
+    return result
+
+
+def on_cpu(device: str) -> bool:
+    return device_type(device) == "CPU"
+
+
+def device_type(device: str) -> str:
+    return DeviceSpec.from_string(device).device_type or "CPU"

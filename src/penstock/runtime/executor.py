@@ -18,10 +18,10 @@ import collections
 import queue
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock import errors
-from penstock.codegen.python.segment import dead_result, merge_index
+from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
 from penstock.runtime.tokens import (
     ASYNC,
@@ -40,10 +40,9 @@ from penstock.runtime.tokens import (
     Program,
     Tokens,
     Unit,
+    dead_result,
+    merge_index,
 )
-
-if TYPE_CHECKING:
-    from penstock.engine.plan import Observer
 
 _POLL = 0.02
 _MOST_SHOWN = 20

@@ -5,10 +5,14 @@ A *unit* is a segment (a straight-line block of nodes, compiled) or one control-
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
+from penstock import errors
 from penstock.graph.step_graph import Edge, Node
 
 SEGMENT, SWITCH, MERGE, ENTER, EXIT, NEXT, PASS, ASYNC, TAKE, TRIGGER, SEND, RECV = range(12)
@@ -111,3 +115,16 @@ class Program:
             f"{', '.join(e.name for e in u.outputs)}"
             for u in self.units
         )
+
+
+def dead_result(index: int, name: str) -> errors.InvalidArgumentError:
+    """The error of fetching, as the `index`-th result, what lies in a branch that was not taken."""
+    return errors.InvalidArgumentError(
+        None, None, f"Retval[{index}] does not have value: {name} is in a branch of a conditional that was not taken."
+    )
+
+
+@functools.cache
+def merge_index(index: int) -> torch.Tensor:
+    """What a Merge gives as its second output when its `index`-th input came."""
+    return torch.tensor(index, dtype=torch.int32)

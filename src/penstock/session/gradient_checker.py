@@ -8,10 +8,10 @@ import numpy as np
 
 from penstock.gradients.gradients import gradients
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.default_session import get_default_session
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.session.session import get_default_session
 
 
 def hessians(ys: Any, xs: Any, name: str = "hessians", **options: Any) -> list[Tensor]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from penstock.engine.plan import Observer
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.step_graph import StepGraph
 from penstock.graph.transfer_ops import TRANSFERS
 from penstock.placement.cost_model import CostModel
+from penstock.runtime.observer import Observer
 
 
 def record_step(run_metadata: Any, graph: StepGraph, observer: Observer, traced: bool) -> None:

@@ -16,8 +16,9 @@ from penstock import errors
 from penstock.engine.checked import CHECK_STEPS, checked
 from penstock.engine.partitioned import make_step_plan
 from penstock.engine.pipeline import prepare, told
-from penstock.engine.plan import Observer, Plan
+from penstock.engine.plan import Plan
 from penstock.engine.specialised import SpecialisedPlan, is_open, plan_bytes
+from penstock.graph.default_session import default_sessions
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import default_graphs, get_default_graph
@@ -29,6 +30,7 @@ from penstock.placement.place import state_devices
 from penstock.runtime.denormals import flushing
 from penstock.runtime.failures import planning_errors
 from penstock.runtime.kernels import SessionState
+from penstock.runtime.observer import Observer
 from penstock.runtime.resources import resources_of
 from penstock.session.feeds import AnyPlan, Rearranged, feeds_of
 from penstock.session.fetches import FetchPlan, Unpack, signature
@@ -41,20 +43,6 @@ PLAN_MEMORY = 512 << 20
 and round; one that makes new fetches in a loop must not grow forever."""
 
 Runner = tuple[AnyPlan | Rearranged, Unpack]
-
-
-class _DefaultSessions(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[BaseSession] = []
-
-
-_default_sessions = _DefaultSessions()
-
-
-def get_default_session() -> BaseSession | None:
-    """The session that `Tensor.eval` and `Operation.run` use in this thread, or None."""
-    stack = _default_sessions.stack
-    return stack[-1] if stack else None
 
 
 class BaseSession:
@@ -330,11 +318,11 @@ class BaseSession:
     @contextmanager
     def as_default(self) -> Iterator[BaseSession]:
         """Make this the session of `Tensor.eval` and `Operation.run`, in this thread. Does not close it."""
-        _default_sessions.stack.append(self)
+        default_sessions.stack.append(self)
         try:
             yield self
         finally:
-            _default_sessions.stack.remove(self)
+            default_sessions.stack.remove(self)
 
     def __del__(self) -> None:
         # A dropped session frees its variables at once, not when the garbage collector comes round.
@@ -368,12 +356,12 @@ class Session(BaseSession):
             )
         self._entered = True
         default_graphs.stack.append(self.graph)
-        _default_sessions.stack.append(self)
+        default_sessions.stack.append(self)
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self._entered = False
-        _default_sessions.stack.remove(self)
+        default_sessions.stack.remove(self)
         if default_graphs.stack.pop() is not self.graph:
             raise AssertionError("Nesting violated for default stack of Graph objects")
         self.close()
@@ -387,11 +375,11 @@ class InteractiveSession(BaseSession):
         self._explicit_graph = graph
         if graph is not None:
             default_graphs.stack.append(graph)
-        _default_sessions.stack.append(self)
+        default_sessions.stack.append(self)
 
     def close(self) -> None:
         super().close()
-        if self in _default_sessions.stack:
-            _default_sessions.stack.remove(self)
+        if self in default_sessions.stack:
+            default_sessions.stack.remove(self)
         if self._explicit_graph is not None and self._explicit_graph in default_graphs.stack:
             default_graphs.stack.remove(self._explicit_graph)

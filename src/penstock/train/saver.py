@@ -11,6 +11,7 @@ import numpy as np
 from tensorboard.compat.proto import saver_pb2
 
 from penstock.checkpoint import checkpoint_exists, update_checkpoint_state
+from penstock.client.saveables import SaveableObject, SaveSpec, saveables_of
 from penstock.client.variable import Variable, in_scope
 from penstock.client.variables import global_variables
 from penstock.graph.operation import Tensor
@@ -18,7 +19,6 @@ from penstock.graph.scopes import GraphKeys, get_collection
 from penstock.train.global_step import global_step as read_global_step
 from penstock.train.kept_checkpoints import KeptCheckpoints, meta_graph_name, remove_old
 from penstock.train.meta_graph import export_meta_graph, import_scoped_meta_graph
-from penstock.train.saveables import SaveableObject, SaveSpec, saveables_of
 from penstock.train.saver_nodes import build_saver_nodes, check_restorable
 
 _LOG = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from tensorboard.compat.proto import saver_pb2
 
 from penstock import errors
 from penstock.checkpoint import CheckpointReader
+from penstock.client.saveables import SaveableObject, SaveSpec
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant
 from penstock.graph.graph import Graph
@@ -17,7 +18,6 @@ from penstock.ops.basic import group, identity, placeholder_with_default
 from penstock.ops.checkpoint import RESTORE_V2, SAVE_V2
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
-from penstock.train.saveables import SaveableObject, SaveSpec
 
 
 def build_saver_nodes(

@@ -9,22 +9,20 @@ same device, in the same frame, under the same conditions, and give the same sha
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.analysis.frames import Frame, Guard, find_frames, is_back_edge
+from penstock.analysis.frames import Frame, Guard, find_frames
 from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.host_scalars import find_host_nodes
 from penstock.analysis.levels import find_levels, find_sources
 from penstock.analysis.state_order import build_order
 from penstock.codegen.clusters.expressions import C_TYPES, Expression, express, is_supported_op, literal
 from penstock.codegen.clusters.program import Instruction, Program
-from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.passes.rewrite import remove_unused
+from penstock.passes.rewrite import device_type, on_cpu, remove_unused, sort_nodes
 
 LEAST = 2
 """Calls of kernels that a cluster must save one of to be worth it."""
@@ -184,17 +182,9 @@ def _guards(graph: StepGraph, frames: dict[Node, Frame]) -> dict[Node, Guard]:
         return Guards(graph, frames, strict=False).of
 
 
-def on_cpu(device: str) -> bool:
-    return _type_of(device) == "CPU"
-
-
 def _is_compiled_for(device: str) -> bool:
     """Whether clusters on `device` have a compiler; types of devices that others register have none."""
-    return _type_of(device) in ("CPU", "GPU")
-
-
-def _type_of(device: str) -> str:
-    return DeviceSpec.from_string(device).device_type or "CPU"
+    return device_type(device) in ("CPU", "GPU")
 
 
 # --- replacing ------------------------------------------------------------------------------------------
@@ -292,33 +282,3 @@ def _cluster_op(inputs: list[Any], outputs: list[Any]) -> OpDef:
     )
     op.kernel()(cluster_kernel)
     return op
-
-
-def sort_nodes(nodes: list[Node], order: list[tuple[Node, Node]]) -> list[Node]:
-    """`nodes` in an order in which they can run, near to the one that they have.
-
-    `order`: pairs of them of which the first must come before the second.
-    """
-    place = {node: i for i, node in enumerate(nodes)}
-    waiting = dict.fromkeys(nodes, 0)
-    users: dict[Node, list[Node]] = {}
-    for node in nodes:
-        before = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
-        for source in (s for s in before if s in place):
-            users.setdefault(source, []).append(node)
-            waiting[node] += 1
-    for first, second in order:
-        users.setdefault(first, []).append(second)
-        waiting[second] += 1
-    ready = [place[node] for node in nodes if not waiting[node]]
-    heapq.heapify(ready)
-    result = []
-    while ready:
-        node = nodes[heapq.heappop(ready)]
-        result.append(node)
-        for user in users.get(node, ()):
-            waiting[user] -= 1
-            if not waiting[user]:
-                heapq.heappush(ready, place[user])
-    assert len(result) == len(nodes), "clusters made a cycle"
-    return result

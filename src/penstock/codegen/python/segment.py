@@ -27,7 +27,6 @@ from typing import Any
 
 import torch
 
-from penstock import errors
 from penstock.analysis.frames import NO_GUARD, Condition, Guard
 from penstock.analysis.hazards import is_state
 from penstock.analysis.host_scalars import expression, tensor_of
@@ -37,6 +36,7 @@ from penstock.codegen.python.code import ELSE, Block, Code
 from penstock.graph.opdef import Bound, Kernel, PassThrough
 from penstock.graph.primitives import NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node
+from penstock.runtime.tokens import dead_result, merge_index
 
 Converter = Callable[[Any], Any]
 
@@ -114,13 +114,6 @@ def build_segment(
 def copy_value(value: Any) -> Any:
     """A value that keeps its contents whatever happens to the original."""
     return value.clone() if isinstance(value, torch.Tensor) else value.copy()
-
-
-def dead_result(index: int, name: str) -> errors.InvalidArgumentError:
-    """The error of fetching, as the `index`-th result, what lies in a branch that was not taken."""
-    return errors.InvalidArgumentError(
-        None, None, f"Retval[{index}] does not have value: {name} is in a branch of a conditional that was not taken."
-    )
 
 
 @dataclass(slots=True)
@@ -445,12 +438,6 @@ class _Writer:
 
 _inference = getattr(torch._C, "_InferenceMode", torch.inference_mode)
 """torch's own guard enters in 0.5 µs; the public decorator-and-context class, which wraps it, in 1.2."""
-
-
-@functools.cache
-def merge_index(index: int) -> torch.Tensor:
-    """What a Merge gives as its second output when its `index`-th input came."""
-    return torch.tensor(index, dtype=torch.int32)
 
 
 MOVES = SWITCHES | NEXT_ITERATIONS | {"LoopCond"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from penstock.analysis.hazards import is_state, writes_state
+from penstock.analysis.thresholds import REGION_ELEMENTS
 from penstock.codegen.clusters.expressions import C_TYPES, express
 from penstock.codegen.regions.elementwise import fits
 from penstock.codegen.regions.emit import Shape, Site, Value, emitter_of, known_sizes
@@ -19,8 +20,6 @@ from penstock.graph.step_graph import Edge, Node
 from penstock.passes.infer_shapes import ShapeRules
 from penstock.tensor.dtypes import resource
 
-MOST_ELEMENTS = 100_000
-"""Larger results are worth several threads, which the kernels of torch use."""
 PARTIAL = frozenset({
     "MatMul", "BatchMatMul", "BatchMatMulV2", "_AddProduct", "_ProductSum", "GatherV2", "Gather", "ResourceGather",
     "ScatterAdd", "ScatterSub", "ScatterUpdate", "ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate",
@@ -83,7 +82,7 @@ def is_writable(node: Node, rules: ShapeRules) -> bool | None:
     touched = [] if name in PARTIAL else list(node.inputs)
     if name not in SUMS:
         touched += [edge for edge in outputs if not is_state(edge)]
-    if any(math.prod(_known_shape(edge) or ()) > MOST_ELEMENTS for edge in touched):
+    if any(math.prod(_known_shape(edge) or ()) > REGION_ELEMENTS for edge in touched):
         return None
     return WORKS if is_element_wise(node) else _emitted(node, rules)
 

@@ -16,12 +16,11 @@ from penstock.analysis.frames import NO_GUARD, Frame, find_frames, is_loop_merge
 from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.state_order import Order, build_order
-from penstock.codegen.clusters.clusters import on_cpu
+from penstock.analysis.thresholds import REGION_ELEMENTS
 from penstock.codegen.regions.holders import HOLDER_OPS, Holders, maker_of
 from penstock.codegen.regions.nodes import (
     CONTROL,
     FAILS,
-    MOST_ELEMENTS,
     NOTHING,
     VARIABLES,
     VIEWS,
@@ -32,7 +31,7 @@ from penstock.codegen.regions.nodes import (
 from penstock.codegen.regions.replace import replace_regions
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.passes.infer_shapes import ShapeRules
-from penstock.passes.rewrite import remove_unused
+from penstock.passes.rewrite import on_cpu, remove_unused
 from penstock.tensor.dtypes import resource
 
 LEAST = 2
@@ -84,7 +83,7 @@ def _costs(node: Node) -> bool:
 def _is_large_read(node: Node) -> bool:
     """Whether a node gives the value of a variable of which a region would have to give a copy that takes time."""
     reads = node.op.name in VIEWS and any(map(is_state, node.inputs)) and not is_state(Edge(node, 0))
-    return reads and (node.shapes[0].num_elements() or 0) > MOST_ELEMENTS
+    return reads and (node.shapes[0].num_elements() or 0) > REGION_ELEMENTS
 
 
 def _with_own_reads(graph: StepGraph) -> StepGraph:

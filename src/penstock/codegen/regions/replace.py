@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.analysis.hazards import is_state
-from penstock.codegen.clusters.clusters import sort_nodes
 from penstock.codegen.regions.nodes import is_shared, updates_variable, variable_of
 from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.passes.rewrite import sort_nodes
 
 
 def replace_regions(

@@ -7,11 +7,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.codegen.clusters.clusters import on_cpu
 from penstock.codegen.tuned import linear, lrn, pooling, winograd
 from penstock.graph.opdef import Kernel, KernelDef, OpDef
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.passes.rewrite import replace_edges
+from penstock.passes.rewrite import on_cpu, replace_edges
 from penstock.tensor.dtypes import DType, bfloat16, float32
 
 

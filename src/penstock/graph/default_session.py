@@ -1,0 +1,45 @@
+"""The default session of each thread: what `Tensor.eval` and `Operation.run` use (TF: tf.get_default_session)."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Protocol
+
+
+class Runs(Protocol):
+    """A session, as graph elements know it."""
+
+    @property
+    def graph(self) -> Any: ...
+
+    def run(self, fetches: Any, feed_dict: Any = None) -> Any: ...
+
+
+class _DefaultSessions(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
+default_sessions = _DefaultSessions()
+
+
+def get_default_session() -> Any:
+    """The session that `Tensor.eval` and `Operation.run` use in this thread, or None."""
+    stack = default_sessions.stack
+    return stack[-1] if stack else None
+
+
+def session_for(element: Any, given: Runs | None, verb: str) -> Runs:
+    """The session that is to `verb` a graph element: the one that is given, or the default one.
+
+    ValueError if there is none, or if its graph is another one.
+    """
+    session: Runs | None = given or get_default_session()
+    if session is None:
+        raise ValueError(
+            f"Cannot {verb} {element.name!r}: no default session is registered. Use `with sess.as_default()` or "
+            f"pass an explicit session to `{verb}(session=sess)`."
+        )
+    if session.graph is not element.graph:
+        raise ValueError(f"Cannot {verb} {element.name!r}: the default session's graph is another one.")
+    return session

@@ -1,0 +1,63 @@
+"""`Observer`: what watches a step as it runs: when nodes start, what they allocate, whether the step must stop."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import Any
+
+from penstock import errors
+from penstock.analysis.peak_memory import Allocations
+from penstock.graph.step_graph import Node
+
+
+class Observer:
+    """A hook for `Plan.run_observed`: notes when each node starts, and stops the step when it must stop.
+
+    measure_memory: also what each node allocates, which costs time.
+    """
+
+    def __init__(
+        self, timeout_in_ms: int = 0, cancelled: threading.Event | None = None, measure_memory: bool = False
+    ) -> None:
+        self._deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
+        self._timeout = timeout_in_ms
+        self._cancelled = cancelled
+        self.parts: dict[str, Observer] = {}
+        """Of a step on several devices: an observer for each, by the device's name."""
+        self.end = 0
+        """When the part of the step that it observed was done, in nanoseconds since the epoch."""
+        self.starts: list[tuple[Node, int]] = []
+        """`(node, nanoseconds since the epoch)` in the order of execution."""
+        self.allocations = Allocations() if measure_memory else None
+        """What each of `starts` allocated, in the same order."""
+
+    def part(self, device: str) -> Observer:
+        """An observer for one device's part of the step, with the same deadline."""
+        found = self.parts[device] = Observer(0, self._cancelled, self.allocations is not None)
+        found._deadline, found._timeout = self._deadline, self._timeout
+        return found
+
+    def watching(self) -> contextlib.AbstractContextManager[Any]:
+        """What is entered where kernels are called, for as long as this observes them."""
+        return self.allocations or contextlib.nullcontext()
+
+    def check(self, node: Node | None = None) -> None:
+        """Raise DeadlineExceededError or CancelledError if the step must stop."""
+        source = node.source if node is not None else None
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise errors.DeadlineExceededError(
+                source.node_def if source is not None else None,
+                source,
+                f"The step did not end within timeout_in_ms={self._timeout}"
+                + (f"; it had come to node {node.name}." if node is not None else ", while it waited."),
+            )
+        if self._cancelled is not None and self._cancelled.is_set():
+            raise errors.CancelledError(None, None, "The session was closed during the step.")
+
+    def __call__(self, node: Node) -> None:
+        self.check(node)
+        if self.allocations is not None:
+            self.allocations.begin()
+        self.starts.append((node, time.time_ns()))
