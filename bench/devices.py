@@ -114,7 +114,7 @@ def against_exhaustive(graphs: int = 40) -> str:
 def large_graph(nodes: int = 100_000, devices: int = 8) -> str:
     """How long placing a large graph takes, constraints included."""
     import penstock as tf
-    from penstock.devices.device import devices_for
+    from penstock.devices.registry import devices_for
     from penstock.passes.prune import prune
     from penstock.placement.place import place
     from penstock.placement.strategies import strategy_named
@@ -136,7 +136,7 @@ def large_graph(nodes: int = 100_000, devices: int = 8) -> str:
 def predictions() -> list[str]:
     """Simulated beside measured step times with two CPU devices of this machine, costs measured by a trace."""
     import penstock as tf
-    from penstock.devices.device import devices_for
+    from penstock.devices.registry import devices_for
     from penstock.placement import Hardware, simulate
     from penstock.placement.problem import make_problem
 
@@ -218,7 +218,7 @@ def recv_timing_measured(inputs: int = 32, size: int = 384) -> str:
     """The same on a device with memory of its own, which counts what it has received and still holds."""
     import penstock as tf
     from bench.own_memory import OwnMemory
-    from penstock.devices.device import register_device_type, unregister_device_type
+    from penstock.devices.registry import register_device_type, unregister_device_type
 
     device = OwnMemory()
     register_device_type("NPU", lambda config: [device])

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.codegen.c.compiler import Compiler
-from penstock.codegen.clusters.source import Source
+from penstock.codegen.c.source import Source
 from penstock.devices import processors
 
 FEWEST = 20

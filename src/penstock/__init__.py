@@ -138,10 +138,6 @@ from penstock.compat import (
     executing_eagerly as executing_eagerly,
     op_scope as op_scope,
 )
-from penstock.control_flow.cond import case as case, cond as cond, switch_case as switch_case
-from penstock.control_flow.functional import foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan
-from penstock.control_flow.tensor_array import TensorArray as TensorArray
-from penstock.control_flow.while_loop import while_loop as while_loop
 from penstock.devices.processors import limit_threads as _limit_threads
 from penstock.gradients.aggregate import AggregationMethod as AggregationMethod
 from penstock.gradients.gradients import (
@@ -234,6 +230,10 @@ from penstock.ops.checks import (
     assert_positive as assert_positive,
 )
 from penstock.ops.confusion_matrix import confusion_matrix as confusion_matrix
+from penstock.ops.control_flow.cond import case as case, cond as cond, switch_case as switch_case
+from penstock.ops.control_flow.functional import foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan
+from penstock.ops.control_flow.tensor_array import TensorArray as TensorArray
+from penstock.ops.control_flow.while_loop import while_loop as while_loop
 from penstock.ops.decoding import (
     decode_compressed as decode_compressed,
     decode_json_example as decode_json_example,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import absent as _absent, nn
-from penstock.control_flow.cond import cond
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope
@@ -19,6 +18,7 @@ from penstock.ops.array import rank, size, squeeze
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.compare import equal, not_equal
+from penstock.ops.control_flow.cond import cond
 from penstock.ops.division import div_no_nan
 from penstock.ops.filling import ones_like, zeros_like
 from penstock.ops.partition import where

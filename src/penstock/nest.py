@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock import absent as _absent
-from penstock.control_flow.nest import (
+from penstock.ops.control_flow.nest import (
     flatten as flatten,
     is_sequence as is_sequence,
     map_structure as map_structure,

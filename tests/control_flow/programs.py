@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from penstock.control_flow.cond import cond
-from penstock.control_flow.while_loop import while_loop
+from penstock.ops.control_flow.cond import cond
+from penstock.ops.control_flow.while_loop import while_loop
 
 LENGTH = 3
 DEPTH = 3

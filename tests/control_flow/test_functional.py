@@ -12,8 +12,8 @@ import pytest
 
 import penstock as tf
 from penstock import errors
-from penstock.control_flow.cond import cond
-from penstock.control_flow.functional import foldl, foldr, map_fn, scan
+from penstock.ops.control_flow.cond import cond
+from penstock.ops.control_flow.functional import foldl, foldr, map_fn, scan
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]], np.float32)
 Pair = collections.namedtuple("Pair", ["a", "b"])

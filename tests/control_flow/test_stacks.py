@@ -10,8 +10,8 @@ import pytest
 
 import penstock as tf
 from penstock import errors
-from penstock.control_flow.cond import cond
-from penstock.control_flow.while_loop import while_loop
+from penstock.ops.control_flow.cond import cond
+from penstock.ops.control_flow.while_loop import while_loop
 from penstock.ops.stacks import (
     STACK,
     STACK_CLOSE,

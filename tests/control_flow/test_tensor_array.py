@@ -10,10 +10,10 @@ import pytest
 
 import penstock as tf
 from penstock import errors
-from penstock.control_flow.cond import cond
-from penstock.control_flow.tensor_array import TensorArray
-from penstock.control_flow.while_loop import while_loop
 from penstock.ops import tensor_array as ops
+from penstock.ops.control_flow.cond import cond
+from penstock.ops.control_flow.tensor_array import TensorArray
+from penstock.ops.control_flow.while_loop import while_loop
 
 Invalid = errors.InvalidArgumentError
 

@@ -12,8 +12,9 @@ import torch
 
 import penstock as tf
 from penstock.codegen.clusters.kernel import make_cluster_kernel
-from penstock.codegen.cuda.graphs import RUNS_BEFORE, CapturedSegment
-from penstock.devices.device import Device, device_name, devices_for
+from penstock.codegen.python.cuda_graphs import RUNS_BEFORE, CapturedSegment
+from penstock.devices.device import Device, device_name
+from penstock.devices.registry import devices_for
 from tests.codegen.compiled import steps
 from tests.codegen.compiled.test_cuda import check_each_op, each_op_alone  # noqa: F401
 from tests.codegen.compiled.test_expressions import KINDS

@@ -11,7 +11,8 @@ import torch
 
 import penstock as tf
 from penstock import errors
-from penstock.devices.device import Device, device_name, register_device_type, unregister_device_type
+from penstock.devices.device import Device, device_name
+from penstock.devices.registry import register_device_type, unregister_device_type
 
 
 @pytest.fixture(autouse=True)

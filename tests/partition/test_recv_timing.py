@@ -10,7 +10,7 @@ import pytest
 import penstock as tf
 from bench.device_workloads import fan_in
 from bench.own_memory import OwnMemory
-from penstock.devices.device import register_device_type, unregister_device_type
+from penstock.devices.registry import register_device_type, unregister_device_type
 from penstock.partition.recv_timing import time_recvs
 from penstock.placement.simulator import simulate
 from tests.placement.test_place import _hardware

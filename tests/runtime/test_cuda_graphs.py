@@ -17,9 +17,8 @@ import torch
 
 import penstock as tf
 from penstock import errors
-from penstock.codegen.cuda import graphs as cuda_graphs
-from penstock.codegen.cuda.graphs import CAPTURABLE, MOST_RECORDINGS, RUNS_BEFORE, CapturedSegment
-from penstock.codegen.python import segment as segment_module
+from penstock.codegen.python import cuda_graphs as cuda_graphs, segment as segment_module
+from penstock.codegen.python.cuda_graphs import CAPTURABLE, MOST_RECORDINGS, RUNS_BEFORE, CapturedSegment
 from penstock.devices import device as device_module
 from penstock.devices.device import Device, device_name
 from penstock.graph.opdef import KernelDef, get_op

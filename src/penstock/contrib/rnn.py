@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import absent as _absent, rnn_cell
-from penstock.control_flow.nest import flatten
+from penstock.ops.control_flow.nest import flatten
 from penstock.rnn.bidirectional import stack_bidirectional_dynamic_rnn as stack_bidirectional_dynamic_rnn
 from penstock.rnn.contrib_cells import (
     GRUBlockCell as GRUBlockCell,

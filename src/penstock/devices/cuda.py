@@ -105,7 +105,7 @@ class CudaDevice(Device):
 
 
 class CudaRecorder:
-    """Records CUDA graphs of a device (see `codegen/cuda/graphs.py`), whose memory is one pool.
+    """Records CUDA graphs of a device (see `codegen/python/cuda_graphs.py`), whose memory is one pool.
 
     On a stream of its own: what other threads launch on the computing stream meanwhile is not part of the graph.
     """

@@ -13,7 +13,7 @@ from typing import Any
 from penstock.analysis.frames import find_frames, is_back_edge, is_loop_merge
 from penstock.analysis.guards import Guards
 from penstock.analysis.levels import find_levels, find_sources
-from penstock.codegen.cuda.graphs import Capturing
+from penstock.codegen.python.cuda_graphs import Capturing
 from penstock.codegen.python.segment import Param, Result, build_segment
 from penstock.graph.opdef import Bound
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.analysis.frames import has_control_flow
 from penstock.analysis.state_order import order_state
-from penstock.codegen.cuda.graphs import capturing_on
+from penstock.codegen.python.cuda_graphs import capturing_on
 from penstock.devices.device import Device
 from penstock.engine.dataflow import Carry
 from penstock.engine.pipeline import StepOptions

@@ -22,8 +22,8 @@ from penstock.analysis.in_place import find_in_place
 from penstock.analysis.peak_memory import predict_memory
 from penstock.analysis.state_order import order_state
 from penstock.analysis.structure import Statement, execution_order, structured
-from penstock.codegen.cuda.graphs import Capturing
-from penstock.codegen.python.segment import Param, Result, Segment, build_segment
+from penstock.codegen.python.cuda_graphs import Capturing
+from penstock.codegen.python.segment import Param, Result, Segment, build_segment, explain
 from penstock.devices.device import Device
 from penstock.engine.arrays import use_arrays
 from penstock.engine.dataflow import Carry, build_program, is_asynchronous
@@ -248,17 +248,6 @@ def explain_unit(error: Exception, where_from: Segment | Node, where: str) -> Ex
     if isinstance(where_from, Node):
         return node_error(error, where_from, [], where)
     return explain(error, where_from, where)
-
-
-def explain(error: Exception, segment: Segment, around: str = "") -> Exception:
-    """What to raise for an exception that came out of `segment`: the typed error of the node that failed.
-
-    `around` names the iterations of loops that are not the segment's own.
-    """
-    node, values, where = segment.failed_node(error.__traceback__)
-    if node is None:
-        return error  # a feed or fetch that does not fit says so itself
-    return node_error(error, node, segment.input_values(node, values), where or around)
 
 
 def make_kernels(nodes: list[Node], device: Device, state: SessionState) -> dict[Node, Any]:

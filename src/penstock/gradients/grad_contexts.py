@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.control_flow.cond import CondContext, make_branches
-from penstock.control_flow.while_loop import WhileContext
 from penstock.graph.contexts import ControlFlowContext, outside
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.ops.control_flow.cond import CondContext, make_branches
+from penstock.ops.control_flow.while_loop import WhileContext
 from penstock.ops.stacks import STACK_POP_V2, STACK_PUSH_V2, STACK_V2
 
 

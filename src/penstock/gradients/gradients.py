@@ -13,8 +13,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.control_flow.cond import CondContext
-from penstock.control_flow.while_loop import WhileContext
 from penstock.gradients.aggregate import AggregationMethod, aggregate, are_rows, rows_of_branch
 from penstock.gradients.grad_contexts import ForwardLoop, GradientLoop
 from penstock.gradients.loop_gradient import loop_gradient, zeros_of
@@ -27,6 +25,8 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph, name_scope
 from penstock.ops.basic import gate_tuple
 from penstock.ops.broadcasting import broadcast_static_shape
+from penstock.ops.control_flow.cond import CondContext
+from penstock.ops.control_flow.while_loop import WhileContext
 from penstock.tensor.dtypes import DType, resource
 
 Gradient = Tensor | IndexedSlices

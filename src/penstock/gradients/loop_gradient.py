@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.tensor_array import TensorArray
-from penstock.control_flow.while_loop import WhileContext
 from penstock.gradients.aggregate import are_rows, shape_outside
 from penstock.gradients.grad_contexts import GradientLoop, forward_loop
 from penstock.graph.composite import IndexedSlices
@@ -16,6 +14,8 @@ from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.ops.basic import identity
+from penstock.ops.control_flow.tensor_array import TensorArray
+from penstock.ops.control_flow.while_loop import WhileContext
 from penstock.ops.stacks import STACK_PUSH_V2, STACK_V2
 from penstock.ops.tensor_array import TENSOR_ARRAY_CONCAT_V3
 from penstock.tensor.dtypes import resource

@@ -14,6 +14,7 @@ from penstock.graph.default_session import session_for
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.operators import call
 from penstock.graph.scopes import name_scope
 from penstock.tensor.dtypes import DType, as_dtype, int64
 from penstock.tensor.shapes import TensorShape
@@ -152,23 +153,17 @@ class SparseTensor:
 
     def __mul__(self, other: Any) -> SparseTensor:
         """The elements times those of a dense tensor, broadcast."""
-        from penstock.ops.sparse_dense_cwise import sparse_times_dense
-
-        return sparse_times_dense(self, other)
+        return call("sparse_times_dense", self, other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> SparseTensor:
         """The elements over those of a dense tensor, broadcast."""
-        from penstock.ops.sparse_dense_cwise import sparse_over_dense
-
-        return sparse_over_dense(self, other)
+        return call("sparse_over_dense", self, other)
 
     def __add__(self, other: Any) -> Any:
         """The sum with a tensor of the same shape: sparse if both are, else dense (tf.sparse_add)."""
-        from penstock.ops.sparse_arithmetic import sparse_add
-
-        return sparse_add(self, other)
+        return call("sparse_add", self, other)
 
     __radd__ = __add__
 

@@ -7,13 +7,13 @@ from typing import Any
 from penstock import nn
 from penstock.client.initializers import zeros_initializer
 from penstock.client.variable import Variable
-from penstock.control_flow.cond import cond
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.layers.base import Layer, known_channels
 from penstock.ops.array import reshape, shape as shape_of_tensor
 from penstock.ops.basic import identity
+from penstock.ops.control_flow.cond import cond
 from penstock.ops.joining import concat
 from penstock.ops.matrix import matmul
 from penstock.tensor.dtypes import bool as bool_dtype

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable import Variable, VariableAggregation, VariableSynchronization
-from penstock.control_flow.cond import cond
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
@@ -18,6 +17,7 @@ from penstock.ops.array import expand_dims, rank, squeeze
 from penstock.ops.basic import no_op
 from penstock.ops.cast import cast
 from penstock.ops.confusion_matrix import remove_squeezable_dimensions
+from penstock.ops.control_flow.cond import cond
 from penstock.ops.division import div_no_nan
 from penstock.ops.filling import ones_like, zeros
 from penstock.ops.logging import Assert

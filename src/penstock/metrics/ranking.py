@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.cond import cond
 from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -19,6 +18,7 @@ from penstock.metrics.base import Collections, Metric, broadcast_weights, finish
 from penstock.ops.array import expand_dims, rank, size
 from penstock.ops.cast import cast
 from penstock.ops.compare import logical_and, logical_not
+from penstock.ops.control_flow.cond import cond
 from penstock.ops.reduce import reduce_any, reduce_sum
 from penstock.ops.sorting import top_k
 from penstock.ops.state import assign_add

@@ -10,6 +10,7 @@ import torch
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.operators import operator_function
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
 from penstock.ops.elementwise import NATIVE, REAL, add_kernels, binary_op, like, sum_to
 from penstock.ops.kernel_tools import TORCH_TYPES
@@ -158,11 +159,13 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     return LOGICAL_OR(x, y, name=name)
 
 
+@operator_function
 def logical_not(x: Any, name: str | None = None) -> Tensor:
     """`not x` of bools (TF: tf.logical_not)."""
     return LOGICAL_NOT(x, name=name)
 
 
+@operator_function
 def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
     """`(x or y) and not (x and y)` of bools, broadcasting (TF: tf.logical_xor)."""
     return LOGICAL_AND(LOGICAL_OR(x, y), LOGICAL_NOT(LOGICAL_AND(x, y)), name=name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.control_flow.cond import cond
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -13,6 +12,7 @@ from penstock.ops.array import rank, squeeze
 from penstock.ops.basic import with_dependencies
 from penstock.ops.cast import cast
 from penstock.ops.checks import assert_less, assert_non_negative
+from penstock.ops.control_flow.cond import cond
 from penstock.ops.gather_nd import scatter_nd
 from penstock.ops.reduce import reduce_max
 from penstock.tensor.dtypes import as_dtype, int32, int64

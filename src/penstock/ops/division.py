@@ -12,6 +12,7 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.constants import lift
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.operators import operator_function
 from penstock.graph.scopes import name_scope
 from penstock.ops.arithmetic import MUL
 from penstock.ops.cast import cast
@@ -170,6 +171,7 @@ def _same_dtype(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     return x, y
 
 
+@operator_function
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Python 3's `/`: 8 and 16-bit integers become float32, wider ones float64 (TF: tf.truediv)."""
     with name_scope(name, "truediv", [x, y]) as scope:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.control_flow.cond import cond
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -13,6 +12,7 @@ from penstock.ops.array import reshape, shape
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.compare import equal, less
+from penstock.ops.control_flow.cond import cond
 from penstock.ops.image_functions import as_batch, without_batch
 from penstock.ops.layout import transpose
 from penstock.ops.random import random_uniform

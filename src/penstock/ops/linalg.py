@@ -287,7 +287,7 @@ def matrix_solve_ls_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]
     if rows is not None and columns is not None:
         by_a, by_b = _by_columns(op, grad) if rows >= columns else _by_rows(op, grad)
     else:
-        from penstock.control_flow.cond import cond
+        from penstock.ops.control_flow.cond import cond
 
         dims = get_op("Shape")(a)
         tall = get_op("GreaterEqual")(dims[-2], dims[-1])

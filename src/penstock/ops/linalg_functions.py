@@ -109,7 +109,7 @@ def expm(input: Any, name: str | None = None) -> Tensor:
 
     By Padé's quotient for the matrices divided by a power of two, and squaring as often. Differentiable.
     """
-    from penstock.control_flow.while_loop import while_loop  # whose gradients build on all ops
+    from penstock.ops.control_flow.while_loop import while_loop  # whose gradients build on all ops
 
     with name_scope(name, "matrix_exponential", [input]):
         x = convert_to_tensor(input, name="matrix")

@@ -11,6 +11,7 @@ import torch
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.operators import operator_function
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.complex_numbers import conj
@@ -182,6 +183,7 @@ BATCH_MATMUL_V2 = _batch_op(
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@operator_function
 def matmul(
     a: Any,
     b: Any,

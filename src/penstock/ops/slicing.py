@@ -12,6 +12,7 @@ from penstock.graph.constants import constant_value, partial_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.operators import operator_function
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import shape as shape_of_tensor
@@ -178,6 +179,7 @@ _BAD_INDEX = (
 )
 
 
+@operator_function
 def slice_tensor(tensor: Any, item: Any) -> Tensor:
     """`tensor[item]`, for a tensor or a variable: NumPy's basic indexing, or a boolean mask.
 

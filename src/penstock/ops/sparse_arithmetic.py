@@ -12,6 +12,7 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.operators import operator_function
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import NATIVE, REAL, like
@@ -131,6 +132,7 @@ def _at(values: torch.Tensor, places: np.ndarray, there: np.ndarray) -> torch.Te
 SPARSE_ADD_GRAD.not_differentiable()
 
 
+@operator_function
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     """a + b of the same shape, at least one of which is sparse (TF: tf.sparse_add).
 

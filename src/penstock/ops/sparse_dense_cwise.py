@@ -12,6 +12,7 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.operators import operator_function
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.cast import cast
@@ -108,11 +109,13 @@ def _dense_indices(indices: Tensor, shape: Tensor, dense: Tensor) -> Tensor:
     return columns * broadcast
 
 
+@operator_function
 def sparse_times_dense(sp: SparseTensor, y: Any) -> SparseTensor:
     """`sp * y` with `y` dense and broadcast: sp's elements times those of y."""
     return _operator("SparseDenseCwiseMul", "mul", sp, convert_to_tensor(y, sp.dtype.base_dtype, name="y"))
 
 
+@operator_function
 def sparse_over_dense(sp: SparseTensor, y: Any) -> SparseTensor:
     """`sp / y`; TF 1.x's true division: integers become float32 (of up to 16 bits) or float64."""
     y = convert_to_tensor(y, sp.dtype.base_dtype, name="y")

@@ -17,7 +17,7 @@ import torch
 
 from penstock import errors
 from penstock.graph import shape_rules
-from penstock.graph.opdef import PASS_THROUGH, Bound, Kernel, define_op
+from penstock.graph.opdef import PASS_THROUGH, Bound, Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed
@@ -357,9 +357,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     """The value of the int scalar `ref`, which then grows by one; OutOfRangeError once it is `limit`."""
     if is_reference(ref):
         return COUNT_UP_TO(ref, limit=limit, name=name)
-    from penstock.ops.resource_variables import RESOURCE_COUNT_UP_TO  # which needs this module
-
-    return RESOURCE_COUNT_UP_TO(ref.handle, limit=limit, T=ref.dtype, name=name)
+    return get_op("ResourceCountUpTo")(ref.handle, limit=limit, T=ref.dtype, name=name)
 
 
 def temporary_variable(shape: Any, dtype: Any, var_name: str = "", name: str | None = None) -> Operation | Tensor:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from penstock import logging
-from penstock.client.variable import Variable
 from penstock.graph import shape_rules
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_n_to_tensor, convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.operators import Operators
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.logging import PRINT_V2
 from penstock.ops.value_text import element_text, escape
@@ -160,7 +160,7 @@ def _template(inputs: Iterable[Any], sep: str, mark: str) -> tuple[str, list[Ten
     tensors: list[Tensor] = []
 
     def shown(value: Any) -> Any:
-        if isinstance(value, Tensor | Variable):
+        if isinstance(value, Operators):
             tensors.append(convert_to_tensor(value))
             return _Verbatim(mark)
         if isinstance(value, SparseTensor):

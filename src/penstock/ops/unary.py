@@ -16,6 +16,7 @@ from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.operators import operator_function
 from penstock.graph.scopes import name_scope
 from penstock.ops.arithmetic import MUL, SUB
 from penstock.ops.complex_numbers import COMPLEX_ABS
@@ -82,12 +83,14 @@ def square_gradient(op: Operation, grad: Tensor) -> Tensor:
     return MUL(grad, MUL(like(2, x), conjugate(x)))
 
 
+@operator_function
 @of_sparse
 def negative(x: Any, name: str | None = None) -> Tensor:
     """`-x` (TF: tf.negative; tf.neg)."""
     return NEG(x, name=name)
 
 
+@operator_function
 @of_sparse
 def abs(x: Any, name: str | None = None) -> Tensor:
     """|x|; of a complex tensor the magnitude, which is real (TF: tf.abs)."""

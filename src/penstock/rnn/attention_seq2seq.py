@@ -6,10 +6,10 @@ import copy
 from typing import Any
 
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
-from penstock.control_flow.nest import flatten, is_sequence
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.ops.array import reshape, shape
+from penstock.ops.control_flow.nest import flatten, is_sequence
 from penstock.ops.filling import zeros
 from penstock.ops.joining import concat
 from penstock.ops.nn.conv_functions import conv2d

@@ -10,12 +10,12 @@ from typing import Any
 
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
 from penstock.client.variable_store import AUTO_REUSE
-from penstock.control_flow.nest import flatten, map_structure
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_default_graph, name_scope
 from penstock.ops.array import shape
+from penstock.ops.control_flow.nest import flatten, map_structure
 from penstock.ops.filling import zeros
 from penstock.ops.stacking import stack
 from penstock.tensor.dtypes import as_dtype

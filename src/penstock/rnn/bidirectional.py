@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
-from penstock.control_flow.nest import flatten, map_structure
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
+from penstock.ops.control_flow.nest import flatten, map_structure
 from penstock.ops.joining import concat
 from penstock.ops.reversing import reverse, reverse_sequence
 from penstock.rnn.base import like_cell

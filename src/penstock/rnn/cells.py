@@ -6,11 +6,11 @@ from collections import namedtuple
 from typing import Any
 
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
-from penstock.control_flow.nest import is_sequence
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.arithmetic import add, multiply
 from penstock.ops.clip import clip_by_value
+from penstock.ops.control_flow.nest import is_sequence
 from penstock.ops.joining import concat, split
 from penstock.ops.slicing import slice as slice_
 from penstock.ops.unary import sigmoid, tanh

@@ -6,9 +6,9 @@ from typing import Any
 
 from penstock.client.initializers import constant_initializer
 from penstock.client.variable_scope import get_variable, variable_scope
-from penstock.control_flow.nest import flatten, is_sequence, map_structure, same_structure
 from penstock.graph.operation import Tensor
 from penstock.ops.array import expand_dims, reshape
+from penstock.ops.control_flow.nest import flatten, is_sequence, map_structure, same_structure
 from penstock.ops.joining import concat
 from penstock.ops.nn.bias import xw_plus_b
 from penstock.ops.nn.conv_functions import conv2d

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
-from penstock.control_flow.nest import flatten, map_structure, pack_like, same_structure
-from penstock.control_flow.tensor_array import TensorArray
-from penstock.control_flow.while_loop import while_loop
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.ops.arithmetic import maximum, minimum
 from penstock.ops.array import rank, shape
 from penstock.ops.compare import greater_equal
+from penstock.ops.control_flow.nest import flatten, map_structure, pack_like, same_structure
+from penstock.ops.control_flow.tensor_array import TensorArray
+from penstock.ops.control_flow.while_loop import while_loop
 from penstock.ops.joining import concat
 from penstock.ops.layout import transpose
 from penstock.ops.reduce import reduce_max

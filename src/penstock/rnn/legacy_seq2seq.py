@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
-from penstock.control_flow.cond import cond
-from penstock.control_flow.nest import flatten, pack_like
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.arg_reductions import argmax
+from penstock.ops.control_flow.cond import cond
+from penstock.ops.control_flow.nest import flatten, pack_like
 from penstock.ops.nn.bias import xw_plus_b
 from penstock.ops.nn.embedding import embedding_lookup
 from penstock.ops.passing import stop_gradient

@@ -7,9 +7,9 @@ from typing import Any
 
 from penstock.client.initializers import constant_initializer, zeros_initializer
 from penstock.client.variable_scope import get_variable, variable_scope
-from penstock.control_flow.nest import is_sequence
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
+from penstock.ops.control_flow.nest import is_sequence
 from penstock.ops.joining import concat
 from penstock.ops.matrix import matmul
 from penstock.ops.nn.bias import bias_add

@@ -8,9 +8,9 @@ from typing import Any
 
 from penstock.client.initializers import random_uniform_initializer
 from penstock.client.variable_scope import get_variable, get_variable_scope
-from penstock.control_flow.nest import flatten
 from penstock.graph.convert import convert_to_tensor
 from penstock.ops.array import reshape
+from penstock.ops.control_flow.nest import flatten
 from penstock.ops.nn.embedding import embedding_lookup
 from penstock.rnn.base import RNNCell, like_cell
 from penstock.rnn.linear import linear

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
-from penstock.control_flow.nest import flatten, is_sequence, map_structure, pack_like, same_structure
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies
 from penstock.ops.basic import identity
 from penstock.ops.compare import greater_equal
+from penstock.ops.control_flow.nest import flatten, is_sequence, map_structure, pack_like, same_structure
 from penstock.ops.filling import zeros_like
 from penstock.ops.joining import concat
 from penstock.ops.reversing import reverse_sequence

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.control_flow.nest import flatten, pack_like, same_structure
-from penstock.control_flow.tensor_array import TensorArray
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies
@@ -13,6 +11,8 @@ from penstock.ops.array import shape
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.compare import equal
+from penstock.ops.control_flow.nest import flatten, pack_like, same_structure
+from penstock.ops.control_flow.tensor_array import TensorArray
 from penstock.ops.logging import Assert
 from penstock.ops.partition import where
 from penstock.ops.reduce import reduce_all

@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.nest import flatten, map_structure, pack_like, same_structure
-from penstock.control_flow.tensor_array import TensorArray
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import device, name_scope
+from penstock.ops.control_flow.nest import flatten, map_structure, pack_like, same_structure
+from penstock.ops.control_flow.tensor_array import TensorArray
 from penstock.ops.nn.dropout import dropout
 from penstock.ops.random import random_uniform
 from penstock.ops.rounding import floor

@@ -8,7 +8,6 @@ from typing import Any
 
 from penstock.client.initializers import constant_initializer, ones_initializer, zeros_initializer
 from penstock.client.variable_scope import get_variable, variable_scope
-from penstock.control_flow.nest import flatten, map_structure
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -18,6 +17,7 @@ from penstock.ops.array import expand_dims, reshape, shape, squeeze
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.checks import assert_positive
+from penstock.ops.control_flow.nest import flatten, map_structure
 from penstock.ops.filling import fill, sequence_mask, zeros
 from penstock.ops.joining import concat
 from penstock.ops.matrix import matmul

@@ -6,8 +6,6 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.nest import flatten, map_structure, pack_like
-from penstock.control_flow.tensor_array import TensorArray
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
@@ -16,6 +14,8 @@ from penstock.ops.arg_reductions import argmax
 from penstock.ops.array import expand_dims, shape, squeeze
 from penstock.ops.basic import identity
 from penstock.ops.checks import assert_equal
+from penstock.ops.control_flow.nest import flatten, map_structure, pack_like
+from penstock.ops.control_flow.tensor_array import TensorArray
 from penstock.ops.filling import one_hot, zeros
 from penstock.ops.joining import concat
 from penstock.ops.matrix import matmul

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from penstock.control_flow.nest import flatten, map_structure
 from penstock.graph.scopes import name_scope
+from penstock.ops.control_flow.nest import flatten, map_structure
 from penstock.rnn.base import like_cell
 from penstock.seq2seq.decoder import Decoder
 from penstock.seq2seq.helpers import Helper

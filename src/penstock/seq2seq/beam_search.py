@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from penstock.control_flow.nest import flatten, map_structure, pack_like, same_structure
-from penstock.control_flow.tensor_array import TensorArray
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array import expand_dims, reshape, shape, size
 from penstock.ops.cast import cast
+from penstock.ops.control_flow.nest import flatten, map_structure, pack_like, same_structure
+from penstock.ops.control_flow.tensor_array import TensorArray
 from penstock.ops.filling import one_hot, zeros
 from penstock.ops.gather_tree import gather_tree
 from penstock.ops.joining import concat

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from penstock.control_flow.nest import map_structure
-from penstock.control_flow.tensor_array import TensorArray
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -15,6 +13,8 @@ from penstock.ops.array import expand_dims, reshape, shape
 from penstock.ops.broadcasting import broadcast_to
 from penstock.ops.cast import cast
 from penstock.ops.compare import equal, logical_not, logical_or
+from penstock.ops.control_flow.nest import map_structure
+from penstock.ops.control_flow.tensor_array import TensorArray
 from penstock.ops.division import floordiv, floormod
 from penstock.ops.filling import one_hot, ones_like
 from penstock.ops.gather import gather

@@ -6,15 +6,15 @@ import contextlib
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
-from penstock.control_flow.nest import flatten, map_structure, pack_like, same_structure
-from penstock.control_flow.tensor_array import TensorArray
-from penstock.control_flow.while_loop import while_loop
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.ops.array import shape
 from penstock.ops.cast import cast
 from penstock.ops.compare import logical_not, logical_or
+from penstock.ops.control_flow.nest import flatten, map_structure, pack_like, same_structure
+from penstock.ops.control_flow.tensor_array import TensorArray
+from penstock.ops.control_flow.while_loop import while_loop
 from penstock.ops.filling import fill, zeros_like
 from penstock.ops.partition import where
 from penstock.ops.reduce import reduce_all

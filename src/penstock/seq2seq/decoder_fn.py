@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.client.variable_scope import get_variable, variable_scope
-from penstock.control_flow.nest import flatten
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -14,6 +13,7 @@ from penstock.ops.arg_reductions import argmax
 from penstock.ops.array import expand_dims, reshape, shape
 from penstock.ops.cast import cast
 from penstock.ops.compare import equal, logical_or
+from penstock.ops.control_flow.nest import flatten
 from penstock.ops.filling import fill, zeros, zeros_like
 from penstock.ops.gather import gather
 from penstock.ops.joining import concat

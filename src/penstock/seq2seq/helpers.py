@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.nest import flatten, map_structure
-from penstock.control_flow.tensor_array import TensorArray
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -14,6 +12,8 @@ from penstock.ops.arg_reductions import argmax
 from penstock.ops.array import shape, size
 from penstock.ops.cast import cast
 from penstock.ops.compare import equal
+from penstock.ops.control_flow.nest import flatten, map_structure
+from penstock.ops.control_flow.tensor_array import TensorArray
 from penstock.ops.filling import fill, zeros_like
 from penstock.ops.nn.embedding import embedding_lookup
 from penstock.ops.partition import where

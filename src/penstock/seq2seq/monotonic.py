@@ -9,13 +9,13 @@ import numpy as np
 
 from penstock.client.initializers import constant_initializer
 from penstock.client.variable_scope import get_variable, variable_scope
-from penstock.control_flow.functional import scan
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array import shape
 from penstock.ops.cast import cast
 from penstock.ops.clip import clip_by_value
+from penstock.ops.control_flow.functional import scan
 from penstock.ops.filling import one_hot, ones_like, zeros, zeros_like
 from penstock.ops.joining import concat
 from penstock.ops.layout import transpose

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.nest import flatten, map_structure
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -13,6 +12,7 @@ from penstock.ops.arithmetic import maximum
 from penstock.ops.array import shape
 from penstock.ops.cast import cast
 from penstock.ops.compare import logical_and, logical_not
+from penstock.ops.control_flow.nest import flatten, map_structure
 from penstock.ops.filling import fill, zeros_like
 from penstock.ops.joining import concat
 from penstock.ops.partition import where

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.control_flow.nest import flatten
 from penstock.engine.pipeline import Passed
 from penstock.engine.plan import Plan
 from penstock.engine.specialised import SpecialisedPlan
@@ -13,6 +12,7 @@ from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.step_graph import StepGraph
+from penstock.ops.control_flow.nest import flatten
 
 AnyPlan = Plan | SpecialisedPlan
 Arrange = Callable[[Any], list[Any]]

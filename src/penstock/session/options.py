@@ -9,7 +9,7 @@ from tensorboard.compat.proto.config_pb2 import ConfigProto
 from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 from penstock import errors
-from penstock.devices.device import devices_for
+from penstock.devices.registry import devices_for
 from penstock.engine.pipeline import DEFAULT, StepOptions
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation

@@ -68,7 +68,7 @@ def compare_strategies(
 
 
 def _this_machine() -> Hardware:
-    from penstock.devices.device import devices_for
+    from penstock.devices.registry import devices_for
 
     return Hardware.of(devices_for())
 

@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.client.variable import Variable
-from penstock.control_flow.cond import cond
-from penstock.control_flow.nest import flatten
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -23,6 +21,8 @@ from penstock.graph.scopes import get_default_graph
 from penstock.ops.arithmetic import maximum
 from penstock.ops.basic import group, no_op
 from penstock.ops.cast import cast
+from penstock.ops.control_flow.cond import cond
+from penstock.ops.control_flow.nest import flatten
 from penstock.ops.reduce import reduce_all
 from penstock.ops.rounding import is_finite
 from penstock.passes.reduced_precision import set_for_new_sessions

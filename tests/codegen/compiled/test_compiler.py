@@ -24,9 +24,10 @@ from penstock.codegen.c import command, compiler as compiler_module, object_cach
 from penstock.codegen.c.compiler import Compiler, Function, slowest_first
 from penstock.codegen.c.object_cache import ObjectCache
 from penstock.codegen.c.patience import Patience
+from penstock.codegen.c.source import Source, file_of, groups
 from penstock.codegen.clusters.expressions import Expression
 from penstock.codegen.clusters.program import Instruction, Program
-from penstock.codegen.clusters.source import Source, c_source, file_of, groups
+from penstock.codegen.clusters.source import c_source
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ import penstock as tf
 from penstock import errors
 from penstock.codegen.c import compiler as compiler_module, patience
 from penstock.codegen.c.compiler import Compiler
-from penstock.codegen.clusters.source import Source
+from penstock.codegen.c.source import Source
 from penstock.codegen.tuned.contest import FEW_ROUNDS, ROUNDS, Contest
 from tests.codegen.compiled import steps
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.codegen.c.source import shared_text
 from penstock.codegen.c.toolchain import find_toolchain
 from penstock.codegen.clusters import clusters as clusters_module
 from penstock.codegen.clusters.expressions import C_TYPES, express, supported_ops
-from penstock.codegen.clusters.source import shared_text
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.passes.prune import prune

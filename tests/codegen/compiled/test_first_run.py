@@ -11,8 +11,8 @@ import pytest
 
 from penstock.codegen.c import first_run
 from penstock.codegen.c.first_run import Block, Call, crashing
+from penstock.codegen.c.source import shared_text
 from penstock.codegen.c.toolchain import find_toolchain
-from penstock.codegen.clusters.source import shared_text
 
 FUNCTION = """
 static void *call_NAME(void *self, void *const *given, i64 count) {

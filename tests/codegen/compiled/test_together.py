@@ -10,8 +10,8 @@ import penstock as tf
 from penstock.analysis.hazards import find_hazards
 from penstock.analysis.structure import execution_order, structured
 from penstock.codegen.c.object_cache import function_of
+from penstock.codegen.c.source import Source, file_of, groups
 from penstock.codegen.c.toolchain import Toolchain, find_toolchain
-from penstock.codegen.clusters.source import Source, file_of, groups
 from penstock.codegen.regions.source import region_source
 from penstock.codegen.regions.writer import write_step
 from penstock.codegen.tuned.lrn import lrn_source

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 import penstock as tf
-from penstock.codegen.clusters.source import Source
+from penstock.codegen.c.source import Source
 from penstock.codegen.tuned import winograd
 from penstock.codegen.tuned.winograd_source import winograd_source
 from penstock.graph.opdef import get_op

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.codegen.c.source import shared_text
 from penstock.codegen.c.toolchain import find_toolchain
 from penstock.codegen.clusters.expressions import C_TYPES
-from penstock.codegen.clusters.source import shared_text
 from penstock.codegen.regions.emit import Site, Value, emitter_of, numbered, support_text
 from penstock.graph.constants import make_array
 from penstock.graph.convert import constant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.codegen.c.compiler import Compiler
-from penstock.codegen.clusters.source import Source
+from penstock.codegen.c.source import Source
 from penstock.codegen.tuned.contest import _Loaded
 
 FILE = 500

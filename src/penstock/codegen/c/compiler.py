@@ -20,8 +20,8 @@ from penstock import errors
 from penstock.codegen.c.command import NoCompiler
 from penstock.codegen.c.first_run import crashing
 from penstock.codegen.c.object_cache import Function, ObjectCache, cache_folder, function_of
+from penstock.codegen.c.source import Source, file_of, groups
 from penstock.codegen.c.toolchain import Toolchain, find_toolchain
-from penstock.codegen.clusters.source import Source, file_of, groups
 from penstock.devices import processors
 
 _LOG = logging.getLogger("penstock")

@@ -29,7 +29,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from penstock.codegen.clusters.source import Source
+from penstock.codegen.c.source import Source
 
 _STALE = 3600.0
 """Seconds after which files of killed compilers are removed."""

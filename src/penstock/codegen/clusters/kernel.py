@@ -18,11 +18,12 @@ from penstock.codegen.c.compiler import Compiler, compiler
 from penstock.codegen.c.first_run import Call
 from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.patience import Patience
+from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import Pure, describe, trial_of
 from penstock.codegen.clusters.launch import Launch, Reused, launcher, python_code
 from penstock.codegen.clusters.program import EXPANDED, FULL, Fit, Program, Shape, fit
-from penstock.codegen.clusters.source import Source, c_source
-from penstock.codegen.python.segment import Param, Result, build_segment
+from penstock.codegen.clusters.source import c_source
+from penstock.codegen.python.segment import Param, Result, build_segment, explain
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 
@@ -70,7 +71,7 @@ _HOST = _Host()
 def _target_of(device: torch.device) -> Target:
     if device.type == "cpu":
         return _HOST
-    from penstock.codegen.cuda.clusters import cuda_target  # which a machine without a GPU has no use for
+    from penstock.codegen.clusters.cuda import cuda_target  # which a machine without a GPU has no use for
 
     return cuda_target(device)
 
@@ -116,8 +117,6 @@ def _calling(
 
 def member_kernel(node: Node, device: torch.device, state: SessionState) -> Launch:
     """The members' own kernels, one after the other: `fn(*inputs) -> value or tuple of values`."""
-    from penstock.engine.plan import explain
-
     body: StepGraph = node.attrs["body"]
     nodes = [n for n in body.nodes if n.op is not FEED]
     kernels = {n: make_kernel(n, "CPU" if device.type == "cpu" else "GPU", device, state) for n in nodes}

@@ -36,6 +36,7 @@ from penstock.codegen.python.code import ELSE, Block, Code
 from penstock.graph.opdef import Bound, Kernel, PassThrough
 from penstock.graph.primitives import NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node
+from penstock.runtime.failures import node_error
 from penstock.runtime.tokens import dead_result, merge_index
 
 Converter = Callable[[Any], Any]
@@ -109,6 +110,17 @@ def build_segment(
     The nodes in `host` (see `host_scalars.py`) compute with Python numbers, those of `in_place` write over an input.
     """
     return _Writer(kernels, copied_reads, observed, host, in_place).write(statements, params, results)
+
+
+def explain(error: Exception, segment: Segment, around: str = "") -> Exception:
+    """What to raise for an exception that came out of `segment`: the typed error of the node that failed.
+
+    `around` names the iterations of loops that are not the segment's own.
+    """
+    node, values, where = segment.failed_node(error.__traceback__)
+    if node is None:
+        return error  # a feed or fetch that does not fit says so itself
+    return node_error(error, node, segment.input_values(node, values), where or around)
 
 
 def copy_value(value: Any) -> Any:

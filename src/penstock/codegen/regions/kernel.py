@@ -23,10 +23,10 @@ from penstock.codegen.c.agreement import Values
 from penstock.codegen.c.compiler import compiler
 from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.patience import Patience
+from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import trial_of
 from penstock.codegen.clusters.launch import python_code
-from penstock.codegen.clusters.source import Source
-from penstock.codegen.python.segment import Param, Result, Segment, build_segment
+from penstock.codegen.python.segment import Param, Result, Segment, build_segment, explain
 from penstock.codegen.regions.function import Written
 from penstock.codegen.regions.launch import Launch, launcher
 from penstock.codegen.regions.rehearsal import Rehearsal, contents, first_call
@@ -166,8 +166,6 @@ class Region:
         return self._finish(self._observed, (observer, *values[: len(self.body.feeds)]))
 
     def _finish(self, segment: Segment, values: tuple[Any, ...]) -> Any:
-        from penstock.engine.plan import explain
-
         try:
             found = segment.fn(*values)
         except Exception as error:

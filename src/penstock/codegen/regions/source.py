@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.codegen.clusters.source import Source
+from penstock.codegen.c.source import Source
 from penstock.codegen.regions.emit import support_text
 from penstock.codegen.regions.function import Written
 from penstock.codegen.regions.prelude import prelude

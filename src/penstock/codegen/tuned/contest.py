@@ -17,9 +17,9 @@ from typing import Any
 from penstock.codegen.c.compiler import Compiler, compiler
 from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.patience import Patience
+from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import Pure, trial_of
 from penstock.codegen.clusters.kernel import MOST_SHAPES
-from penstock.codegen.clusters.source import Source
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
+from penstock.codegen.c.source import Source
 from penstock.codegen.c.toolchain import MOST
-from penstock.codegen.clusters.source import Source
 from penstock.codegen.tuned.contest import Contest
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import functools
 
+from penstock.codegen.c.source import Source
 from penstock.codegen.c.toolchain import MOST
-from penstock.codegen.clusters.source import Source
 from penstock.codegen.tuned.products import products
 from penstock.codegen.tuned.winograd_by_filter import SUM_TILES
 from penstock.tensor.dtypes import DType

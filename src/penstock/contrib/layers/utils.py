@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from penstock.client.variable import Variable
-from penstock.control_flow.cond import cond
 from penstock.graph.constants import constant_value as tensor_value
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import add_to_collections, get_collection, get_default_graph
+from penstock.ops.control_flow.cond import cond
 
 __all__ = [
     "NamedOutputs",

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 
 from penstock.codegen.c.preamble import shared_functions
+from penstock.codegen.c.source import Source
 from penstock.codegen.clusters.program import EXPANDED, FULL, REPEATED, SCALAR, Program
-from penstock.codegen.clusters.source import Source, definition
+from penstock.codegen.clusters.source import definition
 
 _WORDS = r"""
 typedef unsigned char u8; typedef int i32; typedef long long i64;

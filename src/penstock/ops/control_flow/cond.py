@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.nest import flatten, map_structure, pack_like, same_structure
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.constants import constant_value
 from penstock.graph.contexts import ControlFlowContext, outside
@@ -14,6 +13,7 @@ from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, get_default_graph, name_scope
 from penstock.ops.basic import identity, no_op
+from penstock.ops.control_flow.nest import flatten, map_structure, pack_like, same_structure
 from penstock.tensor.dtypes import bool as bool_dtype
 
 

@@ -16,10 +16,10 @@ import torch
 from penstock.codegen.c.command import NoCompiler
 from penstock.codegen.c.compiler import Compiler, other_compiler
 from penstock.codegen.c.object_cache import Function
+from penstock.codegen.c.source import Source
+from penstock.codegen.clusters.cuda_source import cuda_shared_text, cuda_source
 from penstock.codegen.clusters.launch import Reused
 from penstock.codegen.clusters.program import Fit, Program
-from penstock.codegen.clusters.source import Source
-from penstock.codegen.cuda.source import cuda_shared_text, cuda_source
 
 BLOCK = 256
 """Threads of a block."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.nest import flatten, map_structure, pack_like, same_structure
-from penstock.control_flow.tensor_array import TensorArray
-from penstock.control_flow.while_loop import while_loop
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.array import shape
+from penstock.ops.control_flow.nest import flatten, map_structure, pack_like, same_structure
+from penstock.ops.control_flow.tensor_array import TensorArray
+from penstock.ops.control_flow.while_loop import while_loop
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from penstock.control_flow.nest import flatten, pack_like, same_structure
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.contexts import ControlFlowContext, outside
 from penstock.graph.convert import convert_to_tensor
@@ -14,6 +13,7 @@ from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.basic import identity
+from penstock.ops.control_flow.nest import flatten, pack_like, same_structure
 from penstock.tensor.shapes import TensorShape
 
 

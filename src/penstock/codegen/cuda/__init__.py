@@ -1,1 +1,0 @@
-"""What clusters and segments become on a GPU."""
