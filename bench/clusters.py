@@ -42,7 +42,7 @@ def chain(steps: list[Step], count: int, size: int, rounds: int) -> None:
     nodes = [n for n in graph.nodes if n.op.name == "_Cluster"]
     state = SessionState(ResourceManager())
     cpu = torch.device("cpu")
-    kernels = [make_cluster_kernel(node, cpu, state, "on") for node in nodes]
+    kernels = [make_cluster_kernel(node, cpu, state, "on").call for node in nodes]
     fallbacks = [member_kernel(node, cpu, state) for node in nodes]
     value = torch.from_numpy(np.random.default_rng(0).uniform(-1, 1, size).astype(np.float32))
 

@@ -20,6 +20,7 @@ import penstock as tf
 from penstock import errors
 from penstock.analysis.guards import Unstructured
 from penstock.graph import opdef
+from penstock.graph.node_kernel import asynchronous
 from penstock.graph.opdef import define_op, get_op
 from tools import make_tensorflow_loop
 
@@ -476,7 +477,7 @@ def delay(started: list[int]) -> Iterator[Any]:
     timers: list[threading.Timer] = []
     op = define_op("TestDelay", "x: T", "y: T", attrs=_DELAY_ATTRS)
     op.shape(lambda c, x: x)
-    op.kernel()(lambda n: Delay(n["seconds"], n["fail"], n["together"], started, timers))
+    op.kernel()(lambda n: asynchronous(Delay(n["seconds"], n["fail"], n["together"], started, timers).start))
     yield op
     del opdef._ops["TestDelay"]
     Delay.under_way.clear()

@@ -19,7 +19,7 @@ import penstock as tf
 from penstock import errors
 from penstock.codegen.python import cuda_graphs as cuda_graphs, segment as segment_module
 from penstock.codegen.python.cuda_graphs import CAPTURABLE, MOST_RECORDINGS, RUNS_BEFORE, CapturedSegment
-from penstock.devices import device as device_module
+from penstock.devices import registry
 from penstock.devices.device import Device, device_name
 from penstock.graph.opdef import KernelDef, get_op
 from penstock.runtime.resources import ResourceManager, VariableState
@@ -75,7 +75,7 @@ class HostGpu(Device):
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> HostGpu:
     found = HostGpu()
-    monkeypatch.setitem(device_module._factories, "GPU", lambda config: [found])
+    monkeypatch.setitem(registry._factories, "GPU", lambda config: [found])
     create = ResourceManager.variable
 
     def noted(self: ResourceManager, *args: Any) -> VariableState:

@@ -8,7 +8,7 @@ so where the input is the last use of memory that its maker has just allocated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +16,7 @@ import torch
 
 from penstock.analysis.assigned import Assigned
 from penstock.analysis.frames import is_loop_merge
+from penstock.graph.node_kernel import abilities
 from penstock.graph.opdef import Kernel
 from penstock.graph.primitives import NEXT_ITERATIONS
 from penstock.graph.step_graph import Edge, Node, StepGraph
@@ -74,18 +75,19 @@ def find_in_place(
     """The nodes of a graph that runs in `order` that can write over an input. `frames`: of nodes in loops.
 
     Kernels that look for themselves which of the inputs that end with them they can use (compiled clusters: those that
-    have `taking`) are told so, and replaced in `kernels`. `assigned`: nodes that may write into a variable.
+    have `donating`) are told so, and replaced in `kernels`. `assigned`: nodes that may write into a variable.
     """
     ends = _Ends(graph, kernels, order, frames)
     found: dict[Node, InPlace] = {}
     for node, kernel in kernels.items():
         target = assigned.get(node)
-        if hasattr(kernel, "taking"):
+        if (donating := abilities(kernel).donating) is not None:
             ending = tuple(i for i in range(len(node.inputs)) if ends.at(node, i))
             if target is not None:
-                kernels[node] = target.guarding(kernel.taking((target.indices[0], *ending)))
+                made = donating((target.indices[0], *ending))
+                kernels[node] = replace(made, call=target.guarding(made.call))
             elif ending:
-                kernels[node] = kernel.taking(ending)
+                kernels[node] = donating(ending)
         elif node.dtypes and node.dtypes[0].is_floating:
             for index, version in _versions(kernel).items():
                 if target is not None and index in target.indices:
@@ -101,7 +103,7 @@ def find_in_place(
 
 def _versions(kernel: Any) -> Mapping[int, Kernel]:
     try:
-        return _VERSIONS.get(kernel, {})
+        return _VERSIONS.get(abilities(kernel).call, {})
     except TypeError:  # not hashable, so never registered
         return {}
 

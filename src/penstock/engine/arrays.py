@@ -5,16 +5,10 @@ Making a tensor of an array and an array of a tensor takes a microsecond each, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
+from penstock.graph.node_kernel import abilities
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-
-
-class TakesArrays(Protocol):
-    """A kernel that can be had for arrays: contiguous ones in place of some of its inputs and outputs."""
-
-    def with_arrays(self, inputs: frozenset[int], outputs: frozenset[int]) -> Callable[..., Any]: ...
 
 
 def use_arrays(graph: StepGraph, kernels: dict[Node, Any]) -> set[Edge]:
@@ -22,18 +16,18 @@ def use_arrays(graph: StepGraph, kernels: dict[Node, Any]) -> set[Edge]:
 
     Changes `kernels`.
     """
-    able = {node for node, kernel in kernels.items() if hasattr(kernel, "with_arrays")}
+    able = {node: make for node, kernel in kernels.items() if (make := abilities(kernel).with_arrays) is not None}
     if not able:
         return set()
     users: dict[Edge, list[Node]] = {}
     for node in graph.nodes:
         for edge in node.inputs:
             users.setdefault(edge, []).append(node)
-    taken = {edge for edge, nodes in users.items() if edge.node.op is FEED and able.issuperset(nodes)}
+    taken = {edge for edge, nodes in users.items() if edge.node.op is FEED and able.keys() >= {*nodes}}
     arrays = taken - set(graph.fetches)
     arrays |= {edge for edge in graph.fetches if edge.node in able and edge not in users}
-    for node in able:
+    for node, with_arrays in able.items():
         inputs = frozenset(i for i, edge in enumerate(node.inputs) if edge in arrays)
         outputs = frozenset(port for port in range(len(node.dtypes)) if Edge(node, port) in arrays)
-        kernels[node] = kernels[node].with_arrays(inputs, outputs)
+        kernels[node] = with_arrays(inputs, outputs)
     return arrays

@@ -15,6 +15,7 @@ from penstock.analysis.guards import Guards
 from penstock.analysis.levels import find_levels, find_sources
 from penstock.codegen.python.cuda_graphs import Capturing
 from penstock.codegen.python.segment import Param, Result, build_segment
+from penstock.graph.node_kernel import abilities
 from penstock.graph.opdef import Bound
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
@@ -195,7 +196,7 @@ class _Builder:
     def _finish(self, unit: Unit, nodes: list[Node], used: set[Edge]) -> None:
         unit.explain = lambda error, where: self._explain(error, nodes[0], where)
         if unit.kind == tokens.ASYNC:
-            unit.run = self._kernels[nodes[0]].start
+            unit.run = abilities(self._kernels[nodes[0]]).start
         if unit.kind in (tokens.SEND, tokens.RECV) and self._carry is not None:
             unit.run, unit.arrived = self._carry(nodes[0])
         if unit.kind != tokens.SEGMENT:
@@ -254,4 +255,4 @@ class _Builder:
 
 
 def is_asynchronous(kernel: Any) -> bool:
-    return hasattr(kernel, "start")
+    return abilities(kernel).start is not None

@@ -28,6 +28,7 @@ from penstock.devices.device import Device
 from penstock.engine.arrays import use_arrays
 from penstock.engine.dataflow import Carry, build_program, is_asynchronous
 from penstock.engine.threads import team_for, work_on
+from penstock.graph.node_kernel import abilities
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import TRANSFERS
@@ -157,7 +158,8 @@ class StructuredPlan(Plan):
 
     @property
     def source(self) -> str:
-        parts = [f"\n# {n.name}\n{k.source}" for n, k in self._kernels.items() if hasattr(k, "source")]
+        sources = ((node, abilities(kernel).source) for node, kernel in self._kernels.items())
+        parts = [f"\n# {node.name}\n{source()}" for node, source in sources if source is not None]
         return self.segment.source + "".join(parts)
 
     def summary(self) -> str:

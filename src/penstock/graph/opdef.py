@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.graph.node_kernel import NodeKernel
 from penstock.tensor.dtypes import DType, dtype_from_opdef_name
 from penstock.tensor.shapes import TensorShape
 
@@ -38,7 +39,7 @@ class PassThrough:
 
 PASS_THROUGH = PassThrough()
 
-KernelFactory = Callable[[Any], Kernel | Bound | PassThrough | None]
+KernelFactory = Callable[[Any], Kernel | NodeKernel | Bound | PassThrough | None]
 """From a `KernelContext` (runtime/kernels.py) to the kernel of a node."""
 ShapeFn = Callable[..., Any]
 GradientFn = Callable[..., Any]
@@ -163,7 +164,8 @@ class OpDef:
         `types` restricts attributes (`T="float double"`); kernels are tried in the order of registration.
         The factory gets a `KernelContext` and returns a plain function of the input values, which gives one
         value, a flat tuple when the op has several outputs or a list output, and anything when it has none.
-        It may also return `Bound(value)`, PASS_THROUGH, or None for a node without outputs that does nothing.
+        It may also return a `NodeKernel`, which can do more, `Bound(value)`, PASS_THROUGH, or None for a node without
+        outputs that does nothing.
         """
 
         def register(factory: KernelFactory) -> KernelFactory:

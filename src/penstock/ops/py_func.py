@@ -11,10 +11,10 @@ import numpy as np
 
 from penstock import errors
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
-from penstock.runtime.side_by_side import may_block
 from penstock.runtime.values import from_runtime, to_runtime
 from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
@@ -69,7 +69,7 @@ def _kernel(n: Any) -> Kernel:
             raise kind(None, None, f"{type(error).__name__}: {error}") from error
         return tuple(_result(v, t, token) for v, t in zip(_outputs(found, len(types)), types, strict=True))
 
-    return may_block(run)
+    return NodeKernel(call=run, may_block=True)
 
 
 for _op in (PY_FUNC, PY_FUNC_STATELESS):

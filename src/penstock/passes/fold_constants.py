@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from penstock.analysis.frames import has_control_flow
-from penstock.graph.opdef import Bound, PassThrough, get_op
+from penstock.graph.node_kernel import NodeKernel
+from penstock.graph.opdef import Bound, get_op
 from penstock.graph.primitives import SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
@@ -146,10 +147,10 @@ def _computed(node: Node, inputs: list[Edge], state: SessionState) -> list[np.nd
         return None
     try:
         node.inputs = tuple(inputs)
-        kernel: Any = make_kernel(node, "CPU", _CPU, state)
+        kernel = make_kernel(node, "CPU", _CPU, state)
         if isinstance(kernel, Bound):  # the factory has seen that there is nothing left to compute
             return [np.array(from_runtime(kernel.value, node.dtypes[0]), node.dtypes[0].np)]
-        if isinstance(kernel, PassThrough) or not callable(kernel) or hasattr(kernel, "start"):
+        if not isinstance(kernel, NodeKernel) or kernel.start is not None:
             return None
         flat = [constant_to_runtime(e.node.attrs["value"], e.dtype, _CPU) for e in inputs]
         grouped: list[Any] = []
@@ -159,7 +160,7 @@ def _computed(node: Node, inputs: list[Edge], state: SessionState) -> list[np.nd
             grouped.append(part if is_list else part[0])
             position += len(old)
         with torch.inference_mode():
-            found = kernel(*grouped)
+            found = kernel.call(*grouped)
     except Exception:
         return None
     single = len(node.op.outputs) == 1 and not node.op.outputs[0].is_list

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from penstock import errors
-from penstock.graph.opdef import Bound, Kernel, PassThrough
+from penstock.graph.node_kernel import NodeKernel
+from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import Node
 from penstock.runtime.resources import ResourceManager, VariableState
 from penstock.tensor.dtypes import DType
@@ -116,7 +117,7 @@ class KernelContext:
 
 def make_kernel(
     node: Node, device_type: str, device: torch.device, state: SessionState
-) -> Kernel | Bound | PassThrough | None:
+) -> NodeKernel | Bound | PassThrough | None:
     """The kernel of `node` for a device; typed errors, naming the node, when there is none."""
     found = node.op.find_kernel(device_type, node.attrs)
     if found is None:
@@ -133,4 +134,7 @@ def make_kernel(
             f"No kernel of {node.op.name} runs on {device_type} with {types or 'these attributes'}. "
             f"Registered: {have or 'none'}",
         )
-    return found.factory(KernelContext(node, device, state))
+    made = found.factory(KernelContext(node, device, state))
+    if made is None or isinstance(made, NodeKernel | Bound | PassThrough):
+        return made
+    return NodeKernel(call=made)

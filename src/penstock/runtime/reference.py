@@ -281,7 +281,7 @@ class _Step:
             return [_copy(data[0])]
         rest = iter(data)
         grouped = [[next(rest) for _ in edges] for _, _, edges in node.grouped_inputs()]
-        found = kernel(
+        found = kernel.call(
             *(group if arg.is_list else group[0] for arg, group in zip(node.op.inputs, grouped, strict=True))
         )
         single = len(node.op.outputs) == 1 and not node.op.outputs[0].is_list

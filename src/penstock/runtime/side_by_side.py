@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from penstock.graph.node_kernel import abilities
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.runtime.kernels import SessionState
@@ -19,15 +21,9 @@ from penstock.runtime.resources import VariableState
 from penstock.runtime.workers import Workers
 
 
-def may_block(kernel: Kernel) -> Kernel:
-    """Mark a kernel that may wait for what other nodes of the step do."""
-    kernel.may_block = True  # type: ignore[attr-defined]
-    return kernel
-
-
 def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState) -> None:
     """Make the kernels that may wait for each other asynchronous, in a graph without control flow."""
-    blocking = [node for node in graph.nodes if hasattr(kernels.get(node), "may_block")]
+    blocking = [node for node in graph.nodes if abilities(kernels.get(node)).may_block]
     if len(blocking) < 2:
         return
     before: dict[Node, frozenset[Node]] = {}
@@ -40,7 +36,8 @@ def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState)
             apart |= {a: None, b: None}
     workers: Workers = state.keep("device workers", Workers)
     for node in apart:
-        kernels[node] = _InThread(node, kernels[node], workers)
+        kernel = kernels[node]
+        kernels[node] = replace(kernel, start=_InThread(node, kernel.call, workers).start)
 
 
 class _InThread:

@@ -24,6 +24,7 @@ from penstock.codegen.clusters.launch import Launch, Reused, launcher, python_co
 from penstock.codegen.clusters.program import EXPANDED, FULL, Fit, Program, Shape, fit
 from penstock.codegen.clusters.source import c_source
 from penstock.codegen.python.segment import Param, Result, build_segment, explain
+from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 
@@ -76,7 +77,7 @@ def _target_of(device: torch.device) -> Target:
     return cuda_target(device)
 
 
-def cluster_kernel(n: KernelContext) -> Launch:
+def cluster_kernel(n: KernelContext) -> NodeKernel:
     """The kernel factory of `_Cluster`."""
     return make_cluster_kernel(n.node, n.device, n.state, n["mode"])
 
@@ -88,31 +89,27 @@ def make_cluster_kernel(
     mode: str,
     given: Sequence[int] = (),
     target: Target | None = None,
-) -> Launch:
+) -> NodeKernel:
     """The kernel of a `_Cluster` node. `given`: inputs whose tensors the caller needs no more after a call.
 
     mode: "auto" compiles in the background after some calls; "on" at the first call, where errors are raised; "off"
     runs the members' kernels only, as do devices that have no compiler. target: where compiled functions run, if not
     simply on `device`.
-
-    What is compiled has two attributes. `taking(given)` gives the same kernel with other `given`. `settled()` says
-    whether what runs for some shapes will not be replaced any more.
     """
     fallback = member_kernel(node, device, state)
     if mode == "off" or (target is None and device.type not in ("cpu", "cuda")):
-        return fallback
+        return NodeKernel(call=fallback)
     nodes = node.attrs["body"].nodes
-    return _calling(node.attrs["program"], fallback, target or _target_of(device), mode, nodes, given)
+    return _kernel(node.attrs["program"], fallback, target or _target_of(device), mode, nodes, given)
 
 
-def _calling(
+def _kernel(
     program: Program, fallback: Launch, target: Target, mode: str, nodes: Sequence[Node], given: Sequence[int]
-) -> Launch:
-    """The function of a new ClusterKernel, with what `make_cluster_kernel` says of it."""
-    kernel = ClusterKernel(program, fallback, target, mode, nodes, given)
-    kernel.call.taking = functools.partial(_calling, program, fallback, target, mode, nodes)  # type: ignore[attr-defined]
-    kernel.call.settled = kernel.settled  # type: ignore[attr-defined]
-    return kernel.call
+) -> NodeKernel:
+    """A new ClusterKernel, with what can be done with it."""
+    made = ClusterKernel(program, fallback, target, mode, nodes, given)
+    donating = functools.partial(_kernel, program, fallback, target, mode, nodes)
+    return NodeKernel(call=made.call, donating=donating, settled=made.settled)
 
 
 def member_kernel(node: Node, device: torch.device, state: SessionState) -> Launch:

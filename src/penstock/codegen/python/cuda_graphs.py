@@ -24,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 from penstock.analysis.hazards import is_state
 from penstock.codegen.clusters.expressions import supported_ops
 from penstock.devices.device import Device
+from penstock.graph.node_kernel import NodeKernel, abilities
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import SessionState, make_kernel
@@ -93,7 +94,7 @@ class Capturing:
             return run
         bound = (kernels.get(e.node) for n in nodes for e in n.inputs)
         states = [k.value for k in bound if isinstance(k, Bound) and isinstance(k.value, VariableState)]
-        waiting = [kernel.settled for kernel in own if hasattr(kernel, "settled")]
+        waiting = [settled for kernel in own if (settled := abilities(kernel).settled) is not None]
         return CapturedSegment(run, self._recorder, self._device.torch, states, waiting, nodes[0].name)
 
 
@@ -171,7 +172,7 @@ def _runs_without_contents(node: Node, kernels: dict[Node, Any], kernel_type: st
                 for _, is_list, edges in node.grouped_inputs()
             ]
             with _NothingFromTheHost():
-                found = kernel(*inputs) if callable(kernel) else ()
+                found = kernel.call(*inputs) if isinstance(kernel, NodeKernel) else ()
     except Exception:  # of whatever kind: then it does more than launch, or its shapes are not known
         return False
     results = found if isinstance(found, tuple) else (found,) * len(node.dtypes)

@@ -33,7 +33,8 @@ from penstock.analysis.host_scalars import expression, tensor_of
 from penstock.analysis.in_place import InPlace
 from penstock.analysis.structure import Branch, Loop, MergeSide, Statement, execution_order
 from penstock.codegen.python.code import ELSE, Block, Code
-from penstock.graph.opdef import Bound, Kernel, PassThrough
+from penstock.graph.node_kernel import NodeKernel, abilities
+from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.primitives import NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node
 from penstock.runtime.failures import node_error
@@ -285,11 +286,11 @@ class _Writer:
         if node in self.host:
             self._compute(node)
             return
-        kernel: Kernel | Bound | PassThrough | None = self.kernels[node]
+        kernel: NodeKernel | Bound | PassThrough | None = self.kernels[node]
         if isinstance(kernel, Bound):
             self.names[Edge(node, 0)] = self.code.bind(node.name, kernel.value)
             return
-        if self.observed and kernel is not None and not hasattr(kernel, "observed"):
+        if self.observed and kernel is not None and abilities(kernel).observed is None:
             self.code.line(f"before({self.code.bind('node', node)})")
         arguments = self._arguments(node)
         if isinstance(kernel, PassThrough):
@@ -297,7 +298,7 @@ class _Writer:
             return
         if kernel is None:
             return
-        if not hasattr(kernel, "with_arrays"):
+        if kernel.with_arrays is None:
             self.calls += 1
         call = self._call(node, kernel, arguments)
         if self._reads_through_kernel(node):
@@ -312,11 +313,11 @@ class _Writer:
             left = f"{targets[0]} = " if single else f"({', '.join(targets)},) = "
         self.code.line(left + call, node)
 
-    def _call(self, node: Node, kernel: Kernel, arguments: list[str]) -> str:
-        if self.observed and hasattr(kernel, "observed"):  # a node that runs others, which are to be seen
+    def _call(self, node: Node, kernel: NodeKernel, arguments: list[str]) -> str:
+        if self.observed and kernel.observed is not None:  # a node that runs others, which are to be seen
             observed = self.code.bind(f"{node.op.name}_observed", kernel.observed)
             return f"{observed}({', '.join(['before', *arguments])})"
-        call = f"{self.code.bind(node.op.name, kernel)}({', '.join(arguments)})"
+        call = f"{self.code.bind(node.op.name, kernel.call)}({', '.join(arguments)})"
         if node not in self.in_place:
             return call
         found = self.in_place[node]

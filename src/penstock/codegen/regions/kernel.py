@@ -32,6 +32,7 @@ from penstock.codegen.regions.launch import Launch, launcher
 from penstock.codegen.regions.rehearsal import Rehearsal, contents, first_call
 from penstock.codegen.regions.source import region_source
 from penstock.codegen.regions.writer import Unwritable, write_step
+from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
@@ -40,44 +41,47 @@ from penstock.runtime.values import to_runtime
 from penstock.tensor.dtypes import as_dtype
 
 
-def region_kernel(n: KernelContext) -> Launch:
+def region_kernel(n: KernelContext) -> NodeKernel:
     """The kernel factory of `_Region`.
 
     mode: "auto" compiles in the background after some calls; "on" at once, where errors are raised.
     """
-    return _Unmade(functools.partial(_calling, n.node, n.device, n.state))
+    unmade = _Unmade(functools.partial(_kernel, n.node, n.device, n.state))
+    return NodeKernel(call=unmade.call, observed=unmade.observed, source=unmade.source, with_arrays=unmade.with_arrays)
 
 
 class _Unmade:
     """A region before it is known which of its inputs and outputs are arrays; called as it is, none are."""
 
-    def __init__(self, make: Callable[[frozenset[int], frozenset[int]], Launch]) -> None:
+    def __init__(self, make: Callable[[frozenset[int], frozenset[int]], NodeKernel]) -> None:
         self.with_arrays = make
         self._lock = threading.Lock()
-        self._made: Any = None
+        self._made: NodeKernel | None = None
 
-    def __call__(self, *values: Any) -> Any:
-        return (self._made or self._make())(*values)
+    def call(self, *values: Any) -> Any:
+        return self._kernel().call(*values)
 
     def observed(self, observer: Any, *values: Any) -> Any:
-        return (self._made or self._make()).observed(observer, *values)
+        observed = self._kernel().observed
+        assert observed is not None
+        return observed(observer, *values)
 
-    @property
     def source(self) -> str:
-        found: str = (self._made or self._make()).source
-        return found
+        source = self._kernel().source
+        assert source is not None
+        return source()
 
-    def _make(self) -> Any:
-        with self._lock:
-            self._made = self._made or self.with_arrays(frozenset(), frozenset())
+    def _kernel(self) -> NodeKernel:
+        if self._made is None:
+            with self._lock:
+                self._made = self._made or self.with_arrays(frozenset(), frozenset())
         return self._made
 
 
-def _calling(
+def _kernel(
     node: Node, device: torch.device, state: SessionState, arrays_in: frozenset[int], arrays_out: frozenset[int]
-) -> Launch:
-    """The function of a new Region. `with_arrays` of it is one that takes and gives arrays, `observed` one that calls a
-    hook before each node."""
+) -> NodeKernel:
+    """A new Region, with what can be done with it."""
     region = Region(node, device, state, arrays_in, arrays_out)
     if node.attrs["mode"] == "on":
         written = write_step(region.body, region.statements, region.hazards, region.sums)
@@ -86,11 +90,10 @@ def _calling(
             region.use(written, function)
     else:
         region.current[0] = region.count
-    call = region.call
-    call.source = region.source  # type: ignore[attr-defined]
-    call.observed = region.run_observed  # type: ignore[attr-defined]
-    call.with_arrays = functools.partial(_calling, node, device, state)  # type: ignore[attr-defined]
-    return call
+    with_arrays = functools.partial(_kernel, node, device, state)
+    return NodeKernel(
+        call=region.call, observed=region.run_observed, source=lambda: region.source, with_arrays=with_arrays
+    )
 
 
 class Region:
