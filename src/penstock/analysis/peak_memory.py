@@ -18,10 +18,10 @@ from torch.utils._pytree import tree_leaves
 
 from penstock.analysis.hazards import Hazards, is_state
 from penstock.analysis.in_place import InPlace
+from penstock.analysis.sizes import Sizes
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
-from penstock.placement.cost_model import CostModel
 
 # --- predicted ------------------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ class _Prediction:
     def __init__(self, graph: StepGraph, order: list[Node], hazards: Hazards, in_place: Mapping[Node, InPlace]) -> None:
         self._graph, self._order = graph, order
         self._hazards, self._in_place = hazards, in_place
-        self._costs = CostModel(unknown_dim=1)
+        self._sizes = Sizes(unknown_dim=1)
         self._shown: dict[Edge, frozenset[Edge]] = {}
         self._last_use: dict[Edge, int] = {}
         self._made: list[list[Edge]] = []
@@ -78,7 +78,7 @@ class _Prediction:
             self._last_use |= dict.fromkeys(self._shown.get(edge, ()), len(order))
 
     def result(self) -> StepMemory:
-        state = sum(map(self._costs.state_bytes, self._graph.nodes))
+        state = sum(map(self._sizes.state_bytes, self._graph.nodes))
         known = all(shape.is_fully_defined() for node in self._graph.nodes for shape in node.shapes)
         loops = any(node.op.name in BACK for node in self._graph.nodes)
         return StepMemory(int(self._peak()), int(state), known and not loops)
@@ -86,14 +86,14 @@ class _Prediction:
     def _peak(self) -> float:
         frees: dict[int, float] = {}
         for made, last in self._last_use.items():
-            frees[last] = frees.get(last, 0.0) + self._costs.bytes(made)
+            frees[last] = frees.get(last, 0.0) + self._sizes.bytes(made)
         now = peak = 0.0
         for i, node in enumerate(self._order):
-            now += sum(map(self._costs.bytes, self._made[i])) - self._taken_over(i, node)
+            now += sum(map(self._sizes.bytes, self._made[i])) - self._taken_over(i, node)
             peak = max(peak, now + self._briefly(node))
             now += self._taken_over(i, node) - frees.get(i, 0.0)
         pairs = zip(self._graph.fetches, self._hazards.fetches, strict=True)
-        return max(peak, now + sum(self._costs.bytes(edge) for edge, copied in pairs if copied))
+        return max(peak, now + sum(self._sizes.bytes(edge) for edge, copied in pairs if copied))
 
     def _allocate(self, node: Node) -> list[Edge]:
         """The outputs that the node allocates; notes what each output shows."""
@@ -125,8 +125,8 @@ class _Prediction:
     def _briefly(self, node: Node) -> float:
         """The bytes that are taken only while the node runs: copies of what it is given."""
         if node.op.name == "_ProductSum":  # which lays its matrices one after another
-            return sum(map(self._costs.bytes, node.inputs))
-        return 0.0 if node.op.aliases else sum(self._costs.bytes(node.inputs[i]) for i in self._copied(node))
+            return sum(map(self._sizes.bytes, node.inputs))
+        return 0.0 if node.op.aliases else sum(self._sizes.bytes(node.inputs[i]) for i in self._copied(node))
 
     def _taken_over(self, position: int, node: Node) -> float:
         """The bytes of inputs that end with a compiled cluster and whose memory it takes for its results."""
@@ -136,11 +136,11 @@ class _Prediction:
         total = 0.0
         for edge in dict.fromkeys(node.inputs):
             ends = any(self._last_use[made] == position for made in self._shown[edge]) and len(self._shown[edge]) == 1
-            alike = (e for e in left if (e.dtype, self._costs.dims(e)) == (edge.dtype, self._costs.dims(edge)))
+            alike = (e for e in left if (e.dtype, self._sizes.dims(e)) == (edge.dtype, self._sizes.dims(edge)))
             match = next(alike, None) if ends else None
             if match is not None:
                 left.remove(match)
-                total += self._costs.bytes(edge)
+                total += self._sizes.bytes(edge)
         return total
 
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import torch
 
 from penstock.analysis.hazards import is_state
+from penstock.analysis.sizes import FREE
 from penstock.analysis.thresholds import THREADED_ELEMENTS
 from penstock.codegen.c.trials import Trial
 from penstock.codegen.clusters.expressions import is_supported_op
@@ -31,7 +32,6 @@ from penstock.devices.neighbours import NEIGHBOURS
 from penstock.devices.openmp import limited, setters
 from penstock.engine.trial import Block, Times, trial
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.placement.cost_model import FREE
 
 LEAST = THREADED_ELEMENTS
 """Other work than additions is counted in these."""

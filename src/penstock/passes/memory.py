@@ -13,11 +13,11 @@ from typing import Any
 import torch
 
 from penstock.analysis.frames import has_control_flow
+from penstock.analysis.sizes import FREE, Sizes
 from penstock.analysis.state_order import order_state
 from penstock.graph.opdef import OpDef, parse_arg, parse_attr
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.passes.rewrite import duplicate, is_pure
-from penstock.placement.cost_model import FREE, CostModel
 
 # --- predicting -----------------------------------------------------------------------------------------
 
@@ -25,7 +25,7 @@ from penstock.placement.cost_model import FREE, CostModel
 class _Sizes:
     """The bytes that each node's outputs take: nothing for views, constants, and state, which are there anyway."""
 
-    def __init__(self, nodes: Sequence[Node], costs: CostModel) -> None:
+    def __init__(self, nodes: Sequence[Node], costs: Sizes) -> None:
         self.of: dict[Node, float] = {}
         self.root: dict[Node, Node] = {}
         for node in nodes:
@@ -34,14 +34,14 @@ class _Sizes:
             self.of[node] = 0.0 if held else sum(costs.bytes(Edge(node, p)) for p in range(len(node.dtypes)))
 
 
-def predicted_peak(graph: StepGraph, costs: CostModel | None = None, nodes: Sequence[Node] | None = None) -> float:
+def predicted_peak(graph: StepGraph, costs: Sizes | None = None, nodes: Sequence[Node] | None = None) -> float:
     """The most bytes that values of the step take at once when its nodes run in order, beside its variables and feeds.
 
     A value is freed after its last use; what shows another's memory keeps that alive. Unknown dimensions are guessed as
     the cost model does.
     """
     order = list(graph.nodes if nodes is None else nodes)
-    sizes = _Sizes(order, costs or CostModel())
+    sizes = _Sizes(order, costs or Sizes())
     last = {node: i for i, node in enumerate(order)}
     for i, node in enumerate(order):
         for edge in node.inputs:
@@ -63,7 +63,7 @@ def predicted_peak(graph: StepGraph, costs: CostModel | None = None, nodes: Sequ
 # --- order ----------------------------------------------------------------------------------------------
 
 
-def order_for_memory(graph: StepGraph, costs: CostModel | None = None) -> StepGraph:
+def order_for_memory(graph: StepGraph, costs: Sizes | None = None) -> StepGraph:
     """The nodes in an order that needs less memory, where one is found; else as they were.
 
     Of the nodes that could run next, the one after which least is held; what frees memory comes at once. State is
@@ -72,7 +72,7 @@ def order_for_memory(graph: StepGraph, costs: CostModel | None = None) -> StepGr
     if has_control_flow(graph):
         return graph
     order_state(graph, {})
-    costs = costs or CostModel()
+    costs = costs or Sizes()
     sizes = _Sizes(graph.nodes, costs)
     index = {node: i for i, node in enumerate(graph.nodes)}
     users: dict[Node, set[Node]] = {}
@@ -122,7 +122,7 @@ def is_gradient(node: Node) -> bool:
     return node.source is not None and node.source._original_op is not None
 
 
-def recompute_for_gradients(graph: StepGraph, costs: CostModel | None = None) -> StepGraph:
+def recompute_for_gradients(graph: StepGraph, costs: Sizes | None = None) -> StepGraph:
     """Cheap values of the forward computation are computed a second time for the gradients, instead of being kept.
 
     Kept are results of products and convolutions, of state, and of chance; what is in between is made again from
@@ -130,7 +130,7 @@ def recompute_for_gradients(graph: StepGraph, costs: CostModel | None = None) ->
     """
     if has_control_flow(graph):
         return graph
-    costs = costs or CostModel()
+    costs = costs or Sizes()
 
     def cheap(node: Node) -> bool:
         if not is_pure(node) or node.controls or not node.dtypes:
@@ -193,7 +193,7 @@ SWAP_DISTANCE = 20
 """And those that are needed again within so many nodes."""
 
 
-def swap_to_host(graph: StepGraph, costs: CostModel | None = None, least: float = SWAP_BYTES) -> StepGraph:
+def swap_to_host(graph: StepGraph, costs: Sizes | None = None, least: float = SWAP_BYTES) -> StepGraph:
     """Large values that gradients need only much later are kept in host memory meanwhile.
 
     After the last use in the forward computation a value is copied out, and back in right before the first gradient
@@ -201,7 +201,7 @@ def swap_to_host(graph: StepGraph, costs: CostModel | None = None, least: float 
     """
     if has_control_flow(graph):
         return graph
-    costs = costs or CostModel()
+    costs = costs or Sizes()
     position = {node: i for i, node in enumerate(graph.nodes)}
     users: dict[Edge, list[Node]] = {}
     for node in graph.nodes:

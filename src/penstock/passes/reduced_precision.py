@@ -14,11 +14,11 @@ from typing import Any
 
 from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
+from penstock.analysis.sizes import Sizes
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.cast import CAST
 from penstock.passes.rewrite import remove_unused
-from penstock.placement.cost_model import CostModel
 from penstock.tensor.dtypes import DType, bfloat16, float16, float32
 
 # --- which ops ------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ operations, starting two or three casts on both cores takes what the product sav
 # --- the pass -------------------------------------------------------------------------------------------
 
 
-def reduce_precision(graph: StepGraph, dtypes: Mapping[str, DType], costs: CostModel | None = None) -> StepGraph:
+def reduce_precision(graph: StepGraph, dtypes: Mapping[str, DType], sizes: Sizes | None = None) -> StepGraph:
     """The graph with large products, and what lies between them, computed in 16-bit floats.
 
     `dtypes` gives the float type for each type of device ("CPU", "GPU"); nodes on devices of other types stay as they
@@ -81,7 +81,7 @@ def reduce_precision(graph: StepGraph, dtypes: Mapping[str, DType], costs: CostM
             device = DeviceSpec.from_string(node.device).device_type or ""
             if device in dtypes and _is_able(node, device, dtypes[device]):
                 able[node] = dtypes[device]
-    painted = _paint(graph, able, costs or CostModel())
+    painted = _paint(graph, able, sizes or Sizes())
     if not painted:
         return graph
     fetched = [edge.dtype.base_dtype for edge in graph.fetches]
@@ -106,9 +106,9 @@ def _is_able(node: Node, device: str, dtype: DType) -> bool:
     return legal and node.op.find_kernel(device, {**node.attrs, "T": dtype}) is not None
 
 
-def _is_worth_it(node: Node, costs: CostModel) -> bool:
+def _is_worth_it(node: Node, sizes: Sizes) -> bool:
     outputs = [Edge(node, port) for port in range(len(node.dtypes))]
-    takes, gives = [costs.dims(edge) for edge in node.inputs], [costs.dims(edge) for edge in outputs]
+    takes, gives = [sizes.dims(edge) for edge in node.inputs], [sizes.dims(edge) for edge in outputs]
     flops = node.op.flops_fn(node, takes, gives) if node.op.flops_fn is not None else 0.0
     return flops >= max(LEAST_FLOPS, FLOPS_PER_ELEMENT * sum(map(math.prod, (*takes, *gives))))
 
@@ -155,7 +155,7 @@ class _Casts:
 # --- painting -------------------------------------------------------------------------------------------
 
 
-def _paint(graph: StepGraph, able: Mapping[Node, DType], costs: CostModel) -> dict[Node, DType]:
+def _paint(graph: StepGraph, able: Mapping[Node, DType], sizes: Sizes) -> dict[Node, DType]:
     """The nodes to reduce, in four strokes (as TensorFlow's AutoMixedPrecision paints a graph)."""
     before = {node: [edge.node for edge in node.inputs] for node in graph.nodes}
     after: dict[Node, list[Node]] = {node: [] for node in graph.nodes}
@@ -168,7 +168,7 @@ def _paint(graph: StepGraph, able: Mapping[Node, DType], costs: CostModel) -> di
         return {node for node in graph.nodes if node.op.name in names}
 
     # 1. Products that gain from it.
-    painted = {node for node in of(ALLOW) if node in able and _is_worth_it(node, costs)}
+    painted = {node for node in of(ALLOW) if node in able and _is_worth_it(node, sizes)}
     # 2. What is sensitive spreads forward, through what is clear only if something that infers takes it in the end.
     denied, clear = of(DENY), of(CLEAR)
     spreads = _reached(denied | of(INFER), before, clear)
@@ -196,19 +196,19 @@ def _reached(start: Collection[Node], follow: Mapping[Node, Iterable[Node]], thr
 # --- what sessions ask for ------------------------------------------------------------------------------
 
 
-def use_bfloat16(graph: StepGraph, costs: CostModel) -> StepGraph:
+def use_bfloat16(graph: StepGraph, sizes: Sizes) -> StepGraph:
     """`reduce_precision` to bfloat16 wherever there are kernels: it has float32's range, so nothing overflows."""
-    return reduce_precision(graph, {"CPU": bfloat16, "GPU": bfloat16}, costs)
+    return reduce_precision(graph, {"CPU": bfloat16, "GPU": bfloat16}, sizes)
 
 
-def use_float16(graph: StepGraph, costs: CostModel) -> StepGraph:
+def use_float16(graph: StepGraph, sizes: Sizes) -> StepGraph:
     """`reduce_precision` to float16 on GPUs; training wants loss scaling (train/loss_scale.py) with it."""
-    return reduce_precision(graph, {"GPU": float16}, costs)
+    return reduce_precision(graph, {"GPU": float16}, sizes)
 
 
-def emulate_float16(graph: StepGraph, costs: CostModel) -> StepGraph:
+def emulate_float16(graph: StepGraph, sizes: Sizes) -> StepGraph:
     """What `use_float16` does to numbers, on CPUs, which gain nothing from it."""
-    return reduce_precision(graph, {"CPU": float16}, costs)
+    return reduce_precision(graph, {"CPU": float16}, sizes)
 
 
 _for_new_sessions = False

@@ -7,49 +7,29 @@ measured in earlier steps, its measured time counts instead. Measurements can be
 from __future__ import annotations
 
 import json
-import math
 import os
 from pathlib import Path
 from typing import Any
 
 from tensorboard.compat.proto.cost_graph_pb2 import CostGraphDef
 
+from penstock.analysis.sizes import FREE, UNKNOWN_DIM, Sizes
 from penstock.checkpoint.replace import write_whole
-from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.placement.hardware import SimulatedDevice
-
-UNKNOWN_DIM = 32
-"""What a dimension that is not known before the step is taken for: batches are of about this size."""
-
-FREE = PRIMITIVES | {
-    "Const", "NoOp", "Identity", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "StopGradient",
-    "PreventGradient", "ControlTrigger", "Variable", "VariableV2", "VarHandleOp", "_Feed",
-    "_Send", "_Recv", "_SendControl", "_RecvControl",
-}  # fmt: skip
-"""Ops that move, name or hold values and compute nothing."""
 
 KEPT = 16
 """Measurements of each node that are kept."""
 
 
-class CostModel:
-    """Costs of nodes. `unknown_dim`: see UNKNOWN_DIM. Shapes and times that were measured go before estimates."""
+class CostModel(Sizes):
+    """Costs of nodes: bytes (see Sizes) and seconds. Times that were measured go before estimates."""
 
     def __init__(self, unknown_dim: int = UNKNOWN_DIM) -> None:
-        self.unknown_dim = unknown_dim
+        super().__init__(unknown_dim)
         self._measured: dict[str, list[float]] = {}
 
     # --- estimates ------------------------------------------------------------------------------------
-
-    def dims(self, edge: Edge) -> tuple[int, ...]:
-        """The shape of a value, guessed where it is not known. Of unknown rank: a scalar."""
-        dims = edge.node.shapes[edge.port].tuple
-        return tuple(self.unknown_dim if d is None else d for d in dims) if dims is not None else ()
-
-    def bytes(self, edge: Edge) -> float:
-        """The bytes of a value: what moving it to another device moves."""
-        return float(math.prod(self.dims(edge)) * _item_bytes(edge))
 
     def seconds(self, node: Node, device: SimulatedDevice) -> float:
         """How long `node` computes on `device`: measured there, or estimated."""
@@ -68,15 +48,6 @@ class CostModel:
         traffic = 0.0 if node.op.aliases else sum(map(self.bytes, (*node.inputs, *outputs)))
         speeds = device.speeds
         return speeds.launch + max(flops / speeds.flops, traffic / speeds.bytes_per_second)
-
-    def state_bytes(self, node: Node) -> float:
-        """The memory that a variable holds on to between steps."""
-        if node.op.name in ("VariableV2", "Variable"):
-            return self.bytes(Edge(node, 0))
-        if node.op.name == "VarHandleOp":
-            dims = node.attrs["shape"].tuple or ()
-            return float(math.prod(self.unknown_dim if d is None else d for d in dims) * node.attrs["dtype"].size)
-        return 0.0
 
     # --- measurements ---------------------------------------------------------------------------------
 
@@ -133,9 +104,3 @@ class CostModel:
 
 def _key(node: Node, device_type: str) -> str:
     return f"{device_type} {node.op.name} {node.name}"
-
-
-def _item_bytes(edge: Edge) -> int:
-    """Of one element; strings and handles count as a word or two."""
-    size = edge.dtype.base_dtype.size
-    return size if size else 16

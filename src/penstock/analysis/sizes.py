@@ -1,0 +1,49 @@
+"""Bytes that values and variables take, by their shapes; dimensions that are not known before the step are guessed."""
+
+from __future__ import annotations
+
+import math
+
+from penstock.graph.primitives import PRIMITIVES
+from penstock.graph.step_graph import Edge, Node
+
+UNKNOWN_DIM = 32
+"""What a dimension that is not known before the step is taken for: batches are of about this size."""
+
+FREE = PRIMITIVES | {
+    "Const", "NoOp", "Identity", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "StopGradient",
+    "PreventGradient", "ControlTrigger", "Variable", "VariableV2", "VarHandleOp", "_Feed",
+    "_Send", "_Recv", "_SendControl", "_RecvControl",
+}  # fmt: skip
+"""Ops that move, name or hold values and compute nothing."""
+
+
+class Sizes:
+    """Sizes of values. `unknown_dim`: what a dimension counts as that is not known."""
+
+    def __init__(self, unknown_dim: int = UNKNOWN_DIM) -> None:
+        self.unknown_dim = unknown_dim
+
+    def dims(self, edge: Edge) -> tuple[int, ...]:
+        """The shape of a value, guessed where it is not known. Of unknown rank: a scalar."""
+        dims = edge.node.shapes[edge.port].tuple
+        return tuple(self.unknown_dim if d is None else d for d in dims) if dims is not None else ()
+
+    def bytes(self, edge: Edge) -> float:
+        """The bytes of a value: what moving it to another device moves."""
+        return float(math.prod(self.dims(edge)) * _item_bytes(edge))
+
+    def state_bytes(self, node: Node) -> float:
+        """The memory that a variable holds on to between steps."""
+        if node.op.name in ("VariableV2", "Variable"):
+            return self.bytes(Edge(node, 0))
+        if node.op.name == "VarHandleOp":
+            dims = node.attrs["shape"].tuple or ()
+            return float(math.prod(self.unknown_dim if d is None else d for d in dims) * node.attrs["dtype"].size)
+        return 0.0
+
+
+def _item_bytes(edge: Edge) -> int:
+    """Of one element; strings and handles count as a word or two."""
+    size = edge.dtype.base_dtype.size
+    return size if size else 16
