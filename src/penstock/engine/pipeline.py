@@ -122,21 +122,26 @@ def prepare(
     targets: list[Operation],
     options: StepOptions,
     fed: Sequence[tuple[int, ...]] = (),
+    watch: Callable[[str, StepGraph], None] = lambda name, graph: None,
 ) -> Prepared:
     """Everything that happens to a graph between `Session.run` and the plan, in order.
 
     `fed`: the shapes of the values that the step is for, in the order of `feeds`; without it, for any that fit.
+    `watch`: called after each pass with its name and the graph, which later passes go on changing.
     """
     o = options
     graph = see_updates(prune(feeds, fetches, targets))
     take_shapes(graph, fed)
     passed = [_passed(graph, "prune")]
+    watch("prune", graph)
     for name, transform in BEFORE_PLACING.items():
         if name in o.passes:
             graph = transform(graph, o.costs)
             passed.append(_passed(graph, name))
+            watch(name, graph)
     graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
     passed.append(_passed(graph, "place"))
+    watch("place", graph)
     if o.log_placement:
         log_placement(graph)
     for name, transform in AFTER_PLACING.items():
@@ -144,6 +149,7 @@ def prepare(
             peak = predicted_peak(graph, o.costs) if name in SAVE_MEMORY else None
             graph = transform(graph, o.costs)
             passed.append(_passed(graph, name, peak, o.costs))
+            watch(name, graph)
     return Prepared(graph, passed)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from tensorboard.compat.proto.config_pb2 import RunOptions
 
@@ -37,6 +38,7 @@ from penstock.session.fetches import FetchPlan, Unpack, signature
 from penstock.session.metadata import record_costs, record_step
 from penstock.session.options import flushes_denormals, place_state, step_options
 from penstock.session.partial import PartialRun
+from penstock.session.passes_text import passes_text
 
 PLAN_MEMORY = 512 << 20
 """Bytes that plans may take, by `plan_bytes`. A program has a handful of them, or some hundred fetches that come round
@@ -234,7 +236,7 @@ class BaseSession:
 
         return call
 
-    def explain(self, fetches: Any, feeds: Any = ()) -> str:
+    def explain(self, fetches: Any, feeds: Any = (), graph: bool | str = False) -> str:
         """What a step for these fetches and feeds runs, to read.
 
         `feeds`: the fed tensors, or a dict from them to values. Where the shapes of feeds are open, plans differ by the
@@ -242,13 +244,29 @@ class BaseSession:
         last, or before the first step the one for any shapes. It begins with the number of nodes after pruning, and
         before and after each pass that changed it; of passes that save memory, with the peak before and after. Then it
         says how much memory the values take at once, how much the variables, and whether several threads are used.
+
+        graph: True for the graph in place of that, after pruning and after each pass that changed it, a line a node;
+        the name of a pass ("place", say) for the graph after that pass.
         """
+        if graph:
+            return self._explain_graph(fetches, feeds, graph)
         given = isinstance(feeds, Mapping) and not any(value is None for value in feeds.values())
         plan = self._runner(fetches, dict.fromkeys(feeds))[0]
         if given and not isinstance(plan, Plan):
             plan = plan.choose(list(feeds.values()))
         summary = "".join(f"# {line}\n" for line in plan.summary().splitlines())
         return f"# {told(plan.passed)}\n{summary}{plan.source}"
+
+    def _explain_graph(self, fetches: Any, feeds: Any, wanted: bool | str) -> str:
+        found = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
+        fed_tensors, arrange = feeds_of(self._graph, dict.fromkeys(feeds))
+        shapes: list[tuple[int, ...]] = []
+        if isinstance(feeds, Mapping) and not any(value is None for value in feeds.values()):
+            values = list(feeds.values())
+            shapes = [np.shape(value) for value in (arrange(values) if arrange else values)]
+        with planning_errors(), self._lock:
+            place_state(self._graph, self._options)
+            return passes_text(fed_tensors, found.tensors, found.targets, self._options, shapes, wanted)
 
     # --- partial runs -----------------------------------------------------------------------------------
 
