@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.ops.regular_expressions import compiled
 
 
 @pytest.fixture(autouse=True)
@@ -142,6 +141,11 @@ def replaced(text: str, pattern: str, rewrite: str = "-", **options: Any) -> str
         (r"[[:^alpha:]]", "a1", "a-"),
         (r"\x{e4}|\101", "äA", "--"),
         (r"(?P<x>a)b", "ab", "-"),
+        (r"\p{Greek}+|\p{Han}", "aΩλ漢b", "a--b"),
+        (r"\pN", "a1٣Ⅷ", "a---"),
+        (r"\Qa.b\E", "a.bacb", "-acb"),
+        (r"x*", "éxb", "-é-b-"),
+        (r"\b", "ab cd", "-ab- -cd-"),
     ],
 )
 def test_patterns_are_read_as_re2_reads_them(pattern: str, text: str, result: str) -> None:
@@ -149,25 +153,71 @@ def test_patterns_are_read_as_re2_reads_them(pattern: str, text: str, result: st
 
 
 @pytest.mark.parametrize(
-    "pattern",
-    ["(?=a)", "(?<!a)", r"(a)\1", "a**", "a*+", "*a", "(a", "a)", "[a", "[b-a]", "[[:no:]]", "a{1001}", "a{2,1}", r"\Z",
-     r"\8", r"\C", r"\p{Greek}", "(?P=x)", "\\", r"\é"],
-)  # fmt: skip
-def test_what_re2_or_python_cannot_do_is_refused(pattern: str) -> None:
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid pattern"):
-        compiled(pattern.encode())
+    ("pattern", "why"),
+    [
+        ("(?=a)", "invalid perl operator: (?="),
+        ("(?P=x)", "invalid perl operator: (?P"),
+        ("(?P<x", "invalid named capture group: (?P<x"),
+        (r"(a)\1", r"invalid escape sequence: \1"),
+        (r"\Z", r"invalid escape sequence: \Z"),
+        (r"\é", r"invalid escape sequence: \é"),
+        ("\\", "trailing \\"),
+        ("a**", "bad repetition operator: **"),
+        ("*a", "no argument for repetition operator: *"),
+        ("a{1001}", "invalid repetition size: {1001}"),
+        ("((a{100}){100}){100}", "invalid repetition size: {100}"),
+        ("(a", "missing ): (a"),
+        ("a)", "unexpected ): a)"),
+        ("[a", "missing ]: [a"),
+        ("[b-a]", "invalid character class range: b-a"),
+        (r"\p{Klingon}", r"invalid character class range: \p{Klingon}"),
+    ],
+)
+def test_a_pattern_that_is_none_is_refused_in_re2s_words(pattern: str, why: str) -> None:
+    """The words are those of TensorFlow 2.21."""
+    for made in (tf.regex_replace("a", tf.constant(pattern), "x"), tf.strings.regex_full_match("a", pattern)):
+        with pytest.raises(tf.errors.InvalidArgumentError) as refused:
+            run(made)
+        assert f"Invalid pattern: {pattern}, error: {why}\n" in str(refused.value)
 
 
-def test_bytes_that_are_no_text_match_nothing_but_stay() -> None:
-    assert run(tf.regex_replace(tf.constant([b"a\xffb"]), ".", "-")).tolist() == [b"-\xff-"]
-    assert run(tf.strings.regex_full_match(tf.constant([b"\xff", b"a"]), "[^b]")).tolist() == [False, True]
+def test_matching_takes_time_in_proportion_to_the_text() -> None:
+    assert not run(tf.strings.regex_full_match("a" * 10_000, "(a+)+b"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "result"),
+    [
+        (".", b"a\xffb", b"-\xff-"),
+        (".", b"\xc0\x80", b"\xc0\x80"),
+        (".", b"\xed\xa0\x80", b"-"),  # a surrogate is a character for RE2
+        (r"\C", b"\xff", b"-"),
+        (r"\C\C", "é".encode(), b"-"),
+        ("x*", b"\xc0\x80\xe6x", b"-\xc0-\x80-\xe6-"),
+        ("", b"a\xf7\xbf\xbf\xbfa", b"-a-\xf7-\xbf-\xbf-\xbf-a-"),
+        ("", b"\xed\xa0\x80a", b"-\xed\xa0\x80-a-"),
+        (r"\xff", b"\xff", b"\xff"),
+        (r"\xff", "ÿ".encode(), b"-"),
+    ],
+)
+def test_bytes_that_are_no_text_are_as_re2_has_them(pattern: str, text: bytes, result: bytes) -> None:
+    """What TensorFlow 2.21 makes of them."""
+    assert run(tf.regex_replace(tf.constant(text), pattern, "-")) == result
 
 
 def test_a_rewrite_names_groups() -> None:
     assert replaced("2024-05", r"(\d+)-(\d+)", r"\2/\1 \0") == "05/2024 2024-05"
     assert replaced("aa", "a", "b", replace_global=False) == "ba"
+    assert replaced("aaab", "(a*)*b", r"[\1]") == "[aaa]"
+    assert replaced("abcdefghijk", "(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)", r"\9\10") == "ia0k"
     pattern = tf.placeholder(tf.string)
     assert run(tf.regex_replace("ab", pattern, tf.constant("x")), {pattern: "b"}) == b"ax"
+
+
+def test_a_rewrite_that_cannot_be_read_is_used_as_far_as_re2_uses_it() -> None:
+    assert replaced("baba", "a", r"x\qy") == "bxbx"
+    assert replaced("baba", "a", r"x\qy", replace_global=False) == "baba"
+    assert replaced("bab", "(a)", r"\2") == "bab"
 
 
 # --- tf.print -------------------------------------------------------------------------------------------

@@ -7,54 +7,65 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import re2
 import torch
 
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.ops.kernel_tools import invalid
-from penstock.ops.regular_expressions import compiled
 from penstock.ops.strings import each
 
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False  # they are raised
+_CHARACTER = re2.compile(rb"(?s).|\C")  # a byte where there is none
 
-def _rewriter(rewrite: bytes) -> tuple[int, Callable[[re.Match[str]], str]]:
-    """The highest group that `rewrite` names, and what makes its text for a match."""
-    pieces: list[str | int] = []
-    for escape, plain in re.findall(r"\\(.?)|([^\\]+)", rewrite.decode("utf-8", "surrogateescape"), re.DOTALL):
-        if plain:
-            pieces.append(plain)
-        elif escape == "\\" or (escape.isdigit() and escape.isascii()):
-            pieces.append(escape if escape == "\\" else int(escape))
+
+def compiled(pattern: bytes) -> Any:
+    """RE2's `pattern`; InvalidArgumentError, with RE2's own words, where it is none."""
+    try:
+        return re2.compile(pattern, _OPTIONS)
+    except re2.error as error:
+        shown, why = (text.decode(errors="replace") for text in (pattern, error.args[0]))
+        raise invalid(f"Invalid pattern: {shown}, error: {why}") from None
+
+
+def _pieces(rewrite: bytes) -> tuple[list[bytes | int], bool]:
+    r"""The texts and the numbers of groups in `rewrite`, and whether all of it could be read.
+
+    RE2 writes nothing from an escape on that it does not know.
+    """
+    pieces: list[bytes | int] = []
+    for escape, plain in re.findall(rb"\\(.?)|([^\\]+)", rewrite, re.DOTALL):
+        if plain or escape == b"\\":
+            pieces.append(plain or escape)
+        elif escape.isdigit():
+            pieces.append(int(escape))
         else:
-            break  # RE2 writes nothing after an escape that it does not know
-
-    def text(match: re.Match[str]) -> str:
-        return "".join((match[piece] or "") if isinstance(piece, int) else piece for piece in pieces)
-
-    return max((piece for piece in pieces if isinstance(piece, int)), default=0), text
+            return pieces, False
+    return pieces, True
 
 
 def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
-    expression, (groups, write) = compiled(pattern), _rewriter(rewrite)
-    if groups > expression.groups:
+    """RE2's GlobalReplace, or Replace, which its Python module lacks."""
+    expression, (pieces, known) = compiled(pattern), _pieces(rewrite)
+    groups = max((piece for piece in pieces if isinstance(piece, int)), default=0)
+    if groups > expression.groups or not (known or everywhere):
         return lambda raw: raw
 
     def replace(raw: bytes) -> bytes:
-        text, found, at, last = raw.decode("utf-8", "surrogateescape"), [], 0, -1
-        while at <= len(text):
-            match = expression.search(text, at)
-            if match is None:
-                break
-            found.append(text[at : match.start()])
+        found, at, last = [], 0, -1
+        while at <= len(raw) and (match := expression.search(raw, at)):
+            found.append(raw[at : match.start()])
             if match.start() == match.end() == last:  # nothing, right after a match: not another one
-                found.append(text[last : last + 1])
-                at = last + 1
+                at = _CHARACTER.match(raw, last).end() if last < len(raw) else last + 1
+                found.append(raw[last:at])
                 continue
-            found.append(write(match))
+            found += [(match[piece] or b"") if isinstance(piece, int) else piece for piece in pieces]
             at = last = match.end()
             if not everywhere:
                 break
-        return ("".join(found) + text[at:]).encode("utf-8", "surrogateescape")
+        return b"".join(found) + raw[at:]
 
     return replace
 
@@ -63,8 +74,7 @@ def _full_match(pattern: bytes) -> Kernel:
     matches = compiled(pattern).fullmatch
 
     def match(x: np.ndarray) -> torch.Tensor:
-        found = [matches(text.decode("utf-8", "surrogateescape")) is not None for text in x.flat]
-        return torch.tensor(found, dtype=torch.bool).reshape(x.shape)
+        return torch.tensor([matches(text) is not None for text in x.flat], dtype=torch.bool).reshape(x.shape)
 
     return match
 
