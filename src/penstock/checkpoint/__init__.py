@@ -9,12 +9,12 @@ from penstock.checkpoint.files import (
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
 from penstock.checkpoint.state import (
+    CheckpointState,
     generate_checkpoint_state_proto,
     get_checkpoint_state,
     latest_checkpoint,
     update_checkpoint_state,
 )
-from penstock.checkpoint.state_text import CheckpointState
 from penstock.checkpoint.writer import MAX_SHARD_BYTES, write_checkpoint
 
 __all__ = [

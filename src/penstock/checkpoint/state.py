@@ -5,15 +5,29 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from typing import Any
+
+from google.protobuf import text_format
 
 from penstock.checkpoint.files import checkpoint_exists
 from penstock.checkpoint.replace import Replacement
-from penstock.checkpoint.state_text import CheckpointState, format_state, parse_state
 from penstock.checkpoint.storage import Path, locate, typed
+from penstock.tensor.messages import add_message, message_classes, new_file
 
 _LOG = logging.getLogger(__name__)
 _DEFAULT_NAME = "checkpoint"
 _MOST_BYTES = 64 << 20
+
+_FILE = new_file("penstock/checkpoint_state.proto", "tensorflow")
+add_message(
+    _FILE,
+    "CheckpointState",
+    "string model_checkpoint_path",
+    "repeated string all_model_checkpoint_paths",
+    "repeated double all_model_checkpoint_timestamps",
+    "double last_preserved_timestamp",
+)
+CheckpointState: Any = message_classes(_FILE)["tensorflow.CheckpointState"]
 
 
 def update_checkpoint_state(
@@ -47,7 +61,7 @@ def update_checkpoint_state(
     )
     storage, path = locate(target)
     with typed(f"cannot write checkpoint state {target}"), Replacement(storage, path) as replacement:
-        replacement.publish(format_state(state).encode(errors="surrogateescape"))
+        replacement.publish(text_format.MessageToString(state, as_utf8=True).encode())
 
 
 def generate_checkpoint_state_proto(
@@ -56,8 +70,8 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_paths: Sequence[Path] | None = None,
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
-) -> CheckpointState:
-    """What the state file of `save_dir` should say.
+) -> Any:
+    """What the state file of `save_dir` should say, as a CheckpointState.
 
     Relative paths (to the working directory) become relative to a relative `save_dir`; with an absolute
     `save_dir` they are taken to be relative to it already. Absolute paths stay. `model_checkpoint_path` is
@@ -75,11 +89,16 @@ def generate_checkpoint_state_proto(
         latest, *paths = [path if _is_absolute(path) else _relative(path, directory) for path in (latest, *paths)]
     elif "://" in directory:
         latest, *paths = [_relative(path, directory) for path in (latest, *paths)]
-    return CheckpointState(latest, paths, times, last_preserved_timestamp or 0.0)
+    return CheckpointState(
+        model_checkpoint_path=latest,
+        all_model_checkpoint_paths=paths,
+        all_model_checkpoint_timestamps=times,
+        last_preserved_timestamp=last_preserved_timestamp,
+    )
 
 
-def get_checkpoint_state(checkpoint_dir: Path, latest_filename: str | None = None) -> CheckpointState | None:
-    """What the state file says, relative paths joined to `checkpoint_dir`; None without a readable one.
+def get_checkpoint_state(checkpoint_dir: Path, latest_filename: str | None = None) -> Any:
+    """The CheckpointState that the file says, relative paths joined to `checkpoint_dir`; None without a readable one.
 
     ValueError when it names no checkpoint.
     """
@@ -88,16 +107,16 @@ def get_checkpoint_state(checkpoint_dir: Path, latest_filename: str | None = Non
     storage, path = locate(target)
     try:
         data = storage.read(path, _MOST_BYTES)
-        state = parse_state(data.decode(errors="surrogateescape"))
+        state = text_format.Merge(data.decode(), CheckpointState())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, text_format.ParseError, UnicodeDecodeError) as error:
         _LOG.warning("checkpoint state %s ignored: %s", target, error)
         return None
     if not state.model_checkpoint_path:
         raise ValueError(f"checkpoint state {target} names no checkpoint")
     state.model_checkpoint_path = _join(directory, state.model_checkpoint_path)
-    state.all_model_checkpoint_paths = [_join(directory, path) for path in state.all_model_checkpoint_paths]
+    state.all_model_checkpoint_paths[:] = [_join(directory, path) for path in state.all_model_checkpoint_paths]
     return state
 
 

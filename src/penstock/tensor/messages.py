@@ -1,0 +1,59 @@
+"""TensorFlow's messages that no package which we need has, declared in a few words.
+
+Their descriptors live in pools of their own, so that an installed tensorflow, which registers the same names in the
+default pool, does not clash with them. The bytes are the same, and so are the full names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+_Field = descriptor_pb2.FieldDescriptorProto
+_NUMBERS = {"float": _Field.TYPE_FLOAT, "double": _Field.TYPE_DOUBLE, "int64": _Field.TYPE_INT64}
+_SCALARS = {**_NUMBERS, "bytes": _Field.TYPE_BYTES, "string": _Field.TYPE_STRING}
+
+
+def new_file(name: str, package: str) -> Any:
+    return descriptor_pb2.FileDescriptorProto(name=name, package=package, syntax="proto3")
+
+
+def add_message(file: Any, name: str, *fields: str, oneof: str = "") -> None:
+    """Add a message to `file`: fields are written "type name", numbered as they come.
+
+    A type is a scalar, "repeated …", a message, or "map …" from strings to a message.
+    """
+    message = file.message_type.add(name=name)
+    if oneof:
+        message.oneof_decl.add(name=oneof)
+    for number, text in enumerate(fields, 1):
+        *qualifiers, kind, field_name = text.split()
+        repeated = bool(qualifiers)
+        field = message.field.add(name=field_name, number=number)
+        field.label = _Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL
+        if "map" in qualifiers:
+            entry_name = field_name.title().replace("_", "") + "Entry"
+            entry = message.nested_type.add(name=entry_name)
+            entry.options.map_entry = True
+            entry.field.add(name="key", number=1, label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_STRING)
+            value = entry.field.add(name="value", number=2, label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_MESSAGE)
+            value.type_name = f".{file.package}.{kind}"
+            kind = f"{name}.{entry_name}"
+        if kind in _SCALARS:
+            field.type = _SCALARS[kind]
+            if repeated and kind in _NUMBERS:
+                field.options.packed = True
+        else:
+            field.type, field.type_name = _Field.TYPE_MESSAGE, f".{file.package}.{kind}"
+        if oneof:
+            field.oneof_index = 0
+
+
+def message_classes(*files: Any) -> dict[str, Any]:
+    """The classes of all messages of `files`, by full name."""
+    pool = descriptor_pool.DescriptorPool()
+    for file in files:
+        pool.Add(file)
+    names = [f"{file.package}.{message.name}" for file in files for message in file.message_type]
+    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name)) for name in names}
