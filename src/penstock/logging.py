@@ -20,6 +20,7 @@ DEBUG, INFO, WARN, ERROR, FATAL = (
 _logger = _logging.getLogger("penstock")
 _logger.setLevel(WARN)
 _counts: Counter[tuple[Any, ...]] = Counter()
+_CALLER = {"stacklevel": 2}  # records name the program's line
 
 
 def _ready() -> _logging.Logger:
@@ -44,22 +45,22 @@ def get_verbosity() -> int:
 
 def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log `msg % args` at `level` (TF: tf.logging.log)."""
-    _ready().log(level, msg, *args, **kwargs)
+    _ready().log(level, msg, *args, **_CALLER | kwargs)
 
 
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at DEBUG (TF: tf.logging.debug)."""
-    _ready().debug(msg, *args, **kwargs)
+    _ready().debug(msg, *args, **_CALLER | kwargs)
 
 
 def info(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at INFO (TF: tf.logging.info)."""
-    _ready().info(msg, *args, **kwargs)
+    _ready().info(msg, *args, **_CALLER | kwargs)
 
 
 def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at WARN (TF: tf.logging.warning)."""
-    _ready().warning(msg, *args, **kwargs)
+    _ready().warning(msg, *args, **_CALLER | kwargs)
 
 
 warn = warning
@@ -67,28 +68,30 @@ warn = warning
 
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at ERROR (TF: tf.logging.error)."""
-    _ready().error(msg, *args, **kwargs)
+    _ready().error(msg, *args, **_CALLER | kwargs)
 
 
 def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at FATAL; the program goes on (TF: tf.logging.fatal)."""
-    _ready().critical(msg, *args, **kwargs)
+    _ready().critical(msg, *args, **_CALLER | kwargs)
 
 
 def log_if(level: int, msg: Any, condition: bool, *args: Any) -> None:
     """Log if `condition` (TF: tf.logging.log_if)."""
     if condition:
-        log(level, msg, *args)
+        log(level, msg, *args, stacklevel=3)
 
 
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
     """Log the first of every `n` calls from one place (TF: tf.logging.log_every_n)."""
-    log_if(level, msg, (_count() - 1) % n == 0, *args)
+    if (_count() - 1) % n == 0:
+        log(level, msg, *args, stacklevel=3)
 
 
 def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
     """Log the first `n` calls from one place (TF: tf.logging.log_first_n)."""
-    log_if(level, msg, _count() <= n, *args)
+    if _count() <= n:
+        log(level, msg, *args, stacklevel=3)
 
 
 def _count() -> int:
