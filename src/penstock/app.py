@@ -21,7 +21,7 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     main = main or getattr(sys.modules["__main__"], "main", None)
     if main is None:
         raise ValueError("tf.app.run() needs a function `main(argv)` in the program's main module, or as argument")
-    _absl.run(main, argv, flags_parser=partial(flags.FLAGS, known_only=True))
+    _absl.run(main, None if argv is None else list(argv), flags_parser=partial(flags.FLAGS, known_only=True))
 
 
 _absent.tell_in(__name__)
