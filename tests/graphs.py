@@ -26,6 +26,7 @@ import numpy as np
 from penstock.graph.build import check_attr, complete_attrs
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.transfer_ops import RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.graph.verify import verify
 from penstock.passes.infer_shapes import infer_shapes
 from penstock.tensor.dtypes import as_dtype
@@ -35,6 +36,8 @@ _LINE = re.compile(
     r"(?P<name>[\w/]+) = (?P<op>\w+)(?:\((?P<inputs>[^)]*)\))?(?P<attrs>(?: \w+=\S+)*)"
     r"(?: : (?P<dtype>\w+)(?:\[(?P<dims>[\d,?]*)\])?)?(?: @ (?P<device>\d+))?"
 )
+
+_INTERNAL = {"Feed": FEED, **{op.name: op for op in (SEND, RECV, SEND_CONTROL, RECV_CONTROL)}}
 
 COUNTER = """
     zero = Const value=0 : int32
@@ -92,7 +95,7 @@ def _node(line: str, nodes: dict[str, Node]) -> tuple[Node, list[str]]:
     """The node of a line, without inputs; and their names."""
     found = _LINE.fullmatch(line)
     assert found, f"no line of a graph: {line!r}"
-    op = FEED if found["op"] == "Feed" else get_op(found["op"])
+    op = _INTERNAL.get(found["op"]) or get_op(found["op"])
     words = [word.strip() for word in (found["inputs"] or "").split(",") if word.strip()]
     inputs = [word for word in words if not word.startswith("^")]
     shape = TensorShape([None if d == "?" else int(d) for d in (found["dims"] or "").split(",") if d])
@@ -112,9 +115,9 @@ def _known(names: list[str], nodes: dict[str, Node]) -> list[Edge]:
 
 
 def _attrs(op: OpDef, said: dict[str, str], dtype: str | None, shape: TensorShape, inputs: list[Edge]) -> Any:
-    attrs = {name: check_attr(op, op.attrs[name], _literal(value)) for name, value in said.items()}
-    if dtype is not None and "dtype" in op.attrs:
-        attrs["dtype"] = as_dtype(dtype)
+    attrs = {n: check_attr(op, op.attrs[n], _literal(v)) if n in op.attrs else v for n, v in said.items()}
+    if dtype is not None:
+        attrs |= {name: as_dtype(dtype) for name in ("dtype", "T") if name in op.attrs and name not in said}
     if "shape" in op.attrs:
         attrs["shape"] = shape
     if op.name == "Const":
@@ -123,7 +126,7 @@ def _attrs(op: OpDef, said: dict[str, str], dtype: str | None, shape: TensorShap
         if arg.number_attr is not None:
             attrs[arg.number_attr] = len(inputs)
             attrs.setdefault(str(arg.type_attr), inputs[0].dtype.base_dtype)
-    return complete_attrs(op, inputs, attrs)  # type: ignore[arg-type]
+    return complete_attrs(op, inputs, attrs) | attrs  # type: ignore[arg-type]
 
 
 def _literal(text: str) -> Any:
