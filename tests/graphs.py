@@ -25,6 +25,7 @@ import numpy as np
 
 from penstock.graph.build import check_attr, complete_attrs
 from penstock.graph.opdef import OpDef, get_op
+from penstock.graph.primitives import MERGES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.graph.verify import verify
@@ -103,10 +104,12 @@ def _node(line: str, nodes: dict[str, Node]) -> tuple[Node, list[str]]:
     attrs = _attrs(op, said, found["dtype"], shape, _known(inputs, nodes))
     dtypes = tuple(dtype for arg in op.outputs for dtype in arg.dtypes(attrs))
     declares = not inputs and len(dtypes) == 1 and found["dtype"] is not None
-    shapes = (shape,) if declares else (TensorShape(None),) * len(dtypes)
+    shapes = [shape if declares else TensorShape(None)] * len(dtypes)
+    if op.name in MERGES:
+        shapes[1] = TensorShape([])  # which input came
     where = "" if found["device"] is None else device(int(found["device"]))
     controls = tuple(nodes[word[1:]] for word in words if word.startswith("^"))
-    return Node(found["name"], op, attrs, (), controls, where, dtypes, shapes), inputs
+    return Node(found["name"], op, attrs, (), controls, where, dtypes, tuple(shapes)), inputs
 
 
 def _known(names: list[str], nodes: dict[str, Node]) -> list[Edge]:
