@@ -29,8 +29,8 @@ test: $(READY)
 	$(BIN)/python -m pytest $(ARGS)
 
 # Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile.
-COMPILED := checkpoint client contrib control_flow devices engine gradients layers ops partition passes placement rnn \
-	runtime session summary system/test_conformance.py train
+COMPILED := analysis checkpoint client codegen/cuda/test_cuda_graphs.py contrib control_flow devices engine gradients \
+	layers ops partition passes placement rnn runtime session summary system/test_conformance.py train
 
 test-compiled: $(READY)
 	PENSTOCK_COMPILE=on $(BIN)/python -m pytest $(COMPILED:%=tests/%) $(ARGS)

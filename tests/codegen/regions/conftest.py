@@ -1,4 +1,4 @@
-"""Objects of these tests go to a folder of their own, and are compiled fast: what is tested is what they compute."""
+"""Regions of these tests are compiled fast: what is tested is what they compute."""
 
 from __future__ import annotations
 
@@ -7,13 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.codegen.c import compiler, toolchain
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PENSTOCK_CACHE", str(tmp_path_factory.mktemp("penstock-cache")))
-        yield
 
 
 @pytest.fixture(scope="module")

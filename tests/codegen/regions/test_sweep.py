@@ -21,7 +21,8 @@ from penstock.codegen.c import compiler, toolchain
 from penstock.codegen.clusters.expressions import supported_ops
 from penstock.codegen.regions import regions
 from penstock.graph.opdef import get_op
-from tests.codegen.compiled import steps, test_expressions as expressions
+from tests.codegen import steps
+from tests.codegen.clusters import test_expressions as expressions
 from tests.codegen.regions.harness import Sample, is_state as is_variable, sample
 from tests.codegen.regions.steps import session_with
 from tests.codegen.regions.sweep import OPS, SOURCES, Built, cases, constants_for, is_state, turned

@@ -16,7 +16,7 @@ import penstock as tf
 from penstock.codegen.tuned import pooling
 from penstock.graph.opdef import get_op
 from penstock.tensor.dtypes import bfloat16, float32
-from tests.codegen.compiled import steps
+from tests.codegen import steps
 
 Pair = tuple[int, int]
 DTYPES = [float32.np, bfloat16.np]

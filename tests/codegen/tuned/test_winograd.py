@@ -18,7 +18,7 @@ from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import StepGraph
 from penstock.passes.fuse import fuse
 from penstock.passes.prune import prune
-from tests.codegen.compiled import steps
+from tests.codegen import steps
 
 EPSILON = np.finfo(np.float32).eps
 Pads = tuple[tuple[int, int], tuple[int, int]]

@@ -19,7 +19,7 @@ from penstock.codegen.clusters import kernel as kernel_module
 from penstock.codegen.clusters.kernel import make_cluster_kernel
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import Node
-from tests.codegen.compiled import steps
+from tests.codegen import steps
 
 CPU = torch.device("cpu")
 

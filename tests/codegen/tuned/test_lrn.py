@@ -12,7 +12,7 @@ import torch
 import penstock as tf
 from penstock.codegen.tuned import lrn
 from penstock.graph.opdef import get_op
-from tests.codegen.compiled import steps
+from tests.codegen import steps
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from penstock.codegen.clusters.expressions import C_TYPES, express, supported_op
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.passes.prune import prune
-from tests.codegen.compiled import steps
+from tests.codegen import steps
 
 KINDS = ["float32", "float64", "int32", "int64", "bool"]
 

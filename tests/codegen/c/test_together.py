@@ -20,7 +20,7 @@ from penstock.codegen.tuned.winograd_source import winograd_source
 from penstock.passes.infer_shapes import infer_shapes
 from penstock.passes.prune import prune
 from penstock.tensor.dtypes import bfloat16, float32
-from tests.codegen.compiled.test_compiler import _source
+from tests.codegen.c.test_compiler import _source
 
 
 def test_functions_of_all_kinds_can_be_asked_for_at_once_in_any_order(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from penstock.codegen.tuned import winograd
 from penstock.codegen.tuned.winograd_source import winograd_source
 from penstock.graph.opdef import get_op
 from penstock.tensor.dtypes import DType, bfloat16
-from tests.codegen.compiled import steps
-from tests.codegen.compiled.test_winograd import SAME, Pads, by_filter, by_input, convolved
+from tests.codegen import steps
+from tests.codegen.tuned.test_winograd import SAME, Pads, by_filter, by_input, convolved
 
 EPSILON = 2.0**-8
 """What rounding changes at most, in units of the value."""

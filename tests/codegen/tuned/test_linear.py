@@ -11,7 +11,7 @@ import torch
 
 import penstock as tf
 from penstock.codegen.tuned import linear
-from tests.codegen.compiled import steps
+from tests.codegen import steps
 
 M, K, N = 130, 250, 190  # of no vector's length, and more than LEAST together
 

@@ -17,7 +17,7 @@ from penstock.codegen.c import compiler as compiler_module, patience
 from penstock.codegen.c.compiler import Compiler
 from penstock.codegen.c.source import Source
 from penstock.codegen.tuned.contest import FEW_ROUNDS, ROUNDS, Contest
-from tests.codegen.compiled import steps
+from tests.codegen import steps
 
 NOTHING = Source.named_after_itself(
     "static void *NAME_call(void *self, void *const *given, i64 count) { return Py_IncRef(*given), given[0]; }\n"

@@ -30,9 +30,9 @@ from penstock.codegen.clusters.cuda_source import cuda_shared_text, cuda_source
 from penstock.codegen.clusters.kernel import make_cluster_kernel, member_kernel
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import FEED, Edge, Node
-from tests.codegen.compiled import steps
-from tests.codegen.compiled.test_expressions import KINDS, _case, _check, _values
-from tests.codegen.compiled.test_kernel import SHAPES
+from tests.codegen import steps
+from tests.codegen.clusters.test_expressions import KINDS, _case, _check, _values
+from tests.codegen.clusters.test_kernel import SHAPES
 
 CPU = torch.device("cpu")
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import penstock as tf
 from penstock.codegen.clusters import kernel as kernel_module
 from penstock.graph.opdef import get_op
-from tests.codegen.compiled import steps
+from tests.codegen import steps
 
 _many = settings(
     max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "10")),

@@ -12,7 +12,7 @@ from penstock.codegen.clusters import clusters
 from penstock.codegen.compile_nodes import compile_nodes
 from penstock.graph.step_graph import StepGraph
 from penstock.passes.prune import prune
-from tests.codegen.compiled import steps
+from tests.codegen import steps
 
 
 @pytest.fixture(autouse=True)
