@@ -29,7 +29,7 @@ test: $(READY)
 	$(BIN)/python -m pytest $(ARGS)
 
 # Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile.
-COMPILED := analysis checkpoint client codegen/cuda/test_cuda_graphs.py contrib control_flow devices engine gradients \
+COMPILED := analysis checkpoint client codegen/python/test_cuda_graphs.py contrib control_flow devices engine gradients \
 	layers ops partition passes placement rnn runtime session summary system/test_conformance.py train
 
 test-compiled: $(READY)

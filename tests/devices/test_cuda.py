@@ -16,10 +16,10 @@ from penstock.codegen.python.cuda_graphs import RUNS_BEFORE, CapturedSegment
 from penstock.devices.device import Device, device_name
 from penstock.devices.registry import devices_for
 from tests.codegen import steps
+from tests.codegen.clusters.test_cuda import check_each_op, each_op_alone  # noqa: F401
 from tests.codegen.clusters.test_expressions import KINDS
 from tests.codegen.clusters.test_kernel import SHAPES
-from tests.codegen.cuda.test_cuda import check_each_op, each_op_alone  # noqa: F401
-from tests.codegen.cuda.test_cuda_graphs import OPTIMIZERS, STEPS, losses, training
+from tests.codegen.python.test_cuda_graphs import OPTIMIZERS, STEPS, losses, training
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 

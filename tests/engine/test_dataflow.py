@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.dataflow import build_program
+from penstock.graph.node_kernel import NodeKernel, asynchronous
 from penstock.graph.opdef import Bound
 from penstock.graph.step_graph import Node
 from penstock.runtime import tokens
@@ -15,24 +15,21 @@ from tests.graphs import COUNTER, edge_text, lines, step_graph, tidy
 _KINDS = {kind: name.lower() for name, kind in vars(tokens).items() if name.isupper() and isinstance(kind, int)}
 
 
-class Waits:
-    """A kernel that calls back."""
-
-    def start(self, done: Callable[[Any], None], *values: Any) -> None:
-        raise AssertionError("no program of these tests is run")
-
-
 def program(text: str, waits: frozenset[str] = frozenset(), feeds_wait: bool = False) -> Program:
     """The program of a graph whose kernels write down what they are called with; those of `waits` call back."""
     graph = step_graph(text)
-    kernels = {node: Waits() if node.name in waits else _kernel(node) for node in graph.nodes}
+    kernels = {node: asynchronous(_never) if node.name in waits else _kernel(node) for node in graph.nodes}
     return build_program(graph, kernels, set(), _explain, feeds_wait=feeds_wait)
 
 
 def _kernel(node: Node) -> Any:
     if node.op.name == "Const":
         return Bound(node.name)
-    return lambda *values: f"{node.name}({', '.join(map(str, values))})"
+    return NodeKernel(call=lambda *values: f"{node.name}({', '.join(map(str, values))})")
+
+
+def _never(*_: Any) -> None:
+    raise AssertionError("no program of these tests is run")
 
 
 def _explain(error: Exception, *_: Any) -> Exception:
