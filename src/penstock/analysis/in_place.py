@@ -67,27 +67,29 @@ register_in_place(torch.div, {0: torch.Tensor.div_})
 
 def find_in_place(
     graph: StepGraph,
-    kernels: dict[Node, Any],
+    kernels: Mapping[Node, Any],
     order: Iterable[Node],
     frames: Mapping[Node, Any],
     assigned: Mapping[Node, Assigned] = MappingProxyType({}),
-) -> dict[Node, InPlace]:
-    """The nodes of a graph that runs in `order` that can write over an input. `frames`: of nodes in loops.
+) -> tuple[dict[Node, InPlace], dict[Node, Any]]:
+    """The nodes of a graph that runs in `order` that can write over an input, and the kernels. `frames`: of nodes in
+    loops.
 
     Kernels that look for themselves which of the inputs that end with them they can use (compiled clusters: those that
-    have `donating`) are told so, and replaced in `kernels`. `assigned`: nodes that may write into a variable.
+    have `donating`) are others in what is returned. `assigned`: nodes that may write into a variable.
     """
     ends = _Ends(graph, kernels, order, frames)
     found: dict[Node, InPlace] = {}
+    donated = dict(kernels)
     for node, kernel in kernels.items():
         target = assigned.get(node)
         if (donating := abilities(kernel).donating) is not None:
             ending = tuple(i for i in range(len(node.inputs)) if ends.at(node, i))
             if target is not None:
                 made = donating((target.indices[0], *ending))
-                kernels[node] = replace(made, call=target.guarding(made.call))
+                donated[node] = replace(made, call=target.guarding(made.call))
             elif ending:
-                kernels[node] = donating(ending)
+                donated[node] = donating(ending)
         elif node.dtypes and node.dtypes[0].is_floating:
             for index, version in _versions(kernel).items():
                 if target is not None and index in target.indices:
@@ -98,7 +100,7 @@ def find_in_place(
                     if variable is not None or ends.at(node, index):
                         found[node] = InPlace(version, index, _to_compare(node, index), variable)
                         break
-    return found
+    return found, donated
 
 
 def _versions(kernel: Any) -> Mapping[int, Kernel]:

@@ -5,20 +5,19 @@ Making a tensor of an array and an array of a tensor takes a microsecond each, a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.graph.node_kernel import abilities
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 
 
-def use_arrays(graph: StepGraph, kernels: dict[Node, Any]) -> set[Edge]:
-    """The feeds that only kernels take that can take arrays, and the fetches that only such give; those are replaced.
-
-    Changes `kernels`.
-    """
+def use_arrays(graph: StepGraph, kernels: Mapping[Node, Any]) -> tuple[set[Edge], dict[Node, Any]]:
+    """The feeds that only kernels take that can take arrays, with the fetches that only such give; and the kernels."""
+    found = dict(kernels)
     able = {node: make for node, kernel in kernels.items() if (make := abilities(kernel).with_arrays) is not None}
     if not able:
-        return set()
+        return set(), found
     users: dict[Edge, list[Node]] = {}
     for node in graph.nodes:
         for edge in node.inputs:
@@ -29,5 +28,5 @@ def use_arrays(graph: StepGraph, kernels: dict[Node, Any]) -> set[Edge]:
     for node, with_arrays in able.items():
         inputs = frozenset(i for i, edge in enumerate(node.inputs) if edge in arrays)
         outputs = frozenset(port for port in range(len(node.dtypes)) if Edge(node, port) in arrays)
-        kernels[node] = with_arrays(inputs, outputs)
-    return arrays
+        found[node] = with_arrays(inputs, outputs)
+    return arrays, found

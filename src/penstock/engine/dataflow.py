@@ -7,7 +7,7 @@ back into it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.analysis.frames import find_frames, is_back_edge, is_loop_merge
@@ -41,7 +41,7 @@ Carry = Callable[[Node], tuple[Callable[[Any], Any] | None, Callable[[Any], Any]
 
 def build_program(
     graph: StepGraph,
-    kernels: dict[Node, Any],
+    kernels: Mapping[Node, Any],
     copied_reads: set[tuple[Node, int]],
     explain: Explain,
     observed: bool = False,
@@ -62,7 +62,7 @@ class _Builder:
     def __init__(
         self,
         graph: StepGraph,
-        kernels: dict[Node, Any],
+        kernels: Mapping[Node, Any],
         copied_reads: set[tuple[Node, int]],
         explain: Explain,
         observed: bool,

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from penstock.analysis.assigned import find_assigned
 from penstock.analysis.frames import NO_GUARD, find_frames, has_control_flow
-from penstock.analysis.guards import Guards, Unstructured
+from penstock.analysis.guards import Unstructured
 from penstock.analysis.hazards import find_hazards
-from penstock.analysis.host_scalars import find_host_nodes
-from penstock.analysis.in_place import find_in_place
 from penstock.analysis.peak_memory import predict_memory
 from penstock.analysis.state_order import order_state
-from penstock.analysis.structure import Statement, execution_order, structured
 from penstock.codegen.python.cuda_graphs import Capturing
-from penstock.codegen.python.segment import Param, Result, Segment, build_segment, explain
+from penstock.codegen.python.lower import lower
+from penstock.codegen.python.segment import Param, Result, Segment, explain
 from penstock.devices.device import Device
 from penstock.engine.arrays import use_arrays
 from penstock.engine.dataflow import Carry, build_program, is_asynchronous
@@ -59,15 +56,12 @@ def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
     """
     kernels = make_kernels(graph.nodes, device, state)
     if not has_control_flow(graph):
-        use_threads(graph, kernels, state)
+        kernels = use_threads(graph, kernels, state)
     waits = any(map(is_asynchronous, kernels.values()))
-    if not waits and not has_control_flow(graph):
-        return StructuredPlan(graph, kernels, device.torch, list(graph.nodes), None)
-    choice = executor_choice()
+    choice = executor_choice() if has_control_flow(graph) else "structured"
     if not waits and choice != "dataflow":
         try:
-            statements, guards = structured(graph)
-            return StructuredPlan(graph, kernels, device.torch, statements, guards)
+            return StructuredPlan(graph, kernels, device.torch)
         except Unstructured:
             if choice == "structured":
                 raise
@@ -78,7 +72,7 @@ def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
 class Plan:
     """A step ready to run. Any number of threads may run it at once: all that a step changes is local or state."""
 
-    def __init__(self, graph: StepGraph, kernels: dict[Node, Any]) -> None:
+    def __init__(self, graph: StepGraph, kernels: Mapping[Node, Any]) -> None:
         self.graph = graph
         self._kernels = kernels
         self.passed: list[Passed] = []
@@ -110,20 +104,12 @@ class Plan:
 class StructuredPlan(Plan):
     """The whole step as one segment."""
 
-    def __init__(
-        self,
-        graph: StepGraph,
-        kernels: dict[Node, Any],
-        device: torch.device,
-        statements: list[Statement],
-        guards: Guards | None,
-    ) -> None:
-        super().__init__(graph, kernels)
+    def __init__(self, graph: StepGraph, kernels: dict[Node, Any], device: torch.device) -> None:
+        arrays, kernels = use_arrays(graph, kernels)
+        self._lowered = lower(graph, kernels, into_variables=True)
+        super().__init__(graph, self._lowered.kernels)
         self._team = team_for(work_on(graph, device))
-        self._statements = statements
-        order = list(execution_order(statements))
-        self._hazards = find_hazards(graph, order)
-        arrays = use_arrays(graph, kernels)
+        guards, copies = self._lowered.guards, self._lowered.hazards.fetches
         self._params = [Param(Edge(n, 0), _feeder(Edge(n, 0), device, arrays)) for n in graph.feeds]
         self._results = [
             Result(
@@ -131,30 +117,14 @@ class StructuredPlan(Plan):
                 _array_fetcher(graph, i) if edge in arrays else _fetcher(edge, device, copy),
                 guards.edge(edge) if guards is not None else NO_GUARD,
             )
-            for i, (edge, copy) in enumerate(zip(graph.fetches, self._hazards.fetches, strict=True))
+            for i, (edge, copy) in enumerate(zip(graph.fetches, copies, strict=True))
         ]
-        frames = guards.frames if guards is not None else {}
-        self._host = find_host_nodes(graph, frames) if frames else set()
-        assigned = {} if frames else find_assigned(graph, kernels, order)
-        self._in_place = find_in_place(graph, kernels, [node for node, _ in order], frames, assigned)
-        self.segment = self._build()
+        self.segment = self._lowered.segment(self._params, self._results)
         self._step: Callable[..., tuple[Any, ...]] = self._team.around(self.segment.fn, self._settle)
         self._observed: Segment | None = None
 
     def _settle(self, step: Callable[..., tuple[Any, ...]]) -> None:
         self._step = step
-
-    def _build(self, observed: bool = False) -> Segment:
-        return build_segment(
-            self._statements,
-            self._kernels,
-            self._params,
-            self._results,
-            self._hazards.reads,
-            observed,
-            self._host,
-            self._in_place,
-        )
 
     @property
     def source(self) -> str:
@@ -163,8 +133,8 @@ class StructuredPlan(Plan):
         return self.segment.source + "".join(parts)
 
     def summary(self) -> str:
-        order = dict.fromkeys(node for node, _ in execution_order(self._statements))
-        memory = predict_memory(self.graph, order, self._hazards, self._in_place)
+        order = dict.fromkeys(node for node, _ in self._lowered.order)
+        memory = predict_memory(self.graph, order, self._lowered.hazards, self._lowered.in_place)
         return f"{memory}; {self._team}"
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -174,7 +144,7 @@ class StructuredPlan(Plan):
             raise explain(error, self.segment) from error.__cause__
 
     def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
-        segment = self._observed = self._observed or self._build(observed=True)
+        segment = self._observed = self._observed or self._lowered.segment(self._params, self._results, observed=True)
         try:
             with observer.watching():
                 return self._team.limiting(segment.fn)(observer, *values)

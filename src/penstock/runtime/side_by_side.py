@@ -21,11 +21,11 @@ from penstock.runtime.resources import VariableState
 from penstock.runtime.workers import Workers
 
 
-def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState) -> None:
-    """Make the kernels that may wait for each other asynchronous, in a graph without control flow."""
+def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState) -> dict[Node, Any]:
+    """The kernels, those that may wait for each other asynchronous, of a graph without control flow."""
     blocking = [node for node in graph.nodes if abilities(kernels.get(node)).may_block]
     if len(blocking) < 2:
-        return
+        return kernels
     before: dict[Node, frozenset[Node]] = {}
     for node in graph.nodes:
         sources = [*(edge.node for edge in node.inputs), *node.controls]
@@ -35,9 +35,8 @@ def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState)
         if a not in before[b] and b not in before[a]:
             apart |= {a: None, b: None}
     workers: Workers = state.keep("device workers", Workers)
-    for node in apart:
-        kernel = kernels[node]
-        kernels[node] = replace(kernel, start=_InThread(node, kernel.call, workers).start)
+    threads = {node: _InThread(node, kernels[node].call, workers) for node in apart}
+    return {**kernels, **{node: replace(kernels[node], start=thread.start) for node, thread in threads.items()}}
 
 
 class _InThread:

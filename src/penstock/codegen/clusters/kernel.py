@@ -23,7 +23,8 @@ from penstock.codegen.c.trials import Pure, describe, trial_of
 from penstock.codegen.clusters.launch import Launch, Reused, launcher, python_code
 from penstock.codegen.clusters.program import EXPANDED, FULL, Fit, Program, Shape, fit
 from penstock.codegen.clusters.source import c_source
-from penstock.codegen.python.segment import Param, Result, build_segment, explain
+from penstock.codegen.python.lower import lower
+from penstock.codegen.python.segment import Param, Result, explain
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
@@ -118,9 +119,10 @@ def member_kernel(node: Node, device: torch.device, state: SessionState) -> Laun
     nodes = [n for n in body.nodes if n.op is not FEED]
     kernels = {n: make_kernel(n, "CPU" if device.type == "cpu" else "GPU", device, state) for n in nodes}
     params = [Param(Edge(feed, 0)) for feed in body.feeds]
+    lowered = lower(body, kernels)
     # What passes an input on would show its memory.
     results = [Result(e, torch.clone if e.node.op.aliases else None) for e in body.fetches]
-    segment = build_segment(list(nodes), kernels, params, results, set())
+    segment = lowered.segment(params, results)
     run = segment.fn
 
     def run_members(*inputs: Any) -> Any:

@@ -14,7 +14,7 @@ import itertools
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
@@ -72,7 +72,7 @@ class Capturing:
         self._device, self._recorder = device, recorder
         self._known: dict[Node, bool] = {}
 
-    def takes(self, node: Node, kernels: dict[Node, Any]) -> bool:
+    def takes(self, node: Node, kernels: Mapping[Node, Any]) -> bool:
         """Whether `node` only launches kernels: its op is known for that, and it runs on tensors without contents."""
         if node not in self._known:
             self._known[node] = node.op.name in CAPTURABLE and (
@@ -80,14 +80,14 @@ class Capturing:
             )
         return self._known[node]
 
-    def order(self, graph: StepGraph, kernels: dict[Node, Any]) -> list[tuple[Node, bool]] | None:
+    def order(self, graph: StepGraph, kernels: Mapping[Node, Any]) -> list[tuple[Node, bool]] | None:
         """The order in which the nodes of a graph run, if they are all in one captured segment, as `find_hazards` wants
         it; else None. Then no read of a variable has to be copied for fear of another segment.
         """
         whole = all(node.op is FEED or self.takes(node, kernels) for node in graph.nodes)
         return [(node, False) for node in graph.nodes] if whole else None
 
-    def captured(self, run: Run, nodes: Sequence[Node], kernels: dict[Node, Any]) -> Run:
+    def captured(self, run: Run, nodes: Sequence[Node], kernels: Mapping[Node, Any]) -> Run:
         """`run`, the function of a segment of `nodes`, captured; or itself, where that gains nothing."""
         own = [kernels[n] for n in nodes if not isinstance(kernels[n], Bound | PassThrough | None)]
         if len(own) < LEAST:
@@ -140,7 +140,7 @@ class _NothingFromTheHost(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _runs_without_contents(node: Node, kernels: dict[Node, Any], kernel_type: str) -> bool:
+def _runs_without_contents(node: Node, kernels: Mapping[Node, Any], kernel_type: str) -> bool:
     """Whether the kernel of `node` computes shapes alone: then it asks the GPU for nothing.
 
     It runs on torch's "meta" device, whose tensors have no contents, so that whatever looks at them fails. What it

@@ -98,7 +98,7 @@ class Segment:
 
 def build_segment(
     statements: list[Statement],
-    kernels: dict[Node, Any],
+    kernels: Mapping[Node, Any],
     params: list[Param],
     results: list[Result],
     copied_reads: set[tuple[Node, int]],
@@ -131,7 +131,7 @@ def copy_value(value: Any) -> Any:
 
 @dataclass(slots=True)
 class _Writer:
-    kernels: dict[Node, Any]
+    kernels: Mapping[Node, Any]
     copied_reads: set[tuple[Node, int]]
     observed: bool
     host: Set[Node]

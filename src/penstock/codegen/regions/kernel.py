@@ -14,11 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from penstock.analysis.frames import Frame, has_control_flow
-from penstock.analysis.hazards import Hazards, find_hazards
-from penstock.analysis.host_scalars import find_host_nodes
-from penstock.analysis.in_place import find_in_place
-from penstock.analysis.structure import Statement, execution_order, structured
 from penstock.codegen.c.agreement import Values
 from penstock.codegen.c.compiler import compiler
 from penstock.codegen.c.object_cache import Function
@@ -26,7 +21,8 @@ from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import trial_of
 from penstock.codegen.clusters.launch import python_code
-from penstock.codegen.python.segment import Param, Result, Segment, build_segment, explain
+from penstock.codegen.python.lower import lower
+from penstock.codegen.python.segment import Param, Result, Segment, explain
 from penstock.codegen.regions.function import Written
 from penstock.codegen.regions.launch import Launch, launcher
 from penstock.codegen.regions.rehearsal import Rehearsal, contents, first_call
@@ -84,7 +80,7 @@ def _kernel(
     """A new Region, with what can be done with it."""
     region = Region(node, device, state, arrays_in, arrays_out)
     if node.attrs["mode"] == "on":
-        written = write_step(region.body, region.statements, region.hazards, region.sums)
+        written = write_step(region.body, region.lowered.statements, region.lowered.hazards, region.sums)
         function = compiler().compile(region_source(written))
         if function is not None:
             region.use(written, function)
@@ -113,22 +109,15 @@ class Region:
         self.node, self.arrays_in, self.arrays_out = node, arrays_in, arrays_out
         self.body: StepGraph = node.attrs["body"]
         self._device, self._state = device, state
-        self._frames: dict[Node, Frame] = {}
-        self.statements: list[Statement] = list(self.body.nodes)
-        if has_control_flow(self.body):
-            self.statements, guards = structured(self.body)
-            self._frames = guards.frames
-        order = list(execution_order(self.statements))
-        self.hazards: Hazards = find_hazards(self.body, order)
-        self._kernels = {
+        kernels = {
             n: make_kernel(n, "CPU", device, state)
             for n in self.body.nodes
             if n.op is not FEED and n.op.name not in PRIMITIVES
         }
-        self._host = find_host_nodes(self.body, self._frames) if self._frames else set()
-        self._in_place = find_in_place(self.body, self._kernels, [node for node, _ in order], self._frames)
-        products = (n for n in self._in_place if n.op.name == "_AddProduct")
-        self.sums = {n: merge for n in products if (merge := self._in_place[n].variable) is not None}
+        self.lowered = lower(self.body, kernels)
+        in_place = self.lowered.in_place
+        products = (n for n in in_place if n.op.name == "_AddProduct")
+        self.sums = {n: merge for n in products if (merge := in_place[n].variable) is not None}
         self._members = self._segment()
         self._observed: Segment | None = None
         self._lock = threading.Lock()
@@ -148,11 +137,9 @@ class Region:
         ]
         results = [
             Result(edge, _ARRAYS[copy] if i in self.arrays_out else torch.clone if copy else None)
-            for i, (edge, copy) in enumerate(zip(self.body.fetches, self.hazards.fetches, strict=True))
+            for i, (edge, copy) in enumerate(zip(self.body.fetches, self.lowered.hazards.fetches, strict=True))
         ]
-        return build_segment(
-            self.statements, self._kernels, params, results, self.hazards.reads, observed, self._host, self._in_place
-        )
+        return self.lowered.segment(params, results, observed)
 
     @property
     def source(self) -> str:
@@ -198,7 +185,7 @@ class Region:
             if region is None:
                 return None
             try:
-                texts.append(write_step(region.body, region.statements, region.hazards, region.sums))
+                texts.append(write_step(region.body, region.lowered.statements, region.lowered.hazards, region.sums))
             except Unwritable:
                 return None
             source = region_source(texts[0])
