@@ -7,11 +7,10 @@ where there is something. Any other name never was there: a slip, or another nam
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib import resources
+from functools import cache, partial
+from importlib import import_module, resources
 from typing import NoReturn
 
 _FEED = (
@@ -71,25 +70,19 @@ def tensorflow_names() -> dict[str, frozenset[str]]:
     return names
 
 
-def tell_in(module: str, namespace: str = "") -> None:
+def tell_in(module: str) -> None:
     """Give `module` a `__getattr__` that says what is absent. (Written in it, type checkers would believe any name.)"""
-    vars(sys.modules[module])["__getattr__"] = refuse(module, namespace)
+    vars(sys.modules[module])["__getattr__"] = partial(refuse, module)
 
 
-def refuse(module: str, namespace: str = "") -> Callable[[str], NoReturn]:
-    """The `__getattr__` of `module`, which TensorFlow calls `namespace` (by default tf.train for penstock.train)."""
-    where = namespace or "tf" + module.removeprefix("penstock")
-
-    def __getattr__(name: str) -> NoReturn:
-        if name.startswith("__"):  # Python asks for these, and expects no story
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        if name in tensorflow_names().get(where, ()):
-            raise NotInPenstockError(
-                f"TensorFlow's {where}.{name} is not in Penstock yet. {_instead(f'{where}.{name}')}"
-            )
-        raise AttributeError(f"{where} has no {name!r}, here or in TensorFlow 1.x.{_meant(module, where, name)}")
-
-    return __getattr__
+def refuse(module: str, name: str) -> NoReturn:
+    """Say that `module` has no attribute of that name: what its `__getattr__` does in the end."""
+    if name.startswith("__"):  # Python asks for these, and expects no story
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    where = "tf.nn.rnn_cell" if module == "penstock.rnn_cell" else "tf" + module.removeprefix("penstock")
+    if name in tensorflow_names().get(where, ()):
+        raise NotInPenstockError(f"TensorFlow's {where}.{name} is not in Penstock yet. {_instead(f'{where}.{name}')}")
+    raise AttributeError(f"{where} has no {name!r}, here or in TensorFlow 1.x.{_meant(module, where, name)}")
 
 
 def _instead(path: str) -> str:
@@ -102,8 +95,8 @@ def _instead(path: str) -> str:
 def _meant(module: str, where: str, name: str) -> str:
     """The same name in another namespace, or the nearest one in this."""
     for other in ("", ".nn", ".train", ".layers", ".contrib.layers", ".contrib.rnn"):
-        if name in vars(sys.modules.get(f"penstock{other}", sys)) and name in tensorflow_names().get(f"tf{other}", ()):
+        if name in tensorflow_names().get(f"tf{other}", ()) and name in dir(import_module(f"penstock{other}")):
             return f" There is tf{other}.{name}."
-    here = [known for known in vars(sys.modules[module]) if not known.startswith("_")]
+    here = [known for known in dir(sys.modules[module]) if not known.startswith("_")]
     near = get_close_matches(name, here, n=1, cutoff=0.75)
     return f" Did you mean {where}.{near[0]}?" if near else ""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from penstock import absent as _absent
+from penstock.export import export
 from penstock.graph.scopes import name_scope
 from penstock.tensor.shapes import TensorShape
 
@@ -118,6 +119,13 @@ _NO_V2 = (
 )
 
 
+@export(
+    "disable_control_flow_v2",
+    "disable_eager_execution",
+    "disable_tensor_equality",
+    "disable_v2_behavior",
+    "disable_v2_tensorshape",
+)
 def disable_v2_behavior() -> None:
     """Does nothing: there is only the behaviour of TensorFlow 1 (TF: tf.disable_v2_behavior)."""
 
@@ -126,16 +134,19 @@ disable_eager_execution = disable_tensor_equality = disable_v2_behavior
 disable_control_flow_v2 = disable_v2_tensorshape = disable_v2_behavior
 
 
+@export("enable_eager_execution")
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """NotImplementedError: Penstock builds graphs (TF: tf.enable_eager_execution)."""
     raise NotImplementedError(_NO_V2)
 
 
+@export("enable_v2_behavior")
 def enable_v2_behavior() -> None:
     """NotImplementedError: Penstock builds graphs (TF: tf.enable_v2_behavior)."""
     raise NotImplementedError(_NO_V2)
 
 
+@export("executing_eagerly")
 def executing_eagerly() -> bool:
     """False (TF: tf.executing_eagerly)."""
     return False
@@ -155,6 +166,7 @@ def dimension_at_index(shape: TensorShape, index: int) -> Any:
 # --- older names ----------------------------------------------------------------------------------------
 
 
+@export("op_scope")
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> AbstractContextManager[str]:
     """`name_scope(name, default_name, values)`, as it was before TensorFlow 1.0 (TF: tf.op_scope)."""
     return name_scope(name, default_name, values)

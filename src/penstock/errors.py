@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from penstock import absent as _absent
+from penstock.export import export
 
 OK = 0
 CANCELLED = 1
@@ -29,6 +30,7 @@ DATA_LOSS = 15
 UNAUTHENTICATED = 16
 
 
+@export("OpError")
 class OpError(Exception):
     """A step failed.
 

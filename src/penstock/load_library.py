@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from penstock import errors
+from penstock.export import export
 
 _NO_OP_LIBRARY = (
     "{path} is a library of TensorFlow kernels, which Penstock cannot run: its kernels are Python functions of torch "
@@ -17,16 +18,19 @@ _NO_FILE_SYSTEM = (
 )
 
 
+@export("load_op_library")
 def load_op_library(library_filename: str) -> NoReturn:
     """UnimplementedError, saying how to write the op for Penstock (TF: tf.load_op_library)."""
     raise errors.UnimplementedError(None, None, _NO_OP_LIBRARY.format(path=library_filename))
 
 
+@export("load_library")
 def load_library(library_location: str) -> NoReturn:
     """UnimplementedError, as `load_op_library` (TF: tf.load_library)."""
     raise errors.UnimplementedError(None, None, _NO_OP_LIBRARY.format(path=library_location))
 
 
+@export("load_file_system_library")
 def load_file_system_library(library_filename: str) -> NoReturn:
     """UnimplementedError, saying what serves files instead (TF: tf.load_file_system_library)."""
     raise errors.UnimplementedError(None, None, _NO_FILE_SYSTEM.format(path=library_filename))

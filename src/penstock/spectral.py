@@ -1,20 +1,5 @@
 """Fourier transforms (TF: tf.spectral, tf.signal)."""
 
-from penstock import absent as _absent
-from penstock.ops.fft import (
-    fft as fft,
-    fft2d as fft2d,
-    fft3d as fft3d,
-    ifft as ifft,
-    ifft2d as ifft2d,
-    ifft3d as ifft3d,
-    irfft as irfft,
-    irfft2d as irfft2d,
-    irfft3d as irfft3d,
-    rfft as rfft,
-    rfft2d as rfft2d,
-    rfft3d as rfft3d,
-)
-from penstock.ops.fft_cosine import dct as dct, idct as idct
+from penstock.api.namespace import open_namespace
 
-_absent.tell_in(__name__)
+open_namespace(__name__)

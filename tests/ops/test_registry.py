@@ -6,16 +6,12 @@ That every op also runs in some test is checked at the end of a whole run, in te
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
-import pkgutil
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
-import penstock.ops
 from penstock.graph.opdef import OpDef, get_gradient, registered_ops
 from penstock.graph.primitives import PRIMITIVES
 from tests.ops.test_ops import CASES
@@ -46,11 +42,3 @@ def test_an_op_has_a_gradient_where_tensorflow_has_one_and_it_is_checked(op: OpD
     if op.name not in DIFFERENT_FROM_TENSORFLOW:
         assert gradient is None or REFERENCE[op.name]["gradient"]
     assert gradient is None or op.name in GRADIENT_CHECKED or re.search(rf"\b{op.name}\b", PROGRAMS)
-
-
-def test_importing_penstock_registers_every_op() -> None:
-    before = set(registered_ops())
-    for module in pkgutil.walk_packages(penstock.ops.__path__, "penstock.ops."):
-        assert module.name in sys.modules, f"{module.name} is not imported by penstock"
-        importlib.import_module(module.name)
-    assert set(registered_ops()) == before

@@ -10,8 +10,10 @@ from penstock.checkpoint.index import data_names
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.replace import remove_leftovers
 from penstock.checkpoint.storage import Path, locate, typed
+from penstock.export import export
 
 
+@export("train.checkpoint_exists")
 def checkpoint_exists(prefix: Path) -> bool:
     """Whether `prefix` is a checkpoint. The index is written last, so the rest is there as well."""
     storage, path = locate(prefix)
@@ -45,6 +47,7 @@ def list_variables(prefix: Path) -> list[tuple[str, list[int]]]:
         return sorted(reader.get_variable_to_shape_map().items())
 
 
+@export("train.get_checkpoint_mtimes")
 def get_checkpoint_mtimes(prefixes: Iterable[Path]) -> list[float]:
     """When each checkpoint was written, in seconds since the epoch; those that do not exist are left out."""
     times: list[float] = []

@@ -12,6 +12,7 @@ from google.protobuf import text_format
 from penstock.checkpoint.files import checkpoint_exists
 from penstock.checkpoint.replace import Replacement
 from penstock.checkpoint.storage import Path, locate, typed
+from penstock.export import export
 from penstock.tensor.messages import add_message, message_classes, new_file
 
 _LOG = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ add_message(
 CheckpointState: Any = message_classes(_FILE)["tensorflow.CheckpointState"]
 
 
+@export("train.update_checkpoint_state")
 def update_checkpoint_state(
     save_dir: Path,
     model_checkpoint_path: Path,
@@ -64,6 +66,7 @@ def update_checkpoint_state(
         replacement.publish(text_format.MessageToString(state, as_utf8=True).encode())
 
 
+@export("train.generate_checkpoint_state_proto")
 def generate_checkpoint_state_proto(
     save_dir: Path,
     model_checkpoint_path: Path,
@@ -97,6 +100,7 @@ def generate_checkpoint_state_proto(
     )
 
 
+@export("train.get_checkpoint_state")
 def get_checkpoint_state(checkpoint_dir: Path, latest_filename: str | None = None) -> Any:
     """The CheckpointState that the file says, relative paths joined to `checkpoint_dir`; None without a readable one.
 
@@ -120,6 +124,7 @@ def get_checkpoint_state(checkpoint_dir: Path, latest_filename: str | None = Non
     return state
 
 
+@export("train.latest_checkpoint")
 def latest_checkpoint(checkpoint_dir: Path, latest_filename: str | None = None) -> str | None:
     """The prefix of the latest checkpoint of the directory, if the state file names one that exists."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import constant as constant_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -20,6 +21,7 @@ from penstock.tensor.dtypes import DType, as_dtype, float32
 from penstock.tensor.shapes import TensorShape
 
 
+@export("initializers.Initializer")
 class Initializer:
     """What all initializers have. A subclass names its arguments in `_fields`."""
 
@@ -59,6 +61,7 @@ def _dims(shape: Any, partition_info: Any = None) -> list[int]:
 # --- constants ------------------------------------------------------------------------------------------
 
 
+@export("zeros_initializer", "initializers.Zeros", "initializers.zeros")
 class Zeros(Initializer):
     """Zeros, empty strings or False."""
 
@@ -69,6 +72,7 @@ class Zeros(Initializer):
         return zeros_tensor(shape, self._dtype(dtype))
 
 
+@export("ones_initializer", "initializers.Ones", "initializers.ones")
 class Ones(Initializer):
     """Ones, or True."""
 
@@ -79,6 +83,7 @@ class Ones(Initializer):
         return ones_tensor(shape, self._dtype(dtype))
 
 
+@export("constant_initializer", "initializers.Constant", "initializers.constant")
 class Constant(Initializer):
     """The given value: a scalar that fills the shape, or a list or array whose last element is repeated.
 
@@ -104,6 +109,7 @@ class Constant(Initializer):
         return constant_tensor(self.value, self._dtype(dtype), shape, verify_shape=verify)
 
 
+@export("initializers.Identity", "initializers.identity")
 class Identity(Initializer):
     """The identity matrix times `gain`; ValueError for a shape that is not [rows, columns]."""
 
@@ -126,6 +132,7 @@ class Identity(Initializer):
 # --- random numbers -------------------------------------------------------------------------------------
 
 
+@export("random_uniform_initializer", "initializers.RandomUniform", "initializers.random_uniform")
 class RandomUniform(Initializer):
     """Uniform in [minval, maxval); `maxval` is 1 for floats."""
 
@@ -139,6 +146,7 @@ class RandomUniform(Initializer):
         return random_uniform(shape, self.minval, self.maxval, self._dtype(dtype), seed=self.seed)
 
 
+@export("random_normal_initializer", "initializers.RandomNormal", "initializers.random_normal")
 class RandomNormal(Initializer):
     """Normal."""
 
@@ -152,6 +160,7 @@ class RandomNormal(Initializer):
         return random_normal(shape, self.mean, self.stddev, self._dtype(dtype), seed=self.seed)
 
 
+@export("truncated_normal_initializer", "initializers.TruncatedNormal", "initializers.truncated_normal")
 class TruncatedNormal(RandomNormal):
     """Normal, within two standard deviations of the mean."""
 
@@ -159,6 +168,7 @@ class TruncatedNormal(RandomNormal):
         return truncated_normal(shape, self.mean, self.stddev, self._dtype(dtype), seed=self.seed)
 
 
+@export("uniform_unit_scaling_initializer", "initializers.UniformUnitScaling", "initializers.uniform_unit_scaling")
 class UniformUnitScaling(Initializer):
     """Uniform, so that a linear layer keeps the variance of its input: within ±sqrt(3 / inputs) * factor."""
 
@@ -178,6 +188,7 @@ _CUT_DEVIATION = 0.87962566103423978
 """The standard deviation of a standard normal that is cut at two: sqrt(1 - 4 φ(2) / erf(√2))."""
 
 
+@export("variance_scaling_initializer", "initializers.VarianceScaling", "initializers.variance_scaling")
 class VarianceScaling(Initializer):
     """Variance `scale / n`, where n counts inputs, outputs, or is their mean (fan_in, fan_out, fan_avg).
 
@@ -229,6 +240,7 @@ def _fans(dims: list[int]) -> tuple[float, float]:
     return field * dims[-2], field * dims[-1]
 
 
+@export("glorot_uniform_initializer", "initializers.GlorotUniform", "initializers.glorot_uniform")
 class GlorotUniform(VarianceScaling):
     """Glorot and Bengio's (2010), also Xavier's: uniform within ±sqrt(6 / (inputs + outputs))."""
 
@@ -238,6 +250,7 @@ class GlorotUniform(VarianceScaling):
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
+@export("glorot_normal_initializer", "initializers.GlorotNormal", "initializers.glorot_normal")
 class GlorotNormal(VarianceScaling):
     """Glorot and Bengio's (2010): a cut normal of variance 2 / (inputs + outputs)."""
 
@@ -247,6 +260,7 @@ class GlorotNormal(VarianceScaling):
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
+@export("orthogonal_initializer", "initializers.Orthogonal", "initializers.orthogonal")
 class Orthogonal(Initializer):
     """Orthonormal columns (or rows, where they are fewer) times `gain`; dims before the last count as rows.
 
@@ -276,21 +290,25 @@ class Orthogonal(Initializer):
 # --- by family ------------------------------------------------------------------------------------------
 
 
+@export("initializers.lecun_normal")
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
     """LeCun's: a cut normal of variance 1 / inputs."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
+@export("initializers.lecun_uniform")
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
     """LeCun's: uniform within ±sqrt(3 / inputs)."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
+@export("initializers.he_normal")
 def he_normal(seed: int | None = None) -> VarianceScaling:
     """He's: a cut normal of variance 2 / inputs."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
+@export("initializers.he_uniform")
 def he_uniform(seed: int | None = None) -> VarianceScaling:
     """He's: uniform within ±sqrt(6 / inputs)."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -22,12 +23,14 @@ from penstock.ops.lookup_tables import MUTABLE_DENSE_HASH_TABLE_V2
 from penstock.tensor.dtypes import DType, as_dtype
 
 
+@export("tables_initializer")
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that initialises the tables that are there now (TF: tf.tables_initializer)."""
     initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
     return group(*initializers, name=name) if initializers else no_op(name=name)
 
 
+@export("initialize_all_tables")
 def initialize_all_tables(name: str = "init_all_tables") -> Operation:
     """TF 0.x's name for `tables_initializer`."""
     return tables_initializer(name)

@@ -12,6 +12,7 @@ from typing import Any
 from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.variable_scope import get_variable_scope, variable_scope
 from penstock.client.variable_store import get_variable_store
+from penstock.export import export
 from penstock.graph.scopes import name_scope
 from penstock.tensor.dtypes import as_dtype, float32, string
 from penstock.tensor.shapes import TensorShape
@@ -25,6 +26,7 @@ def _along(axis: int, shape: Any, parts: int) -> list[int]:
     return counts
 
 
+@export("fixed_size_partitioner")
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     """Cuts `axis` into `num_shards` parts, or as many as its size allows (TF: tf.fixed_size_partitioner)."""
 
@@ -34,6 +36,7 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     return partitioner
 
 
+@export("variable_axis_size_partitioner")
 def variable_axis_size_partitioner(
     max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: int | None = None
 ) -> Partitioner:
@@ -58,6 +61,7 @@ def variable_axis_size_partitioner(
     return partitioner
 
 
+@export("min_max_variable_partitioner")
 def min_max_variable_partitioner(
     max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10, bytes_per_string_element: int = 16
 ) -> Partitioner:
@@ -81,6 +85,7 @@ def _bytes(shape: TensorShape, dtype: Any, bytes_per_string: int) -> int:
     return (shape.num_elements() or 1) * (bytes_per_string if dtype.base_dtype == string else dtype.size)
 
 
+@export("create_partitioned_variables")
 def create_partitioned_variables(
     shape: Any,
     slicing: list[int],

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.client.variable_scope import VariableScope, _unique_name, pure_variable_scope, variable_scope
+from penstock.export import export
 from penstock.graph.scopes import GraphKeys, get_collection
 
 MSG_NEW_VARIABLES = (
@@ -110,6 +111,7 @@ class Template:
         return [] if self._scope is None else self._scope.local_variables()
 
 
+@export("make_template")
 def make_template(
     name_: str,
     func_: Callable[..., Any],

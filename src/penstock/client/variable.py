@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorboard.compat.proto import variable_pb2
 
+from penstock.export import export
 from penstock.graph.contexts import outside
 from penstock.graph.convert import register_tensor_conversion_function
 from penstock.graph.graph import Graph
@@ -23,6 +24,7 @@ from penstock.tensor.dtypes import DType, as_dtype
 from penstock.tensor.shapes import TensorShape
 
 
+@export("VariableSynchronization")
 class VariableSynchronization(enum.Enum):
     """When copies of a distributed variable are brought together (TF: tf.VariableSynchronization)."""
 
@@ -32,6 +34,7 @@ class VariableSynchronization(enum.Enum):
     ON_READ = 3
 
 
+@export("VariableAggregation")
 class VariableAggregation(enum.Enum):
     """How copies of a distributed variable are brought together (TF: tf.VariableAggregation)."""
 
@@ -93,22 +96,26 @@ MSG_IN_CONTROL_FLOW = (
 _default_use_resource = False
 
 
+@export("enable_resource_variables")
 def enable_resource_variables() -> None:
     """From now on variables are resource variables where nothing else is asked for."""
     global _default_use_resource
     _default_use_resource = True
 
 
+@export("disable_resource_variables")
 def disable_resource_variables() -> None:
     """From now on variables are reference variables where nothing else is asked for: TF 1.x's default."""
     global _default_use_resource
     _default_use_resource = False
 
 
+@export("resource_variables_enabled")
 def resource_variables_enabled() -> bool:
     return _default_use_resource
 
 
+@export("Variable")
 class Variable(Operators):
     """A tensor that outlasts steps: a `RefVariable`, or with `use_resource` a `ResourceVariable`.
 

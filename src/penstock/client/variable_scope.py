@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock.client.variable import VariableAggregation, VariableSynchronization
 from penstock.client.variable_store import AUTO_REUSE, get_variable_store
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import GraphKeys, get_collection, get_default_graph, graph_of, name_scope
 from penstock.tensor.dtypes import as_dtype, float32
@@ -30,11 +31,13 @@ __all__ = [
 ]
 
 
+@export("no_regularizer")
 def no_regularizer(_: Any) -> None:
     """A regularizer that does nothing: stops the one of an outer scope."""
     return
 
 
+@export("VariableScope")
 class VariableScope:
     """Defaults that `get_variable` takes from the scope it is called in (TF: tf.VariableScope).
 
@@ -218,6 +221,7 @@ def _open() -> _Open:
         return held[0]
 
 
+@export("get_variable_scope")
 def get_variable_scope() -> VariableScope:
     """The innermost open variable scope of this thread (TF: tf.get_variable_scope)."""
     return _open().scope
@@ -286,6 +290,7 @@ def _chained(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Cal
     return getter
 
 
+@export("variable_scope")
 @contextlib.contextmanager
 def variable_scope(
     name_or_scope: str | VariableScope | None,
@@ -354,6 +359,7 @@ def _enter_name_scope(stack: contextlib.ExitStack, name: str | None, wanted: boo
     return f"{current}/" if current else ""
 
 
+@export("variable_op_scope")
 @contextlib.contextmanager
 def variable_op_scope(
     values: Any,
@@ -390,6 +396,7 @@ def variable_op_scope(
 # --- variables ------------------------------------------------------------------------------------------
 
 
+@export("get_variable")
 def get_variable(
     name: str,
     shape: Any = None,
@@ -438,6 +445,7 @@ def get_variable(
     )
 
 
+@export("get_local_variable")
 def get_local_variable(
     name: str,
     shape: Any = None,

@@ -8,10 +8,8 @@ from typing import Any
 
 from penstock import absent as _absent
 
-_refuse = _absent.refuse(__name__)
-
 
 def __getattr__(name: str) -> Any:
     if any(module.name == name for module in pkgutil.iter_modules(__path__)):
         return importlib.import_module(f"{__name__}.{name}")
-    _refuse(name)
+    _absent.refuse(__name__, name)

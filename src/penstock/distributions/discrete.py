@@ -9,6 +9,7 @@ import numpy as np
 from penstock.distributions.arguments import checked, logits_and_probs
 from penstock.distributions.distribution import NOT_REPARAMETERIZED, Distribution, Univariate
 from penstock.distributions.kullback_leibler import RegisterKL
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.arg_reductions import argmax
@@ -29,6 +30,7 @@ from penstock.ops.unary import sigmoid
 from penstock.tensor.shapes import TensorShape
 
 
+@export("distributions.Bernoulli")
 class Bernoulli(Univariate):
     """1 with the probability `probs`, or with the log odds `logits`; else 0."""
 
@@ -130,6 +132,7 @@ def _last(value: Tensor) -> Any:
     return shape(value)[-1] if known is None else known
 
 
+@export("distributions.Categorical")
 class Categorical(Classes):
     """Classes 0, 1, ... with the probabilities `probs`, or with log probabilities `logits` up to a constant."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.distributions.arguments import broadcast_shape, broadcast_shape_tensor
+from penstock.export import export
 from penstock.graph.constants import constant_value, constant_value_as_shape
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -24,6 +25,7 @@ from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
 
+@export("distributions.ReparameterizationType")
 class ReparameterizationType:
     """Whether gradients of samples reach the parameters."""
 
@@ -34,10 +36,11 @@ class ReparameterizationType:
         return f"<Reparameterization Type: {self._rep_type}>"
 
 
-FULLY_REPARAMETERIZED = ReparameterizationType("FULLY_REPARAMETERIZED")
-NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
+FULLY_REPARAMETERIZED = export("distributions.FULLY_REPARAMETERIZED")(ReparameterizationType("FULLY_REPARAMETERIZED"))
+NOT_REPARAMETERIZED = export("distributions.NOT_REPARAMETERIZED")(ReparameterizationType("NOT_REPARAMETERIZED"))
 
 
+@export("distributions.Distribution")
 class Distribution:
     """A batch of distributions. Samples are [*sample_shape, *batch_shape, *event_shape].
 

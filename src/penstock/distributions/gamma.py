@@ -9,6 +9,7 @@ import numpy as np
 from penstock.distributions.arguments import checked, floats, positive, undefined_unless
 from penstock.distributions.distribution import FULLY_REPARAMETERIZED, Distribution, Univariate
 from penstock.distributions.kullback_leibler import RegisterKL
+from penstock.export import export
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -27,6 +28,7 @@ from penstock.ops.unary import log, log1p, sqrt, square
 from penstock.tensor.shapes import TensorShape
 
 
+@export("distributions.Gamma")
 class Gamma(Univariate):
     """Density x^(concentration - 1) exp(-x rate) / Z for x > 0; `concentration` and `rate` broadcast."""
 
@@ -103,6 +105,7 @@ def _kl_gamma(a: Gamma, b: Gamma, name: str | None = None) -> Tensor:
         )
 
 
+@export("distributions.Exponential")
 class Exponential(Gamma):
     """Density rate exp(-x rate) for x > 0."""
 
@@ -123,6 +126,7 @@ class Exponential(Gamma):
         return -self._rate * self._valid(x)
 
 
+@export("distributions.Beta")
 class Beta(Univariate):
     """Density x^(concentration1 - 1) (1 - x)^(concentration0 - 1) / Z on (0, 1); both broadcast."""
 
@@ -210,6 +214,7 @@ def _kl_beta(a: Beta, b: Beta, name: str | None = None) -> Tensor:
         )
 
 
+@export("distributions.Dirichlet")
 class Dirichlet(Distribution):
     """Vectors [..., k] of shares that add up to 1, with density prod x^(concentration - 1) / Z."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.ops.basic import identity
@@ -16,6 +17,7 @@ from penstock.ops.rounding import is_nan
 _registered: dict[tuple[type, type], Callable[..., Any]] = {}
 
 
+@export("distributions.RegisterKL")
 class RegisterKL:
     """Registers a function (a, b, name=None) as the divergence of two classes and of their subclasses.
 
@@ -46,6 +48,7 @@ def _nearest(a: type, b: type) -> Callable[..., Any] | None:
     return min(pairs, key=lambda pair: pair[0])[1] if pairs else None
 
 
+@export("distributions.kl_divergence")
 def kl_divergence(
     distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: str | None = None
 ) -> Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 from penstock.distributions.arguments import checked, floats, positive, undefined_unless
 from penstock.distributions.distribution import FULLY_REPARAMETERIZED, Univariate
 from penstock.distributions.tails import log_cdf_laplace
+from penstock.export import export
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -25,6 +26,7 @@ from penstock.ops.special import digamma, lgamma
 from penstock.ops.unary import abs, exp, log, log1p, rsqrt, sign, square
 
 
+@export("distributions.Uniform")
 class Uniform(Univariate):
     """Numbers of [low, high), all equally likely; `low` and `high` broadcast."""
 
@@ -85,6 +87,7 @@ class Uniform(Univariate):
         return self.range() / math.sqrt(12.0)
 
 
+@export("distributions.Laplace")
 class Laplace(Univariate):
     """Density exp(-|x - loc| / scale) / (2 scale); `loc` and `scale` broadcast."""
 
@@ -144,6 +147,7 @@ class Laplace(Univariate):
         return self._mean()
 
 
+@export("distributions.StudentT")
 class StudentT(Univariate):
     """Student's t with `df` degrees of freedom, moved by `loc` and scaled by `scale`; all broadcast."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.distributions.arguments import checked, count_checks, floats, logits_and_probs, positive
 from penstock.distributions.distribution import NOT_REPARAMETERIZED, Distribution
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -74,6 +75,7 @@ class _Counts(Distribution):
         return checked(counts, count_checks(counts, self._total_count) if self.validate_args else [], "counts")
 
 
+@export("distributions.Multinomial")
 class Multinomial(_Counts):
     """`total_count` draws of classes with `probs`, or with log probabilities `logits` up to a constant."""
 
@@ -119,6 +121,7 @@ class Multinomial(_Counts):
         return expand_dims(self._total_count, -1) * self._probs * (1.0 - self._probs)
 
 
+@export("distributions.DirichletMultinomial")
 class DirichletMultinomial(_Counts):
     """`total_count` draws of classes whose probabilities are themselves a draw of Dirichlet(concentration)."""
 

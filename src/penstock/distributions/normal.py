@@ -14,6 +14,7 @@ from penstock.distributions.arguments import (
 from penstock.distributions.distribution import FULLY_REPARAMETERIZED, Distribution, Univariate
 from penstock.distributions.kullback_leibler import RegisterKL
 from penstock.distributions.tails import finite_ndtri, log_ndtr, ndtr
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -28,6 +29,7 @@ from penstock.ops.unary import log, square
 from penstock.tensor.shapes import TensorShape
 
 
+@export("distributions.Normal")
 class Normal(Univariate):
     """The normal distribution with mean `loc` and standard deviation `scale`, which broadcast."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -13,6 +14,7 @@ from penstock.graph.operation import Tensor
 from penstock.tensor.dtypes import DType, int32, int64, resource
 
 
+@export("AggregationMethod")
 class AggregationMethod:
     """How `gradients` adds contributions (TF: tf.AggregationMethod)."""
 

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.export import export
 from penstock.gradients.aggregate import AggregationMethod, aggregate, are_rows, rows_of_branch
 from penstock.gradients.grad_contexts import ForwardLoop, GradientLoop
 from penstock.gradients.loop_gradient import loop_gradient, zeros_of
@@ -34,6 +35,7 @@ Gradient = Tensor | IndexedSlices
 __all__ = ["AggregationMethod", "NotDifferentiable", "RegisterGradient", "gradients"]
 
 
+@export("RegisterGradient")
 class RegisterGradient:
     """Decorator that registers the gradient function of an op type (TF: tf.RegisterGradient).
 
@@ -50,6 +52,7 @@ class RegisterGradient:
         return fn
 
 
+@export("NoGradient", "NotDifferentiable")
 def NotDifferentiable(op_type: str) -> None:
     """Say that ops of this type pass no gradient on (TF: tf.NotDifferentiable)."""
     if not isinstance(op_type, str):
@@ -57,6 +60,7 @@ def NotDifferentiable(op_type: str) -> None:
     register_gradient(op_type, None)
 
 
+@export("gradients")
 def gradients(
     ys: Any,
     xs: Any,

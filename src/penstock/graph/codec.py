@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tensorboard.compat.proto import attr_value_pb2, graph_pb2, node_def_pb2, tensor_pb2, versions_pb2
 
+from penstock.export import export
 from penstock.graph.opdef import OpDef
 from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
@@ -230,11 +231,13 @@ def node_attrs(op_def: OpDef, proto: Any) -> dict[str, Any]:
     return attrs
 
 
+@export("make_ndarray")
 def make_ndarray(tensor: Any) -> np.ndarray:
     """The array in a TensorProto message (TF: tf.make_ndarray)."""
     return tensor_array(tensor)
 
 
+@export("make_tensor_proto")
 def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> Any:
     """A TensorProto message of `values`, with the dtype that `tf.constant` would choose (TF's function)."""
     from penstock.graph.constants import make_array

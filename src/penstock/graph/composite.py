@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.constants import constant_value_as_shape
 from penstock.graph.convert import convert_to_tensor, register_tensor_conversion_function
 from penstock.graph.default_session import session_for
@@ -20,6 +21,7 @@ from penstock.tensor.dtypes import DType, as_dtype, int64
 from penstock.tensor.shapes import TensorShape
 
 
+@export("IndexedSlicesValue")
 class IndexedSlicesValue(NamedTuple):
     """A fetched `IndexedSlices`."""
 
@@ -28,6 +30,7 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: np.ndarray | None
 
 
+@export("SparseTensorValue")
 class SparseTensorValue(NamedTuple):
     """A fetched `SparseTensor`, or one to feed: indices [n, rank] int64, values [n], dense_shape [rank] int64."""
 
@@ -36,6 +39,7 @@ class SparseTensorValue(NamedTuple):
     dense_shape: Any
 
 
+@export("IndexedSlices")
 class IndexedSlices:
     """Slices of a larger tensor along its first axis: row `indices[i]` of it is `values[i]` (repeats add up).
 
@@ -93,6 +97,7 @@ class IndexedSlices:
         return IndexedSlices(-self.values, self.indices, self.dense_shape)
 
 
+@export("SparseTensor", "sparse.SparseTensor")
 class SparseTensor:
     """A tensor of which only some elements are there (TF: tf.SparseTensor).
 
@@ -202,6 +207,7 @@ def of_sparse(fn: Callable[..., Any]) -> Callable[..., Any]:
     return either
 
 
+@export("convert_to_tensor_or_sparse_tensor")
 def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Tensor | SparseTensor:
     """`value` as a SparseTensor if it is one, or the value of one, else as a tensor."""
     if not isinstance(value, SparseTensor | SparseTensorValue):
@@ -212,6 +218,7 @@ def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str 
     return sparse
 
 
+@export("convert_to_tensor_or_indexed_slices")
 def convert_to_tensor_or_indexed_slices(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Tensor | IndexedSlices:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.constants import make_array
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
@@ -20,6 +21,7 @@ _conversions: list[tuple[int, int, type | tuple[type, ...], ConversionFn]] = []
 _lock = threading.Lock()
 
 
+@export("register_tensor_conversion_function")
 def register_tensor_conversion_function(base_type: Any, conversion_func: ConversionFn, priority: int = 100) -> None:
     """Let `conversion_func(value, dtype, name, as_ref)` make tensors of `base_type` objects (TF's function).
 
@@ -35,6 +37,7 @@ def register_tensor_conversion_function(base_type: Any, conversion_func: Convers
         _conversions.sort(key=lambda row: row[:2])
 
 
+@export("convert_to_tensor")
 def convert_to_tensor(
     value: Any,
     dtype: Any = None,
@@ -80,6 +83,7 @@ def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
     return tensor
 
 
+@export("constant")
 def constant(
     value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False
 ) -> Tensor:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any, Protocol
 
+from penstock.export import export
+
 
 class Runs(Protocol):
     """A session, as graph elements know it."""
@@ -23,6 +25,7 @@ class _DefaultSessions(threading.local):
 default_sessions = _DefaultSessions()
 
 
+@export("get_default_session")
 def get_default_session() -> Any:
     """The session that `Tensor.eval` and `Operation.run` use in this thread, or None."""
     stack = default_sessions.stack

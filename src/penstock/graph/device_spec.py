@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from penstock.export import export
+
 _SHORT_TYPES = frozenset({"CPU", "GPU", "TPU"})  # "/cpu:0" may stand for "/device:CPU:0"
 _JOB = re.compile(r"[A-Za-z0-9_.\-]+|\*")
 _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]*|\*")
@@ -14,6 +16,7 @@ _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]*|\*")
 _Fields = tuple[str | None, int | None, int | None, str | None, int | None]
 
 
+@export("DeviceSpec")
 class DeviceSpec:
     """A device name in parts; a part that is None is left open.
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from penstock.export import export
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -51,6 +52,7 @@ class _Scopes(threading.local):
         self.context: ControlFlowContext | None = None
 
 
+@export("Graph")
 class Graph:
     """A dataflow graph (TF: tf.Graph). Any number of threads may add to one at the same time.
 

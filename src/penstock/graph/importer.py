@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.build import complete_attrs
 from penstock.graph.codec import node_attrs
 from penstock.graph.convert import convert_to_tensor
@@ -19,6 +20,7 @@ _SHAPES_OF_PLACEHOLDERS = 24
 """The version of graphs since which a placeholder's shape [] says "a scalar"; before, it said that none is known."""
 
 
+@export("import_graph_def")
 def import_graph_def(
     graph_def: Any,
     input_map: dict[str, Any] | None = None,

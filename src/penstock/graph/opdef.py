@@ -12,12 +12,16 @@ Everything that knows an op is reached from the object that `define_op` returns;
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.node_kernel import NodeKernel
+from penstock.graph.op_modules import MODULE_OF_GRADIENT, MODULE_OF_OP
 from penstock.tensor.dtypes import DType, dtype_from_opdef_name
 from penstock.tensor.shapes import TensorShape
 
@@ -213,11 +217,13 @@ _ops: dict[str, OpDef] = {}
 _gradients: dict[str, GradientFn | None] = {}
 
 
+@export("define_op")
 def define_op(name: str, *args: Any, **kwargs: Any) -> OpDef:
     """Register an operation and return it, ready for `@op.shape`, `@op.kernel` and `@op.gradient`.
 
     The arguments are those of `make_op`. Raises ValueError if the name is taken or the signature does not parse.
     """
+    _import(MODULE_OF_OP.get(name))
     if name in _ops:
         raise ValueError(f"op {name} is already registered")
     op = _ops[name] = make_op(name, *args, **kwargs)
@@ -261,27 +267,29 @@ def make_op(
 
 def get_op(name: str) -> OpDef:
     """The op registered under `name`; NotImplementedError, with the nearest name, when there is none."""
-    try:
-        return _ops[name]
-    except KeyError:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, _ops, n=3)
+    if name not in _ops:
+        _import(MODULE_OF_OP.get(name))
+    if name not in _ops:
+        near = get_close_matches(name, {*_ops, *MODULE_OF_OP}, n=3)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise NotImplementedError(f"Op type not registered: {name!r}.{hint}") from None
+        raise NotImplementedError(f"Op type not registered: {name!r}.{hint}")
+    return _ops[name]
 
 
 def has_op(name: str) -> bool:
-    return name in _ops
+    return name in _ops or name in MODULE_OF_OP
 
 
 def registered_ops() -> dict[str, OpDef]:
-    """A copy of the registry, by op name."""
+    """All ops by name; their modules are imported for it."""
+    for name in MODULE_OF_OP:
+        get_op(name)
     return dict(_ops)
 
 
 def register_gradient(name: str, fn: GradientFn | None) -> None:
     """Register `fn` under `name`: an op's, or one that `Graph.gradient_override_map` maps to."""
+    _import(_module_of_gradient(name))
     if name in _gradients:
         raise KeyError(f"a gradient for {name!r} is already registered")
     _gradients[name] = fn
@@ -289,10 +297,22 @@ def register_gradient(name: str, fn: GradientFn | None) -> None:
 
 def get_gradient(name: str) -> GradientFn | None:
     """The gradient registered under `name`, None if that is not differentiable; LookupError if neither."""
+    if name not in _gradients:
+        _import(_module_of_gradient(name))
     try:
         return _gradients[name]
     except KeyError:
         raise LookupError(f"No gradient is registered for {name!r}") from None
+
+
+def _module_of_gradient(name: str) -> str | None:
+    return MODULE_OF_GRADIENT.get(name) or MODULE_OF_OP.get(name)
+
+
+def _import(module: str | None) -> None:
+    """Have an op's module imported: waits where another thread does it, returns at once where it is this that asks."""
+    if module is not None:
+        importlib.import_module(module)
 
 
 # --- Parsing --------------------------------------------------------------------------------------------

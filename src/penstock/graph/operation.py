@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.export import export
 from penstock.graph.default_session import Runs, session_for
 from penstock.graph.operators import Operators
 from penstock.graph.stack import Stack, format_line, format_stack
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from penstock.graph.opdef import OpDef
 
 
+@export("Tensor")
 class Tensor(Operators):
     """The symbolic value on an edge: output `value_index` of `op`. Holds no data (TF: tf.Tensor).
 
@@ -97,6 +99,7 @@ class Tensor(Operators):
         return self
 
 
+@export("Operation")
 class Operation:
     """A node: an op, its attributes, its inputs and its outputs (TF: tf.Operation).
 

@@ -6,8 +6,11 @@ tensor's dtype, as TF 1.x does.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from penstock.graph.op_modules import MODULE_OF_OPERATOR
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _functions: dict[str, Callable[..., Any]] = {}
@@ -23,7 +26,9 @@ def operator_function(fn: _F) -> _F:
 
 
 def call(name: str, *args: Any) -> Any:
-    """What the function that was registered under `name` returns."""
+    """What the function that is registered under `name` returns; its module is imported for it."""
+    if name not in _functions:
+        importlib.import_module(MODULE_OF_OPERATOR[name])
     return _functions[name](*args)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 
@@ -24,12 +25,14 @@ class _DefaultGraphs(threading.local):
 default_graphs = _DefaultGraphs()
 
 
+@export("get_default_graph")
 def get_default_graph() -> Graph:
     """The graph that new nodes of this thread go to."""
     stack = default_graphs.stack
     return stack[-1] if stack else _DefaultGraphs.shared
 
 
+@export("reset_default_graph")
 def reset_default_graph() -> None:
     """Start over with an empty default graph; AssertionError inside a `graph.as_default()` block."""
     if default_graphs.stack:
@@ -48,6 +51,7 @@ def graph_of(inputs: Iterable[Any]) -> Graph:
     return get_default_graph()
 
 
+@export("name_scope")
 @contextlib.contextmanager
 def name_scope(name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> Iterator[str]:
     """Prefix the names built inside (TF: tf.name_scope). `values` only say which graph is meant.
@@ -65,46 +69,56 @@ def name_scope(name: str | None, default_name: str | None = None, values: Iterab
         yield stack.enter_context(graph.name_scope(chosen))
 
 
+@export("control_dependencies")
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     """Nodes built inside run after `control_inputs` (TF: tf.control_dependencies)."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
+@export("device")
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
     """Ask for a device for the nodes built inside (TF: tf.device; white paper section 4.3)."""
     return get_default_graph().device(device_name_or_function)
 
 
+@export("colocate_with")
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """Nodes built inside share the device of `op` (TF: tf.colocate_with)."""
     return graph_of([op]).colocate_with(op, ignore_existing)
 
 
+@export("container")
 def container(container_name: str) -> AbstractContextManager[str]:
     """State built inside lives in the named container (TF: tf.container; white paper section 4.7)."""
     return get_default_graph().container(container_name)
 
 
+@export("add_to_collection")
 def add_to_collection(name: Any, value: Any) -> None:
     get_default_graph().add_to_collection(name, value)
 
 
+@export("add_to_collections")
 def add_to_collections(names: Any, value: Any) -> None:
     get_default_graph().add_to_collections(names, value)
 
 
+@export("get_collection")
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(key, scope)
 
 
+@export("get_collection_ref")
 def get_collection_ref(key: Any) -> list[Any]:
     return get_default_graph().get_collection_ref(key)
 
 
+@export("get_all_collection_keys")
 def get_all_collection_keys() -> list[Any]:
     return get_default_graph().get_all_collection_keys()
 
 
+@export("GraphKeys")
 class GraphKeys:
     """Names of the collections that the library itself uses (TF: tf.GraphKeys)."""
 
@@ -147,11 +161,13 @@ class GraphKeys:
 DEFAULT_GRAPH_SEED = 87654321
 
 
+@export("set_random_seed", "random.set_random_seed")
 def set_random_seed(seed: int | None) -> None:
     """Seed the random ops of the default graph (TF: tf.set_random_seed): the same program draws the same."""
     get_default_graph().seed = seed
 
 
+@export("get_seed", "random.get_seed")
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """`(graph seed, op seed)` for a new random op: (None, None) when neither is set.
 

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.variable_scope import VariableScope, get_variable, variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
@@ -20,6 +21,7 @@ from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
 
+@export("layers.Layer")
 class Layer:
     """A function of tensors that owns variables (TF: tf.layers.Layer).
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock import nn
 from penstock.client.initializers import zeros_initializer
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.layers.base import Layer, channel_axis, known_channels, spatial
 from penstock.ops.array import shape as shape_of_tensor
@@ -89,16 +90,19 @@ class _Conv(Layer):
         return outputs if self.activation is None else self.activation(outputs)
 
 
+@export("layers.Conv1D")
 class Conv1D(_Conv):
     """Over inputs [n, w, c] (TF: tf.layers.Conv1D)."""
 
     rank = 1
 
 
+@export("layers.Conv2D")
 class Conv2D(_Conv):
     """Over inputs [n, h, w, c] (TF: tf.layers.Conv2D)."""
 
 
+@export("layers.Conv3D")
 class Conv3D(_Conv):
     """Over inputs [n, d, h, w, c] (TF: tf.layers.Conv3D)."""
 
@@ -132,10 +136,12 @@ class _ConvTranspose(_Conv):
         return outputs
 
 
+@export("layers.Conv2DTranspose")
 class Conv2DTranspose(_ConvTranspose):
     """Inputs [n, h, w, c], kernel [h, w, filters, c] (TF: tf.layers.Conv2DTranspose)."""
 
 
+@export("layers.Conv3DTranspose")
 class Conv3DTranspose(_ConvTranspose):
     """Inputs [n, d, h, w, c], kernel [d, h, w, filters, c] (TF: tf.layers.Conv3DTranspose)."""
 
@@ -156,11 +162,12 @@ def _function(layer: type[_Conv], what: str) -> Any:
     return apply
 
 
-conv1d = _function(Conv1D, "conv1d")
-conv2d = _function(Conv2D, "conv2d")
-conv3d = _function(Conv3D, "conv3d")
+conv1d = export("layers.conv1d")(_function(Conv1D, "conv1d"))
+conv2d = export("layers.conv2d")(_function(Conv2D, "conv2d"))
+conv3d = export("layers.conv3d")(_function(Conv3D, "conv3d"))
 
 
+@export("layers.conv2d_transpose")
 def conv2d_transpose(
     inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
     data_format: str = "channels_last", activation: Any = None, reuse: Any = None, **kwargs: Any,
@@ -180,6 +187,7 @@ def conv2d_transpose(
     return layer(inputs)
 
 
+@export("layers.conv3d_transpose")
 def conv3d_transpose(
     inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1, 1), padding: str = "valid",
     data_format: str = "channels_last", activation: Any = None, use_bias: bool = True, reuse: Any = None,

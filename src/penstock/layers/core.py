@@ -7,6 +7,7 @@ from typing import Any
 from penstock import nn
 from penstock.client.initializers import zeros_initializer
 from penstock.client.variable import Variable
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -39,6 +40,7 @@ def choose(condition: Any, when_true: Any, when_false: Any) -> Any:
     return cond(tensor, when_true, when_false)
 
 
+@export("layers.Dense")
 class Dense(Layer):
     """activation(inputs @ kernel + bias) along the last axis (TF: tf.layers.Dense)."""
 
@@ -95,6 +97,7 @@ class Dense(Layer):
         return TensorShape(input_shape)[:-1].concatenate(self.units)
 
 
+@export("layers.Dropout")
 class Dropout(Layer):
     """In training, a share `rate` of the inputs set to 0 and the others scaled up (TF: tf.layers.Dropout)."""
 
@@ -114,6 +117,7 @@ class Dropout(Layer):
         return TensorShape(input_shape)
 
 
+@export("layers.Flatten")
 class Flatten(Layer):
     """All axes but the first made one (TF: tf.layers.Flatten)."""
 
@@ -129,6 +133,7 @@ class Flatten(Layer):
         return TensorShape([shape.as_list()[0], rest.num_elements() if rest.is_fully_defined() else None])
 
 
+@export("layers.dense")
 def dense(
     inputs: Any,
     units: int,
@@ -153,6 +158,7 @@ def dense(
     return layer(inputs)
 
 
+@export("layers.dropout")
 def dropout(
     inputs: Any,
     rate: Any = 0.5,
@@ -165,6 +171,7 @@ def dropout(
     return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
 
 
+@export("layers.flatten")
 def flatten(inputs: Any, name: str | None = None) -> Tensor:
     """inputs [n, ...] -> [n, k] (TF: tf.layers.flatten)."""
     return Flatten(name=name)(inputs)

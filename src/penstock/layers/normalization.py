@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock import nn
 from penstock.client.initializers import ones_initializer, zeros_initializer
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.layers.base import Layer, known_channels
 from penstock.layers.core import choose, known_truth
@@ -15,6 +16,7 @@ from penstock.ops.filling import ones, zeros
 from penstock.train.moving_averages import assign_moving_average
 
 
+@export("layers.BatchNormalization")
 class BatchNormalization(Layer):
     """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta for each entry of `axis`.
 
@@ -141,6 +143,7 @@ class BatchNormalization(Layer):
             self.add_update(assign_moving_average(moving, value, keep, zero_debias=False))
 
 
+@export("layers.batch_normalization")
 def batch_normalization(
     inputs: Any, axis: int = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
     scale: bool = True, training: Any = False, trainable: bool = True, name: str | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.layers.base import Layer, channel_axis, spatial
 from penstock.layers.convolutional import FORMATS
@@ -53,34 +54,40 @@ class _Pooling(Layer):
         return squeeze(pool(rows, (1, *self.pool_size), (1, *self.strides), self.padding, layout), [axis])
 
 
+@export("layers.MaxPooling1D")
 class MaxPooling1D(_Pooling):
     """The greatest of each window of [n, w, c] (TF: tf.layers.MaxPooling1D)."""
 
     rank = 1
 
 
+@export("layers.MaxPooling2D")
 class MaxPooling2D(_Pooling):
     """The greatest of each window of [n, h, w, c] (TF: tf.layers.MaxPooling2D)."""
 
 
+@export("layers.MaxPooling3D")
 class MaxPooling3D(_Pooling):
     """The greatest of each window of [n, d, h, w, c] (TF: tf.layers.MaxPooling3D)."""
 
     rank = 3
 
 
+@export("layers.AveragePooling1D")
 class AveragePooling1D(_Pooling):
     """The mean of each window of [n, w, c] (TF: tf.layers.AveragePooling1D)."""
 
     rank, kind = 1, "AVG"
 
 
+@export("layers.AveragePooling2D")
 class AveragePooling2D(_Pooling):
     """The mean of each window of [n, h, w, c] (TF: tf.layers.AveragePooling2D)."""
 
     kind = "AVG"
 
 
+@export("layers.AveragePooling3D")
 class AveragePooling3D(_Pooling):
     """The mean of each window of [n, d, h, w, c] (TF: tf.layers.AveragePooling3D)."""
 
@@ -103,9 +110,9 @@ def _function(layer: type[_Pooling], what: str) -> Any:
     return apply
 
 
-max_pooling1d = _function(MaxPooling1D, "max_pooling1d")
-max_pooling2d = _function(MaxPooling2D, "max_pooling2d")
-max_pooling3d = _function(MaxPooling3D, "max_pooling3d")
-average_pooling1d = _function(AveragePooling1D, "average_pooling1d")
-average_pooling2d = _function(AveragePooling2D, "average_pooling2d")
-average_pooling3d = _function(AveragePooling3D, "average_pooling3d")
+max_pooling1d = export("layers.max_pooling1d")(_function(MaxPooling1D, "max_pooling1d"))
+max_pooling2d = export("layers.max_pooling2d")(_function(MaxPooling2D, "max_pooling2d"))
+max_pooling3d = export("layers.max_pooling3d")(_function(MaxPooling3D, "max_pooling3d"))
+average_pooling1d = export("layers.average_pooling1d")(_function(AveragePooling1D, "average_pooling1d"))
+average_pooling2d = export("layers.average_pooling2d")(_function(AveragePooling2D, "average_pooling2d"))
+average_pooling3d = export("layers.average_pooling3d")(_function(AveragePooling3D, "average_pooling3d"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock import nn
 from penstock.client.initializers import zeros_initializer
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.layers.base import known_channels
 from penstock.layers.convolutional import _Conv
@@ -63,6 +64,7 @@ class _SeparableConv(_Conv):
         )  # fmt: skip
 
 
+@export("layers.SeparableConv1D")
 class SeparableConv1D(_SeparableConv):
     """Over inputs [n, w, c] (TF: tf.layers.SeparableConv1D)."""
 
@@ -83,6 +85,7 @@ class SeparableConv1D(_SeparableConv):
         return squeeze(outputs, [row])
 
 
+@export("layers.SeparableConv2D")
 class SeparableConv2D(_SeparableConv):
     """Over inputs [n, h, w, c] (TF: tf.layers.SeparableConv2D)."""
 
@@ -110,5 +113,5 @@ def _function(layer: type[_SeparableConv], what: str) -> Any:
     return apply
 
 
-separable_conv1d = _function(SeparableConv1D, "separable_conv1d")
-separable_conv2d = _function(SeparableConv2D, "separable_conv2d")
+separable_conv1d = export("layers.separable_conv1d")(_function(SeparableConv1D, "separable_conv1d"))
+separable_conv2d = export("layers.separable_conv2d")(_function(SeparableConv2D, "separable_conv2d"))

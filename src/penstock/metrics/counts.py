@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
+from penstock.export import export
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies
@@ -42,6 +43,7 @@ def _count(
         return finish(value, update, metrics_collections, updates_collections)
 
 
+@export("metrics.true_positives")
 def true_positives(
     labels: Any,
     predictions: Any,
@@ -59,6 +61,7 @@ def true_positives(
     )
 
 
+@export("metrics.true_negatives")
 def true_negatives(
     labels: Any,
     predictions: Any,
@@ -74,6 +77,7 @@ def true_negatives(
     )  # fmt: skip
 
 
+@export("metrics.false_positives")
 def false_positives(
     labels: Any,
     predictions: Any,
@@ -89,6 +93,7 @@ def false_positives(
     )  # fmt: skip
 
 
+@export("metrics.false_negatives")
 def false_negatives(
     labels: Any,
     predictions: Any,
@@ -110,6 +115,7 @@ def _share(right: Tensor, wrong: Tensor, name: str) -> Tensor:
     return get_op("Select")(there, get_op("RealDiv")(right, right + wrong), 0.0, name=name)
 
 
+@export("metrics.precision")
 def precision(
     labels: Any,
     predictions: Any,
@@ -127,6 +133,7 @@ def precision(
         return finish(value, update, metrics_collections, updates_collections)
 
 
+@export("metrics.recall")
 def recall(
     labels: Any,
     predictions: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -30,6 +31,7 @@ from penstock.ops.unary import sqrt
 from penstock.tensor.dtypes import float32, float64, int64
 
 
+@export("metrics.mean")
 def mean(
     values: Any,
     weights: Any = None,
@@ -60,6 +62,7 @@ def mean(
         return finish(value, ratio(new_total, new_count, "update_op"), metrics_collections, updates_collections)
 
 
+@export("metrics.mean_tensor")
 def mean_tensor(
     values: Any,
     weights: Any = None,
@@ -88,6 +91,7 @@ def mean_tensor(
         return finish(value, ratio(new_total, new_count, "update_op"), metrics_collections, updates_collections)
 
 
+@export("metrics.accuracy")
 def accuracy(
     labels: Any,
     predictions: Any,
@@ -104,6 +108,7 @@ def accuracy(
     return mean(correct, weights, metrics_collections, updates_collections, name or "accuracy")
 
 
+@export("metrics.mean_absolute_error")
 def mean_absolute_error(
     labels: Any,
     predictions: Any,
@@ -118,6 +123,7 @@ def mean_absolute_error(
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_absolute_error")
 
 
+@export("metrics.mean_squared_error")
 def mean_squared_error(
     labels: Any,
     predictions: Any,
@@ -132,6 +138,7 @@ def mean_squared_error(
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_squared_error")
 
 
+@export("metrics.root_mean_squared_error")
 def root_mean_squared_error(
     labels: Any,
     predictions: Any,
@@ -145,6 +152,7 @@ def root_mean_squared_error(
     return finish(sqrt(value), sqrt(update), metrics_collections, updates_collections)
 
 
+@export("metrics.mean_relative_error")
 def mean_relative_error(
     labels: Any,
     predictions: Any,
@@ -163,6 +171,7 @@ def mean_relative_error(
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_relative_error")
 
 
+@export("metrics.mean_cosine_distance")
 def mean_cosine_distance(
     labels: Any,
     predictions: Any,
@@ -182,6 +191,7 @@ def mean_cosine_distance(
     return finish(subtract(1.0, value), subtract(1.0, update), metrics_collections, updates_collections)
 
 
+@export("metrics.percentage_below")
 def percentage_below(
     values: Any,
     threshold: Any,
@@ -202,6 +212,7 @@ def _flat(x: Tensor) -> Tensor:
     return x if x.shape.ndims == 1 else get_op("Reshape")(x, [-1])
 
 
+@export("metrics.mean_iou")
 def mean_iou(
     labels: Any,
     predictions: Any,
@@ -235,6 +246,7 @@ def mean_iou(
         return finish(value, update, metrics_collections, updates_collections)
 
 
+@export("metrics.mean_per_class_accuracy")
 def mean_per_class_accuracy(
     labels: Any,
     predictions: Any,

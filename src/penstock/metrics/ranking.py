@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -119,6 +120,7 @@ def _share(
         return finish(value, update, metrics_collections, updates_collections)
 
 
+@export("metrics.recall_at_top_k")
 def recall_at_top_k(
     labels: Any,
     predictions_idx: Any,
@@ -136,6 +138,7 @@ def recall_at_top_k(
     )  # fmt: skip
 
 
+@export("metrics.precision_at_top_k")
 def precision_at_top_k(
     labels: Any,
     predictions_idx: Any,
@@ -162,6 +165,7 @@ def _of_best(
         return metric(labels, best, k, class_id, weights, metrics_collections, updates_collections, scope)
 
 
+@export("metrics.recall_at_k")
 def recall_at_k(
     labels: Any,
     predictions: Any,
@@ -183,6 +187,7 @@ def recall_at_k(
     )  # fmt: skip
 
 
+@export("metrics.precision_at_k")
 def precision_at_k(
     labels: Any,
     predictions: Any,
@@ -203,6 +208,7 @@ def precision_at_k(
     )  # fmt: skip
 
 
+@export("metrics.sparse_precision_at_k")
 def sparse_precision_at_k(
     labels: Any,
     predictions: Any,
@@ -272,6 +278,7 @@ def _mean_average_precision(
         return finish(value, update, metrics_collections, updates_collections)
 
 
+@export("metrics.average_precision_at_k")
 def average_precision_at_k(
     labels: Any,
     predictions: Any,
@@ -297,6 +304,7 @@ def average_precision_at_k(
         )
 
 
+@export("metrics.sparse_average_precision_at_k")
 def sparse_average_precision_at_k(
     labels: Any,
     predictions: Any,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.client.variable_scope import variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -85,6 +86,7 @@ def _counts_metric(
         return finish(now[kind], then[kind], metrics_collections, updates_collections)
 
 
+@export("metrics.true_positives_at_thresholds")
 def true_positives_at_thresholds(
     labels: Any,
     predictions: Any,
@@ -103,6 +105,7 @@ def true_positives_at_thresholds(
     )
 
 
+@export("metrics.false_negatives_at_thresholds")
 def false_negatives_at_thresholds(
     labels: Any,
     predictions: Any,
@@ -118,6 +121,7 @@ def false_negatives_at_thresholds(
     )
 
 
+@export("metrics.true_negatives_at_thresholds")
 def true_negatives_at_thresholds(
     labels: Any,
     predictions: Any,
@@ -133,6 +137,7 @@ def true_negatives_at_thresholds(
     )
 
 
+@export("metrics.false_positives_at_thresholds")
 def false_positives_at_thresholds(
     labels: Any,
     predictions: Any,
@@ -155,6 +160,7 @@ def _share(right: Tensor, wrong: Tensor, name: str | None = None) -> Tensor:
     return get_op("RealDiv")(right, right + wrong + EPSILON, name=name)
 
 
+@export("metrics.precision_at_thresholds")
 def precision_at_thresholds(
     labels: Any,
     predictions: Any,
@@ -172,6 +178,7 @@ def precision_at_thresholds(
         return finish(value, update, metrics_collections, updates_collections)
 
 
+@export("metrics.recall_at_thresholds")
 def recall_at_thresholds(
     labels: Any,
     predictions: Any,
@@ -189,6 +196,7 @@ def recall_at_thresholds(
         return finish(value, update, metrics_collections, updates_collections)
 
 
+@export("metrics.sensitivity_at_specificity")
 def sensitivity_at_specificity(
     labels: Any,
     predictions: Any,
@@ -215,6 +223,7 @@ def sensitivity_at_specificity(
         return finish(found(now, "value"), found(then, "update_op"), metrics_collections, updates_collections)
 
 
+@export("metrics.specificity_at_sensitivity")
 def specificity_at_sensitivity(
     labels: Any,
     predictions: Any,
@@ -251,6 +260,7 @@ def _check_share(what: str, value: float) -> None:
 # --- the area under a curve -----------------------------------------------------------------------------
 
 
+@export("metrics.auc")
 def auc(
     labels: Any,
     predictions: Any,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.opdef import OpDef, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
@@ -103,6 +104,7 @@ def arg_reduction_gradient(op: Operation, grad: Any) -> list[Any]:
     return [None, None]
 
 
+@export("argmax", "math.argmax")
 def argmax(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = int64
 ) -> Tensor:
@@ -114,6 +116,7 @@ def argmax(
     return ARG_MAX(input, axis, output_type=output_type, name=name)
 
 
+@export("argmin", "math.argmin")
 def argmin(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = int64
 ) -> Tensor:
@@ -122,11 +125,13 @@ def argmin(
     return ARG_MIN(input, axis, output_type=output_type, name=name)
 
 
+@export("arg_max")
 def arg_max(input: Any, dimension: Any, output_type: Any = int64, name: str | None = None) -> Tensor:
     """`argmax` under its older name (TF: tf.arg_max)."""
     return ARG_MAX(input, dimension, output_type=output_type, name=name)
 
 
+@export("arg_min")
 def arg_min(input: Any, dimension: Any, output_type: Any = int64, name: str | None = None) -> Tensor:
     """`argmin` under its older name (TF: tf.arg_min)."""
     return ARG_MIN(input, dimension, output_type=output_type, name=name)

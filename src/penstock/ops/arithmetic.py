@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock.analysis.in_place import register_in_place
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.constants import lift
 from penstock.graph.convert import convert_to_tensor
@@ -59,6 +60,7 @@ def sub_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return unbroadcast(op, grad, -grad)
 
 
+@export("add", "math.add")
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x + y`, broadcasting; strings are joined (TF: tf.add)."""
     with name_scope(name, "Add", [x, y]) as scope:
@@ -66,6 +68,7 @@ def add(x: Any, y: Any, name: str | None = None) -> Tensor:
         return (ADD if x.dtype.base_dtype == string else ADD_V2)(x, y, name=scope)
 
 
+@export("sub", "subtract", "math.subtract")
 def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x - y`, broadcasting (TF: tf.subtract; tf.sub)."""
     return SUB(x, y, name=name)
@@ -160,6 +163,7 @@ def add_n_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad] * len(op._inputs)
 
 
+@export("add_n", "math.add_n")
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of a list of tensors of one shape and dtype (TF: tf.add_n). ValueError for an empty list."""
     tensors = _tensors(inputs)
@@ -168,6 +172,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     return ADD_N(tensors, name=name)
 
 
+@export("accumulate_n", "math.accumulate_n")
 def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Tensor:
     """`add_n`, with the shape and dtype to be checked (TF: tf.accumulate_n)."""
     tensors = _tensors(inputs)
@@ -204,11 +209,13 @@ def mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return unbroadcast(op, MUL(grad, conjugate(y)), MUL(conjugate(x), grad))
 
 
+@export("mul", "multiply", "math.multiply")
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x * y` element by element, broadcasting (TF: tf.multiply; tf.mul)."""
     return MUL(x, y, name=name)
 
 
+@export("scalar_mul", "math.scalar_mul")
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """`scalar * x`, where x may be `IndexedSlices` (TF: tf.scalar_mul). ValueError if `scalar` is none."""
     from penstock.graph.composite import IndexedSlices
@@ -243,6 +250,7 @@ def squared_difference_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return unbroadcast(op, grad_x, -grad_x)
 
 
+@export("squared_difference", "math.squared_difference")
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`(x - y)²`, broadcasting; of complex numbers, the squared distance (TF: tf.squared_difference)."""
     return SQUARED_DIFFERENCE(x, y, name=name)
@@ -275,6 +283,7 @@ def pow_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return unbroadcast(op, grad_x, MUL(MUL(grad, z), log))
 
 
+@export("pow", "math.pow")
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x ** y`, broadcasting; integers take no negative exponents (TF: tf.pow)."""
     with name_scope(name, "Pow", [x, y]) as scope:
@@ -308,11 +317,13 @@ def _extremum_gradient(op: Operation, grad: Tensor, first_wins: str) -> list[Any
     return unbroadcast(op, select(first, grad, zero), select(first, zero, grad))
 
 
+@export("maximum", "math.maximum")
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The greater of x and y, broadcasting; NaN where either is (TF: tf.maximum)."""
     return MAXIMUM(x, y, name=name)
 
 
+@export("minimum", "math.minimum")
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The lesser of x and y, broadcasting; NaN where either is (TF: tf.minimum)."""
     return MINIMUM(x, y, name=name)
@@ -331,6 +342,7 @@ def atan2_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return unbroadcast(op, MUL(x, scaled), MUL(-y, scaled))
 
 
+@export("atan2", "math.atan2")
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """The angle of the point (x, y), from -pi to pi (TF: tf.atan2)."""
     return ATAN2(y, x, name=name)

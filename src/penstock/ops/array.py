@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.constants import partial_value
@@ -98,6 +99,7 @@ def rank_kernel(n: Any) -> Any:
     return lambda x: torch.tensor(x.ndim, dtype=torch.int32)
 
 
+@export("shape")
 def shape(input: Any, name: str | None = None, out_type: Any = int32, optimize: bool = True) -> Tensor:
     """The shape of `input` as a vector of `out_type`; a constant where it is known now (TF: tf.shape)."""
     with name_scope(name, "Shape", [input]) as scope:
@@ -109,11 +111,13 @@ def shape(input: Any, name: str | None = None, out_type: Any = int32, optimize: 
         return SHAPE(value, out_type=out_type, name=scope)
 
 
+@export("shape_n")
 def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Tensor]:
     """The shapes of several tensors of one dtype (TF: tf.shape_n)."""
     return SHAPE_N(input, out_type=out_type, name=name)
 
 
+@export("size")
 def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
     """The number of elements of `input`; a constant where it is known now (TF: tf.size)."""
     with name_scope(name, "Size", [input]) as scope:
@@ -125,6 +129,7 @@ def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
         return SIZE(value, out_type=out_type, name=scope) if count is None else constant(count, out_type, name=scope)
 
 
+@export("rank")
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions of `input`, int32; a constant where it is known now (TF: tf.rank)."""
     with name_scope(name, "Rank", [input]) as scope:
@@ -192,6 +197,7 @@ def reshape_gradient(op: Operation, grad: Any) -> list[Any]:
     return [RESHAPE(grad, shape(op.inputs[0])), None]
 
 
+@export("reshape", "manip.reshape")
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """The elements of `tensor`, in order, in another shape; one size may be -1, to be found (TF: tf.reshape).
 
@@ -246,6 +252,7 @@ def expand_dims_gradient(op: Operation, grad: Any) -> list[Any]:
     return [RESHAPE(grad, shape(op.inputs[0])), None]
 
 
+@export("expand_dims")
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """`input` with an axis of size 1 more, at `axis` (TF: tf.expand_dims; `dim` is the older name)."""
     return EXPAND_DIMS(input, one_of("axis", axis, "dim", dim), name=name)
@@ -299,6 +306,7 @@ def squeeze_gradient(op: Operation, grad: Any) -> Tensor:
     return RESHAPE(grad, shape(op.inputs[0]))
 
 
+@export("squeeze")
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
     """`input` without its axes of size 1, or without those in `axis` (TF: tf.squeeze)."""
     axis = one_of("axis", axis, "squeeze_dims", squeeze_dims, needed=False)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import PASS_THROUGH, Kernel, define_op, get_op
@@ -171,6 +172,7 @@ def roll_gradient(op: Operation, grad: Any) -> list[Any]:
     return [ROLL(grad, get_op("Neg")(op.inputs[1]), op.inputs[2]), None, None]
 
 
+@export("roll", "manip.roll")
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     """`input` with its elements moved on by `shift` along `axis`, from the end to the front again.
 
@@ -212,6 +214,7 @@ def parallel_concat_kernel(n: Any) -> Kernel:
     return torch.cat
 
 
+@export("parallel_stack")
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
     """`tf.stack` along a new first axis, of tensors whose shapes are known (TF: tf.parallel_stack)."""
     with name_scope(name):
@@ -234,6 +237,7 @@ GUARANTEE_CONST.kernel()(lambda n: PASS_THROUGH)
 GUARANTEE_CONST.not_differentiable()
 
 
+@export("guarantee_const")
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
     """`input`, which the program promises not to change from step to step (TF: tf.guarantee_const)."""
     return GUARANTEE_CONST(input, name=name)

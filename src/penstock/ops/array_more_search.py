@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Tensor
@@ -171,6 +172,7 @@ UPPER_BOUND.kernel(T=_NATIVE)(lambda n: _bound_kernel(n, right=True))
 UPPER_BOUND.kernel("CPU", T=TORCH_LACKS)(lambda n: _numpy_bound_kernel(n, "right"))
 
 
+@export("searchsorted")
 def searchsorted(
     sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
 ) -> Tensor:

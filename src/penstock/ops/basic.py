@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import IndexedSlices, of_sparse
 from penstock.graph.convert import convert_to_tensor
@@ -72,6 +73,7 @@ def placeholder_with_default_gradient(op: Operation, grad: Tensor) -> Tensor:
     return grad
 
 
+@export("placeholder")
 def placeholder(dtype: Any = float32, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor whose value each step is fed (TF: tf.placeholder).
 
@@ -81,6 +83,7 @@ def placeholder(dtype: Any = float32, shape: Any = None, name: str | None = None
     return PLACEHOLDER(dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
 
 
+@export("placeholder_with_default")
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """A tensor that has the value of `input` in steps that feed nothing for it."""
     return PLACEHOLDER_WITH_DEFAULT(input, shape=TensorShape(shape), name=name)
@@ -103,6 +106,7 @@ def identity_gradient(op: Operation, grad: Tensor) -> Tensor:
     return grad
 
 
+@export("identity")
 @of_sparse
 def identity(input: Any, name: str | None = None) -> Tensor:
     """The same value under a new node: a place for control dependencies, and a copy of a variable's moment."""
@@ -117,11 +121,13 @@ NO_OP.kernel()(lambda n: None)
 NO_OP.not_differentiable()
 
 
+@export("no_op")
 def no_op(name: str | None = None) -> Operation:
     """Does nothing; a place for control dependencies."""
     return NO_OP(name=name)
 
 
+@export("group")
 def group(*inputs: Any, name: str | None = None) -> Operation:
     """An operation that is done when all of `inputs` (operations, tensors, nests of them) are.
 
@@ -166,6 +172,7 @@ def with_dependencies(dependencies: list[Any], output_tensor: Any, name: str | N
             return identity(tensor, name=scope)
 
 
+@export("tuple")
 def gate_tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """`tensors`, each available only when all of them are, and `control_inputs` have run (TF: tf.tuple)."""
     with name_scope(name, "tuple", [t for t in tensors if t is not None]):

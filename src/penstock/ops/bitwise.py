@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.opdef import Kernel, OpDef
 from penstock.graph.operation import Tensor
 from penstock.ops.elementwise import INTEGERS, add_kernels, binary_op, unary_op
@@ -53,31 +54,37 @@ LEFT_SHIFT = _shift("LeftShift", torch.bitwise_left_shift, np.left_shift)
 RIGHT_SHIFT = _shift("RightShift", torch.bitwise_right_shift, np.right_shift)
 
 
+@export("bitwise.bitwise_and")
 def bitwise_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The bits that are set in both integers, broadcasting (TF: tf.bitwise.bitwise_and)."""
     return BITWISE_AND(x, y, name=name)
 
 
+@export("bitwise.bitwise_or")
 def bitwise_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The bits that are set in x or in y, broadcasting (TF: tf.bitwise.bitwise_or)."""
     return BITWISE_OR(x, y, name=name)
 
 
+@export("bitwise.bitwise_xor")
 def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The bits that are set in only one of x and y, broadcasting (TF: tf.bitwise.bitwise_xor)."""
     return BITWISE_XOR(x, y, name=name)
 
 
+@export("bitwise.invert")
 def invert(x: Any, name: str | None = None) -> Tensor:
     """Every bit the other way (TF: tf.bitwise.invert)."""
     return INVERT(x, name=name)
 
 
+@export("bitwise.left_shift")
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x with its bits y places higher (TF: tf.bitwise.left_shift)."""
     return LEFT_SHIFT(x, y, name=name)
 
 
+@export("bitwise.right_shift")
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x with its bits y places lower; the sign of a signed integer stays (TF: tf.bitwise.right_shift)."""
     return RIGHT_SHIFT(x, y, name=name)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -64,6 +65,7 @@ def broadcast_to_gradient(op: Operation, grad: Any) -> list[Any]:
     return [RESHAPE(get_op("Sum")(grad, axes), before), None]
 
 
+@export("broadcast_to")
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """`input` repeated to `shape` as NumPy broadcasts (TF: tf.broadcast_to)."""
     return BROADCAST_TO(input, shape, name=name)
@@ -92,16 +94,19 @@ def broadcast_args_kernel(n: Any) -> Any:
     return lambda s0, s1: torch.tensor(np.broadcast_shapes(s0.tolist(), s1.tolist()), dtype=dtype)
 
 
+@export("broadcast_static_shape")
 def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
     """The shape of what is broadcast from these two (TF: tf.broadcast_static_shape)."""
     return broadcast_shape(shape_x, shape_y)
 
 
+@export("broadcast_dynamic_shape")
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """The shape, as a tensor, of what is broadcast from these two (TF: tf.broadcast_dynamic_shape)."""
     return BROADCAST_ARGS(shape_x, shape_y)
 
 
+@export("meshgrid")
 def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
     """Grids of the coordinates in the vectors `args`, as numpy.meshgrid gives them (TF: tf.meshgrid)."""
     if indexing not in ("xy", "ij"):

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from penstock import gfile
+from penstock.export import export
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_seed
@@ -315,6 +316,7 @@ class AccidentalHits(NamedTuple):
     weights: Tensor
 
 
+@export("nn.uniform_candidate_sampler", "random.uniform_candidate_sampler")
 def uniform_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -331,6 +333,7 @@ def uniform_candidate_sampler(
     return Candidates(*_call(UNIFORM, true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max))
 
 
+@export("nn.log_uniform_candidate_sampler", "random.log_uniform_candidate_sampler")
 def log_uniform_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -347,6 +350,7 @@ def log_uniform_candidate_sampler(
     return Candidates(*_call(LOG_UNIFORM, true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max))
 
 
+@export("nn.learned_unigram_candidate_sampler", "random.learned_unigram_candidate_sampler")
 def learned_unigram_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -365,6 +369,7 @@ def learned_unigram_candidate_sampler(
     )
 
 
+@export("nn.fixed_unigram_candidate_sampler", "random.fixed_unigram_candidate_sampler")
 def fixed_unigram_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -395,6 +400,7 @@ def fixed_unigram_candidate_sampler(
     )  # fmt: skip
 
 
+@export("nn.all_candidate_sampler", "random.all_candidate_sampler")
 def all_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -418,6 +424,7 @@ def _call(
     )  # fmt: skip
 
 
+@export("nn.compute_accidental_hits")
 def compute_accidental_hits(
     true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None, name: str | None = None
 ) -> AccidentalHits:

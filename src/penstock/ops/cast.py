@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.convert import convert_to_tensor
@@ -84,6 +85,7 @@ def cast_gradient(op: Operation, grad: Tensor) -> Tensor | None:
     return cast(grad, source)
 
 
+@export("cast", "dtypes.cast")
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """x with elements of `dtype`; also of `SparseTensor` and `IndexedSlices` (TF: tf.cast).
 
@@ -102,6 +104,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         return x if x.dtype.base_dtype == wanted else CAST(x, DstT=wanted, name=scope)
 
 
+@export("saturate_cast", "dtypes.saturate_cast")
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`cast`, with values out of the range of `dtype` clipped to it first (TF: tf.saturate_cast)."""
     with name_scope(name, "saturate_cast", [value]) as scope:
@@ -143,36 +146,43 @@ def _next(value: np.ndarray, towards: float, dtype: DType) -> Any:
     return np.nextafter(value, np.array(towards, dtype.np))
 
 
+@export("to_float")
 def to_float(x: Any, name: str = "ToFloat") -> Any:
     """x as float32 (TF: tf.to_float)."""
     return cast(x, float32, name=name)
 
 
+@export("to_double")
 def to_double(x: Any, name: str = "ToDouble") -> Any:
     """x as float64 (TF: tf.to_double)."""
     return cast(x, float64, name=name)
 
 
+@export("to_int32")
 def to_int32(x: Any, name: str = "ToInt32") -> Any:
     """x as int32 (TF: tf.to_int32)."""
     return cast(x, int32, name=name)
 
 
+@export("to_int64")
 def to_int64(x: Any, name: str = "ToInt64") -> Any:
     """x as int64 (TF: tf.to_int64)."""
     return cast(x, int64, name=name)
 
 
+@export("to_bfloat16")
 def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Any:
     """x as bfloat16 (TF: tf.to_bfloat16)."""
     return cast(x, bfloat16, name=name)
 
 
+@export("to_complex64")
 def to_complex64(x: Any, name: str = "ToComplex64") -> Any:
     """x as complex64 (TF: tf.to_complex64)."""
     return cast(x, complex64, name=name)
 
 
+@export("to_complex128")
 def to_complex128(x: Any, name: str = "ToComplex128") -> Any:
     """x as complex128 (TF: tf.to_complex128)."""
     return cast(x, complex128, name=name)

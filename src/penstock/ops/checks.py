@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -64,6 +65,7 @@ def all_of(condition: Tensor) -> Tensor:
     return get_op("All")(condition, get_op("Range")(0, get_op("Rank")(condition), 1) if known is None else known)
 
 
+@export("assert_equal", "debugging.assert_equal")
 def assert_equal(
     x: Any,
     y: Any,
@@ -76,6 +78,7 @@ def assert_equal(
     return _compare("Equal", "==", np.equal, x, y, data, summarize, message, name, "assert_equal")
 
 
+@export("assert_none_equal", "debugging.assert_none_equal")
 def assert_none_equal(
     x: Any,
     y: Any,
@@ -88,6 +91,7 @@ def assert_none_equal(
     return _compare("NotEqual", "!=", np.not_equal, x, y, data, summarize, message, name, "assert_none_equal")
 
 
+@export("assert_less", "debugging.assert_less")
 def assert_less(
     x: Any,
     y: Any,
@@ -100,6 +104,7 @@ def assert_less(
     return _compare("Less", "<", np.less, x, y, data, summarize, message, name, "assert_less")
 
 
+@export("assert_less_equal", "debugging.assert_less_equal")
 def assert_less_equal(
     x: Any,
     y: Any,
@@ -112,6 +117,7 @@ def assert_less_equal(
     return _compare("LessEqual", "<=", np.less_equal, x, y, data, summarize, message, name, "assert_less_equal")
 
 
+@export("assert_greater", "debugging.assert_greater")
 def assert_greater(
     x: Any,
     y: Any,
@@ -124,6 +130,7 @@ def assert_greater(
     return _compare("Greater", ">", np.greater, x, y, data, summarize, message, name, "assert_greater")
 
 
+@export("assert_greater_equal", "debugging.assert_greater_equal")
 def assert_greater_equal(
     x: Any,
     y: Any,
@@ -138,6 +145,7 @@ def assert_greater_equal(
     )
 
 
+@export("assert_near", "debugging.assert_near")
 def assert_near(
     x: Any,
     y: Any,
@@ -191,6 +199,7 @@ def _compare_with_zero(
         return _compare(op, sign, static, x, zero, data, summarize, None, None, "compare")
 
 
+@export("assert_positive", "debugging.assert_positive")
 def assert_positive(
     x: Any,
     data: Any = None,
@@ -202,6 +211,7 @@ def assert_positive(
     return _compare_with_zero("Greater", ">", np.greater, x, data, summarize, message, name, "assert_positive")
 
 
+@export("assert_negative", "debugging.assert_negative")
 def assert_negative(
     x: Any,
     data: Any = None,
@@ -213,6 +223,7 @@ def assert_negative(
     return _compare_with_zero("Less", "<", np.less, x, data, summarize, message, name, "assert_negative")
 
 
+@export("assert_non_negative", "debugging.assert_non_negative")
 def assert_non_negative(
     x: Any,
     data: Any = None,
@@ -234,6 +245,7 @@ def assert_non_negative(
     )
 
 
+@export("assert_non_positive", "debugging.assert_non_positive")
 def assert_non_positive(
     x: Any,
     data: Any = None,

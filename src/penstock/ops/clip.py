@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -91,6 +92,7 @@ def _like(t: Any, values: Tensor) -> Any:
     return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
 
 
+@export("clip_by_value")
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """t with what is below the one bound or above the other replaced by it (TF: tf.clip_by_value).
 
@@ -105,6 +107,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         return _like(t, raised)
 
 
+@export("clip_by_norm")
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """t, scaled down to the L2 norm `clip_norm` if its norm is greater (TF: tf.clip_by_norm).
 
@@ -122,6 +125,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return _like(t, identity(REAL_DIV(scaled, MAXIMUM(norm, clip_norm)), name=scope))
 
 
+@export("global_norm", "linalg.global_norm")
 def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
     """The L2 norm of all tensors of a list together; None if it is empty (TF: tf.global_norm).
 
@@ -141,6 +145,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
         return SQRT(MUL(total, like(2, total)), name="global_norm")
 
 
+@export("clip_by_global_norm")
 def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None) -> Any:
     """`(list, norm)`: the tensors, scaled by `clip_norm / max(norm, clip_norm)` (TF: tf.clip_by_global_norm).
 
@@ -174,6 +179,7 @@ def _listed(t_list: Any) -> list[Any]:
     return list(t_list)
 
 
+@export("clip_by_average_norm")
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """t, scaled so that its L2 norm over its size is at most `clip_norm` (TF: tf.clip_by_average_norm)."""
     with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:

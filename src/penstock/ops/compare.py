@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -30,21 +31,25 @@ GREATER = _ordering("Greater", torch.gt, np.greater)
 GREATER_EQUAL = _ordering("GreaterEqual", torch.ge, np.greater_equal)
 
 
+@export("less", "math.less")
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x < y`, broadcasting (TF: tf.less)."""
     return LESS(x, y, name=name)
 
 
+@export("less_equal", "math.less_equal")
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x <= y`, broadcasting (TF: tf.less_equal)."""
     return LESS_EQUAL(x, y, name=name)
 
 
+@export("greater", "math.greater")
 def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x > y`, broadcasting (TF: tf.greater)."""
     return GREATER(x, y, name=name)
 
 
+@export("greater_equal", "math.greater_equal")
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x >= y`, broadcasting (TF: tf.greater_equal)."""
     return GREATER_EQUAL(x, y, name=name)
@@ -99,11 +104,13 @@ EQUAL = _equality("Equal", torch.eq, np.equal, False)
 NOT_EQUAL = _equality("NotEqual", torch.ne, np.not_equal, True)
 
 
+@export("equal", "math.equal")
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x == y` element by element, broadcasting; of any dtype (TF: tf.equal)."""
     return EQUAL(x, y, name=name)
 
 
+@export("not_equal", "math.not_equal")
 def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x != y` element by element, broadcasting; of any dtype (TF: tf.not_equal)."""
     return NOT_EQUAL(x, y, name=name)
@@ -132,6 +139,7 @@ def approximate_equal_kernel(n: Any) -> Any:
     return compare
 
 
+@export("approximate_equal")
 def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None = None) -> Tensor:
     """`|x - y| <= tolerance`, for x and y of one shape (TF: tf.approximate_equal)."""
     return APPROXIMATE_EQUAL(x, y, tolerance=tolerance, name=name)
@@ -149,22 +157,26 @@ for _op in (LOGICAL_AND, LOGICAL_OR, LOGICAL_NOT):
     _op.not_differentiable()
 
 
+@export("logical_and", "math.logical_and")
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x and y` of bools, broadcasting (TF: tf.logical_and)."""
     return LOGICAL_AND(x, y, name=name)
 
 
+@export("logical_or", "math.logical_or")
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x or y` of bools, broadcasting (TF: tf.logical_or)."""
     return LOGICAL_OR(x, y, name=name)
 
 
+@export("logical_not", "math.logical_not")
 @operator_function
 def logical_not(x: Any, name: str | None = None) -> Tensor:
     """`not x` of bools (TF: tf.logical_not)."""
     return LOGICAL_NOT(x, name=name)
 
 
+@export("logical_xor", "math.logical_xor")
 @operator_function
 def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
     """`(x or y) and not (x and y)` of bools, broadcasting (TF: tf.logical_xor)."""

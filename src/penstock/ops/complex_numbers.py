@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
@@ -123,6 +124,7 @@ def complex_abs_gradient(op: Operation, grad: Tensor) -> Tensor:
 _MADE_OF = {float32: complex64, float64: complex128}
 
 
+@export("complex", "dtypes.complex")
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     """The complex tensor of two float32 or float64 ones (TF: tf.complex). TypeError for others."""
     real = convert_to_tensor(real, name="real")
@@ -134,6 +136,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
         return COMPLEX(real, imag, Tout=dtype, name=scope)
 
 
+@export("real", "math.real")
 def real(input: Any, name: str | None = None) -> Tensor:
     """The real part; a real tensor is returned as it is (TF: tf.real)."""
     with name_scope(name, "Real", [input]) as scope:
@@ -141,6 +144,7 @@ def real(input: Any, name: str | None = None) -> Tensor:
         return REAL(x, Tout=x.dtype.base_dtype.real_dtype, name=scope) if x.dtype.is_complex else x
 
 
+@export("imag", "math.imag")
 def imag(input: Any, name: str | None = None) -> Tensor:
     """The imaginary part; zeros for a real tensor (TF: tf.imag)."""
     with name_scope(name, "Imag", [input]) as scope:
@@ -150,6 +154,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:
         return get_op("ZerosLike")(x)
 
 
+@export("conj", "math.conj")
 @of_sparse
 def conj(x: Any, name: str | None = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is (TF: tf.conj). TypeError for no numbers."""
@@ -162,6 +167,7 @@ def conj(x: Any, name: str | None = None) -> Tensor:
         raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype.name}")
 
 
+@export("angle", "math.angle")
 def angle(input: Any, name: str | None = None) -> Tensor:
     """The argument of a complex number in radians; of a real one 0, or pi if negative (TF: tf.angle)."""
     with name_scope(name, "Angle", [input]) as scope:

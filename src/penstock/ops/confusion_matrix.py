@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -43,6 +44,7 @@ def squeezed(x: Tensor, other: Tensor, rank_diff: int = 1) -> Tensor:
     return squeeze(x, [-1]) if x.shape.ndims - other.shape.ndims == rank_diff else x
 
 
+@export("confusion_matrix", "math.confusion_matrix")
 def confusion_matrix(
     labels: Any,
     predictions: Any,

@@ -10,6 +10,7 @@ import torch
 from google.protobuf import json_format
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
@@ -117,6 +118,7 @@ def decode_padded_raw_kernel(n: Any) -> Kernel:
     return decode
 
 
+@export("decode_raw", "io.decode_raw")
 def decode_raw(
     input_bytes: Any = None,
     out_type: Any = None,
@@ -179,6 +181,7 @@ def decode_compressed_kernel(n: Any) -> Kernel:
     return each(lambda text: _inflate(text, window))
 
 
+@export("decode_compressed", "io.decode_compressed")
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
     """Each string decompressed: `compression_type` is "ZLIB", "GZIP" or "" (TF: tf.io.decode_compressed)."""
     return DECODE_COMPRESSED(convert_to_tensor(bytes, string), compression_type=compression_type, name=name)
@@ -202,6 +205,7 @@ def decode_json_example_kernel(n: Any) -> Kernel:
     return each(convert)
 
 
+@export("decode_json_example", "io.decode_json_example")
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
     """Each tf.train.Example in JSON as the serialized message (TF: tf.decode_json_example)."""
     return DECODE_JSON_EXAMPLE(convert_to_tensor(json_examples, string), name=name)

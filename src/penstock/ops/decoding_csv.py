@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -173,6 +174,7 @@ def decode_csv_kernel(n: Any) -> Kernel:
     return decode
 
 
+@export("decode_csv", "io.decode_csv")
 def decode_csv(
     records: Any,
     record_defaults: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import define_op
@@ -68,11 +69,13 @@ def diag_part_gradient(op: Operation, grad: Any) -> Tensor:
     return DIAG(grad)
 
 
+@export("diag", "linalg.tensor_diag")
 def diag(diagonal: Any, name: str | None = None) -> Tensor:
     """[d1…dk] -> [d1…dk, d1…dk], zero but where both halves of the index are equal (TF: tf.diag)."""
     return DIAG(diagonal, name=name)
 
 
+@export("diag_part", "linalg.tensor_diag_part")
 def diag_part(input: Any, name: str | None = None) -> Tensor:
     """[d1…dk, d1…dk] -> [d1…dk]: the inverse of `diag` (TF: tf.diag_part)."""
     return DIAG_PART(input, name=name)
@@ -212,21 +215,25 @@ def matrix_band_part_gradient(op: Operation, grad: Any) -> list[Any]:
     return [MATRIX_BAND_PART(grad, *op._inputs[1:]), None, None]
 
 
+@export("matrix_diag", "linalg.diag")
 def matrix_diag(diagonal: Any, name: str | None = None) -> Tensor:
     """[..., n] -> [..., n, n] with the given diagonals, zero elsewhere (TF: tf.matrix_diag)."""
     return MATRIX_DIAG(diagonal, name=name)
 
 
+@export("matrix_diag_part", "linalg.diag_part")
 def matrix_diag_part(input: Any, name: str | None = None) -> Tensor:
     """[..., m, n] -> [..., min(m, n)]: the diagonals (TF: tf.matrix_diag_part)."""
     return MATRIX_DIAG_PART(input, name=name)
 
 
+@export("matrix_set_diag", "linalg.set_diag")
 def matrix_set_diag(input: Any, diagonal: Any, name: str | None = None) -> Tensor:
     """`input` [..., m, n] with its diagonals replaced by `diagonal` (TF: tf.matrix_set_diag)."""
     return MATRIX_SET_DIAG(input, diagonal, name=name)
 
 
+@export("matrix_band_part", "linalg.band_part")
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """`input` [..., m, n], zero beyond `num_lower` diagonals below the main one and `num_upper` above it.
 

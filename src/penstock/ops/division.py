@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.constants import lift
 from penstock.graph.convert import convert_to_tensor
@@ -171,6 +172,7 @@ def _same_dtype(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     return x, y
 
 
+@export("truediv", "math.truediv")
 @operator_function
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Python 3's `/`: 8 and 16-bit integers become float32, wider ones float64 (TF: tf.truediv)."""
@@ -182,6 +184,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
         return REAL_DIV(x, y, name=scope)
 
 
+@export("divide", "math.divide")
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y`, as Python 3 divides (TF: tf.divide)."""
     if name is None and (isinstance(x, Tensor | SparseTensor) or isinstance(y, Tensor | SparseTensor)):
@@ -189,6 +192,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
     return truediv(x, y, name=name)
 
 
+@export("div")
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Python 2's `/`: integers are divided rounding down (TF: tf.div)."""
     with name_scope(name, "div", [x, y]) as scope:
@@ -197,33 +201,39 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
         return (REAL_DIV if floats else FLOOR_DIV)(x, y, name=scope)
 
 
+@export("floordiv", "math.floordiv")
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x // y`, rounded down (TF: tf.floordiv). Integer division by zero is an InvalidArgumentError."""
     with name_scope(name, "floordiv", [x, y]) as scope:
         return FLOOR_DIV(x, y, name=scope)
 
 
+@export("realdiv")
 def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y` of floats or complex numbers (TF: tf.realdiv)."""
     return REAL_DIV(x, y, name=name)
 
 
+@export("div_no_nan", "math.divide_no_nan")
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y`, and 0 where y is 0 (TF: tf.div_no_nan)."""
     with name_scope(name, "div_no_nan", [x, y]) as scope:
         return DIV_NO_NAN(x, y, name=scope)
 
 
+@export("floor_div")
 def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x // y`, rounded down (TF: tf.floor_div)."""
     return FLOOR_DIV(x, y, name=name)
 
 
+@export("truncatediv")
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """`x / y` rounded to zero, as C divides integers (TF: tf.truncatediv)."""
     return TRUNCATE_DIV(x, y, name=name)
 
 
+@export("floormod", "mod", "math.floormod", "math.mod")
 def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The remainder of `floordiv`, with the sign of y (TF: tf.floormod; tf.mod)."""
     return FLOOR_MOD(x, y, name=name)
@@ -232,6 +242,7 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
 mod = floormod
 
 
+@export("truncatemod")
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The remainder of `truncatediv`, with the sign of x (TF: tf.truncatemod)."""
     return TRUNCATE_MOD(x, y, name=name)

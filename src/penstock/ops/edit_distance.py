@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
@@ -115,6 +116,7 @@ def edit_distance_kernel(n: Any) -> Kernel:
     return distances
 
 
+@export("edit_distance")
 def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
     """The Levenshtein distance of the sequences along the last dimension of two sparse tensors, float32 [...].
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
@@ -159,6 +160,7 @@ def _by_input(grad: Tensor, out: str, x: Tensor, mine: str, others: list[Tensor]
     return sum_to(result, x)
 
 
+@export("einsum", "linalg.einsum")
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """The sum of products that `equation` says, e.g. "ij,jk->ik" (TF: tf.einsum).
 
@@ -187,6 +189,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
 # --- tensordot ------------------------------------------------------------------------------------------
 
 
+@export("tensordot", "linalg.tensordot")
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The product of `a` and `b` summed over axes: the last n of `a` and the first n of `b` for an int n, or
     [axes of a, axes of b]. The result has the other dimensions of `a`, then those of `b`. TF: tf.tensordot."""

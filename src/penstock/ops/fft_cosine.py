@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -22,6 +23,7 @@ from penstock.ops.unary import rsqrt
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
+@export("spectral.dct")
 def dct(
     input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -34,6 +36,7 @@ def dct(
         return _transform(input, type, n, axis, norm)
 
 
+@export("spectral.idct")
 def idct(
     input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None
 ) -> Tensor:

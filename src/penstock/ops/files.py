@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock import gfile
 from penstock.checkpoint.replace import write_whole
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
@@ -89,11 +90,13 @@ def matching_files_kernel(n: Any) -> Kernel:
     return match
 
 
+@export("read_file", "io.read_file")
 def read_file(filename: Any, name: str | None = None) -> Tensor:
     """The content of a file, a scalar string; NotFoundError and kin name the path (TF: tf.read_file)."""
     return READ_FILE(convert_to_tensor(filename, string), name=name)
 
 
+@export("write_file", "io.write_file")
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
     """Make `contents`, a scalar string, the content of a file: whole or not at all (TF: tf.write_file).
 
@@ -102,6 +105,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
     return WRITE_FILE(convert_to_tensor(filename, string), convert_to_tensor(contents, string), name=name)
 
 
+@export("matching_files", "io.matching_files")
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     """The files that match `pattern`, or any of a vector of them, sorted: [n] string (TF: tf.matching_files)."""
     return MATCHING_FILES(convert_to_tensor(pattern, string), name=name)

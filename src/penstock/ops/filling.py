@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant, convert_to_tensor
@@ -66,6 +67,7 @@ def sum_all(x: Tensor) -> Tensor:
     return get_op("Sum")(x, axes)
 
 
+@export("fill")
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """A tensor of shape `dims`, every element `value` (TF: tf.fill)."""
     return FILL(dims, value, name=name)
@@ -90,12 +92,14 @@ def _filled(value: int, shape: Any, dtype: Any, scope: str) -> Tensor:
     return FILL(shape, constant(element, dtype), name=scope)
 
 
+@export("zeros")
 def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
     """Zeros (empty strings, False) of `shape`, which may be a tensor (TF: tf.zeros)."""
     with name_scope(name, "zeros", [shape]) as scope:
         return _filled(0, shape, dtype, scope)
 
 
+@export("ones")
 def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
     """Ones of `shape`, which may be a tensor (TF: tf.ones)."""
     with name_scope(name, "ones", [shape]) as scope:
@@ -124,6 +128,7 @@ ONES_LIKE.kernel()(lambda n: torch.ones_like)
 ONES_LIKE.not_differentiable()
 
 
+@export("zeros_like")
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Zeros of the shape of `tensor`, and of its dtype unless another is given (TF: tf.zeros_like).
 
@@ -139,6 +144,7 @@ def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize
         return _like(0, x, wanted, optimize, scope)
 
 
+@export("ones_like")
 def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Ones of the shape of `tensor`, and of its dtype unless another is given (TF: tf.ones_like)."""
     with name_scope(name, "ones_like", [tensor]) as scope:
@@ -204,6 +210,7 @@ def one_hot_kernel(n: Any) -> Any:
     return lambda indices, _, on, off: choose(indices.unsqueeze(axis) == known, on, off)
 
 
+@export("one_hot")
 def one_hot(
     indices: Any,
     depth: Any,
@@ -234,6 +241,7 @@ def one_hot(
 # --- Composed of other ops ------------------------------------------------------------------------------
 
 
+@export("eye", "linalg.eye")
 def eye(
     num_rows: Any,
     num_columns: Any = None,
@@ -265,6 +273,7 @@ def eye(
         return get_op("MatrixSetDiag")(zeros(ends[1], dtype), diagonal, name=scope)
 
 
+@export("sequence_mask")
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_dtype, name: str | None = None) -> Tensor:
     """[..., maxlen]: whether a position lies before its length (TF: tf.sequence_mask).
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
@@ -256,6 +257,7 @@ def _along_any_axis(params: Tensor, indices: Tensor, axis: Tensor, grad: Tensor)
     return reshape(get_op("Transpose")(sums, [1, 0, 2]), dims)
 
 
+@export("gather")
 def gather(
     params: Any,
     indices: Any,
@@ -276,6 +278,7 @@ def gather(
     return GATHER_V2(params, indices, axis, batch_dims=batch_dims, name=name)
 
 
+@export("batch_gather")
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """`gather` along the last axis of `indices`, in each batch (TF: tf.batch_gather)."""
     index = convert_to_tensor(indices, name="indices")
@@ -285,6 +288,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     return GATHER_V2(params, index, batch, batch_dims=batch, name=name or "BatchGather")
 
 
+@export("boolean_mask")
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
     """The elements of `tensor` where `mask` is true, as NumPy's `tensor[mask]` (TF: tf.boolean_mask).
 

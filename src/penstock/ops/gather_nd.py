@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import define_op
@@ -115,6 +116,7 @@ def gather_nd_gradient(op: Operation, grad: Any) -> list[Any]:
     return [SCATTER_ND(indices, grad, dims, bad_indices_policy=op.attrs["bad_indices_policy"]), None]
 
 
+@export("gather_nd", "manip.gather_nd")
 def gather_nd(
     params: Any, indices: Any, name: str | None = None, batch_dims: int = 0, bad_indices_policy: str = ""
 ) -> Tensor:
@@ -177,6 +179,7 @@ def scatter_nd_gradient(op: Operation, grad: Any) -> list[Any]:
     return [None, GATHER_ND(grad, op._inputs[0], bad_indices_policy=op.attrs["bad_indices_policy"]), None]
 
 
+@export("scatter_nd", "manip.scatter_nd")
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
     """Zeros of `shape`, to which `updates[i]` is added at `indices[i]` (TF: tf.scatter_nd).
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
@@ -115,6 +116,7 @@ def bucketize_kernel(n: Any) -> Kernel:
     return bucketize
 
 
+@export("bincount", "math.bincount")
 def bincount(
     arr: Any,
     weights: Any = None,
@@ -141,6 +143,7 @@ def bincount(
         return BINCOUNT(arr, size, given)
 
 
+@export("histogram_fixed_width")
 def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
@@ -152,6 +155,7 @@ def histogram_fixed_width(
         return HISTOGRAM_FIXED_WIDTH(values, limits, nbins, dtype=as_dtype(dtype), name=scope)
 
 
+@export("histogram_fixed_width_bins")
 def histogram_fixed_width_bins(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -30,6 +31,7 @@ def _as_floats(image: Any) -> tuple[Tensor, Any]:
     return convert_image_dtype(image, float32), image.dtype
 
 
+@export("image.rgb_to_grayscale")
 def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     """[..., 3] → [..., 1], of the same dtype: 0.2989 red, 0.587 green, 0.114 blue."""
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
@@ -39,6 +41,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
         return convert_image_dtype(grey, images.dtype, name=scope)
 
 
+@export("image.grayscale_to_rgb")
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """[..., 1] → [..., 3], three times the same."""
     with name_scope(name, "grayscale_to_rgb", [images]):
@@ -65,21 +68,25 @@ def _times(images: Any, matrix: np.ndarray) -> Tensor:
     return reduce_sum(expand_dims(images, -1) * weights, -2)
 
 
+@export("image.rgb_to_yiq")
 def rgb_to_yiq(images: Any) -> Tensor:
     """Colours [..., 3] in [0, 1] as luma and two differences (NTSC)."""
     return _times(images, _YIQ)
 
 
+@export("image.yiq_to_rgb")
 def yiq_to_rgb(images: Any) -> Tensor:
     """The inverse of `rgb_to_yiq`."""
     return _times(images, _FROM_YIQ)
 
 
+@export("image.rgb_to_yuv")
 def rgb_to_yuv(images: Any) -> Tensor:
     """Colours [..., 3] in [0, 1] as luma and two differences (PAL)."""
     return _times(images, _YUV)
 
 
+@export("image.yuv_to_rgb")
 def yuv_to_rgb(images: Any) -> Tensor:
     """The inverse of `rgb_to_yuv`."""
     return _times(images, _FROM_YUV)
@@ -88,6 +95,7 @@ def yuv_to_rgb(images: Any) -> Tensor:
 # --- adjusting ------------------------------------------------------------------------------------------
 
 
+@export("image.adjust_brightness")
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
     """`delta`, in parts of the whole range, added to every value."""
     with name_scope(None, "adjust_brightness", [image, delta]) as scope:
@@ -95,6 +103,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
         return convert_image_dtype(add(floats, cast(delta, floats.dtype)), dtype, saturate=True, name=scope)
 
 
+@export("image.adjust_contrast")
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     """Each channel's distance from its mean over the image, times `contrast_factor`."""
     with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
@@ -103,6 +112,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
         return convert_image_dtype(adjusted, dtype, saturate=True, name=scope)
 
 
+@export("image.adjust_gamma")
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
     """gain * value ** gamma, on values in [0, 1]."""
     if isinstance(gamma, int | float) and gamma < 0:
@@ -114,6 +124,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
         )
 
 
+@export("image.adjust_hue")
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     """The hue of RGB images turned by `delta`, in [-1, 1]: 1 is once round."""
     with name_scope(name, "adjust_hue", [image]) as scope:
@@ -121,6 +132,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
         return convert_image_dtype(ADJUST_HUE(floats, convert_to_tensor(delta, dtype=float32)), dtype, name=scope)
 
 
+@export("image.adjust_saturation")
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
     """The saturation of RGB images times `saturation_factor`."""
     with name_scope(name, "adjust_saturation", [image]) as scope:
@@ -129,6 +141,7 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
         return convert_image_dtype(adjusted, dtype, name=scope)
 
 
+@export("image.random_brightness")
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_brightness` by a delta from [-max_delta, max_delta), drawn in each step."""
     if max_delta < 0:
@@ -136,11 +149,13 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
     return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
+@export("image.random_contrast")
 def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_contrast` by a factor from [lower, upper), drawn in each step."""
     return adjust_contrast(image, random_uniform([], *_range(lower, upper), seed=seed))
 
 
+@export("image.random_saturation")
 def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_saturation` by a factor from [lower, upper), drawn in each step."""
     return adjust_saturation(image, random_uniform([], *_range(lower, upper), seed=seed))
@@ -154,6 +169,7 @@ def _range(lower: float, upper: float) -> tuple[float, float]:
     return lower, upper
 
 
+@export("image.random_hue")
 def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_hue` by a delta from [-max_delta, max_delta), drawn in each step; max_delta in [0, 0.5]."""
     if not 0 <= max_delta <= 0.5:

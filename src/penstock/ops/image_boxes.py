@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Tensor
@@ -78,6 +79,7 @@ NON_MAX_SUPPRESSION_V3 = _suppression_op(
 )
 
 
+@export("image.non_max_suppression")
 def non_max_suppression(
     boxes: Any,
     scores: Any,
@@ -169,6 +171,7 @@ for _op in (DRAW_BOUNDING_BOXES, DRAW_BOUNDING_BOXES_V2):
     _op.kernel("CPU")(lambda n: via_numpy(_draw, n["T"]))
 
 
+@export("image.draw_bounding_boxes")
 def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
     """Images [batch, h, w, depth] with boxes [batch, n, (y1, x1, y2, x2)], in parts of the image, drawn on them."""
     images, boxes = convert_to_tensor(images), convert_to_tensor(boxes, dtype=float32)

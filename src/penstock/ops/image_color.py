@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -173,11 +174,13 @@ def adjust_saturation_kernel(n: Any) -> Kernel:
     return adjust
 
 
+@export("image.rgb_to_hsv")
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
     """Colours [..., (red, green, blue)] in [0, 1] as [..., (hue, saturation, value)] (TF: tf.image.rgb_to_hsv)."""
     return RGB_TO_HSV(convert_to_tensor(images), name=name)
 
 
+@export("image.hsv_to_rgb")
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """The inverse of `rgb_to_hsv`."""
     return HSV_TO_RGB(convert_to_tensor(images), name=name)

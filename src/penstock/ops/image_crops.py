@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -187,6 +188,7 @@ def crop_and_resize_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]
     return [by_image, CROP_GRAD_BOXES(grad, image, boxes, box_ind), None, None]
 
 
+@export("image.crop_and_resize")
 def crop_and_resize(
     image: Any,
     boxes: Any,

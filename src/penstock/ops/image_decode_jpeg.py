@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Tensor
@@ -107,6 +108,7 @@ def extract_jpeg_shape_kernel(n: Any) -> Kernel:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("image.decode_jpeg")
 def decode_jpeg(
     contents: Any,
     channels: int | None = 0,
@@ -136,6 +138,7 @@ def decode_jpeg(
     )
 
 
+@export("image.decode_and_crop_jpeg")
 def decode_and_crop_jpeg(
     contents: Any,
     crop_window: Any,
@@ -161,11 +164,13 @@ def decode_and_crop_jpeg(
     )
 
 
+@export("image.extract_jpeg_shape")
 def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None = None) -> Tensor:
     """[height, width, channels] of a JPEG file, without decoding it."""
     return one_file(EXTRACT_JPEG_SHAPE, contents, name, output_type=as_dtype(output_type))
 
 
+@export("image.is_jpeg")
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
     """Whether a string begins as a JPEG file does."""
     return get_op("Equal")(get_op("Substr")(contents, 0, 3), b"\xff\xd8\xff", name=name)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -120,6 +121,7 @@ def encode_png_kernel(n: Any) -> Kernel:
     return encode
 
 
+@export("image.encode_jpeg")
 def encode_jpeg(
     image: Any,
     format: str = "",
@@ -149,6 +151,7 @@ def encode_jpeg(
     )
 
 
+@export("image.encode_png")
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
     """[..., height, width, 1 to 4] of uint8 or uint16 as PNG files: strings [...] (TF: tf.image.encode_png)."""
     return ENCODE_PNG(convert_to_tensor(image), compression=compression, name=name)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -29,6 +30,7 @@ from penstock.ops.stacking import stack, unstack
 from penstock.tensor.dtypes import float32, int32
 
 
+@export("image.ResizeMethod")
 class ResizeMethod:
     """How `resize_images` interpolates (TF: tf.image.ResizeMethod)."""
 
@@ -78,6 +80,7 @@ def sizes(image: Tensor) -> list[Any]:
     return [d if d is not None else dynamic[i] for i, d in enumerate(known)]
 
 
+@export("image.resize", "image.resize_images")
 def resize_images(
     images: Any,
     size: Any,
@@ -131,6 +134,7 @@ def _largest_within(images: Tensor, size: Tensor) -> Tensor:
     return cast(round_(multiply(have, minimum(factor[0], factor[1]))), int32)
 
 
+@export("image.resize_image_with_crop_or_pad", "image.resize_with_crop_or_pad")
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
     """Images cut, or padded with zeros, evenly at both sides, to the target size (3-D or 4-D)."""
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
@@ -179,6 +183,7 @@ def _fits(image: Tensor, larger: Any, smaller: Any, message: str) -> Tensor:
     return image
 
 
+@export("image.crop_to_bounding_box")
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
@@ -200,6 +205,7 @@ def crop_to_bounding_box(
         return without_batch(cropped, added)
 
 
+@export("image.pad_to_bounding_box")
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
@@ -218,6 +224,7 @@ def pad_to_bounding_box(
         return without_batch(padded, added)
 
 
+@export("image.resize_image_with_pad")
 def resize_image_with_pad(
     image: Any, target_height: Any, target_width: Any, method: int = ResizeMethod.BILINEAR, align_corners: bool = False
 ) -> Tensor:
@@ -236,6 +243,7 @@ def resize_image_with_pad(
         return without_batch(padded, added)
 
 
+@export("image.central_crop")
 def central_crop(image: Any, central_fraction: float) -> Tensor:
     """The middle of the images: `central_fraction`, in (0, 1], of each side."""
     if not 0.0 < central_fraction <= 1.0:

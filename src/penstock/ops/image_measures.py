@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -22,6 +23,7 @@ from penstock.ops.unary import abs as abs_, log, square
 from penstock.tensor.dtypes import float32
 
 
+@export("image.total_variation")
 def total_variation(images: Any, name: str | None = None) -> Tensor:
     """The sum of the absolute differences of neighbouring pixels, of each image: [] or [batch]."""
     with name_scope(name, "total_variation"):
@@ -34,6 +36,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
         return reduce_sum(abs_(rows), axes) + reduce_sum(abs_(columns), axes)
 
 
+@export("image.image_gradients")
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     """Differences of each pixel [batch, h, w, d] to the next one below and to the right; 0 in the last row, column."""
     image = convert_to_tensor(image)
@@ -44,6 +47,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     return pad(rows, [[0, 0], [0, 1], [0, 0], [0, 0]]), pad(columns, [[0, 0], [0, 0], [0, 1], [0, 0]])
 
 
+@export("image.sobel_edges")
 def sobel_edges(image: Any) -> Tensor:
     """[batch, h, w, d] → [batch, h, w, d, 2]: Sobel's derivative down and to the right, borders reflected."""
     image = convert_to_tensor(image)
@@ -57,6 +61,7 @@ def sobel_edges(image: Any) -> Tensor:
     return concat([expand_dims(down, -1), expand_dims(right, -1)], -1)
 
 
+@export("image.psnr")
 def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
     """The peak signal-to-noise ratio, in dB, of images [..., h, w, d] whose values reach `max_val`."""
     with name_scope(name, "PSNR", [a, b]):
@@ -67,6 +72,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
         return 20 * log(top) / math.log(10.0) - np.float32(10 / math.log(10)) * log(error)
 
 
+@export("image.ssim")
 def ssim(
     img1: Any,
     img2: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
@@ -114,6 +115,7 @@ def _dims(x: Tensor) -> list[Any]:
     return list(get_op("Unpack")(SHAPE(x), num=4, axis=0))
 
 
+@export("extract_image_patches", "image.extract_image_patches")
 def extract_image_patches(
     images: Any,
     ksizes: Any = None,

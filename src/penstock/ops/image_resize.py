@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -212,6 +213,7 @@ def _size(size: Any) -> Tensor:
     return convert_to_tensor(size, dtype="int32", name="size")
 
 
+@export("image.resize_bilinear")
 def resize_bilinear(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
@@ -221,6 +223,7 @@ def resize_bilinear(
     )
 
 
+@export("image.resize_bicubic")
 def resize_bicubic(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
@@ -230,6 +233,7 @@ def resize_bicubic(
     )
 
 
+@export("image.resize_nearest_neighbor")
 def resize_nearest_neighbor(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
@@ -239,6 +243,7 @@ def resize_nearest_neighbor(
     )
 
 
+@export("image.resize_area")
 def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
     """Images at `size` as float32, each pixel the mean of the area that it covers."""
     return RESIZE_AREA(_images(images), _size(size), align_corners=align_corners, name=name)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -136,6 +137,7 @@ for _op in (SAMPLE_DISTORTED, SAMPLE_DISTORTED_V2):
     _op.kernel("CPU")(_sample_kernel)
 
 
+@export("image.sample_distorted_bounding_box")
 def sample_distorted_bounding_box(
     image_size: Any,
     bounding_boxes: Any,
@@ -229,6 +231,7 @@ def extract_glimpse_kernel(n: Any) -> Kernel:
     return glimpse
 
 
+@export("image.extract_glimpse")
 def extract_glimpse(
     input: Any,
     size: Any,

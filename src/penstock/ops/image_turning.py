@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -20,11 +21,13 @@ from penstock.ops.reversing import reverse
 from penstock.tensor.dtypes import int32
 
 
+@export("image.flip_left_right")
 def flip_left_right(image: Any) -> Tensor:
     """The images, 3-D or 4-D, with their columns in reverse."""
     return _flip(image, 1, "flip_left_right")
 
 
+@export("image.flip_up_down")
 def flip_up_down(image: Any) -> Tensor:
     """The images, 3-D or 4-D, with their rows in reverse."""
     return _flip(image, 0, "flip_up_down")
@@ -39,6 +42,7 @@ def _flip(image: Any, axis: int, scope: str) -> Tensor:
         return reverse(image, [axis - 3])
 
 
+@export("image.transpose", "image.transpose_image")
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """The images with rows and columns exchanged."""
     with name_scope(name, "transpose_image", [image]):
@@ -46,6 +50,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
         return transpose(image, [1, 0, 2] if image.shape.ndims == 3 else [0, 2, 1, 3])
 
 
+@export("image.rot90")
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     """The images turned by `k` quarters, counter-clockwise."""
     with name_scope(name, "rot90", [image, k]) as scope:
@@ -69,11 +74,13 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
         return identity(without_batch(found, added), name=scope)
 
 
+@export("image.random_flip_left_right")
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Each image flipped left to right, or not, with even chances, drawn in each step."""
     return _random_flip(image, flip_left_right, seed, "random_flip_left_right")
 
 
+@export("image.random_flip_up_down")
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     """Each image flipped upside down, or not, with even chances, drawn in each step."""
     return _random_flip(image, flip_up_down, seed, "random_flip_up_down")

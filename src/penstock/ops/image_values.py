@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -16,6 +17,7 @@ from penstock.ops.unary import rsqrt, sqrt, square
 from penstock.tensor.dtypes import as_dtype, float32, half
 
 
+@export("image.convert_image_dtype")
 def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
     """Images in another dtype, scaled: floats are in [0, 1], integers from 0 to the type's largest value.
 
@@ -42,6 +44,7 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
         return to(multiply(image, float(dtype.max) + 0.5), dtype, name=scope)  # rounds, since a cast cuts off
 
 
+@export("image.per_image_standardization", "image.per_image_whitening")
 def per_image_standardization(image: Any) -> Tensor:
     """Images of mean 0 and deviation 1, each for itself; the deviation counts as at least 1/√(number of values)."""
     with name_scope(None, "per_image_standardization", [image]) as scope:

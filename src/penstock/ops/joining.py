@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -119,6 +120,7 @@ def _parts(xs: list[Tensor], axis: Tensor, grad: Any) -> list[Tensor]:
     return SPLIT_V(grad, get_op("GatherV2")(shapes, at, 1), at, num_split=len(xs))
 
 
+@export("concat")
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """`values` joined along `axis`; their other sizes must be equal (TF: tf.concat)."""
     if not isinstance(values, list | tuple):
@@ -296,6 +298,7 @@ def split_v_gradient(op: Operation, *grads: Any) -> list[Any]:
     return [concat(list(grads), op._inputs[2]), None, None]
 
 
+@export("split")
 def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
 ) -> list[Tensor]:

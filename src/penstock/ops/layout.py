@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -94,6 +95,7 @@ def _inverse(perm: Tensor) -> Tensor:
     return constant(np.argsort(known % max(known.size, 1)).astype(known.dtype))
 
 
+@export("transpose")
 def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
     """`a` with axis `perm[i]` as its axis i; without `perm`, its axes in reverse order (TF: tf.transpose)."""
     with name_scope(name, "transpose", [a]) as scope:
@@ -108,6 +110,7 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
         return op(x, perm, name=scope)
 
 
+@export("matrix_transpose", "linalg.matrix_transpose", "linalg.transpose")
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """`a` with its last two axes exchanged (TF: tf.matrix_transpose). ValueError if its rank is below 2."""
     with name_scope(name, "matrix_transpose", [a]):
@@ -155,6 +158,7 @@ def invert_permutation_kernel(n: Any) -> Any:
     return invert
 
 
+@export("invert_permutation", "math.invert_permutation")
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """y with y[x[i]] = i (TF: tf.invert_permutation)."""
     return INVERT_PERMUTATION(x, name=name)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -362,32 +363,38 @@ def _one(op: OpDef, input: Any, name: str | None, **attrs: Any) -> Any:
     return op(convert_to_tensor(input, name="input"), name=name, **attrs)
 
 
+@export("batch_matrix_inverse", "matrix_inverse", "linalg.inv")
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverse of each matrix [..., n, n], or of its adjoint. InvalidArgumentError for a singular one."""
     return _one(MATRIX_INVERSE, input, name, adjoint=adjoint)
 
 
+@export("batch_matrix_determinant", "matrix_determinant", "linalg.det")
 def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
     """The determinant of each matrix: [..., n, n] → [...]."""
     return _one(MATRIX_DETERMINANT, input, name)
 
 
+@export("linalg.slogdet")
 def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The sign, and the logarithm of the absolute value, of each determinant (TF: tf.linalg.slogdet)."""
     return _one(LOG_MATRIX_DETERMINANT, input, name)
 
 
+@export("linalg.logdet")
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of each positive definite matrix (TF: tf.linalg.logdet)."""
     with name_scope(name, "logdet", [matrix]):
         return 2.0 * reduce_sum(log(real(matrix_diag_part(cholesky(matrix)))), axis=[-1])
 
 
+@export("batch_matrix_solve", "matrix_solve", "linalg.solve")
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """x with matrix @ x = rhs, for each matrix [..., n, n] and right-hand side [..., n, k]."""
     return MATRIX_SOLVE(convert_to_tensor(matrix), convert_to_tensor(rhs), adjoint=adjoint, name=name)
 
 
+@export("batch_matrix_triangular_solve", "matrix_triangular_solve", "linalg.triangular_solve")
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
@@ -397,6 +404,7 @@ def matrix_triangular_solve(
     )
 
 
+@export("matrix_solve_ls", "linalg.lstsq")
 def matrix_solve_ls(
     matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
@@ -408,11 +416,13 @@ def matrix_solve_ls(
     )  # fmt: skip
 
 
+@export("batch_cholesky", "cholesky", "linalg.cholesky")
 def cholesky(input: Any, name: str | None = None) -> Tensor:
     """The lower triangle L with L @ adjoint(L) = input, for each positive definite matrix."""
     return _one(CHOLESKY, input, name)
 
 
+@export("cholesky_solve", "linalg.cholesky_solve")
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """x with A @ x = rhs, given the Cholesky factor of A."""
     with name_scope(name, "cholesky_solve", [chol, rhs]):

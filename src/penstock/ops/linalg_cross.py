@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -61,6 +62,7 @@ def cross_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
     return [CROSS(b, grad), CROSS(grad, a)]
 
 
+@export("cross", "linalg.cross")
 def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     """The cross products of vectors [..., 3] (TF: tf.cross)."""
     return CROSS(convert_to_tensor(a), convert_to_tensor(b), name=name)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -24,12 +25,14 @@ from penstock.ops.unary import abs as absolute
 from penstock.tensor.dtypes import int32
 
 
+@export("linalg.adjoint")
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """The conjugate transpose of each matrix [..., m, n] (TF: tf.linalg.adjoint)."""
     with name_scope(name, "adjoint", [matrix]):
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
 
+@export("linalg.matvec")
 def matvec(
     a: Any,
     b: Any,
@@ -46,6 +49,7 @@ def matvec(
         return get_op("Squeeze")(product, squeeze_dims=[-1], name=scope)
 
 
+@export("linalg.normalize")
 def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """`tensor` divided by its norm, and that norm, with the dimensions of `tensor` (TF: tf.linalg.normalize)."""
     with name_scope(name, "normalize", [tensor]):
@@ -58,6 +62,7 @@ def _largest(values: Tensor) -> Tensor:
     return reduce_max(values, axis=[-1], keepdims=True)
 
 
+@export("linalg.pinv")
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Moore and Penrose's inverse of each matrix [..., m, n]: [..., n, m] (TF: tf.linalg.pinv).
 
@@ -78,6 +83,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         return mm(scaled, u, adj_y=True)
 
 
+@export("linalg.matrix_rank")
 def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """int32 [...]: how many singular values of each matrix are above `tol` (TF: tf.linalg.matrix_rank).
 
@@ -104,6 +110,7 @@ _REACH = 5.371920351148152
 """Up to this 1-norm the quotient of polynomials is exact in double precision (Higham 2005)."""
 
 
+@export("linalg.expm")
 def expm(input: Any, name: str | None = None) -> Tensor:
     """The exponential of each square matrix [..., n, n] (TF: tf.linalg.expm).
 

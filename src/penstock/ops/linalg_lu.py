@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Tensor
@@ -54,6 +55,7 @@ def lu_kernel(n: Any) -> Kernel:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("linalg.lu")
 def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(L - I + U, p) of each matrix [..., n, n], with rows p of it equal to L @ U (TF: tf.linalg.lu).
 
@@ -74,6 +76,7 @@ def _taken(rows: Tensor, perm: Tensor) -> Tensor:
     return get_op("BatchMatMulV2")(get_op("Cast")(one_hot, DstT=rows.dtype.base_dtype), rows)
 
 
+@export("linalg.lu_solve")
 def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None) -> Tensor:
     """x with A @ x = rhs [..., n, k], given `lu(A)` (TF: tf.linalg.lu_solve)."""
     with name_scope(name or "lu_solve", values=[lower_upper, perm, rhs]):
@@ -85,6 +88,7 @@ def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False,
         return solve(upper, solve(lower, permuted), lower=False)
 
 
+@export("linalg.lu_matrix_inverse")
 def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The inverse of A, given `lu(A)` (TF: tf.linalg.lu_matrix_inverse)."""
     with name_scope(name or "lu_matrix_inverse", values=[lower_upper, perm]):
@@ -93,6 +97,7 @@ def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: bool = False, 
         return lu_solve(lower_upper, perm, get_op("MatrixDiag")(get_op("OnesLike")(diagonal)))
 
 
+@export("linalg.lu_reconstruct")
 def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Tensor:
     """A, given `lu(A)` (TF: tf.linalg.lu_reconstruct)."""
     with name_scope(name or "lu_reconstruct", values=[lower_upper, perm]):

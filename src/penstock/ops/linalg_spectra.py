@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -79,11 +80,13 @@ def self_adjoint_eig_gradient(op: Operation, grad_e: Tensor | None, grad_v: Tens
     return matrix_set_diag(lower, matrix_diag_part(lower) * convert_to_tensor(0.5, dtype=grad.dtype))
 
 
+@export("batch_self_adjoint_eig", "self_adjoint_eig", "linalg.eigh")
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues [..., n], rising, and eigenvectors [..., n, n] in columns, of self-adjoint matrices."""
     return SELF_ADJOINT_EIG(convert_to_tensor(tensor), compute_v=True, name=name)
 
 
+@export("self_adjoint_eigvals", "linalg.eigvalsh")
 def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
     """The eigenvalues alone."""
     return SELF_ADJOINT_EIG(convert_to_tensor(tensor), compute_v=False, name=name)[0]
@@ -153,6 +156,7 @@ def _tall_qr_gradient(q: Tensor, r: Tensor, grad_q: Tensor, grad_r: Tensor) -> T
     return mm(q, grad_r + divided_by_r(lower)) + divided_by_r(grad_q - mm(q, by_q))
 
 
+@export("qr", "linalg.qr")
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """q with orthonormal columns, and upper triangles r, with q @ r = input [..., m, n]."""
     return QR(convert_to_tensor(input), full_matrices=full_matrices, name=name)
@@ -243,6 +247,7 @@ def svd_gradient(op: Operation, grad_s: Any, grad_u: Any, grad_v: Any) -> Tensor
     return found
 
 
+@export("batch_svd", "svd", "linalg.svd")
 def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Singular values s [..., k], falling, and (with `compute_uv`) u and v: tensor = u @ diag(s) @ adjoint(v)."""
     s, u, v = SVD(convert_to_tensor(tensor), compute_uv=compute_uv, full_matrices=full_matrices, name=name)

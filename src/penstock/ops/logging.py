@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_n_to_tensor
 from penstock.graph.opdef import Kernel, define_op
@@ -73,6 +74,7 @@ def summarizer(dtypes: list[DType], limit: int) -> Callable[[list[Any]], list[st
     return texts
 
 
+@export("Print")
 def Print(
     input_: Any,
     data: Any,
@@ -150,6 +152,7 @@ def assert_kernel(n: Any) -> Kernel:
     return check
 
 
+@export("Assert", "debugging.Assert")
 def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Operation:
     """Fails with InvalidArgumentError, showing `data`, unless `condition` (bool, scalar) holds.
 

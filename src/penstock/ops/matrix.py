@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -183,6 +184,7 @@ BATCH_MATMUL_V2 = _batch_op(
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("matmul", "linalg.matmul")
 @operator_function
 def matmul(
     a: Any,
@@ -239,6 +241,7 @@ def batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name:
     return BATCH_MATMUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 
+@export("trace", "linalg.trace")
 def trace(x: Any, name: str | None = None) -> Tensor:
     """The sum of the main diagonals of x [..., m, n]: [...] (TF: tf.trace)."""
     with name_scope(name, "Trace", [x]) as scope:

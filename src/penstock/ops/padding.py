@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.constants import constant_value, partial_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -104,6 +105,7 @@ def pad_v2_gradient(op: Operation, grad: Any) -> list[Any]:
     return [inner, None, get_op("Sub")(sum_all(grad), sum_all(inner))]
 
 
+@export("pad")
 def pad(
     tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0
 ) -> Tensor:

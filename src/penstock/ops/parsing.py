@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -16,6 +17,7 @@ from penstock.tensor.dtypes import DType, as_dtype, int64, string
 from penstock.tensor.shapes import TensorShape
 
 
+@export("FixedLenFeature", "io.FixedLenFeature")
 class FixedLenFeature(NamedTuple):
     """A feature of one `shape` in all examples, given as a dense tensor; one without it must have a default.
 
@@ -27,12 +29,14 @@ class FixedLenFeature(NamedTuple):
     default_value: Any = None
 
 
+@export("VarLenFeature", "io.VarLenFeature")
 class VarLenFeature(NamedTuple):
     """A feature of any length, given as a sparse tensor (TF: tf.VarLenFeature)."""
 
     dtype: Any
 
 
+@export("SparseFeature", "io.SparseFeature")
 class SparseFeature(NamedTuple):
     """A sparse vector in two features: where its elements are, and what they are (TF: tf.SparseFeature).
 
@@ -47,6 +51,7 @@ class SparseFeature(NamedTuple):
     already_sorted: bool = False
 
 
+@export("FixedLenSequenceFeature", "io.FixedLenSequenceFeature")
 class FixedLenSequenceFeature(NamedTuple):
     """A feature that is a sequence of items of one `shape`, given as a dense tensor (TF: tf.FixedLenSequenceFeature).
 
@@ -156,6 +161,7 @@ def _prepare(features: Any) -> Raw:
     return raw_features(features, _EXAMPLE_FEATURES)
 
 
+@export("parse_example", "io.parse_example")
 def parse_example(serialized: Any, features: Any, name: str | None = None, example_names: Any = None) -> dict[str, Any]:
     """A batch of serialized tf.train.Example, parsed: {key: tensor} for `features`, {key: how to read it}.
 
@@ -179,6 +185,7 @@ def parse_example(serialized: Any, features: Any, name: str | None = None, examp
         return _merged(features, by_key(raw.sparse, raw.dense, found))
 
 
+@export("parse_single_example", "io.parse_single_example")
 def parse_single_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:

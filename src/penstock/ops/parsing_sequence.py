@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.scopes import name_scope
@@ -144,6 +145,7 @@ def parse_single_sequence_example_kernel(n: Any) -> Kernel:
     return parse
 
 
+@export("parse_single_sequence_example", "io.parse_single_sequence_example")
 def parse_single_sequence_example(
     serialized: Any,
     context_features: Any = None,

@@ -10,6 +10,7 @@ import torch
 from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.codec import tensor_array
 from penstock.graph.convert import convert_to_tensor
@@ -74,11 +75,13 @@ def serialize_tensor_kernel(n: Any) -> Kernel:
     return serialize
 
 
+@export("parse_tensor", "io.parse_tensor")
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
     """The tensor of dtype `out_type` in a serialized TensorProto, a scalar string (TF: tf.parse_tensor)."""
     return PARSE_TENSOR(convert_to_tensor(serialized, string), out_type=as_dtype(out_type), name=name)
 
 
+@export("serialize_tensor", "io.serialize_tensor")
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
     """`tensor` as a serialized TensorProto, a scalar string (TF: tf.serialize_tensor)."""
     return SERIALIZE_TENSOR(tensor, name=name)

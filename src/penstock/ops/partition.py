@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -38,6 +39,7 @@ def where_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
     return TensorShape([None, x.ndims])
 
 
+@export("where")
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """The indices [count, rank], int64, of the true elements of `condition`; or elements of `x` and `y`.
 
@@ -105,6 +107,7 @@ def dynamic_partition_gradient(op: Operation, *grads: Any) -> list[Any]:
     return [reshape(stitched, shape_of_tensor(data)), None]
 
 
+@export("dynamic_partition")
 def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
     """The slices of `data` in `num_partitions` tensors, `partitions` saying to which each goes.
 
@@ -174,6 +177,7 @@ def dynamic_stitch_gradient(op: Operation, grad: Any) -> list[Any]:
     return [None] * count + [get_op("GatherV2")(grad, index, 0) for index in op._inputs[:count]]
 
 
+@export("dynamic_stitch")
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     """One tensor of all slices in `data`, slice i of data[m] at row indices[m][i]; later ones win.
 

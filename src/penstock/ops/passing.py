@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
@@ -46,6 +47,7 @@ def ensure_shape_kernel(n: Any) -> Any:
     return ensure
 
 
+@export("ensure_shape")
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     """`x`, its shape checked at run time and known from here on (TF: tf.ensure_shape)."""
     return ENSURE_SHAPE(x, shape=TensorShape(shape), name=name)
@@ -65,6 +67,7 @@ def identity_n_gradient(op: Operation, *grads: Any) -> list[Any]:
     return list(grads)
 
 
+@export("identity_n")
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """The same values under one new node (TF: tf.identity_n)."""
     return IDENTITY_N(input, name=name)
@@ -77,6 +80,7 @@ STOP_GRADIENT.kernel()(lambda n: PASS_THROUGH)
 STOP_GRADIENT.not_differentiable()
 
 
+@export("stop_gradient")
 @of_sparse
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """`input`, taken as a constant when gradients are built (TF: tf.stop_gradient)."""
@@ -136,6 +140,7 @@ def bitcast_kernel(n: Any) -> Any:
     return widen
 
 
+@export("bitcast")
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """The bits of `input` read as another type (TF: tf.bitcast).
 
@@ -176,11 +181,13 @@ def check_numerics_gradient(op: Operation, grad: Any) -> Tensor:
     return CHECK_NUMERICS(grad, message=about)
 
 
+@export("check_numerics", "debugging.check_numerics")
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """`tensor`; at run time InvalidArgumentError, with `message`, if it has a NaN or an infinity."""
     return CHECK_NUMERICS(tensor, message=message, name=name)
 
 
+@export("verify_tensor_all_finite", "debugging.assert_all_finite")
 def verify_tensor_all_finite(
     t: Any = None, msg: str | None = None, name: str | None = None, x: Any = None, message: str | None = None
 ) -> Tensor:
@@ -192,6 +199,7 @@ def verify_tensor_all_finite(
             return with_dependencies([check_numerics(tensor, msg)], tensor)
 
 
+@export("add_check_numerics_ops")
 def add_check_numerics_ops() -> Operation:
     """An operation that checks every float tensor of the graph, in the order in which they are computed.
 

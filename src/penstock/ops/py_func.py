@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Kernel, define_op
@@ -109,6 +110,7 @@ def _result(value: Any, dtype: DType, token: str) -> Any:
     return to_runtime(np.array(array), dtype)
 
 
+@export("py_func")
 def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
     """A node that calls `func` with the values of `inp` as NumPy arrays (TF: tf.py_func).
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -281,6 +282,7 @@ class Quantized(NamedTuple):
     output_max: Tensor
 
 
+@export("quantize", "quantization.quantize")
 def quantize(
     input: Any,
     min_range: Any,
@@ -306,6 +308,7 @@ def quantize(
     )  # fmt: skip
 
 
+@export("quantize_v2")
 def quantize_v2(
     input: Any,
     min_range: Any,
@@ -322,6 +325,7 @@ def quantize_v2(
     return quantize(input, min_range, max_range, T, mode, round_mode, name, narrow_range, axis, ensure_minimum_range)
 
 
+@export("dequantize", "quantization.dequantize")
 def dequantize(
     input: Any,
     min_range: Any,

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import SCALAR, ShapeContext
@@ -271,6 +272,7 @@ def channels_gradient(op: Operation, grad: Tensor) -> Any:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("fake_quant_with_min_max_args", "quantization.fake_quant_with_min_max_args")
 def fake_quant_with_min_max_args(
     inputs: Any, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False,
     name: str | None = None,
@@ -283,6 +285,7 @@ def fake_quant_with_min_max_args(
     return FAKE_QUANT_ARGS(inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range, name=name)
 
 
+@export("fake_quant_with_min_max_args_gradient", "quantization.fake_quant_with_min_max_args_gradient")
 def fake_quant_with_min_max_args_gradient(
     gradients: Any, inputs: Any, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False,
     name: str | None = None,
@@ -293,6 +296,7 @@ def fake_quant_with_min_max_args_gradient(
     )
 
 
+@export("fake_quant_with_min_max_vars", "quantization.fake_quant_with_min_max_vars")
 def fake_quant_with_min_max_vars(
     inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
@@ -303,6 +307,7 @@ def fake_quant_with_min_max_vars(
     return FAKE_QUANT_VARS(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
 
 
+@export("fake_quant_with_min_max_vars_gradient", "quantization.fake_quant_with_min_max_vars_gradient")
 def fake_quant_with_min_max_vars_gradient(
     gradients: Any, inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False,
     name: str | None = None,
@@ -313,6 +318,7 @@ def fake_quant_with_min_max_vars_gradient(
     )
 
 
+@export("fake_quant_with_min_max_vars_per_channel", "quantization.fake_quant_with_min_max_vars_per_channel")
 def fake_quant_with_min_max_vars_per_channel(
     inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
@@ -323,6 +329,10 @@ def fake_quant_with_min_max_vars_per_channel(
     return FAKE_QUANT_CHANNELS(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
 
 
+@export(
+    "fake_quant_with_min_max_vars_per_channel_gradient",
+    "quantization.fake_quant_with_min_max_vars_per_channel_gradient",
+)
 def fake_quant_with_min_max_vars_per_channel_gradient(
     gradients: Any, inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False,
     name: str | None = None,

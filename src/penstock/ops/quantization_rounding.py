@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -188,6 +189,7 @@ def v3_gradient(op: Operation, grad: Tensor) -> list[Any]:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("quantization.quantize_and_dequantize")
 def quantize_and_dequantize(
     input: Any,
     input_min: Any,

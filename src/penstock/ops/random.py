@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op
@@ -219,6 +220,7 @@ def shape_tensor(shape: Any) -> Tensor:
     return convert_to_tensor(shape, dtype, name="shape")
 
 
+@export("random_uniform", "random.uniform")
 def random_uniform(
     shape: Any,
     minval: Any = 0,
@@ -269,6 +271,7 @@ def _scaled_normal(
         return ADD_V2(MUL(drawn, stddev, name="mul"), mean, name=scope)
 
 
+@export("random_normal", "random.normal")
 def random_normal(
     shape: Any,
     mean: Any = 0.0,
@@ -281,6 +284,7 @@ def random_normal(
     return _scaled_normal(RANDOM_STANDARD_NORMAL, "random_normal", shape, mean, stddev, dtype, seed, name)
 
 
+@export("truncated_normal", "random.truncated_normal")
 def truncated_normal(
     shape: Any,
     mean: Any = 0.0,
@@ -296,12 +300,14 @@ def truncated_normal(
     return _scaled_normal(TRUNCATED_NORMAL, "truncated_normal", shape, mean, stddev, dtype, seed, name)
 
 
+@export("random_shuffle", "random.shuffle")
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows of `value` in random order (TF: tf.random_shuffle)."""
     seed1, seed2 = get_seed(seed)
     return RANDOM_SHUFFLE(value, seed=seed1, seed2=seed2, name=name)
 
 
+@export("random_crop", "image.random_crop")
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """A slice of the shape `size` from a random place in `value`, each place equally likely.
 
@@ -318,6 +324,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         return SLICE(value, FLOOR_MOD(anywhere, limit, name="mod"), size, name=scope)
 
 
+@export("multinomial", "random.multinomial")
 def multinomial(
     logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
 ) -> Tensor:
@@ -331,6 +338,7 @@ def multinomial(
         return MULTINOMIAL(logits, num_samples, seed=seed1, seed2=seed2, output_dtype=output_dtype)
 
 
+@export("random.categorical")
 def categorical(
     logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:

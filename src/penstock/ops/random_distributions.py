@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op
@@ -173,6 +174,7 @@ def parameterized_truncated_normal(
         return PARAMETERIZED_TRUNCATED_NORMAL(size, *params, seed=seed1, seed2=seed2, name=scope)
 
 
+@export("random_gamma", "random.gamma")
 def random_gamma(
     shape: Any,
     alpha: Any,
@@ -196,6 +198,7 @@ def random_gamma(
         return MAXIMUM(convert_to_tensor(tiny, alpha.dtype, name="tiny"), drawn)
 
 
+@export("random_poisson", "random.poisson")
 def random_poisson(
     lam: Any, shape: Any, dtype: Any = float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Tensor
@@ -49,6 +50,7 @@ def all_axes(x: Tensor) -> Tensor:
     return get_op("Range")(np.int32(0), get_op("Rank")(x), np.int32(1), name="range")
 
 
+@export("reduce_sum", "math.reduce_sum")
 def reduce_sum(
     input_tensor: Any,
     axis: Any = None,
@@ -65,6 +67,7 @@ def reduce_sum(
     return _reduce(SUM, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@export("reduce_mean", "math.reduce_mean")
 def reduce_mean(
     input_tensor: Any,
     axis: Any = None,
@@ -77,6 +80,7 @@ def reduce_mean(
     return _reduce(MEAN, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@export("reduce_prod", "math.reduce_prod")
 def reduce_prod(
     input_tensor: Any,
     axis: Any = None,
@@ -89,6 +93,7 @@ def reduce_prod(
     return _reduce(PROD, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@export("reduce_max", "math.reduce_max")
 def reduce_max(
     input_tensor: Any,
     axis: Any = None,
@@ -101,6 +106,7 @@ def reduce_max(
     return _reduce(MAX, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@export("reduce_min", "math.reduce_min")
 def reduce_min(
     input_tensor: Any,
     axis: Any = None,
@@ -113,6 +119,7 @@ def reduce_min(
     return _reduce(MIN, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@export("reduce_all", "math.reduce_all")
 def reduce_all(
     input_tensor: Any,
     axis: Any = None,
@@ -125,6 +132,7 @@ def reduce_all(
     return _reduce(ALL, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@export("reduce_any", "math.reduce_any")
 def reduce_any(
     input_tensor: Any,
     axis: Any = None,
@@ -137,6 +145,7 @@ def reduce_any(
     return _reduce(ANY, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@export("math.reduce_euclidean_norm")
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -144,6 +153,7 @@ def reduce_euclidean_norm(
     return _reduce(EUCLIDEAN_NORM, input_tensor, axis, keepdims, name, None, None)
 
 
+@export("reduce_logsumexp", "math.reduce_logsumexp")
 def reduce_logsumexp(
     input_tensor: Any,
     axis: Any = None,
@@ -165,6 +175,7 @@ def reduce_logsumexp(
         return get_op("AddV2")(total, peak, name=scope)
 
 
+@export("math.reduce_variance")
 def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The mean squared distance from the mean along `axis`, of floats (TF: tf.math.reduce_variance)."""
     with name_scope(name or "reduce_variance"):
@@ -175,12 +186,14 @@ def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False,
         return reduce_mean(square(abs(distance)) if x.dtype.is_complex else square(distance), axis, keepdims)
 
 
+@export("math.reduce_std")
 def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The square root of `reduce_variance` (TF: tf.math.reduce_std)."""
     with name_scope(name or "reduce_std"):
         return sqrt(reduce_variance(input_tensor, axis, keepdims))
 
 
+@export("count_nonzero", "math.count_nonzero")
 def count_nonzero(
     input_tensor: Any = None,
     axis: Any = None,
@@ -201,6 +214,7 @@ def count_nonzero(
         return cast(reduce_sum(cast(NOT_EQUAL(x, zero), int64), axis, bool(keep)), dtype)
 
 
+@export("norm", "linalg.norm")
 def norm(
     tensor: Any,
     ord: Any = "euclidean",

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant
 from penstock.graph.opdef import define_op, get_op
@@ -71,6 +72,7 @@ def tile_gradient(op: Operation, grad: Any) -> list[Any]:
     return [get_op("Sum")(RESHAPE(grad, pieces), axes), None]
 
 
+@export("tile", "manip.tile")
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """`input` repeated `multiples[i]` times along each axis i (TF: tf.tile)."""
     return TILE(input, multiples, name=name)
@@ -120,6 +122,7 @@ def reverse_v2_gradient(op: Operation, grad: Any) -> list[Any]:
     return [REVERSE_V2(grad, op._inputs[1]), None]
 
 
+@export("reverse", "reverse_v2", "manip.reverse")
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """`tensor` backwards along each of the axes in `axis` (TF: tf.reverse)."""
     return REVERSE_V2(tensor, axis, name=name)
@@ -181,6 +184,7 @@ def reverse_sequence_gradient(op: Operation, grad: Any) -> list[Any]:
     return [REVERSE_SEQUENCE(grad, op._inputs[1], **dims), None]
 
 
+@export("reverse_sequence")
 def reverse_sequence(
     input: Any,
     seq_lengths: Any,

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
@@ -29,24 +30,28 @@ def rounding_gradient(op: Operation, grad: Tensor) -> None:
     return None
 
 
+@export("ceil", "math.ceil")
 @of_sparse
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """The least integer not below x (TF: tf.ceil)."""
     return CEIL(x, name=name)
 
 
+@export("floor", "math.floor")
 @of_sparse
 def floor(x: Any, name: str | None = None) -> Tensor:
     """The greatest integer not above x (TF: tf.floor)."""
     return FLOOR(x, name=name)
 
 
+@export("rint", "math.rint")
 @of_sparse
 def rint(x: Any, name: str | None = None) -> Tensor:
     """The nearest integer; halves go to the even one (TF: tf.rint)."""
     return RINT(x, name=name)
 
 
+@export("round", "math.round")
 @of_sparse
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest integer; halves go to the even one, and integers stay as they are (TF: tf.round)."""
@@ -66,16 +71,19 @@ IS_INF = _predicate("IsInf", torch.isinf)
 IS_FINITE = _predicate("IsFinite", torch.isfinite)
 
 
+@export("is_nan", "debugging.is_nan", "math.is_nan")
 def is_nan(x: Any, name: str | None = None) -> Tensor:
     """Where x is NaN, as bool (TF: tf.is_nan)."""
     return IS_NAN(x, name=name)
 
 
+@export("is_inf", "debugging.is_inf", "math.is_inf")
 def is_inf(x: Any, name: str | None = None) -> Tensor:
     """Where x is infinite, as bool (TF: tf.is_inf)."""
     return IS_INF(x, name=name)
 
 
+@export("is_finite", "debugging.is_finite", "math.is_finite")
 def is_finite(x: Any, name: str | None = None) -> Tensor:
     """Where x is neither infinite nor NaN, as bool (TF: tf.is_finite)."""
     return IS_FINITE(x, name=name)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -115,6 +116,7 @@ def cumprod_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [get_op("DivNoNan")(total, conjugate(x)), None]
 
 
+@export("cumsum", "math.cumsum")
 def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """The running sum along `axis`: [a, a+b, a+b+c] (TF: tf.cumsum).
 
@@ -125,6 +127,7 @@ def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False
         return CUMSUM(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
 
 
+@export("cumprod", "math.cumprod")
 def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """The running product along `axis`: [a, a*b, a*b*c]; otherwise as `cumsum` (TF: tf.cumprod)."""
     with name_scope(name, "Cumprod", [x]) as scope:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import TORCH_LACKS
@@ -154,6 +155,7 @@ def _scatter(
     return ref._lazy_read(ops[1](ref.handle, indices, updates, name=name, **{attr: ref.dtype}))
 
 
+@export("scatter_update")
 def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
     """`ref[indices] = updates`: rows of the variable `ref` [n, ...] are set.
 
@@ -163,36 +165,43 @@ def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = Tru
     return _scatter((SCATTER_UPDATE, RESOURCE_SCATTER_UPDATE), ref, indices, updates, use_locking, name)
 
 
+@export("scatter_add")
 def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """`ref[indices] += updates`; see `scatter_update`. A row named twice gets both. TF: tf.scatter_add."""
     return _scatter((SCATTER_ADD, RESOURCE_SCATTER_ADD), ref, indices, updates, use_locking, name)
 
 
+@export("scatter_sub")
 def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """`ref[indices] -= updates`; see `scatter_update`. TF: tf.scatter_sub."""
     return _scatter((SCATTER_SUB, RESOURCE_SCATTER_SUB), ref, indices, updates, use_locking, name)
 
 
+@export("scatter_mul")
 def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """`ref[indices] *= updates`; see `scatter_update`. TF: tf.scatter_mul."""
     return _scatter((SCATTER_MUL, RESOURCE_SCATTER_MUL), ref, indices, updates, use_locking, name)
 
 
+@export("scatter_div")
 def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """`ref[indices] /= updates`; see `scatter_update`. Integers round towards zero. TF: tf.scatter_div."""
     return _scatter((SCATTER_DIV, RESOURCE_SCATTER_DIV), ref, indices, updates, use_locking, name)
 
 
+@export("scatter_min")
 def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """`ref[indices] = min(ref[indices], updates)`; see `scatter_update`. TF: tf.scatter_min."""
     return _scatter((SCATTER_MIN, RESOURCE_SCATTER_MIN), ref, indices, updates, use_locking, name)
 
 
+@export("scatter_max")
 def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """`ref[indices] = max(ref[indices], updates)`; see `scatter_update`. TF: tf.scatter_max."""
     return _scatter((SCATTER_MAX, RESOURCE_SCATTER_MAX), ref, indices, updates, use_locking, name)
 
 
+@export("scatter_nd_update")
 def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
     """Set elements or slices of the variable `ref`: `indices` [..., k] index its first k dimensions.
 
@@ -201,11 +210,13 @@ def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = 
     return _scatter((SCATTER_ND_UPDATE, RESOURCE_SCATTER_ND_UPDATE), ref, indices, updates, use_locking, name)
 
 
+@export("scatter_nd_add")
 def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """Add to elements or slices of `ref`; see `scatter_nd_update`. TF: tf.scatter_nd_add."""
     return _scatter((SCATTER_ND_ADD, RESOURCE_SCATTER_ND_ADD), ref, indices, updates, use_locking, name)
 
 
+@export("scatter_nd_sub")
 def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """Subtract from elements or slices of `ref`; see `scatter_nd_update`. TF: tf.scatter_nd_sub."""
     return _scatter((SCATTER_ND_SUB, RESOURCE_SCATTER_ND_SUB), ref, indices, updates, use_locking, name)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.opdef import OpDef, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
@@ -288,6 +289,7 @@ UNSORTED_SEGMENT_MIN = _unsorted_op(
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("segment_sum", "math.segment_sum")
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The sum of each segment: data [n, ...], sorted ids [n] -> [last id + 1, ...] (TF: tf.segment_sum).
 
@@ -296,26 +298,31 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     return SEGMENT_SUM(data, segment_ids, name=name)
 
 
+@export("segment_mean", "math.segment_mean")
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The mean of the rows of each segment, 0 where there is none (TF: tf.segment_mean)."""
     return SEGMENT_MEAN(data, segment_ids, name=name)
 
 
+@export("segment_prod", "math.segment_prod")
 def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The product of the rows of each segment, 1 where there is none (TF: tf.segment_prod)."""
     return SEGMENT_PROD(data, segment_ids, name=name)
 
 
+@export("segment_max", "math.segment_max")
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The maximum of the rows of each segment, 0 where there is none (TF: tf.segment_max)."""
     return SEGMENT_MAX(data, segment_ids, name=name)
 
 
+@export("segment_min", "math.segment_min")
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The minimum of the rows of each segment, 0 where there is none (TF: tf.segment_min)."""
     return SEGMENT_MIN(data, segment_ids, name=name)
 
 
+@export("unsorted_segment_sum", "math.unsorted_segment_sum")
 def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The sum of each of `num_segments` segments (TF: tf.unsorted_segment_sum).
 
@@ -324,16 +331,19 @@ def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: s
     return UNSORTED_SEGMENT_SUM(data, segment_ids, num_segments, name=name)
 
 
+@export("unsorted_segment_prod", "math.unsorted_segment_prod")
 def unsorted_segment_prod(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The product of each segment, 1 where it is empty (TF: tf.unsorted_segment_prod)."""
     return UNSORTED_SEGMENT_PROD(data, segment_ids, num_segments, name=name)
 
 
+@export("unsorted_segment_max", "math.unsorted_segment_max")
 def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The maximum of each segment, the dtype's least value if it is empty (TF: tf.unsorted_segment_max)."""
     return UNSORTED_SEGMENT_MAX(data, segment_ids, num_segments, name=name)
 
 
+@export("unsorted_segment_min", "math.unsorted_segment_min")
 def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The minimum of each segment, the dtype's greatest if it is empty (TF: tf.unsorted_segment_min)."""
     return UNSORTED_SEGMENT_MIN(data, segment_ids, num_segments, name=name)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -152,6 +153,7 @@ def _sizes(data: Tensor, ids: Tensor, num_segments: Any, dtype: Any) -> Tensor:
     return _lengthened(get_op("Maximum")(counts, like(1, counts)), rest)
 
 
+@export("unsorted_segment_mean", "math.unsorted_segment_mean")
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The mean of each segment, 0 where it is empty (TF: tf.unsorted_segment_mean)."""
     with name_scope(name, "UnsortedSegmentMean"):
@@ -162,6 +164,7 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
         )
 
 
+@export("unsorted_segment_sqrt_n", "math.unsorted_segment_sqrt_n")
 def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The sum of each segment over the square root of its size (TF: tf.unsorted_segment_sqrt_n)."""
     with name_scope(name, "UnsortedSegmentSqrtN"):

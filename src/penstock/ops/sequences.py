@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Bound, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -94,6 +95,7 @@ def range_numpy_kernel(n: Any) -> Any:
     return via_numpy(make, n["Tidx"])
 
 
+@export("range")
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Tensor:
     """start, start + delta, … below `limit`; with one argument, 0 to it (TF: tf.range).
 
@@ -157,6 +159,7 @@ def lin_space_kernel(n: Any) -> Any:
     return make
 
 
+@export("lin_space", "linspace")
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
     """`num` numbers evenly spaced from `start` to `stop`, both included (TF: tf.linspace; tf.lin_space).
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
@@ -135,12 +136,14 @@ class TensorHandle:
             self._kept.drop(self._handle)
 
 
+@export("get_session_handle")
 def get_session_handle(data: Any, name: str | None = None) -> Tensor:
     """A tensor whose fetched value is a `TensorHandle` of `data`'s value, kept in the session (TF)."""
     with name_scope(name, "get_session_handle", [data]) as scope:
         return GET_SESSION_HANDLE(convert_to_tensor(data), name=scope)
 
 
+@export("get_session_tensor")
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """A placeholder for a handle, and the tensor that the handle stands for (TF: tf.get_session_tensor).
 
@@ -151,6 +154,7 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
         return holder, GET_SESSION_TENSOR(holder, dtype=as_dtype(dtype))
 
 
+@export("delete_session_tensor")
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
     """A placeholder for a handle, and the operation that frees its tensor (TF: tf.delete_session_tensor)."""
     with name_scope(name, "delete_session_tensor"):

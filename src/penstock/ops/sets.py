@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor, SparseTensorValue
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op
@@ -197,6 +198,7 @@ def sparse_to_sparse_kernel(n: Any) -> Kernel:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("sets.set_size", "sets.size")
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     """How many different elements each set has: [..., n] sparse -> [...] int32 (TF: tf.sets.set_size).
 
@@ -224,6 +226,7 @@ def _set_operation(a: Any, b: Any, operation: str, validate: bool) -> SparseTens
     return SparseTensor(*op(*given, set_operation=operation, validate_indices=validate))
 
 
+@export("sets.intersection", "sets.set_intersection")
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     """The elements of each set of `a` that the same set of `b` has, too (TF: tf.sets.set_intersection).
 
@@ -233,11 +236,13 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
     return _set_operation(a, b, "intersection", validate_indices)
 
 
+@export("sets.difference", "sets.set_difference")
 def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
     """The elements of each set of `a` that `b` lacks, or the other way round (TF: tf.sets.set_difference)."""
     return _set_operation(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
+@export("sets.set_union", "sets.union")
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     """The elements of each set of `a` and of `b`, each once (TF: tf.sets.set_union)."""
     return _set_operation(a, b, "union", validate_indices)

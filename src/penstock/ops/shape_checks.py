@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
@@ -71,6 +72,7 @@ def _assert_rank(
         return Assert(holds, data, summarize=summarize)
 
 
+@export("assert_rank", "debugging.assert_rank")
 def assert_rank(
     x: Any,
     rank: Any,
@@ -94,6 +96,7 @@ def assert_rank(
     )
 
 
+@export("assert_rank_at_least", "debugging.assert_rank_at_least")
 def assert_rank_at_least(
     x: Any,
     rank: Any,
@@ -117,6 +120,7 @@ def assert_rank_at_least(
     )
 
 
+@export("assert_rank_in", "debugging.assert_rank_in")
 def assert_rank_in(
     x: Any,
     ranks: Iterable[Any],
@@ -140,6 +144,7 @@ def assert_rank_in(
     )
 
 
+@export("assert_scalar", "debugging.assert_scalar")
 def assert_scalar(tensor: Any, name: Text = None, message: Text = None) -> Tensor:
     """`tensor`, converted; ValueError unless its static shape is that of a scalar."""
     with name_scope(name, "assert_scalar", [tensor]) as scope:
@@ -150,6 +155,7 @@ def assert_scalar(tensor: Any, name: Text = None, message: Text = None) -> Tenso
         return tensor
 
 
+@export("assert_integer", "debugging.assert_integer")
 def assert_integer(x: Any, message: Text = None, name: Text = None) -> Operation:
     """TypeError unless `x` is of an integer type."""
     with name_scope(name, "assert_integer", [x]):
@@ -160,6 +166,7 @@ def assert_integer(x: Any, message: Text = None, name: Text = None) -> Operation
         return no_op("statically_determined_was_integer")
 
 
+@export("assert_type", "debugging.assert_type")
 def assert_type(tensor: Any, tf_type: Any, message: Text = None, name: Text = None) -> Operation:
     """TypeError unless `tensor` is of dtype `tf_type`."""
     wanted = as_dtype(tf_type)
@@ -171,6 +178,7 @@ def assert_type(tensor: Any, tf_type: Any, message: Text = None, name: Text = No
         return no_op("statically_determined_correct_type")
 
 
+@export("assert_proper_iterable", "debugging.assert_proper_iterable")
 def assert_proper_iterable(values: Any) -> None:
     """TypeError unless `values` is an iterable of several things: no tensor, array or string."""
     strange = (Tensor, SparseTensor, np.ndarray, bytes, str)
@@ -180,6 +188,7 @@ def assert_proper_iterable(values: Any) -> None:
         raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
 
 
+@export("assert_same_float_dtype", "debugging.assert_same_float_dtype")
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     """The one floating type of all `tensors` (and `dtype`); ValueError for two types or another kind."""
     found = None if dtype is None else as_dtype(dtype).base_dtype
@@ -200,6 +209,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
 # --- predicates -----------------------------------------------------------------------------------------
 
 
+@export("is_numeric_tensor", "debugging.is_numeric_tensor")
 def is_numeric_tensor(tensor: Any) -> bool:
     """Whether it is a tensor of numbers."""
     return isinstance(tensor, Tensor) and (
@@ -207,12 +217,14 @@ def is_numeric_tensor(tensor: Any) -> bool:
     )
 
 
+@export("is_non_decreasing", "debugging.is_non_decreasing", "math.is_non_decreasing")
 def is_non_decreasing(x: Any, name: Text = None) -> Tensor:
     """Whether each element (in row-major order) is at least the one before: bool scalar."""
     with name_scope(name, "is_non_decreasing", [x]):
         return _in_order("LessEqual", x)
 
 
+@export("is_strictly_increasing", "debugging.is_strictly_increasing", "math.is_strictly_increasing")
 def is_strictly_increasing(x: Any, name: Text = None) -> Tensor:
     """Whether each element (in row-major order) is more than the one before: bool scalar."""
     with name_scope(name, "is_strictly_increasing", [x]):

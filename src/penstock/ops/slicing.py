@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.constants import constant_value, partial_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -108,11 +109,13 @@ def slice_gradient(op: Operation, grad: Any) -> list[Any]:
     return [get_op("Pad")(grad, paddings), None, None]
 
 
+@export("slice")
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
     """The part of `input_` from `begin` on, of shape `size`; -1 there means all (TF: tf.slice)."""
     return SLICE(input_, begin, size, name=name)
 
 
+@export("strided_slice")
 def strided_slice(
     input_: Any,
     begin: Any,

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.opdef import TYPE_GROUPS, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
@@ -157,6 +158,7 @@ class TopKV2(NamedTuple):
     indices: Tensor
 
 
+@export("math.top_k", "nn.top_k")
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None, index_type: Any = int32) -> TopKV2:
     """The `k` largest elements along the last axis, [..., k], and their indices; of equal ones the first.
 
@@ -230,11 +232,13 @@ def unique_with_counts_kernel(n: Any) -> Any:
     return unique
 
 
+@export("unique")
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
     """`(y, idx)`: the distinct elements of `x` [n] as they first appear, and x = y[idx] (TF: tf.unique)."""
     return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
 
 
+@export("unique_with_counts")
 def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
     """As `unique`, and how often each of `y` appears (TF: tf.unique_with_counts)."""
     return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
@@ -303,6 +307,7 @@ class ListDiff(NamedTuple):
     idx: Tensor
 
 
+@export("setdiff1d")
 def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None) -> ListDiff:
     """The elements of the vector `x` that are not in `y`, in order, and their indices (TF: tf.setdiff1d)."""
     return ListDiff(*LIST_DIFF(x, y, out_idx=index_dtype, name=name))

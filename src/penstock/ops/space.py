@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -122,11 +123,13 @@ def space_to_depth_gradient(op: Operation, grad: Any) -> Tensor:
     return DEPTH_TO_SPACE(grad, **_block_attrs(op))
 
 
+@export("depth_to_space", "nn.depth_to_space")
 def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """[b, h, w, c·s²] -> [b, h·s, w·s, c]: depth laid out in blocks of s by s (TF: tf.depth_to_space)."""
     return DEPTH_TO_SPACE(input, block_size=block_size, data_format=data_format, name=name)
 
 
+@export("space_to_depth", "nn.space_to_depth")
 def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """[b, h·s, w·s, c] -> [b, h, w, c·s²]: the inverse of `depth_to_space` (TF: tf.space_to_depth)."""
     return SPACE_TO_DEPTH(input, block_size=block_size, data_format=data_format, name=name)
@@ -262,6 +265,7 @@ def batch_to_space_nd_gradient(op: Operation, grad: Any) -> list[Any]:
     return [SPACE_TO_BATCH_ND(grad, *op._inputs[1:]), None, None]
 
 
+@export("space_to_batch_nd", "manip.space_to_batch_nd")
 def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
     """Blocks of the space axes 1…m, zero-padded, moved to the batch axis (TF: tf.space_to_batch_nd).
 
@@ -270,11 +274,13 @@ def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | N
     return SPACE_TO_BATCH_ND(input, block_shape, paddings, name=name)
 
 
+@export("batch_to_space_nd", "manip.batch_to_space_nd")
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
     """The inverse of `space_to_batch_nd`; `crops` [m, 2] are cut off then (TF: tf.batch_to_space_nd)."""
     return BATCH_TO_SPACE_ND(input, block_shape, crops, name=name)
 
 
+@export("space_to_batch", "nn.space_to_batch")
 def space_to_batch(
     input: Any, paddings: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None
 ) -> Tensor:
@@ -285,6 +291,7 @@ def space_to_batch(
     return found
 
 
+@export("batch_to_space")
 def batch_to_space(
     input: Any, crops: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None
 ) -> Tensor:
@@ -295,6 +302,7 @@ def batch_to_space(
     return found
 
 
+@export("required_space_to_batch_paddings")
 def required_space_to_batch_paddings(
     input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
@@ -132,6 +133,7 @@ def _at(values: torch.Tensor, places: np.ndarray, there: np.ndarray) -> torch.Te
 SPARSE_ADD_GRAD.not_differentiable()
 
 
+@export("sparse_add", "sparse.add")
 @operator_function
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     """a + b of the same shape, at least one of which is sparse (TF: tf.sparse_add).
@@ -218,6 +220,7 @@ def sparse_extremum_gradient(op: Operation, _indices: Any, grad: Tensor) -> list
     return [None, a * hits[0], None, None, b * hits[1], None]
 
 
+@export("sparse_maximum", "sparse.maximum")
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """The greater of two sparse tensors' elements, absent ones being 0 (TF: tf.sparse_maximum).
 
@@ -226,6 +229,7 @@ def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
     return _of_two(SPARSE_SPARSE_MAXIMUM, "SparseSparseMaximum", sp_a, sp_b, name)
 
 
+@export("sparse_minimum", "sparse.minimum")
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """The smaller of two sparse tensors' elements, absent ones being 0 (TF: tf.sparse_minimum)."""
     return _of_two(SPARSE_SPARSE_MINIMUM, "SparseSparseMinimum", sp_a, sp_b, name)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -20,6 +21,7 @@ from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import unknown_shape
 
 
+@export("nn.safe_embedding_lookup_sparse")
 def safe_embedding_lookup_sparse(
     embedding_weights: Any,
     sparse_ids: SparseTensor,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant, convert_to_tensor
@@ -25,6 +26,7 @@ from penstock.tensor.dtypes import bool as bool_, float32, int32, int64
 from penstock.tensor.shapes import Dimension, TensorShape
 
 
+@export("sparse_placeholder", "sparse.placeholder")
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
     """A sparse tensor that each step is fed: a SparseTensorValue, or indices, values, dense_shape.
 
@@ -58,6 +60,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 # --- from and to dense tensors --------------------------------------------------------------------------
 
 
+@export("sparse_to_indicator", "sparse.to_indicator")
 def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None) -> Tensor:
     """Ids [..., n], int32 or int64, as bools [..., vocab_size]: True where an id is there (TF: tf.sparse_to_indicator).
 
@@ -71,6 +74,7 @@ def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None)
         return sparse_tensor_to_dense(merged, False, validate_indices=False, name=scope)
 
 
+@export("sparse.from_dense")
 def from_dense(tensor: Any, name: str | None = None) -> Any:
     """The elements of a dense tensor that are not 0 (or not empty) as a SparseTensor (TF: tf.sparse.from_dense)."""
     with name_scope(name, "dense_to_sparse", [tensor]):
@@ -82,6 +86,7 @@ def from_dense(tensor: Any, name: str | None = None) -> Any:
 # --- choosing elements ----------------------------------------------------------------------------------
 
 
+@export("sparse_retain", "sparse.retain")
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     """The elements for which the bools `to_retain` [n] are True (TF: tf.sparse_retain)."""
     sp_input = as_sparse(sp_input)
@@ -96,6 +101,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     )
 
 
+@export("sparse_mask", "sparse.mask")
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
     """The slices of `a` whose indices are not among `mask_indices` (TF: tf.sparse_mask)."""
     with name_scope(name, "sparse_mask", [a, mask_indices]) as scope:
@@ -107,6 +113,7 @@ def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) ->
 # --- other indices and shapes ---------------------------------------------------------------------------
 
 
+@export("sparse_merge", "sparse.merge")
 def sparse_merge(
     sp_ids: Any, sp_values: Any, vocab_size: Any, name: str | None = None, already_sorted: bool = False
 ) -> SparseTensor:
@@ -137,6 +144,7 @@ def sparse_merge(
         return SparseTensor(ordered.indices, ordered.values, shape)
 
 
+@export("sparse_reset_shape", "sparse.reset_shape")
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """The same elements in a larger shape; the smallest that holds them by default (TF: tf.sparse_reset_shape).
 
@@ -168,6 +176,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     return SparseTensor(indices, values, shape)
 
 
+@export("sparse.expand_dims")
 def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
     """The same elements with a dimension of size 1 more, at `axis`, the last by default (TF: tf.sparse.expand_dims).
 
@@ -192,6 +201,7 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
         return SparseTensor(indices, sp_input.values, shape)
 
 
+@export("sparse.eye")
 def sparse_eye(num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: str | None = None) -> SparseTensor:
     """Ones on the diagonal of a matrix (TF: tf.sparse.eye)."""
     with name_scope(name, "eye", [num_rows, num_columns]):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
@@ -87,6 +88,7 @@ def sparse_concat_kernel(n: Any) -> Kernel:
     return concat
 
 
+@export("sparse_concat", "sparse.concat")
 def sparse_concat(
     axis: int,
     sp_inputs: Any,
@@ -193,6 +195,7 @@ def sparse_split_kernel(n: Any) -> Kernel:
     return split
 
 
+@export("sparse_split", "sparse.split")
 def sparse_split(
     keyword_required: Any = None,
     sp_input: Any = None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.constants import constant_value, constant_value_as_shape
 from penstock.graph.convert import constant, convert_to_tensor
@@ -71,6 +72,7 @@ def sparse_reorder_gradient(op: Operation, _indices: Any, grad: Tensor) -> list[
     return [None, get_op("GatherV2")(grad, get_op("InvertPermutation")(order), np.int32(0)), None]
 
 
+@export("sparse_reorder", "sparse.reorder")
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     """The elements in row-major order of their indices, as most sparse ops want them (TF: tf.sparse_reorder)."""
     sp_input = as_sparse(sp_input)
@@ -152,6 +154,7 @@ def sparse_reshape_kernel(n: Any) -> Kernel:
     return reshape
 
 
+@export("sparse_reshape", "sparse.reshape")
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """The same elements, counted row by row, in another shape, which may have a -1 (TF: tf.sparse_reshape).
 
@@ -253,6 +256,7 @@ def sparse_slice_grad_kernel(n: Any) -> Kernel:
 SPARSE_SLICE_GRAD.not_differentiable()
 
 
+@export("sparse_slice", "sparse.slice")
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """The part of `size` that begins at `start`, cut off where the tensor ends (TF: tf.sparse_slice)."""
     sp_input = as_sparse(sp_input)
@@ -266,6 +270,7 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
 # --- transposition --------------------------------------------------------------------------------------
 
 
+@export("sparse_transpose", "sparse.transpose")
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
     """Dimension i of the result is `sp_input`'s perm[i]; without `perm`, reversed (TF: tf.sparse_transpose)."""
     with name_scope(name, "SparseTranspose", [sp_input.values]):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -107,6 +108,7 @@ def sparse_tensor_dense_matmul_gradient(op: Operation, grad: Tensor) -> list[Any
     return [None, conjugate(to_values) if adjoint_a else to_values, None, to_b]
 
 
+@export("sparse_tensor_dense_matmul", "sparse.matmul", "sparse.sparse_dense_matmul")
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Any:
@@ -186,6 +188,7 @@ def sparse_matmul_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [to_a, to_b]
 
 
+@export("sparse_matmul")
 def sparse_matmul(
     a: Any,
     b: Any,

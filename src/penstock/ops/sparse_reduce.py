@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
@@ -176,6 +177,7 @@ def _reduced(op: OpDef, sp: Any, axis: Any, keep: Any, old_axis: Any, old_keep: 
     return op(sp.indices, sp.values, sp.dense_shape, axes, keep_dims=bool(keep))
 
 
+@export("sparse_reduce_sum", "sparse.reduce_sum")
 def sparse_reduce_sum(
     sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None
 ) -> Tensor:
@@ -186,6 +188,7 @@ def sparse_reduce_sum(
     return _reduced(SPARSE_REDUCE_SUM, sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 
+@export("sparse_reduce_sum_sparse", "sparse.reduce_sum_sparse")
 def sparse_reduce_sum_sparse(
     sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None
 ) -> SparseTensor:
@@ -193,6 +196,7 @@ def sparse_reduce_sum_sparse(
     return SparseTensor(*_reduced(SPARSE_REDUCE_SUM_SPARSE, sp_input, axis, keepdims, reduction_axes, keep_dims))
 
 
+@export("sparse_reduce_max", "sparse.reduce_max")
 def sparse_reduce_max(
     sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None
 ) -> Tensor:
@@ -200,6 +204,7 @@ def sparse_reduce_max(
     return _reduced(SPARSE_REDUCE_MAX, sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 
+@export("sparse_reduce_max_sparse", "sparse.reduce_max_sparse")
 def sparse_reduce_max_sparse(
     sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None
 ) -> SparseTensor:
@@ -247,6 +252,7 @@ def sparse_softmax_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [None, SPARSE_DENSE_CWISE_ADD(indices, grad, shape, -total) * output, None]
 
 
+@export("sparse_softmax", "sparse.softmax")
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
     """Softmax over the elements that are there in each row of the last dimension (TF: tf.sparse_softmax).
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
@@ -107,6 +108,7 @@ def sparse_fill_empty_rows_grad_kernel(n: Any) -> Kernel:
 SPARSE_FILL_EMPTY_ROWS_GRAD.not_differentiable()
 
 
+@export("sparse_fill_empty_rows", "sparse.fill_empty_rows")
 def sparse_fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple[SparseTensor, Tensor]:
     """Rows without an element get `default_value` in column 0, and the elements the order of rows.
 

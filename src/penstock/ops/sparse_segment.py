@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -187,6 +188,7 @@ def _segments(
     return get_op(f"{op}WithNumSegments")(data, indices, ids, count, sparse_gradient=sparse_gradient, name=name)
 
 
+@export("sparse_segment_sum", "sparse.segment_sum")
 def sparse_segment_sum(
     data: Any,
     indices: Any,
@@ -204,6 +206,7 @@ def sparse_segment_sum(
     return _segments("Sum", data, indices, segment_ids, name, num_segments, sparse_gradient)
 
 
+@export("sparse_segment_mean", "sparse.segment_mean")
 def sparse_segment_mean(
     data: Any,
     indices: Any,
@@ -216,6 +219,7 @@ def sparse_segment_mean(
     return _segments("Mean", data, indices, segment_ids, name, num_segments, sparse_gradient)
 
 
+@export("sparse_segment_sqrt_n", "sparse.segment_sqrt_n")
 def sparse_segment_sqrt_n(
     data: Any,
     indices: Any,

@@ -11,6 +11,7 @@ import torch
 from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
+from penstock.export import export
 from penstock.graph.codec import tensor_array
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
@@ -241,6 +242,7 @@ def deserialize_sparse_kernel(n: Any) -> Kernel:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("serialize_sparse", "io.serialize_sparse")
 def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Tensor:
     """A sparse tensor as a vector of 3 strings (TF: tf.serialize_sparse)."""
     sp_input = as_sparse(sp_input)
@@ -249,6 +251,7 @@ def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = str
     )
 
 
+@export("serialize_many_sparse", "io.serialize_many_sparse")
 def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Tensor:
     """Each row of a sparse tensor of rank 2 or more serialized by itself: strings [rows, 3].
 
@@ -278,6 +281,7 @@ def deserialize_sparse(
     return _with_rank(DESERIALIZE_SPARSE(text, dtype=as_dtype(dtype), name=name), rank)
 
 
+@export("deserialize_many_sparse", "io.deserialize_many_sparse")
 def deserialize_many_sparse(
     serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
@@ -120,6 +121,7 @@ def _like_scalar_or_vector(grads: Tensor, values: Tensor) -> Tensor:
     return get_op("Reshape")(get_op("Sum")(grads, axes), get_op("Shape")(values))
 
 
+@export("sparse_to_dense")
 def sparse_to_dense(
     sparse_indices: Any,
     output_shape: Any,
@@ -138,6 +140,7 @@ def sparse_to_dense(
     )
 
 
+@export("sparse_tensor_to_dense", "sparse.to_dense")
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:

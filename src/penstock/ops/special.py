@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import of_sparse
 from penstock.graph.opdef import define_op, get_op
@@ -66,27 +67,32 @@ def polygamma_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [None, unbroadcast(op, None, MUL(grad, POLYGAMMA(get_op("AddV2")(a, like(1, a)), x)))[1]]
 
 
+@export("erf", "math.erf")
 @of_sparse
 def erf(x: Any, name: str | None = None) -> Tensor:
     """The Gauss error function (TF: tf.erf)."""
     return ERF(x, name=name)
 
 
+@export("erfc", "math.erfc")
 def erfc(x: Any, name: str | None = None) -> Tensor:
     """`1 - erf(x)`, exact for large x (TF: tf.erfc)."""
     return ERFC(x, name=name)
 
 
+@export("lgamma", "math.lgamma")
 def lgamma(x: Any, name: str | None = None) -> Tensor:
     """The logarithm of |Gamma(x)| (TF: tf.lgamma)."""
     return LGAMMA(x, name=name)
 
 
+@export("digamma", "math.digamma")
 def digamma(x: Any, name: str | None = None) -> Tensor:
     """The derivative of `lgamma` (TF: tf.digamma)."""
     return DIGAMMA(x, name=name)
 
 
+@export("polygamma", "math.polygamma")
 def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The derivative of order a of `digamma` (TF: tf.polygamma)."""
     return POLYGAMMA(a, x, name=name)

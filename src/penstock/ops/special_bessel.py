@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, get_op
@@ -58,6 +59,7 @@ def ndtri_gradient(op: Operation, grad: Tensor) -> Tensor:
     return MUL(grad, MUL(like(math.sqrt(2 * math.pi), y), EXP(MUL(like(0.5, y), SQUARE(y)))))
 
 
+@export("math.bessel_i0e")
 @of_sparse
 def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
     """`exp(-|x|) * bessel_i0(x)`, which does not overflow (TF: tf.math.bessel_i0e)."""
@@ -65,6 +67,7 @@ def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
         return BESSEL_I0E(x, name=scope)
 
 
+@export("math.bessel_i1e")
 @of_sparse
 def bessel_i1e(x: Any, name: str | None = None) -> Tensor:
     """`exp(-|x|) * bessel_i1(x)`, which does not overflow (TF: tf.math.bessel_i1e)."""
@@ -72,6 +75,7 @@ def bessel_i1e(x: Any, name: str | None = None) -> Tensor:
         return BESSEL_I1E(x, name=scope)
 
 
+@export("math.bessel_i0")
 def bessel_i0(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 0 (TF: tf.math.bessel_i0)."""
     with name_scope(name, "bessel_i0", [x]) as scope:
@@ -79,6 +83,7 @@ def bessel_i0(x: Any, name: str | None = None) -> Tensor:
         return MUL(EXP(ABS(x)), BESSEL_I0E(x), name=scope)
 
 
+@export("math.bessel_i1")
 @of_sparse
 def bessel_i1(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 1 (TF: tf.math.bessel_i1)."""
@@ -87,6 +92,7 @@ def bessel_i1(x: Any, name: str | None = None) -> Tensor:
         return MUL(EXP(ABS(x)), BESSEL_I1E(x), name=scope)
 
 
+@export("math.erfinv")
 @of_sparse
 def erfinv(x: Any, name: str | None = None) -> Tensor:
     """y with erf(y) = x, for -1 <= x <= 1, else NaN (TF: tf.math.erfinv)."""
@@ -94,6 +100,7 @@ def erfinv(x: Any, name: str | None = None) -> Tensor:
         return ERFINV(x)
 
 
+@export("math.ndtri")
 def ndtri(x: Any, name: str | None = None) -> Tensor:
     """The quantile x of the standard normal distribution, for 0 <= x <= 1, else NaN (TF: tf.math.ndtri)."""
     with name_scope(name, "ndtri", [x]):

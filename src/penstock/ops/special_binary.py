@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
@@ -163,21 +164,25 @@ def _named(op: OpDef, label: str, x: Any, y: Any, name: str | None) -> Tensor:
         return op(x, convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y"))
 
 
+@export("math.xdivy")
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y, and 0 where x is 0 (TF: tf.math.xdivy)."""
     return _named(XDIVY, "xdivy", x, y, name)
 
 
+@export("math.xlogy")
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x log(y), and 0 where x is 0 (TF: tf.math.xlogy)."""
     return XLOGY(x, y, name=name)
 
 
+@export("math.xlog1py")
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x log(1 + y), and 0 where x is 0 (TF: tf.math.xlog1py)."""
     return _named(XLOG1PY, "xlog1py", x, y, name)
 
 
+@export("math.multiply_no_nan")
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x * y, and 0 where y is 0, also for an infinite x or NaN (TF: tf.math.multiply_no_nan)."""
     with name_scope(name, "multiply_no_nan", [x, y]) as scope:
@@ -185,16 +190,19 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         return MUL_NO_NAN(x, convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y"), name=scope)
 
 
+@export("math.nextafter")
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
     """The next representable number after x1, towards x2."""
     return NEXT_AFTER(x1, x2, name=name)
 
 
+@export("betainc", "math.betainc")
 def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
     """The regularised incomplete beta integral I_x(a, b), for a, b > 0 and x in [0, 1] (TF: tf.betainc)."""
     return BETAINC(a, b, x, name=name)
 
 
+@export("lbeta", "math.lbeta")
 def lbeta(x: Any, name: str | None = None) -> Tensor:
     """log |Beta(x)| over the last dimension: the sum of log-gammas less the log-gamma of the sum (TF: tf.lbeta)."""
     with name_scope(name, "lbeta", [x]):

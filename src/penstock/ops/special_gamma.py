@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -152,16 +153,19 @@ def zeta_gradient(op: Operation, grad: Tensor) -> list[Any]:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("igamma", "math.igamma")
 def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The lower regularised incomplete gamma function P(a, x), for a > 0 and x >= 0, else NaN (TF: tf.igamma)."""
     return IGAMMA(a, x, name=name)
 
 
+@export("igammac", "math.igammac")
 def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The upper one, Q(a, x) = 1 - P(a, x), exact where that is small (TF: tf.igammac)."""
     return IGAMMAC(a, x, name=name)
 
 
+@export("zeta", "math.zeta")
 def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
     """Hurwitz's zeta function: the sum of (q + n) to the -x over n = 0, 1, … for x > 1 (TF: tf.zeta)."""
     return ZETA(x, q, name=name)

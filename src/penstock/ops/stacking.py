@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import define_op
 from penstock.graph.operation import Operation, Tensor
@@ -65,6 +66,7 @@ def pack_gradient(op: Operation, grad: Any) -> list[Tensor]:
     return UNPACK(grad, num=op.attrs["N"], axis=op.attrs["axis"])
 
 
+@export("pack", "stack")
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape, stacked along a new axis (TF: tf.stack). Python values alone make a constant."""
     if isinstance(values, Tensor):
@@ -128,6 +130,7 @@ def unpack_gradient(op: Operation, *grads: Any) -> Tensor:
     return PACK(list(grads), axis=op.attrs["axis"])
 
 
+@export("unpack", "unstack")
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """The slices of `value` along `axis`, without it (TF: tf.unstack).
 

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.opdef import PASS_THROUGH, Bound, Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -315,6 +316,7 @@ def is_reference(ref: Any) -> bool:
     return hasattr(ref, "_ref") or bool(as_dtype(ref.dtype)._is_ref_dtype)
 
 
+@export("is_variable_initialized")
 def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
     """Whether the variable `ref` has a value, a bool scalar (TF: tf.is_variable_initialized)."""
     if is_reference(ref):
@@ -322,6 +324,7 @@ def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
     return ref.is_initialized(name=name)
 
 
+@export("assign")
 def assign(
     ref: Any,
     value: Any,
@@ -339,6 +342,7 @@ def assign(
     return ref.assign(value, name=name)
 
 
+@export("assign_add")
 def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Add `value`, of the same shape, to the variable `ref` (TF: tf.assign_add)."""
     if is_reference(ref):
@@ -346,6 +350,7 @@ def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str 
     return ref.assign_add(value, name=name)
 
 
+@export("assign_sub")
 def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Subtract `value`, of the same shape, from the variable `ref` (TF: tf.assign_sub)."""
     if is_reference(ref):
@@ -353,6 +358,7 @@ def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str 
     return ref.assign_sub(value, name=name)
 
 
+@export("count_up_to")
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     """The value of the int scalar `ref`, which then grows by one; OutOfRangeError once it is `limit`."""
     if is_reference(ref):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -85,6 +86,7 @@ def string_to_number_kernel(n: Any) -> Kernel:
     return numbers
 
 
+@export("string_to_number", "strings.to_number")
 def string_to_number(
     string_tensor: Any = None, out_type: Any = float32, name: str | None = None, input: Any = None
 ) -> Tensor:
@@ -163,6 +165,7 @@ def _printer(n: Any) -> Callable[[Any], bytes]:
     return lambda value: number(value).encode()
 
 
+@export("as_string", "dtypes.as_string", "strings.as_string")
 def as_string(
     input: Any,
     precision: int = -1,
@@ -213,11 +216,13 @@ def _decoded(text: bytes) -> bytes:
 DECODE_BASE64.kernel("CPU")(lambda n: each(_decoded))
 
 
+@export("encode_base64", "io.encode_base64")
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
     """Web-safe base64 of each string, with "=" at the end if `pad` (TF: tf.encode_base64)."""
     return ENCODE_BASE64(input, pad=pad, name=name)
 
 
+@export("decode_base64", "io.decode_base64")
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
     """The bytes behind web-safe base64, padded or not; InvalidArgumentError if it is none (TF: tf.decode_base64)."""
     return DECODE_BASE64(input, name=name)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from penstock import logging
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_n_to_tensor, convert_to_tensor
@@ -81,6 +82,7 @@ def string_format_kernel(n: Any) -> Kernel:
     return write
 
 
+@export("strings.format")
 def string_format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
@@ -101,6 +103,7 @@ def string_format(
 # --- tf.print -------------------------------------------------------------------------------------------
 
 
+@export("print")
 def print_v2(
     *inputs: Any,
     output_stream: Any = None,

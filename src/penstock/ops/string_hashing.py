@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -196,16 +197,19 @@ def string_to_hash_bucket_strong_kernel(n: Any) -> Kernel:
     return _bucket_kernel(n, lambda text: sip_hash(text, (low, high)))
 
 
+@export("string_to_hash_bucket_fast", "strings.to_hash_bucket_fast")
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
     """Each string's bucket in [0, num_buckets), int64, by FarmHash (TF: tf.string_to_hash_bucket_fast)."""
     return STRING_TO_HASH_BUCKET_FAST(input, num_buckets=num_buckets, name=name)
 
 
+@export("string_to_hash_bucket_strong", "strings.to_hash_bucket_strong")
 def string_to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
     """As `string_to_hash_bucket_fast`, by SipHash with `key`, two ints (TF: tf.string_to_hash_bucket_strong)."""
     return STRING_TO_HASH_BUCKET_STRONG(input, num_buckets=num_buckets, key=key, name=name)
 
 
+@export("string_to_hash_bucket", "strings.to_hash_bucket")
 def string_to_hash_bucket(
     string_tensor: Any = None, num_buckets: int | None = None, name: str | None = None, input: Any = None
 ) -> Tensor:
@@ -252,6 +256,7 @@ def _row_bytes(row: np.ndarray) -> bytes:
     return row[0] if len(row) == 1 else b"".join(fingerprint64(text).to_bytes(8, "little") for text in row)
 
 
+@export("fingerprint")
 def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) -> Tensor:
     """A hash, 8 uint8, of each `data[i]`: [data.shape[0], 8], the same in all runs (TF: tf.fingerprint)."""
     return FINGERPRINT(data, method, name=name)

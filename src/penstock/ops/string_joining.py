@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Tensor
@@ -53,6 +54,7 @@ def string_join_kernel(n: Any) -> Kernel:
     return join
 
 
+@export("string_join", "strings.join")
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """The strings of `inputs`, element by element, with `separator` between them; scalars go with all.
 
@@ -110,6 +112,7 @@ def reduce_join_kernel(n: Any) -> Kernel:
     return join
 
 
+@export("reduce_join", "strings.reduce_join")
 def reduce_join(
     inputs: Any,
     axis: Any = None,
@@ -179,6 +182,7 @@ def unsorted_segment_join_kernel(n: Any) -> Kernel:
     return join
 
 
+@export("strings.unsorted_segment_join")
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 import re2
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -120,6 +121,7 @@ REGEX_FULL_MATCH.kernel("CPU")(lambda n: lambda x, pattern: _full_match(_scalar(
 STATIC_REGEX_FULL_MATCH.kernel("CPU")(lambda n: _full_match(n["pattern"]))
 
 
+@export("regex_replace", "strings.regex_replace")
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
@@ -132,6 +134,7 @@ def regex_replace(
     return REGEX_REPLACE(input, pattern, rewrite, replace_global=replace_global, name=name)
 
 
+@export("strings.regex_full_match")
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
     """Whether each whole string matches `pattern` (RE2); bool (TF: tf.strings.regex_full_match)."""
     if isinstance(pattern, str | bytes):

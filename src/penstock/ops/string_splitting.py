@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
@@ -99,6 +100,7 @@ def _sparse(split: Any, result_type: str) -> SparseTensor:
     return SparseTensor(*split)
 
 
+@export("string_split")
 def string_split(
     source: Any = None,
     sep: Any = None,
@@ -118,6 +120,7 @@ def string_split(
         return _sparse(STRING_SPLIT(text, at, skip_empty=skip_empty, name=scope), result_type)
 
 
+@export("strings.split")
 def string_split_v2(
     input: Any = None,
     sep: Any = None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -73,6 +74,7 @@ def substr_kernel(n: Any) -> Kernel:
     return substr
 
 
+@export("substr", "strings.substr")
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """`len` bytes (or characters, by `unit`) of each string from `pos`, which may count from the end.
 
@@ -120,21 +122,25 @@ STRING_LOWER.kernel("CPU")(lambda n: _case_kernel(n, bytes.lower, str.lower))
 STRING_UPPER.kernel("CPU")(lambda n: _case_kernel(n, bytes.upper, str.upper))
 
 
+@export("string_strip", "strings.strip")
 def string_strip(input: Any, name: str | None = None) -> Tensor:
     """Without ASCII whitespace at both ends (TF: tf.string_strip)."""
     return STRING_STRIP(input, name=name)
 
 
+@export("strings.length")
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """How many bytes, or UTF-8 characters, each string has; int32 (TF: tf.strings.length)."""
     return STRING_LENGTH(input, unit=unit, name=name)
 
 
+@export("strings.lower")
 def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Lower case: of ASCII letters, or of all with `encoding` "utf-8" (TF: tf.strings.lower)."""
     return STRING_LOWER(input, encoding=encoding, name=name)
 
 
+@export("strings.upper")
 def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Upper case; as `string_lower` (TF: tf.strings.upper)."""
     return STRING_UPPER(input, encoding=encoding, name=name)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.composite import of_sparse
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
@@ -90,62 +91,73 @@ def atanh_gradient(op: Operation, grad: Tensor) -> Tensor:
     return _divide(grad, SUB(like(1, x), SQUARE(x)))
 
 
+@export("sin", "math.sin")
 @of_sparse
 def sin(x: Any, name: str | None = None) -> Tensor:
     """The sine of an angle in radians (TF: tf.sin)."""
     return SIN(x, name=name)
 
 
+@export("cos", "math.cos")
 def cos(x: Any, name: str | None = None) -> Tensor:
     """The cosine of an angle in radians (TF: tf.cos)."""
     return COS(x, name=name)
 
 
+@export("tan", "math.tan")
 @of_sparse
 def tan(x: Any, name: str | None = None) -> Tensor:
     """The tangent of an angle in radians (TF: tf.tan)."""
     return TAN(x, name=name)
 
 
+@export("asin", "math.asin")
 @of_sparse
 def asin(x: Any, name: str | None = None) -> Tensor:
     """The angle whose sine is x; NaN outside [-1, 1] (TF: tf.asin)."""
     return ASIN(x, name=name)
 
 
+@export("acos", "math.acos")
 def acos(x: Any, name: str | None = None) -> Tensor:
     """The angle whose cosine is x; NaN outside [-1, 1] (TF: tf.acos)."""
     return ACOS(x, name=name)
 
 
+@export("atan", "math.atan")
 @of_sparse
 def atan(x: Any, name: str | None = None) -> Tensor:
     """The angle whose tangent is x (TF: tf.atan)."""
     return ATAN(x, name=name)
 
 
+@export("sinh", "math.sinh")
 @of_sparse
 def sinh(x: Any, name: str | None = None) -> Tensor:
     """The hyperbolic sine (TF: tf.sinh)."""
     return SINH(x, name=name)
 
 
+@export("cosh", "math.cosh")
 def cosh(x: Any, name: str | None = None) -> Tensor:
     """The hyperbolic cosine (TF: tf.cosh)."""
     return COSH(x, name=name)
 
 
+@export("asinh", "math.asinh")
 @of_sparse
 def asinh(x: Any, name: str | None = None) -> Tensor:
     """The inverse of `sinh` (TF: tf.asinh)."""
     return ASINH(x, name=name)
 
 
+@export("acosh", "math.acosh")
 def acosh(x: Any, name: str | None = None) -> Tensor:
     """The inverse of `cosh`; NaN below 1 (TF: tf.acosh)."""
     return ACOSH(x, name=name)
 
 
+@export("atanh", "math.atanh")
 @of_sparse
 def atanh(x: Any, name: str | None = None) -> Tensor:
     """The inverse of `tanh`; NaN outside [-1, 1] (TF: tf.atanh)."""

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from penstock.analysis.in_place import register_in_place
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import of_sparse
 from penstock.graph.convert import convert_to_tensor
@@ -83,6 +84,7 @@ def square_gradient(op: Operation, grad: Tensor) -> Tensor:
     return MUL(grad, MUL(like(2, x), conjugate(x)))
 
 
+@export("neg", "negative", "math.negative")
 @operator_function
 @of_sparse
 def negative(x: Any, name: str | None = None) -> Tensor:
@@ -90,6 +92,7 @@ def negative(x: Any, name: str | None = None) -> Tensor:
     return NEG(x, name=name)
 
 
+@export("abs", "complex_abs", "math.abs")
 @operator_function
 @of_sparse
 def abs(x: Any, name: str | None = None) -> Tensor:
@@ -101,12 +104,14 @@ def abs(x: Any, name: str | None = None) -> Tensor:
         return ABS(x, name=scope)
 
 
+@export("sign", "math.sign")
 @of_sparse
 def sign(x: Any, name: str | None = None) -> Tensor:
     """-1, 0 or 1; of a complex number x / |x| (TF: tf.sign)."""
     return SIGN(x, name=name)
 
 
+@export("square", "math.square")
 @of_sparse
 def square(x: Any, name: str | None = None) -> Tensor:
     """`x * x` (TF: tf.square)."""
@@ -165,17 +170,20 @@ def reciprocal_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [MUL(MUL(like(-2, y), MUL(g, dy)), y), RECIPROCAL_GRAD(y, grad)]
 
 
+@export("sqrt", "math.sqrt")
 @of_sparse
 def sqrt(x: Any, name: str | None = None) -> Tensor:
     """The square root; NaN of negative reals (TF: tf.sqrt)."""
     return SQRT(x, name=name)
 
 
+@export("rsqrt", "math.rsqrt")
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
     """`1 / sqrt(x)` (TF: tf.rsqrt)."""
     return RSQRT(x, name=name)
 
 
+@export("inv", "reciprocal", "math.reciprocal")
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
     """`1 / x` of floats or complex numbers (TF: tf.reciprocal; tf.inv)."""
     return RECIPROCAL(x, name=name)
@@ -257,40 +265,47 @@ def sigmoid_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [SUB(both, MUL(MUL(like(2, y), both), y)), SIGMOID_GRAD(y, grad)]
 
 
+@export("exp", "math.exp")
 def exp(x: Any, name: str | None = None) -> Tensor:
     """e to the x (TF: tf.exp)."""
     return EXP(x, name=name)
 
 
+@export("expm1", "math.expm1")
 @of_sparse
 def expm1(x: Any, name: str | None = None) -> Tensor:
     """`exp(x) - 1`, exact for small x (TF: tf.expm1)."""
     return EXPM1(x, name=name)
 
 
+@export("log", "math.log")
 def log(x: Any, name: str | None = None) -> Tensor:
     """The natural logarithm; -inf of 0, NaN of negative reals (TF: tf.log)."""
     return LOG(x, name=name)
 
 
+@export("log1p", "math.log1p")
 @of_sparse
 def log1p(x: Any, name: str | None = None) -> Tensor:
     """`log(1 + x)`, exact for small x (TF: tf.log1p)."""
     return LOG1P(x, name=name)
 
 
+@export("tanh", "math.tanh", "nn.tanh")
 @of_sparse
 def tanh(x: Any, name: str | None = None) -> Tensor:
     """The hyperbolic tangent (TF: tf.tanh; tf.nn.tanh)."""
     return TANH(x, name=name)
 
 
+@export("sigmoid", "math.sigmoid", "nn.sigmoid")
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
     """`1 / (1 + exp(-x))` (TF: tf.sigmoid; tf.nn.sigmoid)."""
     with name_scope(name, "Sigmoid", [x]) as scope:
         return SIGMOID(convert_to_tensor(x, name="x"), name=scope)
 
 
+@export("math.log_sigmoid", "nn.log_sigmoid")
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """`log(sigmoid(x))`, without overflow (TF: tf.log_sigmoid)."""
     with name_scope(name, "LogSigmoid", [x]) as scope:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.transfer_ops import COMPRESS
 from penstock.ops.basic import identity
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from penstock.graph.operation import Tensor
 
 
+@export("placement.compress_transfers")
 def compress_transfers(input: Any, name: str | None = None) -> Tensor:
     """The same float32 values, which lose the lower 16 bits of each wherever they cross to another device.
 

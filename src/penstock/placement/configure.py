@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.export import export
+
 _NAME = "penstock_placement"
 
 
@@ -18,6 +20,7 @@ class PlacementOptions:
     hardware: str = ""
 
 
+@export("placement.configure")
 def configure(
     config: Any,
     strategy: str = "greedy",

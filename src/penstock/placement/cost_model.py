@@ -15,6 +15,7 @@ from tensorboard.compat.proto.cost_graph_pb2 import CostGraphDef
 
 from penstock.analysis.sizes import FREE, UNKNOWN_DIM, Sizes
 from penstock.checkpoint.replace import write_whole
+from penstock.export import export
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.placement.hardware import SimulatedDevice
 
@@ -22,6 +23,7 @@ KEPT = 16
 """Measurements of each node that are kept."""
 
 
+@export("placement.CostModel")
 class CostModel(Sizes):
     """Costs of nodes: bytes (see Sizes) and seconds. Times that were measured go before estimates."""
 

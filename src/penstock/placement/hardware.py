@@ -20,10 +20,12 @@ from typing import Any
 import yaml
 
 from penstock.devices.device import HOST_PREFIX, Device
+from penstock.export import export
 from penstock.graph.device_spec import DeviceSpec
 from penstock.placement.calibration import Speeds, calibrated
 
 
+@export("placement.Link")
 @dataclass(frozen=True, slots=True)
 class Link:
     """What a transfer costs: `latency` seconds, and one for each `bytes_per_second` bytes."""
@@ -35,6 +37,7 @@ class Link:
         return self.latency + nbytes / self.bytes_per_second
 
 
+@export("placement.SimulatedDevice")
 @dataclass(frozen=True, slots=True)
 class SimulatedDevice:
     """A device by its full name. memory: bytes, 0: without a limit."""
@@ -45,6 +48,7 @@ class SimulatedDevice:
     memory: float = 0.0
 
 
+@export("placement.Hardware")
 @dataclass(slots=True)
 class Hardware:
     """Devices in the order of preference, and the links between pairs of them."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.checkpoint.replace import write_whole
+from penstock.export import export
 from penstock.placement.problem import Problem
 
 
@@ -38,6 +39,7 @@ class Transfer:
     end: float
 
 
+@export("placement.Timeline")
 @dataclass(slots=True)
 class Timeline:
     """A simulated step. peak[d]: the most bytes on device d at once, variables included."""
@@ -142,6 +144,7 @@ After = dict[tuple[int, int], int]
 """For a value and a device, the node there before whose end the value is not sent for."""
 
 
+@export("placement.simulate")
 def simulate(problem: Problem, placement: Sequence[int], after: After | None = None) -> Timeline:
     """The step with node i on device `placement[i]`. `after`: which transfers wait for what (see `recv_timing.py`)."""
     return _Simulation(problem, placement, after or {}).run()

@@ -6,11 +6,13 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from penstock.export import export
 from penstock.placement.greedy import greedy
 from penstock.placement.problem import Problem
 from penstock.placement.simulator import Timeline, simulate
 
 
+@export("placement.Choice")
 @dataclass(slots=True)
 class Choice:
     """What a strategy decides on: groups[i] is the group of node i, feasible[g] the devices that group g may be on,
@@ -31,6 +33,7 @@ Strategy = Callable[[Choice], Sequence[int]]
 _strategies: dict[str, Strategy] = {}
 
 
+@export("placement.register_strategy")
 def register_strategy(name: str) -> Callable[[Strategy], Strategy]:
     """Decorator: make a strategy known, for `placement.configure(config, strategy=name)`. ValueError if taken."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
 from penstock.client.variable_store import AUTO_REUSE
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -22,6 +23,7 @@ from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
 
+@export("rnn_cell.RNNCell")
 class RNNCell:
     """One step: (output, new state) of (inputs [batch, n], state) (TF: tf.nn.rnn_cell.RNNCell).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.ops.control_flow.nest import flatten, map_structure
@@ -14,6 +15,7 @@ from penstock.rnn.base import like_cell
 from penstock.rnn.dynamic import dynamic_rnn
 
 
+@export("nn.bidirectional_dynamic_rnn")
 def bidirectional_dynamic_rnn(
     cell_fw: Any,
     cell_bw: Any,

@@ -6,6 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.arithmetic import add, multiply
@@ -18,6 +19,7 @@ from penstock.rnn.base import RNNCell
 from penstock.rnn.linear import last_size, linear
 
 
+@export("rnn_cell.LSTMStateTuple")
 class LSTMStateTuple(namedtuple("LSTMStateTuple", ("c", "h"))):
     """The state of an LSTM: the cells' memory `c` and their output `h`, [batch, units] each."""
 
@@ -36,6 +38,7 @@ def _activation(given: Any) -> Any:
     return tanh if given is None else given
 
 
+@export("rnn_cell.BasicRNNCell")
 class BasicRNNCell(RNNCell):
     """output = new state = act(W [inputs, state] + b)."""
 
@@ -58,6 +61,7 @@ class BasicRNNCell(RNNCell):
         return output, output
 
 
+@export("rnn_cell.GRUCell")
 class GRUCell(RNNCell):
     """Gated recurrent unit: r, u = sigmoid(...), new state = u state + (1 - u) act(W [inputs, r state] + b).
 
@@ -99,6 +103,7 @@ class GRUCell(RNNCell):
         return new_state, new_state
 
 
+@export("rnn_cell.BasicLSTMCell")
 class BasicLSTMCell(RNNCell):
     """LSTM without peepholes, clipping or projection; the gates in the kernel are in the order i, j, f, o.
 
@@ -139,6 +144,7 @@ class BasicLSTMCell(RNNCell):
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
 
 
+@export("rnn_cell.LSTMCell")
 class LSTMCell(RNNCell):
     """LSTM with, if asked for, peepholes, clipping of its memory, and a projection of its output.
 
@@ -206,6 +212,7 @@ class LSTMCell(RNNCell):
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
 
 
+@export("rnn_cell.MultiRNNCell")
 class MultiRNNCell(RNNCell):
     """Cells one upon the other: the output of each is the input of the next.
 

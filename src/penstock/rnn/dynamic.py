@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.ops.arithmetic import maximum, minimum
@@ -22,6 +23,7 @@ from penstock.rnn.steps import batch_size_of, checked_lengths, copy_through, ini
 from penstock.tensor.shapes import TensorShape
 
 
+@export("nn.dynamic_rnn")
 def dynamic_rnn(
     cell: Any,
     inputs: Any,

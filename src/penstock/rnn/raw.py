@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.ops.array import shape
@@ -20,6 +21,7 @@ from penstock.rnn.base import like_cell, zeros_of
 from penstock.rnn.steps import batch_size_of, copy_through
 
 
+@export("nn.raw_rnn")
 def raw_rnn(
     cell: Any,
     loop_fn: Callable[[Any, Any, Any, Any], Any],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies
@@ -19,6 +20,7 @@ from penstock.rnn.base import like_cell, zeros_of
 from penstock.rnn.steps import batch_size_of, checked_lengths, copy_through, initial_state_of, state_dtype
 
 
+@export("nn.rnn", "nn.static_rnn")
 def static_rnn(
     cell: Any,
     inputs: Any,
@@ -65,6 +67,7 @@ def static_rnn(
     return outputs, state
 
 
+@export("nn.state_saving_rnn", "nn.static_state_saving_rnn")
 def static_state_saving_rnn(
     cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None, scope: Any = None
 ) -> tuple[list[Any], Any]:
@@ -82,6 +85,7 @@ def static_state_saving_rnn(
     return outputs, state
 
 
+@export("nn.bidirectional_rnn", "nn.static_bidirectional_rnn")
 def static_bidirectional_rnn(
     cell_fw: Any,
     cell_bw: Any,

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -52,6 +53,7 @@ def _drops_state(state: Any) -> Any:
     return not isinstance(state, TensorArray)
 
 
+@export("rnn_cell.DropoutWrapper")
 class DropoutWrapper(CellWrapper):
     """Dropout of a cell's inputs, outputs and state.
 
@@ -176,6 +178,7 @@ def _spread(flag: bool, value: Any) -> list[bool]:
     return [flag] * len(flatten(value))
 
 
+@export("rnn_cell.ResidualWrapper")
 class ResidualWrapper(CellWrapper):
     """output = inputs + the cell's output, or `residual_fn(inputs, output)`."""
 
@@ -196,6 +199,7 @@ def _sum(inputs: Any, outputs: Any) -> Any:
     return map_structure(lambda one, other: one + other, inputs, outputs)
 
 
+@export("rnn_cell.DeviceWrapper")
 class DeviceWrapper(CellWrapper):
     """The cell, on a device."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.gradients.gradients import gradients
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.default_session import get_default_session
@@ -14,6 +15,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 
 
+@export("hessians")
 def hessians(ys: Any, xs: Any, name: str = "hessians", **options: Any) -> list[Tensor]:
     """For each x, the matrix of second derivatives of the sum of `ys`: shape x.shape + x.shape.
 

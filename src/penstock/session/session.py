@@ -19,6 +19,7 @@ from penstock.engine.partitioned import make_step_plan
 from penstock.engine.pipeline import prepare, told
 from penstock.engine.plan import Plan
 from penstock.engine.specialised import SpecialisedPlan, is_open, plan_bytes
+from penstock.export import export
 from penstock.graph.default_session import default_sessions
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
@@ -362,6 +363,7 @@ def _no_collection() -> Iterator[None]:
         gc.enable()
 
 
+@export("Session")
 class Session(BaseSession):
     """Runs a graph (TF: tf.Session). As a context manager it and its graph are the defaults, and it is closed."""
 
@@ -385,6 +387,7 @@ class Session(BaseSession):
         self.close()
 
 
+@export("InteractiveSession")
 class InteractiveSession(BaseSession):
     """A session that is the default one from its making to its `close` (TF: tf.InteractiveSession)."""
 

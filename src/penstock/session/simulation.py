@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from penstock.devices.device import Device
+from penstock.export import export
 from penstock.graph.scopes import get_default_graph
 from penstock.passes.prune import prune
 from penstock.placement.constraints import find_groups
@@ -19,6 +20,7 @@ from penstock.placement.strategies import Choice, Strategy, strategy_named
 from penstock.session.fetches import FetchPlan
 
 
+@export("placement.step_choice")
 def step_choice(
     fetches: Any, feeds: Iterable[Any], hardware: Hardware, costs: CostModel | None = None, graph: Any = None
 ) -> Choice:
@@ -30,6 +32,7 @@ def step_choice(
     return make_choice(step, groups, costs or CostModel(), hardware)
 
 
+@export("placement.simulate_step")
 def simulate_step(
     fetches: Any,
     feeds: Iterable[Any] = (),
@@ -48,6 +51,7 @@ def simulate_step(
     return simulate(choice.problem, decide(choice))
 
 
+@export("placement.compare_strategies")
 def compare_strategies(
     fetches: Any,
     feeds: Iterable[Any] = (),

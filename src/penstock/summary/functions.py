@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorboard.compat.proto import summary_pb2
 
+from penstock.export import export
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_collection, get_default_graph, name_scope
@@ -54,18 +55,21 @@ def _collect(summary: Tensor, collections: Any) -> Tensor:
     return summary
 
 
+@export("summary.scalar")
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
     """A summary of one number, tagged with its full name; it joins `collections` (SUMMARIES)."""
     with _summary_scope(name, family, values=[tensor]) as (tag, scope):
         return _collect(SCALAR_SUMMARY(tag, tensor, name=scope), collections)
 
 
+@export("summary.histogram")
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
     """A summary of the distribution of `values`; InvalidArgumentError if one is not finite."""
     with _summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         return _collect(HISTOGRAM_SUMMARY(tag, values, name=scope), collections)
 
 
+@export("summary.image")
 def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Tensor:
     """A summary of up to `max_outputs` images, from [batch, height, width, 1, 3 or 4] uint8 or floats.
 
@@ -76,6 +80,7 @@ def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None,
         return _collect(IMAGE_SUMMARY(tag, tensor, max_images=max_outputs, name=scope), collections)
 
 
+@export("summary.audio")
 def audio(
     name: str,
     tensor: Any,
@@ -90,6 +95,7 @@ def audio(
         return _collect(AUDIO_SUMMARY_V2(tag, tensor, rate, max_outputs=max_outputs, name=scope), collections)
 
 
+@export("summary.text")
 def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     """A summary of strings, shown as Markdown: a scalar, a list or a table. ValueError for another dtype."""
     tensor = convert_to_tensor(tensor)
@@ -100,6 +106,7 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     return tensor_summary(name, tensor, summary_metadata=metadata, collections=collections)
 
 
+@export("summary.tensor_summary")
 def tensor_summary(
     name: str,
     tensor: Any,
@@ -122,6 +129,7 @@ def tensor_summary(
         return _collect(TENSOR_SUMMARY_V2(tag, tensor, given, name=scope), collections)
 
 
+@export("summary.merge")
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """One summary with the values of all `inputs`; InvalidArgumentError for a tag that is in two of them."""
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
@@ -131,6 +139,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
         return merged
 
 
+@export("summary.merge_all")
 def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """All summaries of a collection in one; None where there are none. TF: tf.summary.merge_all."""
     summaries = get_collection(key, scope)
@@ -140,18 +149,21 @@ def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: st
 # --- TF 0.x's names -------------------------------------------------------------------------------------
 
 
+@export("scalar_summary", "summary.scalar_summary")
 def scalar_summary(tags: Any, values: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """TF 0.x's `tf.scalar_summary`: `tags` as given, of the shape of `values`."""
     with name_scope(name, "ScalarSummary", [tags, values]) as scope:
         return _collect(SCALAR_SUMMARY(tags, values, name=scope), collections)
 
 
+@export("histogram_summary", "summary.histogram_summary")
 def histogram_summary(tag: Any, values: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """TF 0.x's `tf.histogram_summary`: the tag as given."""
     with name_scope(name, "HistogramSummary", [tag, values]) as scope:
         return _collect(HISTOGRAM_SUMMARY(tag, values, name=scope), collections)
 
 
+@export("image_summary", "summary.image_summary")
 def image_summary(
     tag: Any, tensor: Any, max_images: int = 3, collections: Any = None, name: str | None = None
 ) -> Tensor:
@@ -160,11 +172,13 @@ def image_summary(
         return _collect(IMAGE_SUMMARY(tag, tensor, max_images=max_images, name=scope), collections)
 
 
+@export("merge_summary", "summary.merge_summary")
 def merge_summary(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """TF 0.x's name for `merge`."""
     return merge(inputs, collections, name)
 
 
+@export("merge_all_summaries", "summary.merge_all_summaries")
 def merge_all_summaries(key: Any = GraphKeys.SUMMARIES) -> Tensor | None:
     """TF 0.x's name for `merge_all`."""
     return merge_all(key)

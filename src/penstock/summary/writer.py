@@ -12,10 +12,12 @@ from typing import Any, ClassVar, Self
 
 from tensorboard.compat.proto import event_pb2, graph_pb2, meta_graph_pb2, summary_pb2
 
+from penstock.export import export
 from penstock.graph.graph import Graph
 from penstock.summary.event_file import EventFile, read_records
 
 
+@export("summary.FileWriter", "train.SummaryWriter")
 class FileWriter:
     """Writes events for TensorBoard to a new file in `logdir`.
 
@@ -147,6 +149,7 @@ def _graph_def(graph: Any) -> Any:
     return graph_pb2.GraphDef.FromString(given.SerializeToString())
 
 
+@export("summary.FileWriterCache")
 class FileWriterCache:
     """One writer a directory, for those who write to the same one (TF: tf.summary.FileWriterCache)."""
 
@@ -171,6 +174,7 @@ class FileWriterCache:
             return FileWriterCache._cache[path]
 
 
+@export("summary.summary_iterator", "train.summary_iterator")
 def summary_iterator(path: Any) -> Iterator[Any]:
     """The Event messages of an event file (TF: tf.train.summary_iterator)."""
     for record in read_records(os.fspath(path)):

@@ -14,6 +14,8 @@ import ml_dtypes
 import numpy as np
 import torch
 
+from penstock.export import export
+
 _NumpyDtype = np.dtype[Any]
 _TorchDtype = torch.dtype
 
@@ -51,6 +53,7 @@ _BY_ENUM: Final[dict[int, DType]] = {}
 _BY_KEY: Final[dict[Any, DType]] = {}  # names, NumPy types and dtypes, torch dtypes, Python types
 
 
+@export("DType", "dtypes.DType")
 @final
 class DType:
     """The type of a tensor's elements.
@@ -251,6 +254,7 @@ def _define_dtypes() -> None:
 _define_dtypes()
 
 
+@export("as_dtype", "dtypes.as_dtype")
 def as_dtype(type_value: Any) -> DType:
     """The `DType` of a name, an enum number, a NumPy or torch dtype, a NumPy scalar type, or a Python type.
 

@@ -13,6 +13,8 @@ from typing import Any, cast, overload
 
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 
+from penstock.export import export
+
 Dims = tuple[int | None, ...] | None
 """The sizes of a shape; None is a shape of unknown rank."""
 
@@ -37,6 +39,7 @@ def _size(value: DimensionLike) -> int | None:
     return int(size)
 
 
+@export("Dimension")
 class Dimension:
     """One size of a shape, perhaps unknown.
 
@@ -167,6 +170,7 @@ def _arithmetic(function: Callable[[int, int], int], left: DimensionLike, right:
     return Dimension(None if a is None or b is None else function(a, b))
 
 
+@export("TensorShape")
 class TensorShape:
     """The shape of a tensor, as far as it is known. Immutable and hashable."""
 

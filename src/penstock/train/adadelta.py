@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.train.update_op import UpdateOpOptimizer
 
 
+@export("train.AdadeltaOptimizer")
 class AdadeltaOptimizer(UpdateOpOptimizer):
     """Zeiler's (2012) method, which needs no rate: `learning_rate` scales what it arrives at.
 

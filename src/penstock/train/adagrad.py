@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.client.initializers import constant_initializer
+from penstock.export import export
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.ops.basic import identity
@@ -30,6 +31,7 @@ class _Accumulating(UpdateOpOptimizer):
         self._learning_rate_tensor = self._hyper_tensor(self._learning_rate, "learning_rate")
 
 
+@export("train.AdagradOptimizer")
 class AdagradOptimizer(_Accumulating):
     """accumulator += gradient²; var -= learning_rate * gradient / sqrt(accumulator) (Duchi et al. 2011).
 
@@ -60,6 +62,7 @@ class AdagradOptimizer(_Accumulating):
         return {"lr": self._learning_rate_tensor}
 
 
+@export("train.ProximalAdagradOptimizer")
 class ProximalAdagradOptimizer(AdagradOptimizer):
     """Adagrad followed by the proximal step for l1 and l2 at each element's own rate."""
 
@@ -87,6 +90,7 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
         return {"lr": self._learning_rate_tensor, "l1": self._l1_tensor, "l2": self._l2_tensor}
 
 
+@export("train.AdagradDAOptimizer")
 class AdagradDAOptimizer(_Accumulating):
     """Dual averaging: each step computes var anew from the sums of all gradients and of their squares.
 

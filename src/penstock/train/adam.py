@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
@@ -14,6 +15,7 @@ from penstock.train.optimizer import like
 from penstock.train.update_op import UpdateOpOptimizer
 
 
+@export("train.AdamOptimizer")
 class AdamOptimizer(UpdateOpOptimizer):
     """var -= rate * m / (sqrt(v) + epsilon), with m and v the decayed means of gradient and gradient².
 

@@ -14,6 +14,7 @@ from penstock.checkpoint import CheckpointReader, checkpoint_exists, latest_chec
 from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.variable import Variable
 from penstock.client.variable_store import get_variable_store
+from penstock.export import export
 from penstock.graph.convert import constant
 from penstock.graph.scopes import get_default_graph
 from penstock.ops.checkpoint import RESTORE_V2
@@ -21,11 +22,13 @@ from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
 
+@export("train.NewCheckpointReader")
 def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
     """A reader of the checkpoint with this prefix (TF: tf.train.NewCheckpointReader)."""
     return CheckpointReader(filepattern)
 
 
+@export("train.load_checkpoint")
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """A reader of a checkpoint, given by its prefix or by a directory whose latest one is meant.
 
@@ -34,12 +37,14 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     return CheckpointReader(_prefix(ckpt_dir_or_file))
 
 
+@export("train.load_variable")
 def load_variable(ckpt_dir_or_file: Any, name: str) -> np.ndarray:
     """The tensor `name` (or "name:0") of a checkpoint."""
     with load_checkpoint(ckpt_dir_or_file) as reader:
         return reader.get_tensor(name.removesuffix(":0"))
 
 
+@export("train.list_variables")
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
     """Name and shape of each tensor of a checkpoint, by name."""
     with load_checkpoint(ckpt_dir_or_file) as reader:
@@ -56,6 +61,7 @@ def _prefix(ckpt_dir_or_file: Any) -> str:
     return latest
 
 
+@export("train.checkpoints_iterator")
 def checkpoints_iterator(
     checkpoint_dir: Any,
     min_interval_secs: float = 0,
@@ -86,6 +92,7 @@ def checkpoints_iterator(
 # --- beginning from a checkpoint ------------------------------------------------------------------------
 
 
+@export("train.init_from_checkpoint")
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     """Let variables begin with values of a checkpoint: their initializers will read it.
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.client.initializers import constant_initializer
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.train.update_op import UpdateOpOptimizer
 
 
+@export("train.FtrlOptimizer")
 class FtrlOptimizer(UpdateOpOptimizer):
     """FTRL-Proximal (McMahan et al. 2013): l1 makes weights exactly zero.
 

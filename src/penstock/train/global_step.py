@@ -8,6 +8,7 @@ from typing import Any
 from penstock.client.initializers import zeros_initializer
 from penstock.client.variable import Variable, VariableAggregation
 from penstock.client.variable_scope import get_variable
+from penstock.export import export
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph
@@ -16,11 +17,13 @@ from penstock.tensor.dtypes import int64
 _LOG = logging.getLogger(__name__)
 
 
+@export("train.global_step")
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """The value of the global step in `sess`."""
     return int(sess.run(global_step_tensor))
 
 
+@export("train.get_global_step")
 def get_global_step(graph: Graph | None = None) -> Any:
     """The global step of `graph` (the default one): what its GLOBAL_STEP collection holds, or the tensor
     "global_step:0"; None where there is none.
@@ -43,6 +46,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     return found
 
 
+@export("train.create_global_step")
 def create_global_step(graph: Graph | None = None) -> Any:
     """A new global step, an int64 scalar variable that begins at 0. ValueError where there is one already."""
     graph = graph or get_default_graph()
@@ -60,12 +64,14 @@ def create_global_step(graph: Graph | None = None) -> Any:
         )
 
 
+@export("train.get_or_create_global_step")
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """The global step of `graph` (the default one), made where there is none."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
+@export("train.assert_global_step")
 def assert_global_step(global_step_tensor: Any) -> None:
     """TypeError unless it is a scalar integer variable, or a tensor of one."""
     if not isinstance(global_step_tensor, Variable | Tensor):

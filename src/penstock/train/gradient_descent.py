@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.operation import Tensor
 from penstock.train.optimizer import like
 from penstock.train.update_op import UpdateOpOptimizer
 
 
+@export("train.GradientDescentOptimizer")
 class GradientDescentOptimizer(UpdateOpOptimizer):
     """var -= learning_rate * gradient (TF: tf.train.GradientDescentOptimizer)."""
 
@@ -38,6 +40,7 @@ class GradientDescentOptimizer(UpdateOpOptimizer):
         return var.scatter_sub(delta, use_locking=self._use_locking)
 
 
+@export("train.ProximalGradientDescentOptimizer")
 class ProximalGradientDescentOptimizer(UpdateOpOptimizer):
     """Gradient descent followed by the proximal step for l1 and l2 (Duchi and Singer 2009)."""
 

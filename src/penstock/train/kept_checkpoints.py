@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from penstock.checkpoint import checkpoint_exists, delete_checkpoint, get_checkpoint_mtimes
 from penstock.checkpoint.storage import locate, typed
+from penstock.export import export
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ def meta_graph_name(prefix: str, suffix: str) -> str:
     return f"{prefix}.{suffix}"
 
 
+@export("train.remove_checkpoint")
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
 ) -> None:

@@ -13,6 +13,7 @@ from penstock import errors
 from penstock.checkpoint.replace import Replacement
 from penstock.checkpoint.storage import locate, typed
 from penstock.client.variable import Variable, in_scope
+from penstock.export import export
 from penstock.graph.graph import Graph
 from penstock.graph.importer import import_graph_def
 from penstock.graph.operation import Operation, Tensor
@@ -40,6 +41,7 @@ def write_file(path: str, data: bytes) -> None:
         replacement.publish(data)
 
 
+@export("io.write_graph", "train.write_graph")
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
     """Write a GraphDef to `logdir/name`, as text or binary; gives the path (TF: tf.train.write_graph)."""
     graph_def = graph_or_graph_def
@@ -125,6 +127,7 @@ def _add_collection(meta_graph: Any, key: str, items: list[Any]) -> None:
     _LOG.warning("collection %r is not in the meta graph: it has items that no message holds", key)
 
 
+@export("train.export_meta_graph")
 def export_meta_graph(
     filename: str | None = None,
     meta_info_def: Any = None,

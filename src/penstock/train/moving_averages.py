@@ -8,6 +8,7 @@ from penstock.client.initializers import zeros_initializer
 from penstock.client.variable import Variable
 from penstock.client.variable_scope import get_variable, variable_scope
 from penstock.client.variables import global_variables, moving_average_variables, trainable_variables
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
@@ -17,6 +18,7 @@ from penstock.tensor.dtypes import bfloat16, float16, float32, float64
 from penstock.train import slot_creator
 
 
+@export("train.assign_moving_average")
 def assign_moving_average(
     variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
 ) -> Any:
@@ -54,6 +56,7 @@ def _debiased_delta(average: Any, value: Tensor, rest: Tensor) -> Tensor:
             return convert_to_tensor(average) - get_op("RealDiv")(biased.read_value(), bias)
 
 
+@export("train.ExponentialMovingAverage")
 class ExponentialMovingAverage:
     """Keeps averages: average = decay * average + (1 - decay) * value, at each run of what `apply` returns.
 

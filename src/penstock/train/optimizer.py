@@ -8,6 +8,7 @@ from typing import Any
 from penstock.client.resource_variable import ResourceVariable
 from penstock.client.variable import Variable
 from penstock.client.variables import trainable_variables
+from penstock.export import export
 from penstock.gradients.gradients import AggregationMethod, gradients
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
@@ -24,6 +25,7 @@ __all__ = ["AggregationMethod", "Optimizer"]
 GradAndVar = tuple[Any, Any]
 
 
+@export("train.Optimizer")
 class Optimizer:
     """Base class of optimizers.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.initializers import ones_initializer
+from penstock.export import export
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.train.update_op import UpdateOpOptimizer
 
 
+@export("train.RMSPropOptimizer")
 class RMSPropOptimizer(UpdateOpOptimizer):
     """var -= mom, where mom = momentum * mom + learning_rate * gradient / sqrt(mean_square + epsilon).
 

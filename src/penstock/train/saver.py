@@ -14,6 +14,7 @@ from penstock.checkpoint import checkpoint_exists, update_checkpoint_state
 from penstock.client.saveables import SaveableObject, SaveSpec, saveables_of
 from penstock.client.variable import Variable, in_scope
 from penstock.client.variables import global_variables
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_collection
 from penstock.train.global_step import global_step as read_global_step
@@ -24,6 +25,7 @@ from penstock.train.saver_nodes import build_saver_nodes, check_restorable
 _LOG = logging.getLogger(__name__)
 
 
+@export("train.BaseSaverBuilder")
 class BaseSaverBuilder:
     """Where users' code finds the classes that its own saveable objects derive from."""
 
@@ -31,6 +33,7 @@ class BaseSaverBuilder:
     SaveableObject = SaveableObject
 
 
+@export("train.Saver")
 class Saver:
     """Saves and restores variables.
 
@@ -265,6 +268,7 @@ class Saver:
         )
 
 
+@export("train.import_meta_graph")
 def import_meta_graph(
     meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
 ) -> Saver | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -32,6 +33,7 @@ def _up_to(step: Any, decay_steps: Any, dtype: DType) -> Tensor:
     return get_op("Minimum")(_cast(step, dtype), _cast(decay_steps, dtype))
 
 
+@export("train.exponential_decay")
 def exponential_decay(
     learning_rate: Any,
     global_step: Any,
@@ -50,6 +52,7 @@ def exponential_decay(
         return get_op("Mul")(rate, get_op("Pow")(_cast(decay_rate, dtype), periods), name=scope)
 
 
+@export("train.natural_exp_decay")
 def natural_exp_decay(
     learning_rate: Any,
     global_step: Any,
@@ -69,6 +72,7 @@ def natural_exp_decay(
         return get_op("Mul")(rate, get_op("Exp")(exponent), name=scope)
 
 
+@export("train.inverse_time_decay")
 def inverse_time_decay(
     learning_rate: Any,
     global_step: Any,
@@ -87,6 +91,7 @@ def inverse_time_decay(
         return get_op("RealDiv")(rate, 1 + _cast(decay_rate, dtype) * periods, name=scope)
 
 
+@export("train.polynomial_decay")
 def polynomial_decay(
     learning_rate: Any,
     global_step: Any,
@@ -120,6 +125,7 @@ def polynomial_decay(
         return get_op("AddV2")((rate - end) * left, end, name=scope)
 
 
+@export("train.piecewise_constant", "train.piecewise_constant_decay")
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
     """`values[i]` where `x` is at most `boundaries[i]` and more than the one before; beyond all, the last.
 
@@ -151,6 +157,7 @@ def _boundary(value: Any, x: Tensor) -> Tensor:
                      f"({x.dtype.base_dtype.name}).")  # fmt: skip
 
 
+@export("train.cosine_decay")
 def cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
 ) -> Tensor:
@@ -168,6 +175,7 @@ def _cosine(fraction: Tensor) -> Tensor:
     return 0.5 * (1.0 + get_op("Cos")(math.pi * fraction))
 
 
+@export("train.cosine_decay_restarts")
 def cosine_decay_restarts(
     learning_rate: Any,
     global_step: Any,
@@ -197,6 +205,7 @@ def cosine_decay_restarts(
         return get_op("Mul")(rate, (1 - alpha) * wave + alpha, name=scope)
 
 
+@export("train.linear_cosine_decay")
 def linear_cosine_decay(
     learning_rate: Any,
     global_step: Any,

@@ -116,10 +116,8 @@ from penstock.old_paths import add_module
 for _name in ("evaluation", "learning", "model_analyzer", "summaries"):
     add_module(f"{__name__}.python.slim.{_name}", importlib.import_module(f"{__name__}.{_name}"))
 
-_refuse = _absent.refuse(__name__)
-
 
 def __getattr__(name: str) -> Any:
     if name == "metrics":  # many ops: imported when asked for
         return importlib.import_module("penstock.contrib.metrics")
-    _refuse(name)
+    _absent.refuse(__name__, name)

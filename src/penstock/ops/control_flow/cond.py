@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.constants import constant_value
 from penstock.graph.contexts import ControlFlowContext, outside
@@ -50,6 +51,7 @@ def make_branches(pred: Tensor, name: str) -> tuple[CondContext, CondContext]:
     return CondContext(scope or name, pred, pivot_true, 1), CondContext(scope or name, pred, pivot_false, 0)
 
 
+@export("cond")
 def cond(
     pred: Any,
     true_fn: Callable[[], Any] | None = None,
@@ -170,6 +172,7 @@ def _merge(when_false: Any, when_true: Any) -> Any:
     return get_op("Merge")([when_false, when_true], name="Merge")[0]
 
 
+@export("case")
 def case(
     pred_fn_pairs: Any,
     default: Callable[[], Any] | None = None,
@@ -217,6 +220,7 @@ def _nested(pred: Tensor, branch: Callable[[], Any], otherwise: Callable[[], Any
     return lambda: cond(pred, branch, otherwise, strict=strict)
 
 
+@export("switch_case")
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case"
 ) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -23,6 +24,7 @@ Options = tuple[int, bool, bool]
 """parallel_iterations, back_prop and swap_memory of a loop."""
 
 
+@export("map_fn")
 def map_fn(
     fn: Callable[[Any], Any],
     elems: Any,
@@ -56,6 +58,7 @@ def map_fn(
         return pack_like(dtypes, _stacked(results, elems))
 
 
+@export("foldl")
 def foldl(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -73,6 +76,7 @@ def foldl(
     return _fold(fn, elems, initializer, options, name or "foldl", reverse=False)
 
 
+@export("foldr")
 def foldr(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -87,6 +91,7 @@ def foldr(
     return _fold(fn, elems, initializer, options, name or "foldr", reverse=True)
 
 
+@export("scan")
 def scan(
     fn: Callable[[Any, Any], Any],
     elems: Any,

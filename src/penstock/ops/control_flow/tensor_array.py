@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
@@ -24,6 +25,7 @@ class _Known:
         self.shape = shape
 
 
+@export("TensorArray")
 class TensorArray:
     """An array of tensors of one dtype that lives for one step (TF: tf.TensorArray).
 

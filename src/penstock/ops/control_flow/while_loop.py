@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.contexts import ControlFlowContext, outside
 from penstock.graph.convert import convert_to_tensor
@@ -167,6 +168,7 @@ def _shape_holds(invariant: TensorShape, shape: TensorShape) -> bool:
     return all(i is None or i == s for i, s in zip(invariant.tuple, shape.tuple, strict=True))
 
 
+@export("while_loop")
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],

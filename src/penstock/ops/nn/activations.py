@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock.analysis.in_place import register_in_place
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
@@ -79,11 +80,13 @@ def relu_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
     return [RELU_GRAD(grad, features), _zeros(features)]
 
 
+@export("nn.relu")
 def relu(features: Any, name: str | None = None) -> Tensor:
     """max(features, 0) of real numbers (TF: tf.nn.relu)."""
     return RELU(features, name=name)
 
 
+@export("nn.crelu")
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
     """relu of `features` and of its negative, joined along `axis` (TF: tf.nn.crelu)."""
     with name_scope(name, "CRelu", [features]) as scope:
@@ -138,6 +141,7 @@ def relu6_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
     return [RELU6_GRAD(grad, features), _zeros(features)]
 
 
+@export("nn.relu6")
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """min(max(features, 0), 6) (TF: tf.nn.relu6)."""
     with name_scope(name, "Relu6", [features]) as scope:
@@ -179,6 +183,7 @@ def leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
     return [LEAKY_RELU_GRAD(grad, features, alpha=op.attrs["alpha"]), _zeros(features)]
 
 
+@export("nn.leaky_relu")
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """`features`, times `alpha` where negative (TF: tf.nn.leaky_relu). `alpha` may be a tensor."""
     with name_scope(name, "LeakyRelu", [features, alpha]) as scope:
@@ -218,6 +223,7 @@ def elu_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
     return [ELU_GRAD(grad, outputs), get_op("Select")(negative, grad * first, _zeros(outputs))]
 
 
+@export("nn.elu")
 def elu(features: Any, name: str | None = None) -> Tensor:
     """exp(features) - 1 where negative, features elsewhere (TF: tf.nn.elu)."""
     return ELU(features, name=name)
@@ -252,6 +258,7 @@ def selu_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
     return [SELU_GRAD(grad, outputs), get_op("Select")(negative, grad * first, _zeros(outputs))]
 
 
+@export("nn.selu")
 def selu(features: Any, name: str | None = None) -> Tensor:
     """The scaled exponential linear unit (TF: tf.nn.selu)."""
     return SELU(features, name=name)
@@ -291,6 +298,7 @@ def softplus_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
     return [SOFTPLUS_GRAD(grad, x), grad * first * y * (1.0 - y)]
 
 
+@export("math.softplus", "nn.softplus")
 def softplus(features: Any, name: str | None = None) -> Tensor:
     """log(1 + exp(features)) (TF: tf.nn.softplus, tf.math.softplus)."""
     return SOFTPLUS(features, name=name)
@@ -320,6 +328,7 @@ def softsign_gradient(op: Operation, grad: Tensor) -> Tensor:
     return SOFTSIGN_GRAD(grad, op.inputs[0])
 
 
+@export("math.softsign", "nn.softsign")
 def softsign(features: Any, name: str | None = None) -> Tensor:
     """features / (abs(features) + 1) (TF: tf.nn.softsign)."""
     return SOFTSIGN(features, name=name)

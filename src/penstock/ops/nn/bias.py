@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -135,6 +136,7 @@ def bias_add_grad_gradient(op: Operation, grad: Tensor) -> Tensor:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("nn.bias_add")
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
     """`value` plus the vector `bias` along its last axis, or along axis 1 if data_format is "NC…".
 
@@ -147,6 +149,7 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
         return BIAS_ADD(x, convert_to_tensor(bias, x.dtype, name="bias"), data_format=chosen, name=scope)
 
 
+@export("nn.xw_plus_b")
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """matmul(x, weights) + biases: x [n, k], weights [k, m], biases [m] -> [n, m] (TF: tf.nn.xw_plus_b)."""
     with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
@@ -154,6 +157,7 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
         return bias_add(product, convert_to_tensor(biases, name="biases"), name=scope)
 
 
+@export("nn.relu_layer")
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """relu(matmul(x, weights) + biases) (TF: tf.nn.relu_layer)."""
     with name_scope(name, "relu_layer", [x, weights, biases]) as scope:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -46,6 +47,7 @@ def padding_attrs(padding: Any) -> dict[str, Any]:
 # --- 2-D ------------------------------------------------------------------------------------------------
 
 
+@export("nn.conv2d")
 def conv2d(
     input: Any,
     filter: Any = None,
@@ -76,6 +78,7 @@ def conv2d(
     )
 
 
+@export("nn.conv2d_backprop_input")
 def conv2d_backprop_input(
     input_sizes: Any,
     filter: Any = None,
@@ -102,6 +105,7 @@ def conv2d_backprop_input(
     )
 
 
+@export("nn.conv2d_backprop_filter")
 def conv2d_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -127,6 +131,7 @@ def conv2d_backprop_filter(
     )
 
 
+@export("nn.conv2d_transpose")
 def conv2d_transpose(
     value: Any = None,
     filter: Any = None,
@@ -161,6 +166,7 @@ def conv2d_transpose(
         )
 
 
+@export("nn.atrous_conv2d_transpose")
 def atrous_conv2d_transpose(
     value: Any, filters: Any, output_shape: Any, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
@@ -180,6 +186,7 @@ def atrous_conv2d_transpose(
 # --- depthwise ------------------------------------------------------------------------------------------
 
 
+@export("nn.depthwise_conv2d_native")
 def depthwise_conv2d_native(
     input: Any,
     filter: Any,
@@ -204,6 +211,7 @@ def depthwise_conv2d_native(
     )
 
 
+@export("nn.depthwise_conv2d_native_backprop_input")
 def depthwise_conv2d_native_backprop_input(
     input_sizes: Any,
     filter: Any,
@@ -227,6 +235,7 @@ def depthwise_conv2d_native_backprop_input(
     )
 
 
+@export("nn.depthwise_conv2d_native_backprop_filter")
 def depthwise_conv2d_native_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -250,6 +259,7 @@ def depthwise_conv2d_native_backprop_filter(
     )
 
 
+@export("nn.depthwise_conv2d")
 def depthwise_conv2d(
     input: Any,
     filter: Any,
@@ -280,6 +290,7 @@ def check_dilation(strides: Sequence[int], rates: Sequence[int]) -> None:
         )
 
 
+@export("nn.separable_conv2d")
 def separable_conv2d(
     input: Any,
     depthwise_filter: Any,

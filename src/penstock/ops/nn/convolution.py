@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -13,6 +14,7 @@ from penstock.ops.nn.conv_functions import check_dilation, padding_attrs, spread
 from penstock.ops.nn.softmax import either
 
 
+@export("nn.convolution")
 def convolution(
     input: Any,
     filter: Any,
@@ -79,11 +81,13 @@ def _convolve(
     return get_op("Squeeze")(found, squeeze_dims=[axis]) if rank == 1 else found
 
 
+@export("nn.atrous_conv2d")
 def atrous_conv2d(value: Any, filters: Any, rate: int, padding: str, name: str | None = None) -> Tensor:
     """`conv2d` with `rate` - 1 zeros between the filter's elements (TF: tf.nn.atrous_conv2d)."""
     return convolution(value, filters, padding, dilation_rate=[rate, rate], name=name)
 
 
+@export("nn.conv1d")
 def conv1d(
     value: Any = None,
     filters: Any = None,
@@ -121,6 +125,7 @@ def _single(value: Any, name: str) -> int:
 # --- 3-D ------------------------------------------------------------------------------------------------
 
 
+@export("nn.conv3d")
 def conv3d(
     input: Any,
     filter: Any = None,
@@ -143,6 +148,7 @@ def conv3d(
     )
 
 
+@export("nn.conv3d_backprop_filter")
 def conv3d_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -166,6 +172,7 @@ def conv3d_backprop_filter(
     )
 
 
+@export("nn.conv3d_transpose")
 def conv3d_transpose(
     value: Any,
     filter: Any = None,

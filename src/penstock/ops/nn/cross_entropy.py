@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -170,6 +171,7 @@ def sparse_softmax_cross_entropy_gradient(op: Operation, grad: Tensor, grad_back
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("nn.softmax_cross_entropy_with_logits_v2")
 def softmax_cross_entropy_with_logits_v2(
     labels: Any, logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
@@ -183,6 +185,7 @@ def softmax_cross_entropy_with_logits_v2(
         return _dense(labels, logits, axis, scope)
 
 
+@export("nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(
     _sentinel: Any = None,
     labels: Any = None,
@@ -247,6 +250,7 @@ def _all_but_last(x: Tensor) -> Any:
     return get_op("StridedSlice")(get_op("Shape")(x), [0], [-1], [1], begin_mask=1)
 
 
+@export("nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:

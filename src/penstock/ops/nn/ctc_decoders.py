@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -112,6 +113,7 @@ def ctc_greedy_decoder_kernel(n: Any) -> Kernel:
     return decode
 
 
+@export("nn.ctc_greedy_decoder")
 def ctc_greedy_decoder(
     inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
 ) -> tuple[list[SparseTensor], Tensor]:
@@ -251,6 +253,7 @@ def ctc_beam_search_decoder_kernel(n: Any) -> Kernel:
     return decode
 
 
+@export("nn.ctc_beam_search_decoder")
 def ctc_beam_search_decoder(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True
 ) -> tuple[list[SparseTensor], Tensor]:
@@ -266,6 +269,7 @@ def ctc_beam_search_decoder(
     return [SparseTensor(*parts) for parts in zip(indices, values, shapes, strict=True)], scores
 
 
+@export("nn.ctc_beam_search_decoder_v2")
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -202,6 +203,7 @@ def ctc_loss_gradient(op: Operation, grad: Tensor, _: Any) -> list[Any]:
     return [get_op("ExpandDims")(grad, np.int32(-1)) * once, None, None, None]
 
 
+@export("nn.ctc_loss")
 def ctc_loss(
     labels: Any,
     inputs: Any = None,

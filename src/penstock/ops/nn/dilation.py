@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -208,6 +209,7 @@ def dilation_2d_gradient(op: Operation, grad: Any) -> list[Tensor]:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("nn.dilation2d")
 def dilation2d(
     input: Any,
     filter: Any = None,
@@ -232,6 +234,7 @@ def dilation2d(
     )
 
 
+@export("nn.erosion2d")
 def erosion2d(
     value: Any, kernel: Any, strides: Sequence[int], rates: Sequence[int], padding: str, name: str | None = None
 ) -> Tensor:

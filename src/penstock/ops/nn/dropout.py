@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -13,6 +14,7 @@ from penstock.graph.scopes import name_scope
 from penstock.tensor.shapes import TensorShape
 
 
+@export("nn.dropout")
 def dropout(
     x: Any,
     keep_prob: Any = None,

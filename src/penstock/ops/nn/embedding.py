@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -16,6 +17,7 @@ from penstock.ops.gather import gather
 from penstock.tensor.dtypes import int32
 
 
+@export("nn.embedding_lookup")
 def embedding_lookup(
     params: Any,
     ids: Any,
@@ -107,6 +109,7 @@ def _clip(rows: Tensor, ids: Tensor, max_norm: float | None) -> Tensor:
     return clip_by_norm(rows, max_norm, axes)
 
 
+@export("nn.embedding_lookup_sparse")
 def embedding_lookup_sparse(
     params: Any,
     sp_ids: SparseTensor,

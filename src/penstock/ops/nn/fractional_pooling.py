@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
@@ -258,6 +259,7 @@ class FractionalPool(NamedTuple):
     col_pooling_sequence: Tensor
 
 
+@export("nn.fractional_max_pool")
 def fractional_max_pool(
     value: Any,
     pooling_ratio: Sequence[float],
@@ -286,6 +288,7 @@ def fractional_max_pool(
     )
 
 
+@export("nn.fractional_avg_pool")
 def fractional_avg_pool(
     value: Any,
     pooling_ratio: Sequence[float],

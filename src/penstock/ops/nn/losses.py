@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
@@ -39,6 +40,7 @@ def l2_loss_gradient(op: Operation, grad: Tensor) -> Tensor:
     return op.inputs[0] * grad
 
 
+@export("nn.l2_loss")
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
     """sum(t ** 2) / 2, a scalar (TF: tf.nn.l2_loss)."""
     return L2_LOSS(t, name=name)
@@ -47,6 +49,7 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
@@ -73,6 +76,7 @@ def _same_shape(name: str, x: Tensor, logits: Tensor) -> None:
         raise ValueError(f"logits and {name} must have the same shape ({logits.shape} vs {x.shape})")
 
 
+@export("nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits(
     labels: Any = None,
     logits: Any = None,
@@ -97,6 +101,7 @@ def weighted_cross_entropy_with_logits(
         return get_op("AddV2")((1.0 - y) * x, weight * rest, name=scope)
 
 
+@export("nn.log_poisson_loss")
 def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
     """exp(log_input) - log_input * targets: of counts with an expectation whose logarithm is given.
 

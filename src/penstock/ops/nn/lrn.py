@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
@@ -105,6 +106,7 @@ def lrn_gradient(op: Operation, grad: Tensor) -> Tensor:
     return LRN_GRAD(grad, op.inputs[0], op.outputs[0], **attrs)
 
 
+@export("nn.local_response_normalization", "nn.lrn")
 def local_response_normalization(
     input: Any,
     depth_radius: int = 5,

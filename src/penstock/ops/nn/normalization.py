@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -13,6 +14,7 @@ from penstock.ops.nn.softmax import either
 from penstock.tensor.dtypes import float16, float32
 
 
+@export("nn.moments")
 def moments(
     x: Any,
     axes: Any,
@@ -52,6 +54,7 @@ def _without(x: Tensor, axes: Any) -> Tensor:
     return get_op("Squeeze")(x, squeeze_dims=[axes] if isinstance(axes, int) else [int(a) for a in axes])
 
 
+@export("nn.sufficient_statistics")
 def sufficient_statistics(
     x: Any,
     axes: Any,
@@ -84,6 +87,7 @@ def sufficient_statistics(
         return count, first, second, shift
 
 
+@export("nn.normalize_moments")
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -99,6 +103,7 @@ def normalize_moments(
         return mean, get_op("Sub")(squares, get_op("Square")(shifted), name="variance")
 
 
+@export("nn.weighted_moments")
 def weighted_moments(
     x: Any,
     axes: Any,
@@ -133,6 +138,7 @@ def weighted_moments(
         return mean, variance
 
 
+@export("nn.batch_normalization")
 def batch_normalization(
     x: Any,
     mean: Any,
@@ -159,6 +165,7 @@ def batch_normalization(
         return value * inverse + shift
 
 
+@export("nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization(
     t: Any = None,
     m: Any = None,
@@ -187,6 +194,7 @@ def batch_norm_with_global_normalization(
 _SMALLEST_EPSILON = 1.001e-5  # cuDNN's, so that graphs give the same everywhere
 
 
+@export("nn.fused_batch_norm")
 def fused_batch_norm(
     x: Any,
     scale: Any,
@@ -230,6 +238,7 @@ def fused_batch_norm(
     return y, batch_mean, batch_variance
 
 
+@export("linalg.l2_normalize", "math.l2_normalize", "nn.l2_normalize")
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None) -> Tensor:
     """x / sqrt(max(sum(x ** 2), epsilon)), the sum over `axis` (one, or a list) (TF: tf.nn.l2_normalize)."""
     chosen = either("axis", axis, "dim", dim)
@@ -247,6 +256,7 @@ def _all_axes(x: Tensor) -> Any:
     return get_op("Range")(0, get_op("Rank")(x), 1)
 
 
+@export("math.zero_fraction", "nn.zero_fraction")
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     """Which part of the elements is 0, a float32 scalar; NaN if there are none (TF: tf.nn.zero_fraction)."""
     with name_scope(name, "zero_fraction", [value]):

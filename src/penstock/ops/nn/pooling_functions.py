@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Tensor
@@ -15,6 +16,7 @@ from penstock.ops.space import batch_to_space_nd, required_space_to_batch_paddin
 from penstock.tensor.dtypes import int64
 
 
+@export("nn.max_pool")
 def max_pool(
     value: Any,
     ksize: Any,
@@ -40,6 +42,7 @@ def max_pool(
         )
 
 
+@export("nn.avg_pool", "nn.avg_pool2d")
 def avg_pool(
     value: Any,
     ksize: Any,
@@ -62,6 +65,7 @@ def avg_pool(
         )
 
 
+@export("nn.max_pool_with_argmax")
 def max_pool_with_argmax(
     input: Any,
     ksize: Any,
@@ -90,6 +94,7 @@ def max_pool_with_argmax(
     )
 
 
+@export("nn.max_pool3d")
 def max_pool3d(
     input: Any,
     ksize: Any,
@@ -102,6 +107,7 @@ def max_pool3d(
     return _pool3d(MAX_POOL_3D, input, ksize, strides, padding, data_format, name)
 
 
+@export("nn.avg_pool3d")
 def avg_pool3d(
     input: Any,
     ksize: Any,
@@ -127,6 +133,7 @@ def _pool3d(
     )
 
 
+@export("nn.pool")
 def pool(
     input: Any,
     window_shape: Any,

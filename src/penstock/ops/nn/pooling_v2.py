@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -166,6 +167,7 @@ def max_pool_grad_v2_gradient(op: Operation, grad: Tensor) -> list[Tensor | None
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("nn.max_pool2d")
 def max_pool2d(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
@@ -173,6 +175,7 @@ def max_pool2d(
     return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
 
 
+@export("nn.max_pool1d")
 def max_pool1d(
     input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NWC", name: str | None = None
 ) -> Tensor:
@@ -180,6 +183,7 @@ def max_pool1d(
     return _pool1d(MAX_POOL, input, ksize, strides, padding, data_format, name, "MaxPool1d")
 
 
+@export("nn.avg_pool1d")
 def avg_pool1d(
     input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NWC", name: str | None = None
 ) -> Tensor:
@@ -210,6 +214,7 @@ def _pool1d(
         return get_op("Squeeze")(found, squeeze_dims=[axis])
 
 
+@export("nn.conv1d_transpose")
 def conv1d_transpose(
     input: Any,
     filters: Any,
@@ -247,6 +252,7 @@ def conv1d_transpose(
         return get_op("Squeeze")(found, squeeze_dims=[axis])
 
 
+@export("nn.swish")
 def swish(features: Any, beta: Any = 1.0) -> Tensor:
     """`features * sigmoid(beta * features)` (Ramachandran et al. 2017; TF: tf.nn.swish)."""
     with name_scope(None, "swish", [features]):

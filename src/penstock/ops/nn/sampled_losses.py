@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
@@ -27,6 +28,7 @@ MSG_SWAPPED = (
 )
 
 
+@export("nn.nce_loss")
 def nce_loss(
     weights: Any,
     biases: Any,
@@ -55,6 +57,7 @@ def nce_loss(
     return reduce_sum(losses, 1)
 
 
+@export("nn.sampled_softmax_loss")
 def sampled_softmax_loss(
     weights: Any,
     biases: Any,

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -51,6 +52,7 @@ def log_softmax_gradient(op: Operation, grad: Tensor) -> Tensor:
 # --- functions ------------------------------------------------------------------------------------------
 
 
+@export("math.softmax", "nn.softmax")
 def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """exp(logits) / sum(exp(logits)) along `axis`, by default the last (TF: tf.nn.softmax).
 
@@ -60,6 +62,7 @@ def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: 
     return _along(SOFTMAX, logits, either("axis", axis, "dim", dim, -1), name)
 
 
+@export("math.log_softmax", "nn.log_softmax")
 def log_softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """logits - log(sum(exp(logits))) along `axis`, by default the last (TF: tf.nn.log_softmax)."""
     return _along(LOG_SOFTMAX, logits, either("axis", axis, "dim", dim, -1), name)

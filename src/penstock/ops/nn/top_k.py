@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -63,6 +64,7 @@ def in_top_k_v2_kernel(n: Any) -> Kernel:
     return lambda predictions, targets, _: _in_top_k(predictions, targets, fixed)
 
 
+@export("math.in_top_k", "nn.in_top_k")
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
     """Whether fewer than `k` classes are predicted above the target (TF: tf.nn.in_top_k).
 

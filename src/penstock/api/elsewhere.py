@@ -1,0 +1,60 @@
+"""Public names of what has no decorator: messages, dtypes, versions, and the namespaces themselves.
+
+{namespace: {module: names}}, with "name=attribute" for those that the module calls otherwise. A module is found in its
+package.
+"""
+
+from __future__ import annotations
+
+_DTYPES = (
+    "bfloat16 bool complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 "
+    "qint8 qint16 qint32 quint8 quint16 resource string uint8 uint16 uint32 uint64 variant QUANTIZED_DTYPES"
+)
+
+ELSEWHERE: dict[str, dict[str, str]] = {
+    "penstock": {
+        "penstock": (
+            "app bitwise compat contrib debugging distributions dtypes errors flags gfile graph_util image "
+            "initializers io layers linalg logging lookup losses manip math metrics nest nn placement quantization "
+            "random raw_ops resource_loader sets sparse spectral strings summary sysconfig test train user_ops "
+            "version versions=version"
+        ),
+        "penstock.client.variable_store": "AUTO_REUSE",
+        "penstock.ops.array": "newaxis",
+        "penstock.sysconfig": (
+            "CXX11_ABI_FLAG MONOLITHIC_BUILD __cxx11_abi_flag__=CXX11_ABI_FLAG __monolithic_build__=MONOLITHIC_BUILD"
+        ),
+        "penstock.tensor.dtypes": _DTYPES,
+        "penstock.version": (
+            "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "
+            "GRAPH_DEF_VERSION_MIN_PRODUCER VERSION "
+            "__version__=VERSION __git_version__=GIT_VERSION __compiler_version__=COMPILER_VERSION"
+        ),
+        "tensorboard.compat.proto.attr_value_pb2": "AttrValue NameAttrList",
+        "tensorboard.compat.proto.config_pb2": (
+            "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions"
+        ),
+        "tensorboard.compat.proto.event_pb2": "Event SessionLog",
+        "tensorboard.compat.proto.graph_pb2": "GraphDef",
+        "tensorboard.compat.proto.meta_graph_pb2": "MetaGraphDef",
+        "tensorboard.compat.proto.node_def_pb2": "NodeDef",
+        "tensorboard.compat.proto.rewriter_config_pb2": "RewriterConfig",
+        "tensorboard.compat.proto.summary_pb2": "HistogramProto Summary",
+        "tensorboard.compat.proto.tensor_pb2": "TensorProto",
+    },
+    "penstock.dtypes": {"penstock.tensor.dtypes": _DTYPES},
+    "penstock.io": {"penstock": "gfile"},
+    "penstock.nn": {"penstock": "rnn_cell", "penstock.contrib": "seq2seq=legacy_seq2seq"},
+    "penstock.summary": {
+        "tensorboard.compat.proto.event_pb2": "Event SessionLog TaggedRunMetadata",
+        "tensorboard.compat.proto.summary_pb2": "Summary SummaryDescription",
+    },
+    "penstock.train": {
+        "penstock.checkpoint.state": "CheckpointState",
+        "penstock.tensor.example_protos": (
+            "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample"
+        ),
+        "penstock.train": "experimental",
+        "tensorboard.compat.proto.saver_pb2": "SaverDef",
+    },
+}

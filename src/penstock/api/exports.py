@@ -1,0 +1,613 @@
+"""The public names of each namespace, and where they are. Written by `python -m penstock.api.generate`."""
+
+EXPORTS: dict[str, dict[str, str]] = {
+    "penstock": {
+        "penstock": (
+            "app bitwise compat contrib debugging distributions dtypes errors flags gfile graph_util image "
+            "initializers io layers linalg logging lookup losses manip math metrics nest nn placement quantization "
+            "random raw_ops resource_loader sets sparse spectral strings summary sysconfig test train user_ops version "
+            "versions=version"
+        ),
+        "penstock.client.initializers": (
+            "constant_initializer=Constant glorot_normal_initializer=GlorotNormal "
+            "glorot_uniform_initializer=GlorotUniform ones_initializer=Ones orthogonal_initializer=Orthogonal "
+            "random_normal_initializer=RandomNormal random_uniform_initializer=RandomUniform "
+            "truncated_normal_initializer=TruncatedNormal uniform_unit_scaling_initializer=UniformUnitScaling "
+            "variance_scaling_initializer=VarianceScaling zeros_initializer=Zeros"
+        ),
+        "penstock.client.lookup_tables": "initialize_all_tables tables_initializer",
+        "penstock.client.partitioners": (
+            "create_partitioned_variables fixed_size_partitioner min_max_variable_partitioner "
+            "variable_axis_size_partitioner"
+        ),
+        "penstock.client.template": "make_template",
+        "penstock.client.variable": (
+            "Variable VariableAggregation VariableSynchronization disable_resource_variables enable_resource_variables "
+            "resource_variables_enabled"
+        ),
+        "penstock.client.variable_scope": (
+            "VariableScope get_local_variable get_variable get_variable_scope no_regularizer variable_op_scope "
+            "variable_scope"
+        ),
+        "penstock.client.variable_store": "AUTO_REUSE",
+        "penstock.client.variables": (
+            "all_variables assert_variables_initialized global_variables global_variables_initializer "
+            "initialize_all_variables initialize_local_variables initialize_variables local_variables "
+            "local_variables_initializer model_variables moving_average_variables report_uninitialized_variables "
+            "trainable_variables variables_initializer"
+        ),
+        "penstock.compat": (
+            "disable_control_flow_v2=disable_v2_behavior disable_eager_execution=disable_v2_behavior "
+            "disable_tensor_equality=disable_v2_behavior disable_v2_behavior "
+            "disable_v2_tensorshape=disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly "
+            "op_scope"
+        ),
+        "penstock.control_flow.cond": "case cond switch_case",
+        "penstock.control_flow.functional": "foldl foldr map_fn scan",
+        "penstock.control_flow.tensor_array": "TensorArray",
+        "penstock.control_flow.while_loop": "while_loop",
+        "penstock.errors": "OpError",
+        "penstock.gradients.aggregate": "AggregationMethod",
+        "penstock.gradients.gradients": "NoGradient=NotDifferentiable NotDifferentiable RegisterGradient gradients",
+        "penstock.graph.codec": "make_ndarray make_tensor_proto",
+        "penstock.graph.composite": (
+            "IndexedSlices IndexedSlicesValue SparseTensor SparseTensorValue convert_to_tensor_or_indexed_slices "
+            "convert_to_tensor_or_sparse_tensor"
+        ),
+        "penstock.graph.convert": "constant convert_to_tensor register_tensor_conversion_function",
+        "penstock.graph.default_session": "get_default_session",
+        "penstock.graph.device_spec": "DeviceSpec",
+        "penstock.graph.graph": "Graph",
+        "penstock.graph.importer": "import_graph_def",
+        "penstock.graph.opdef": "define_op",
+        "penstock.graph.operation": "Operation Tensor",
+        "penstock.graph.scopes": (
+            "GraphKeys add_to_collection add_to_collections colocate_with container control_dependencies device "
+            "get_all_collection_keys get_collection get_collection_ref get_default_graph get_seed name_scope "
+            "reset_default_graph set_random_seed"
+        ),
+        "penstock.load_library": "load_file_system_library load_library load_op_library",
+        "penstock.ops.arg_reductions": "arg_max arg_min argmax argmin",
+        "penstock.ops.arithmetic": (
+            "accumulate_n add add_n atan2 maximum minimum mul=multiply multiply pow scalar_mul squared_difference "
+            "sub=subtract subtract"
+        ),
+        "penstock.ops.array": "expand_dims newaxis rank reshape shape shape_n size squeeze",
+        "penstock.ops.array_more": "guarantee_const parallel_stack roll",
+        "penstock.ops.array_more_search": "searchsorted",
+        "penstock.ops.basic": "group identity no_op placeholder placeholder_with_default tuple=gate_tuple",
+        "penstock.ops.broadcasting": "broadcast_dynamic_shape broadcast_static_shape broadcast_to meshgrid",
+        "penstock.ops.cast": (
+            "cast saturate_cast to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64"
+        ),
+        "penstock.ops.checks": (
+            "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near "
+            "assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive"
+        ),
+        "penstock.ops.clip": "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm",
+        "penstock.ops.compare": (
+            "approximate_equal equal greater greater_equal less less_equal logical_and logical_not logical_or "
+            "logical_xor not_equal"
+        ),
+        "penstock.ops.complex_numbers": "angle complex conj imag real",
+        "penstock.ops.confusion_matrix": "confusion_matrix",
+        "penstock.ops.decoding": "decode_compressed decode_json_example decode_raw",
+        "penstock.ops.decoding_csv": "decode_csv",
+        "penstock.ops.diagonal": "diag diag_part matrix_band_part matrix_diag matrix_diag_part matrix_set_diag",
+        "penstock.ops.division": (
+            "div div_no_nan divide floor_div floordiv floormod mod=floormod realdiv truediv truncatediv truncatemod"
+        ),
+        "penstock.ops.edit_distance": "edit_distance",
+        "penstock.ops.einsum": "einsum tensordot",
+        "penstock.ops.fft": (
+            "batch_fft=fft batch_fft2d=fft2d batch_fft3d=fft3d batch_ifft=ifft batch_ifft2d=ifft2d batch_ifft3d=ifft3d "
+            "fft fft2d fft3d ifft ifft2d ifft3d"
+        ),
+        "penstock.ops.files": "matching_files read_file write_file",
+        "penstock.ops.filling": "eye fill one_hot ones ones_like sequence_mask zeros zeros_like",
+        "penstock.ops.gather": "batch_gather boolean_mask gather",
+        "penstock.ops.gather_nd": "gather_nd scatter_nd",
+        "penstock.ops.histograms": "bincount histogram_fixed_width histogram_fixed_width_bins",
+        "penstock.ops.image_patches": "extract_image_patches",
+        "penstock.ops.joining": "concat split",
+        "penstock.ops.layout": "invert_permutation matrix_transpose transpose",
+        "penstock.ops.linalg": (
+            "batch_cholesky=cholesky batch_matrix_determinant=matrix_determinant batch_matrix_inverse=matrix_inverse "
+            "batch_matrix_solve=matrix_solve batch_matrix_triangular_solve=matrix_triangular_solve cholesky "
+            "cholesky_solve matrix_determinant matrix_inverse matrix_solve matrix_solve_ls matrix_triangular_solve"
+        ),
+        "penstock.ops.linalg_cross": "cross",
+        "penstock.ops.linalg_spectra": (
+            "batch_self_adjoint_eig=self_adjoint_eig batch_svd=svd qr self_adjoint_eig self_adjoint_eigvals svd"
+        ),
+        "penstock.ops.logging": "Assert Print",
+        "penstock.ops.matrix": "matmul trace",
+        "penstock.ops.old_names": "batch_matmul concat_v2 select",
+        "penstock.ops.padding": "pad",
+        "penstock.ops.parsing": (
+            "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature parse_example parse_single_example"
+        ),
+        "penstock.ops.parsing_sequence": "parse_single_sequence_example",
+        "penstock.ops.parsing_tensors": "parse_tensor serialize_tensor",
+        "penstock.ops.partition": "dynamic_partition dynamic_stitch where",
+        "penstock.ops.passing": (
+            "add_check_numerics_ops bitcast check_numerics ensure_shape identity_n stop_gradient "
+            "verify_tensor_all_finite"
+        ),
+        "penstock.ops.py_func": "py_func",
+        "penstock.ops.quantization": "dequantize quantize quantize_v2",
+        "penstock.ops.quantization_fake": (
+            "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
+            "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
+            "fake_quant_with_min_max_vars_per_channel_gradient"
+        ),
+        "penstock.ops.random": "multinomial random_crop random_normal random_shuffle random_uniform truncated_normal",
+        "penstock.ops.random_distributions": "random_gamma random_poisson",
+        "penstock.ops.reduce": (
+            "count_nonzero norm reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod "
+            "reduce_sum"
+        ),
+        "penstock.ops.reversing": "reverse reverse_sequence reverse_v2=reverse tile",
+        "penstock.ops.rounding": "ceil floor is_finite is_inf is_nan rint round",
+        "penstock.ops.scan": "cumprod cumsum",
+        "penstock.ops.scatter": (
+            "scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub "
+            "scatter_nd_update scatter_sub scatter_update"
+        ),
+        "penstock.ops.segment": (
+            "segment_max segment_mean segment_min segment_prod segment_sum unsorted_segment_max unsorted_segment_min "
+            "unsorted_segment_prod unsorted_segment_sum"
+        ),
+        "penstock.ops.segment_gradients": "unsorted_segment_mean unsorted_segment_sqrt_n",
+        "penstock.ops.sequences": "lin_space=linspace linspace range",
+        "penstock.ops.session_tensors": "delete_session_tensor get_session_handle get_session_tensor",
+        "penstock.ops.shape_checks": (
+            "assert_integer assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in "
+            "assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor "
+            "is_strictly_increasing"
+        ),
+        "penstock.ops.slicing": "slice strided_slice",
+        "penstock.ops.sorting": "setdiff1d unique unique_with_counts",
+        "penstock.ops.space": (
+            "batch_to_space batch_to_space_nd depth_to_space required_space_to_batch_paddings space_to_batch "
+            "space_to_batch_nd space_to_depth"
+        ),
+        "penstock.ops.sparse_arithmetic": "sparse_add sparse_maximum sparse_minimum",
+        "penstock.ops.sparse_functions": (
+            "sparse_mask sparse_merge sparse_placeholder sparse_reset_shape sparse_retain sparse_to_indicator"
+        ),
+        "penstock.ops.sparse_joining": "sparse_concat sparse_split",
+        "penstock.ops.sparse_layout": "sparse_reorder sparse_reshape sparse_slice sparse_transpose",
+        "penstock.ops.sparse_matmul": "sparse_matmul sparse_tensor_dense_matmul",
+        "penstock.ops.sparse_reduce": (
+            "sparse_reduce_max sparse_reduce_max_sparse sparse_reduce_sum sparse_reduce_sum_sparse sparse_softmax"
+        ),
+        "penstock.ops.sparse_rows": "sparse_fill_empty_rows",
+        "penstock.ops.sparse_segment": "sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum",
+        "penstock.ops.sparse_serialize": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
+        "penstock.ops.sparse_to_dense": "sparse_tensor_to_dense sparse_to_dense",
+        "penstock.ops.special": "digamma erf erfc lgamma polygamma",
+        "penstock.ops.special_binary": "betainc lbeta",
+        "penstock.ops.special_gamma": "igamma igammac zeta",
+        "penstock.ops.stacking": "pack=stack stack unpack=unstack unstack",
+        "penstock.ops.state": "assign assign_add assign_sub count_up_to is_variable_initialized",
+        "penstock.ops.string_conversions": "as_string decode_base64 encode_base64 string_to_number",
+        "penstock.ops.string_format": "print=print_v2",
+        "penstock.ops.string_hashing": (
+            "fingerprint string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong"
+        ),
+        "penstock.ops.string_joining": "reduce_join string_join",
+        "penstock.ops.string_patterns": "regex_replace",
+        "penstock.ops.string_splitting": "string_split",
+        "penstock.ops.strings": "string_strip substr",
+        "penstock.ops.trigonometry": "acos acosh asin asinh atan atanh cos cosh sin sinh tan",
+        "penstock.ops.unary": (
+            "abs complex_abs=abs exp expm1 inv=reciprocal log log1p neg=negative negative reciprocal rsqrt sigmoid "
+            "sign sqrt square tanh"
+        ),
+        "penstock.session.gradient_checker": "hessians",
+        "penstock.session.session": "InteractiveSession Session",
+        "penstock.summary.functions": (
+            "histogram_summary image_summary merge_all_summaries merge_summary scalar_summary"
+        ),
+        "penstock.sysconfig": (
+            "CXX11_ABI_FLAG MONOLITHIC_BUILD __cxx11_abi_flag__=CXX11_ABI_FLAG __monolithic_build__=MONOLITHIC_BUILD"
+        ),
+        "penstock.tensor.dtypes": (
+            "DType QUANTIZED_DTYPES as_dtype bfloat16 bool complex128 complex64 double float16 float32 float64 half "
+            "int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 "
+            "variant"
+        ),
+        "penstock.tensor.shapes": "Dimension TensorShape",
+        "penstock.version": (
+            "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "
+            "GRAPH_DEF_VERSION_MIN_PRODUCER VERSION __compiler_version__=COMPILER_VERSION __git_version__=GIT_VERSION "
+            "__version__=VERSION"
+        ),
+        "tensorboard.compat.proto.attr_value_pb2": "AttrValue NameAttrList",
+        "tensorboard.compat.proto.config_pb2": (
+            "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions"
+        ),
+        "tensorboard.compat.proto.event_pb2": "Event SessionLog",
+        "tensorboard.compat.proto.graph_pb2": "GraphDef",
+        "tensorboard.compat.proto.meta_graph_pb2": "MetaGraphDef",
+        "tensorboard.compat.proto.node_def_pb2": "NodeDef",
+        "tensorboard.compat.proto.rewriter_config_pb2": "RewriterConfig",
+        "tensorboard.compat.proto.summary_pb2": "HistogramProto Summary",
+        "tensorboard.compat.proto.tensor_pb2": "TensorProto",
+    },
+    "penstock.bitwise": {
+        "penstock.ops.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
+    },
+    "penstock.debugging": {
+        "penstock.ops.checks": (
+            "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near "
+            "assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive"
+        ),
+        "penstock.ops.logging": "Assert",
+        "penstock.ops.passing": "assert_all_finite=verify_tensor_all_finite check_numerics",
+        "penstock.ops.rounding": "is_finite is_inf is_nan",
+        "penstock.ops.shape_checks": (
+            "assert_integer assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in "
+            "assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor "
+            "is_strictly_increasing"
+        ),
+    },
+    "penstock.distributions": {
+        "penstock.distributions.discrete": "Bernoulli Categorical",
+        "penstock.distributions.distribution": (
+            "Distribution FULLY_REPARAMETERIZED NOT_REPARAMETERIZED ReparameterizationType"
+        ),
+        "penstock.distributions.gamma": "Beta Dirichlet Exponential Gamma",
+        "penstock.distributions.kullback_leibler": "RegisterKL kl_divergence",
+        "penstock.distributions.location_scale": "Laplace StudentT Uniform",
+        "penstock.distributions.multinomial": "DirichletMultinomial Multinomial",
+        "penstock.distributions.normal": "Normal",
+    },
+    "penstock.dtypes": {
+        "penstock.ops.cast": "cast saturate_cast",
+        "penstock.ops.complex_numbers": "complex",
+        "penstock.ops.string_conversions": "as_string",
+        "penstock.tensor.dtypes": (
+            "DType QUANTIZED_DTYPES as_dtype bfloat16 bool complex128 complex64 double float16 float32 float64 half "
+            "int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 "
+            "variant"
+        ),
+    },
+    "penstock.image": {
+        "penstock.ops.image_adjust": (
+            "adjust_brightness adjust_contrast adjust_gamma adjust_hue adjust_saturation grayscale_to_rgb "
+            "random_brightness random_contrast random_hue random_saturation rgb_to_grayscale rgb_to_yiq rgb_to_yuv "
+            "yiq_to_rgb yuv_to_rgb"
+        ),
+        "penstock.ops.image_boxes": "draw_bounding_boxes non_max_suppression",
+        "penstock.ops.image_color": "hsv_to_rgb rgb_to_hsv",
+        "penstock.ops.image_crops": "crop_and_resize",
+        "penstock.ops.image_decode": "decode_bmp decode_gif decode_image decode_png",
+        "penstock.ops.image_decode_jpeg": "decode_and_crop_jpeg decode_jpeg extract_jpeg_shape is_jpeg",
+        "penstock.ops.image_encode": "encode_jpeg encode_png",
+        "penstock.ops.image_functions": (
+            "ResizeMethod central_crop crop_to_bounding_box pad_to_bounding_box resize=resize_images "
+            "resize_image_with_crop_or_pad resize_image_with_pad resize_images "
+            "resize_with_crop_or_pad=resize_image_with_crop_or_pad"
+        ),
+        "penstock.ops.image_measures": "image_gradients psnr sobel_edges ssim total_variation",
+        "penstock.ops.image_patches": "extract_image_patches",
+        "penstock.ops.image_resize": "resize_area resize_bicubic resize_bilinear resize_nearest_neighbor",
+        "penstock.ops.image_sampling": "extract_glimpse sample_distorted_bounding_box",
+        "penstock.ops.image_turning": (
+            "flip_left_right flip_up_down random_flip_left_right random_flip_up_down rot90 transpose=transpose_image "
+            "transpose_image"
+        ),
+        "penstock.ops.image_values": (
+            "convert_image_dtype per_image_standardization per_image_whitening=per_image_standardization"
+        ),
+        "penstock.ops.random": "random_crop",
+    },
+    "penstock.initializers": {
+        "penstock.client.initializers": (
+            "Constant GlorotNormal GlorotUniform Identity Initializer Ones Orthogonal RandomNormal RandomUniform "
+            "TruncatedNormal UniformUnitScaling VarianceScaling Zeros constant=Constant glorot_normal=GlorotNormal "
+            "glorot_uniform=GlorotUniform he_normal he_uniform identity=Identity lecun_normal lecun_uniform ones=Ones "
+            "orthogonal=Orthogonal random_normal=RandomNormal random_uniform=RandomUniform "
+            "truncated_normal=TruncatedNormal uniform_unit_scaling=UniformUnitScaling variance_scaling=VarianceScaling "
+            "zeros=Zeros"
+        ),
+        "penstock.client.variables": (
+            "global_variables=global_variables_initializer local_variables=local_variables_initializer "
+            "variables=variables_initializer"
+        ),
+    },
+    "penstock.io": {
+        "penstock": "gfile",
+        "penstock.ops.decoding": "decode_compressed decode_json_example decode_raw",
+        "penstock.ops.decoding_csv": "decode_csv",
+        "penstock.ops.files": "matching_files read_file write_file",
+        "penstock.ops.parsing": (
+            "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature parse_example parse_single_example"
+        ),
+        "penstock.ops.parsing_sequence": "parse_single_sequence_example",
+        "penstock.ops.parsing_tensors": "parse_tensor serialize_tensor",
+        "penstock.ops.sparse_serialize": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
+        "penstock.ops.string_conversions": "decode_base64 encode_base64",
+        "penstock.train.meta_graph": "write_graph",
+    },
+    "penstock.layers": {
+        "penstock.layers.base": "Layer",
+        "penstock.layers.convolutional": (
+            "Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose conv1d conv2d conv2d_transpose conv3d "
+            "conv3d_transpose"
+        ),
+        "penstock.layers.core": "Dense Dropout Flatten dense dropout flatten",
+        "penstock.layers.normalization": "BatchNormalization batch_normalization",
+        "penstock.layers.pooling": (
+            "AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D MaxPooling3D "
+            "average_pooling1d average_pooling2d average_pooling3d max_pooling1d max_pooling2d max_pooling3d"
+        ),
+        "penstock.layers.separable": "SeparableConv1D SeparableConv2D separable_conv1d separable_conv2d",
+    },
+    "penstock.linalg": {
+        "penstock.ops.clip": "global_norm",
+        "penstock.ops.diagonal": (
+            "band_part=matrix_band_part diag=matrix_diag diag_part=matrix_diag_part set_diag=matrix_set_diag "
+            "tensor_diag=diag tensor_diag_part=diag_part"
+        ),
+        "penstock.ops.einsum": "einsum tensordot",
+        "penstock.ops.filling": "eye",
+        "penstock.ops.layout": "matrix_transpose transpose=matrix_transpose",
+        "penstock.ops.linalg": (
+            "cholesky cholesky_solve det=matrix_determinant inv=matrix_inverse logdet lstsq=matrix_solve_ls slogdet "
+            "solve=matrix_solve triangular_solve=matrix_triangular_solve"
+        ),
+        "penstock.ops.linalg_cross": "cross",
+        "penstock.ops.linalg_functions": "adjoint expm matrix_rank matvec normalize pinv",
+        "penstock.ops.linalg_lu": "lu lu_matrix_inverse lu_reconstruct lu_solve",
+        "penstock.ops.linalg_spectra": "eigh=self_adjoint_eig eigvalsh=self_adjoint_eigvals qr svd",
+        "penstock.ops.matrix": "matmul trace",
+        "penstock.ops.nn.normalization": "l2_normalize",
+        "penstock.ops.reduce": "norm",
+    },
+    "penstock.manip": {
+        "penstock.ops.array": "reshape",
+        "penstock.ops.array_more": "roll",
+        "penstock.ops.gather_nd": "gather_nd scatter_nd",
+        "penstock.ops.reversing": "reverse tile",
+        "penstock.ops.space": "batch_to_space_nd space_to_batch_nd",
+    },
+    "penstock.math": {
+        "penstock.ops.arg_reductions": "argmax argmin",
+        "penstock.ops.arithmetic": (
+            "accumulate_n add add_n atan2 maximum minimum multiply pow scalar_mul squared_difference subtract"
+        ),
+        "penstock.ops.compare": (
+            "equal greater greater_equal less less_equal logical_and logical_not logical_or logical_xor not_equal"
+        ),
+        "penstock.ops.complex_numbers": "angle conj imag real",
+        "penstock.ops.confusion_matrix": "confusion_matrix",
+        "penstock.ops.division": "divide divide_no_nan=div_no_nan floordiv floormod mod=floormod truediv",
+        "penstock.ops.histograms": "bincount",
+        "penstock.ops.layout": "invert_permutation",
+        "penstock.ops.nn.activations": "softplus softsign",
+        "penstock.ops.nn.normalization": "l2_normalize zero_fraction",
+        "penstock.ops.nn.softmax": "log_softmax softmax",
+        "penstock.ops.nn.top_k": "in_top_k",
+        "penstock.ops.reduce": (
+            "count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max reduce_mean "
+            "reduce_min reduce_prod reduce_std reduce_sum reduce_variance"
+        ),
+        "penstock.ops.rounding": "ceil floor is_finite is_inf is_nan rint round",
+        "penstock.ops.scan": "cumprod cumsum",
+        "penstock.ops.segment": (
+            "segment_max segment_mean segment_min segment_prod segment_sum unsorted_segment_max unsorted_segment_min "
+            "unsorted_segment_prod unsorted_segment_sum"
+        ),
+        "penstock.ops.segment_gradients": "unsorted_segment_mean unsorted_segment_sqrt_n",
+        "penstock.ops.shape_checks": "is_non_decreasing is_strictly_increasing",
+        "penstock.ops.sorting": "top_k",
+        "penstock.ops.special": "digamma erf erfc lgamma polygamma",
+        "penstock.ops.special_bessel": "bessel_i0 bessel_i0e bessel_i1 bessel_i1e erfinv ndtri",
+        "penstock.ops.special_binary": "betainc lbeta multiply_no_nan nextafter xdivy xlog1py xlogy",
+        "penstock.ops.special_gamma": "igamma igammac zeta",
+        "penstock.ops.trigonometry": "acos acosh asin asinh atan atanh cos cosh sin sinh tan",
+        "penstock.ops.unary": (
+            "abs exp expm1 log log1p log_sigmoid negative reciprocal rsqrt sigmoid sign sqrt square tanh"
+        ),
+    },
+    "penstock.metrics": {
+        "penstock.metrics.counts": "false_negatives false_positives precision recall true_negatives true_positives",
+        "penstock.metrics.means": (
+            "accuracy mean mean_absolute_error mean_cosine_distance mean_iou mean_per_class_accuracy "
+            "mean_relative_error mean_squared_error mean_tensor percentage_below root_mean_squared_error"
+        ),
+        "penstock.metrics.ranking": (
+            "average_precision_at_k precision_at_k precision_at_top_k recall_at_k recall_at_top_k "
+            "sparse_average_precision_at_k sparse_precision_at_k"
+        ),
+        "penstock.metrics.thresholds": (
+            "auc false_negatives_at_thresholds false_positives_at_thresholds precision_at_thresholds "
+            "recall_at_thresholds sensitivity_at_specificity specificity_at_sensitivity true_negatives_at_thresholds "
+            "true_positives_at_thresholds"
+        ),
+    },
+    "penstock.nn": {
+        "penstock": "rnn_cell",
+        "penstock.contrib": "seq2seq=legacy_seq2seq",
+        "penstock.ops.candidate_sampling": (
+            "all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler "
+            "learned_unigram_candidate_sampler log_uniform_candidate_sampler uniform_candidate_sampler"
+        ),
+        "penstock.ops.nn.activations": "crelu elu leaky_relu relu relu6 selu softplus softsign",
+        "penstock.ops.nn.bias": "bias_add relu_layer xw_plus_b",
+        "penstock.ops.nn.conv_functions": (
+            "atrous_conv2d_transpose conv2d conv2d_backprop_filter conv2d_backprop_input conv2d_transpose "
+            "depthwise_conv2d depthwise_conv2d_native depthwise_conv2d_native_backprop_filter "
+            "depthwise_conv2d_native_backprop_input separable_conv2d"
+        ),
+        "penstock.ops.nn.convolution": (
+            "atrous_conv2d conv1d conv3d conv3d_backprop_filter conv3d_transpose convolution"
+        ),
+        "penstock.ops.nn.cross_entropy": (
+            "softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 "
+            "sparse_softmax_cross_entropy_with_logits"
+        ),
+        "penstock.ops.nn.ctc_decoders": "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder",
+        "penstock.ops.nn.ctc_loss": "ctc_loss",
+        "penstock.ops.nn.dilation": "dilation2d erosion2d",
+        "penstock.ops.nn.dropout": "dropout",
+        "penstock.ops.nn.embedding": "embedding_lookup embedding_lookup_sparse",
+        "penstock.ops.nn.fractional_pooling": "fractional_avg_pool fractional_max_pool",
+        "penstock.ops.nn.losses": (
+            "l2_loss log_poisson_loss sigmoid_cross_entropy_with_logits weighted_cross_entropy_with_logits"
+        ),
+        "penstock.ops.nn.lrn": "local_response_normalization lrn=local_response_normalization",
+        "penstock.ops.nn.normalization": (
+            "batch_norm_with_global_normalization batch_normalization fused_batch_norm l2_normalize moments "
+            "normalize_moments sufficient_statistics weighted_moments zero_fraction"
+        ),
+        "penstock.ops.nn.pooling_functions": (
+            "avg_pool avg_pool2d=avg_pool avg_pool3d max_pool max_pool3d max_pool_with_argmax pool"
+        ),
+        "penstock.ops.nn.pooling_v2": "avg_pool1d conv1d_transpose max_pool1d max_pool2d swish",
+        "penstock.ops.nn.sampled_losses": "nce_loss sampled_softmax_loss",
+        "penstock.ops.nn.softmax": "log_softmax softmax",
+        "penstock.ops.nn.top_k": "in_top_k",
+        "penstock.ops.sorting": "top_k",
+        "penstock.ops.space": "depth_to_space space_to_batch space_to_depth",
+        "penstock.ops.sparse_embedding": "safe_embedding_lookup_sparse",
+        "penstock.ops.unary": "log_sigmoid sigmoid tanh",
+        "penstock.rnn.bidirectional": "bidirectional_dynamic_rnn",
+        "penstock.rnn.dynamic": "dynamic_rnn",
+        "penstock.rnn.raw": "raw_rnn",
+        "penstock.rnn.static": (
+            "bidirectional_rnn=static_bidirectional_rnn rnn=static_rnn state_saving_rnn=static_state_saving_rnn "
+            "static_bidirectional_rnn static_rnn static_state_saving_rnn"
+        ),
+    },
+    "penstock.placement": {
+        "penstock.partition.compression": "compress_transfers",
+        "penstock.placement.configure": "configure",
+        "penstock.placement.cost_model": "CostModel",
+        "penstock.placement.hardware": "Hardware Link SimulatedDevice",
+        "penstock.placement.simulator": "Timeline simulate",
+        "penstock.placement.strategies": "Choice register_strategy",
+        "penstock.session.simulation": "compare_strategies simulate_step step_choice",
+    },
+    "penstock.quantization": {
+        "penstock.ops.quantization": "dequantize quantize",
+        "penstock.ops.quantization_fake": (
+            "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars "
+            "fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel "
+            "fake_quant_with_min_max_vars_per_channel_gradient"
+        ),
+        "penstock.ops.quantization_rounding": "quantize_and_dequantize",
+    },
+    "penstock.random": {
+        "penstock.graph.scopes": "get_seed set_random_seed",
+        "penstock.ops.candidate_sampling": (
+            "all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler "
+            "log_uniform_candidate_sampler uniform_candidate_sampler"
+        ),
+        "penstock.ops.random": (
+            "categorical multinomial normal=random_normal shuffle=random_shuffle truncated_normal "
+            "uniform=random_uniform"
+        ),
+        "penstock.ops.random_distributions": "gamma=random_gamma poisson=random_poisson",
+    },
+    "penstock.rnn_cell": {
+        "penstock.rnn.base": "RNNCell",
+        "penstock.rnn.cells": "BasicLSTMCell BasicRNNCell GRUCell LSTMCell LSTMStateTuple MultiRNNCell",
+        "penstock.rnn.wrappers": "DeviceWrapper DropoutWrapper ResidualWrapper",
+    },
+    "penstock.sets": {
+        "penstock.ops.sets": (
+            "difference=set_difference intersection=set_intersection set_difference set_intersection set_size "
+            "set_union size=set_size union=set_union"
+        ),
+    },
+    "penstock.sparse": {
+        "penstock.graph.composite": "SparseTensor",
+        "penstock.ops.sparse_arithmetic": "add=sparse_add maximum=sparse_maximum minimum=sparse_minimum",
+        "penstock.ops.sparse_functions": (
+            "expand_dims=sparse_expand_dims eye=sparse_eye from_dense mask=sparse_mask merge=sparse_merge "
+            "placeholder=sparse_placeholder reset_shape=sparse_reset_shape retain=sparse_retain "
+            "to_indicator=sparse_to_indicator"
+        ),
+        "penstock.ops.sparse_joining": "concat=sparse_concat split=sparse_split",
+        "penstock.ops.sparse_layout": (
+            "reorder=sparse_reorder reshape=sparse_reshape slice=sparse_slice transpose=sparse_transpose"
+        ),
+        "penstock.ops.sparse_matmul": (
+            "matmul=sparse_tensor_dense_matmul sparse_dense_matmul=sparse_tensor_dense_matmul"
+        ),
+        "penstock.ops.sparse_reduce": (
+            "reduce_max=sparse_reduce_max reduce_max_sparse=sparse_reduce_max_sparse reduce_sum=sparse_reduce_sum "
+            "reduce_sum_sparse=sparse_reduce_sum_sparse softmax=sparse_softmax"
+        ),
+        "penstock.ops.sparse_rows": "fill_empty_rows=sparse_fill_empty_rows",
+        "penstock.ops.sparse_segment": (
+            "segment_mean=sparse_segment_mean segment_sqrt_n=sparse_segment_sqrt_n segment_sum=sparse_segment_sum"
+        ),
+        "penstock.ops.sparse_to_dense": "to_dense=sparse_tensor_to_dense",
+    },
+    "penstock.spectral": {
+        "penstock.ops.fft": "fft fft2d fft3d ifft ifft2d ifft3d irfft irfft2d irfft3d rfft rfft2d rfft3d",
+        "penstock.ops.fft_cosine": "dct idct",
+    },
+    "penstock.strings": {
+        "penstock.ops.string_conversions": "as_string to_number=string_to_number",
+        "penstock.ops.string_format": "format=string_format",
+        "penstock.ops.string_hashing": (
+            "to_hash_bucket=string_to_hash_bucket to_hash_bucket_fast=string_to_hash_bucket_fast "
+            "to_hash_bucket_strong=string_to_hash_bucket_strong"
+        ),
+        "penstock.ops.string_joining": "join=string_join reduce_join unsorted_segment_join",
+        "penstock.ops.string_patterns": "regex_full_match regex_replace",
+        "penstock.ops.string_splitting": "split=string_split_v2",
+        "penstock.ops.strings": "length=string_length lower=string_lower strip=string_strip substr upper=string_upper",
+    },
+    "penstock.summary": {
+        "penstock.summary.functions": (
+            "audio histogram histogram_summary image image_summary merge merge_all merge_all_summaries merge_summary "
+            "scalar scalar_summary tensor_summary text"
+        ),
+        "penstock.summary.writer": "FileWriter FileWriterCache summary_iterator",
+        "tensorboard.compat.proto.event_pb2": "Event SessionLog TaggedRunMetadata",
+        "tensorboard.compat.proto.summary_pb2": "Summary SummaryDescription",
+    },
+    "penstock.train": {
+        "penstock.checkpoint.files": "checkpoint_exists get_checkpoint_mtimes",
+        "penstock.checkpoint.state": (
+            "generate_checkpoint_state_proto get_checkpoint_state latest_checkpoint update_checkpoint_state"
+        ),
+        "penstock.checkpoint.state_text": "CheckpointState",
+        "penstock.summary.writer": "SummaryWriter=FileWriter summary_iterator",
+        "penstock.tensor.example_protos": (
+            "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample"
+        ),
+        "penstock.train": "experimental",
+        "penstock.train.adadelta": "AdadeltaOptimizer",
+        "penstock.train.adagrad": "AdagradDAOptimizer AdagradOptimizer ProximalAdagradOptimizer",
+        "penstock.train.adam": "AdamOptimizer",
+        "penstock.train.checkpoint_utils": (
+            "NewCheckpointReader checkpoints_iterator init_from_checkpoint list_variables load_checkpoint "
+            "load_variable"
+        ),
+        "penstock.train.ftrl": "FtrlOptimizer",
+        "penstock.train.global_step": (
+            "assert_global_step create_global_step get_global_step get_or_create_global_step global_step"
+        ),
+        "penstock.train.gradient_descent": "GradientDescentOptimizer ProximalGradientDescentOptimizer",
+        "penstock.train.kept_checkpoints": "remove_checkpoint",
+        "penstock.train.meta_graph": "export_meta_graph write_graph",
+        "penstock.train.momentum": "MomentumOptimizer",
+        "penstock.train.moving_averages": "ExponentialMovingAverage assign_moving_average",
+        "penstock.train.optimizer": "Optimizer",
+        "penstock.train.rmsprop": "RMSPropOptimizer",
+        "penstock.train.saver": "BaseSaverBuilder Saver import_meta_graph",
+        "penstock.train.schedules": (
+            "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay "
+            "natural_exp_decay piecewise_constant piecewise_constant_decay=piecewise_constant polynomial_decay"
+        ),
+        "tensorboard.compat.proto.saver_pb2": "SaverDef",
+    },
+}

@@ -1,0 +1,64 @@
+"""Modules whose public names are loaded when they are first asked for: tf itself, tf.nn, tf.math, …
+
+Type checkers and editors read the names from a stub beside the module, which is generated as the table is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from penstock import absent
+from penstock.api.exports import EXPORTS
+
+
+def open_namespace(module: str) -> None:
+    """Make `module` a namespace: its public names are those that the table has for it."""
+    namespace = sys.modules[module]
+    namespace.__class__ = Namespace
+    vars(namespace)["__all__"] = [name for name in names_in(module) if not name.startswith("_")]
+
+
+class Namespace(ModuleType):
+    """A module that takes its attributes from the table, and says what is absent.
+
+    A class, not the module's own `__getattr__`: importing a submodule sets it in its package, where a function of that
+    name must stay what it is (tf.gradients, tf.train.global_step).
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        found = names_in(self.__name__).get(name)
+        if found is None:
+            absent.refuse(self.__name__, name)
+        value = vars(self)[name] = load(*found)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}":
+            module, attribute = names_in(self.__name__).get(name, (self.__name__, name))
+            if f"{module}.{attribute}" != value.__name__:
+                return
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *names_in(self.__name__)})
+
+
+@cache
+def names_in(module: str) -> dict[str, tuple[str, str]]:
+    """The public names of a namespace, with the module and the attribute that each is."""
+    found = {}
+    for source, names in EXPORTS.get(module, {}).items():
+        for entry in names.split():
+            name, _, attribute = entry.partition("=")
+            found[name] = source, attribute or name
+    return found
+
+
+def load(module: str, attribute: str) -> Any:
+    """What `from module import attribute` imports: an attribute, or else a submodule."""
+    found = vars(importlib.import_module(module))
+    return found[attribute] if attribute in found else importlib.import_module(f"{module}.{attribute}")

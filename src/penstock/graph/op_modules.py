@@ -1,0 +1,230 @@
+"""Which module is to be imported for an op. Written by `python -m penstock.api.generate`."""
+
+_OPS: dict[str, str] = {
+    "penstock.graph.primitives": (
+        "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefMerge RefNextIteration RefSwitch "
+        "Switch"
+    ),
+    "penstock.ops.arg_reductions": "ArgMax ArgMin",
+    "penstock.ops.arithmetic": "AccumulateNV2 Add AddN AddV2 Atan2 Maximum Minimum Mul Pow SquaredDifference Sub",
+    "penstock.ops.array": "ExpandDims Rank Reshape Shape ShapeN Size Squeeze",
+    "penstock.ops.array_more": (
+        "BatchToSpace GuaranteeConst ParallelConcat ParallelDynamicStitch Reverse Roll SpaceToBatch"
+    ),
+    "penstock.ops.array_more_search": "LowerBound UniqueV2 UniqueWithCountsV2 UpperBound",
+    "penstock.ops.basic": "Const Identity NoOp Placeholder PlaceholderV2 PlaceholderWithDefault",
+    "penstock.ops.bitwise": "BitwiseAnd BitwiseOr BitwiseXor Invert LeftShift RightShift",
+    "penstock.ops.broadcasting": "BroadcastArgs BroadcastTo",
+    "penstock.ops.candidate_sampling": (
+        "AllCandidateSampler ComputeAccidentalHits FixedUnigramCandidateSampler LearnedUnigramCandidateSampler "
+        "LogUniformCandidateSampler ThreadUnsafeUnigramCandidateSampler UniformCandidateSampler"
+    ),
+    "penstock.ops.cast": "Cast",
+    "penstock.ops.checkpoint": "MergeV2Checkpoints RestoreV2 SaveV2 ShardedFilename",
+    "penstock.ops.clip": "ClipByValue",
+    "penstock.ops.compare": (
+        "ApproximateEqual Equal Greater GreaterEqual Less LessEqual LogicalAnd LogicalNot LogicalOr NotEqual Select "
+        "SelectV2"
+    ),
+    "penstock.ops.complex_numbers": "Angle Complex ComplexAbs Conj Imag Real",
+    "penstock.ops.decoding": "DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw",
+    "penstock.ops.decoding_csv": "DecodeCSV",
+    "penstock.ops.diagonal": "Diag DiagPart MatrixBandPart MatrixDiag MatrixDiagPart MatrixSetDiag",
+    "penstock.ops.division": "Div DivNoNan FloorDiv FloorMod Mod RealDiv TruncateDiv TruncateMod",
+    "penstock.ops.edit_distance": "EditDistance",
+    "penstock.ops.einsum": "Einsum",
+    "penstock.ops.elementwise": "BroadcastGradientArgs",
+    "penstock.ops.fft": "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D",
+    "penstock.ops.files": "MatchingFiles ReadFile WriteFile",
+    "penstock.ops.filling": "Fill OneHot OnesLike ZerosLike",
+    "penstock.ops.gather": "Gather GatherV2",
+    "penstock.ops.gather_nd": "GatherNd ScatterNd",
+    "penstock.ops.gather_tree": "GatherTree",
+    "penstock.ops.histograms": "Bincount Bucketize HistogramFixedWidth",
+    "penstock.ops.image_boxes": (
+        "DrawBoundingBoxes DrawBoundingBoxesV2 NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3"
+    ),
+    "penstock.ops.image_color": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
+    "penstock.ops.image_crops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",
+    "penstock.ops.image_decode": "DecodeBmp DecodeGif DecodeImage DecodePng",
+    "penstock.ops.image_decode_jpeg": "DecodeAndCropJpeg DecodeJpeg ExtractJpegShape",
+    "penstock.ops.image_encode": "EncodeJpeg EncodeJpegVariableQuality EncodePng",
+    "penstock.ops.image_patches": "ExtractImagePatches",
+    "penstock.ops.image_resize": (
+        "ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor "
+        "ResizeNearestNeighborGrad"
+    ),
+    "penstock.ops.image_sampling": "ExtractGlimpse SampleDistortedBoundingBox SampleDistortedBoundingBoxV2",
+    "penstock.ops.joining": "Concat ConcatOffset ConcatV2 Split SplitV",
+    "penstock.ops.layout": "ConjugateTranspose InvertPermutation Transpose",
+    "penstock.ops.linalg": (
+        "Cholesky CholeskyGrad LogMatrixDeterminant MatrixDeterminant MatrixInverse MatrixSolve MatrixSolveLs "
+        "MatrixTriangularSolve"
+    ),
+    "penstock.ops.linalg_cross": "Cross",
+    "penstock.ops.linalg_lu": "Lu",
+    "penstock.ops.linalg_spectra": "Qr SelfAdjointEigV2 Svd",
+    "penstock.ops.logging": "Assert Print PrintV2",
+    "penstock.ops.lookup": (
+        "LookupTableExport LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableImport LookupTableImportV2 "
+        "LookupTableInsert LookupTableInsertV2 LookupTableRemoveV2 LookupTableSize LookupTableSizeV2"
+    ),
+    "penstock.ops.lookup_initialization": (
+        "InitializeTable InitializeTableFromTextFile InitializeTableFromTextFileV2 InitializeTableV2"
+    ),
+    "penstock.ops.lookup_tables": (
+        "HashTable HashTableV2 MutableDenseHashTable MutableDenseHashTableV2 MutableHashTable "
+        "MutableHashTableOfTensors MutableHashTableOfTensorsV2 MutableHashTableV2"
+    ),
+    "penstock.ops.matrix": "BatchMatMul BatchMatMulV2 MatMul",
+    "penstock.ops.nn.activations": (
+        "Elu EluGrad LeakyRelu LeakyReluGrad Relu Relu6 Relu6Grad ReluGrad Selu SeluGrad Softplus SoftplusGrad "
+        "Softsign SoftsignGrad"
+    ),
+    "penstock.ops.nn.batch_norm": (
+        "FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3"
+    ),
+    "penstock.ops.nn.bias": "BiasAdd BiasAddGrad BiasAddV1",
+    "penstock.ops.nn.conv": (
+        "Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 Conv3DBackpropInputV2"
+    ),
+    "penstock.ops.nn.cross_entropy": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
+    "penstock.ops.nn.ctc_decoders": "CTCBeamSearchDecoder CTCGreedyDecoder",
+    "penstock.ops.nn.ctc_loss": "CTCLoss",
+    "penstock.ops.nn.depthwise": (
+        "DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput"
+    ),
+    "penstock.ops.nn.dilation": "Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput",
+    "penstock.ops.nn.fractional_pooling": (
+        "FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad"
+    ),
+    "penstock.ops.nn.losses": "L2Loss",
+    "penstock.ops.nn.lrn": "LRN LRNGrad",
+    "penstock.ops.nn.pooling": (
+        "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad MaxPool3DGradGrad MaxPoolGrad "
+        "MaxPoolGradGrad MaxPoolGradGradWithArgmax MaxPoolGradWithArgmax MaxPoolWithArgmax"
+    ),
+    "penstock.ops.nn.pooling_v2": "MaxPoolGradGradV2 MaxPoolGradV2 MaxPoolV2",
+    "penstock.ops.nn.softmax": "LogSoftmax Softmax",
+    "penstock.ops.nn.top_k": "InTopK InTopKV2",
+    "penstock.ops.padding": "MirrorPad MirrorPadGrad Pad PadV2",
+    "penstock.ops.parsing_ops": "ParseExample ParseExampleV2 ParseSingleExample",
+    "penstock.ops.parsing_sequence": "ParseSingleSequenceExample",
+    "penstock.ops.parsing_tensors": "ParseTensor SerializeTensor",
+    "penstock.ops.partition": "DynamicPartition DynamicStitch Where",
+    "penstock.ops.passing": "Bitcast CheckNumerics EnsureShape IdentityN PreventGradient Snapshot StopGradient",
+    "penstock.ops.py_func": "PyFunc PyFuncStateless",
+    "penstock.ops.quantization": "Dequantize QuantizeV2",
+    "penstock.ops.quantization_fake": (
+        "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
+        "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel FakeQuantWithMinMaxVarsPerChannelGradient"
+    ),
+    "penstock.ops.quantization_range": "QuantizeDownAndShrinkRange RequantizationRange Requantize",
+    "penstock.ops.quantization_rounding": "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3",
+    "penstock.ops.random": (
+        "Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal"
+    ),
+    "penstock.ops.random_distributions": (
+        "ParameterizedTruncatedNormal RandomGamma RandomGammaGrad RandomPoisson RandomPoissonV2"
+    ),
+    "penstock.ops.reductions": "All Any EuclideanNorm Max Mean Min Prod Sum",
+    "penstock.ops.resource_variables": (
+        "AssignAddVariableOp AssignSubVariableOp AssignVariableOp DestroyResourceOp ReadVariableOp ResourceCountUpTo "
+        "ResourceGather ResourceGatherNd VarHandleOp VarIsInitializedOp VariableShape"
+    ),
+    "penstock.ops.reversing": "ReverseSequence ReverseV2 Tile",
+    "penstock.ops.rounding": "Ceil Floor IsFinite IsInf IsNan Rint Round",
+    "penstock.ops.scan": "Cumprod Cumsum",
+    "penstock.ops.scatter": (
+        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul "
+        "ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate "
+        "ResourceScatterSub ResourceScatterUpdate ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul ScatterNdAdd "
+        "ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate"
+    ),
+    "penstock.ops.segment": (
+        "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum UnsortedSegmentMax UnsortedSegmentMin "
+        "UnsortedSegmentProd UnsortedSegmentSum"
+    ),
+    "penstock.ops.sequences": "LinSpace Range",
+    "penstock.ops.session_tensors": "DeleteSessionTensor GetSessionHandle GetSessionTensor",
+    "penstock.ops.sets": "DenseToDenseSetOperation DenseToSparseSetOperation SetSize SparseToSparseSetOperation",
+    "penstock.ops.slice_assign": "ResourceStridedSliceAssign StridedSliceAssign",
+    "penstock.ops.slicing": "Slice",
+    "penstock.ops.sorting": "ListDiff TopK TopKV2 Unique UniqueWithCounts",
+    "penstock.ops.space": "BatchToSpaceND DepthToSpace SpaceToBatchND SpaceToDepth",
+    "penstock.ops.sparse_arithmetic": "SparseAdd SparseAddGrad SparseSparseMaximum SparseSparseMinimum",
+    "penstock.ops.sparse_dense_cwise": "SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul",
+    "penstock.ops.sparse_joining": "SparseConcat SparseSplit",
+    "penstock.ops.sparse_layout": "SparseReorder SparseReshape SparseSlice SparseSliceGrad",
+    "penstock.ops.sparse_maps": "AddManySparseToTensorsMap AddSparseToTensorsMap TakeManySparseFromTensorsMap",
+    "penstock.ops.sparse_matmul": "SparseMatMul SparseTensorDenseMatMul",
+    "penstock.ops.sparse_reduce": (
+        "SparseReduceMax SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseSoftmax"
+    ),
+    "penstock.ops.sparse_rows": "SparseFillEmptyRows SparseFillEmptyRowsGrad",
+    "penstock.ops.sparse_segment": (
+        "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentMeanWithNumSegments SparseSegmentSqrtN "
+        "SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumGrad "
+        "SparseSegmentSumWithNumSegments"
+    ),
+    "penstock.ops.sparse_serialize": "DeserializeManySparse DeserializeSparse SerializeManySparse SerializeSparse",
+    "penstock.ops.sparse_to_dense": "SparseTensorDenseAdd SparseToDense",
+    "penstock.ops.special": "Digamma Erf Erfc Lgamma Polygamma",
+    "penstock.ops.special_bessel": "BesselI0e BesselI1e Erfinv Ndtri",
+    "penstock.ops.special_binary": "Betainc MulNoNan NextAfter Xdivy Xlog1py Xlogy",
+    "penstock.ops.special_gamma": "Igamma IgammaGradA Igammac Zeta",
+    "penstock.ops.stacking": "Pack Unpack",
+    "penstock.ops.stacks": "Stack StackClose StackCloseV2 StackPop StackPopV2 StackPush StackPushV2 StackV2",
+    "penstock.ops.state": (
+        "Assign AssignAdd AssignSub CountUpTo DestroyTemporaryVariable IsVariableInitialized RefIdentity "
+        "TemporaryVariable Variable VariableV2"
+    ),
+    "penstock.ops.strided_slice": "StridedSlice StridedSliceGrad",
+    "penstock.ops.string_conversions": "AsString DecodeBase64 EncodeBase64 StringToNumber",
+    "penstock.ops.string_format": "StringFormat",
+    "penstock.ops.string_hashing": "Fingerprint StringToHashBucket StringToHashBucketFast StringToHashBucketStrong",
+    "penstock.ops.string_joining": "ReduceJoin StringJoin UnsortedSegmentJoin",
+    "penstock.ops.string_patterns": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
+    "penstock.ops.string_splitting": "StringSplit StringSplitV2",
+    "penstock.ops.strings": "StringLength StringLower StringStrip StringUpper Substr",
+    "penstock.ops.summaries": "AudioSummaryV2 HistogramSummary ImageSummary MergeSummary ScalarSummary TensorSummaryV2",
+    "penstock.ops.tensor_array": (
+        "TensorArrayCloseV3 TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayGradV3 TensorArrayGradWithShape "
+        "TensorArrayReadV3 TensorArrayScatterV3 TensorArraySizeV3 TensorArraySplitV3 TensorArrayV3 TensorArrayWriteV3"
+    ),
+    "penstock.ops.training": (
+        "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam ApplyCenteredRMSProp ApplyFtrl "
+        "ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad ApplyProximalGradientDescent ApplyRMSProp "
+        "ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2 "
+        "ResourceApplyAdam ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
+        "ResourceApplyGradientDescent ResourceApplyMomentum ResourceApplyProximalAdagrad "
+        "ResourceApplyProximalGradientDescent ResourceApplyRMSProp"
+    ),
+    "penstock.ops.training_sign": "ApplyAddSign ApplyPowerSign ResourceApplyAddSign ResourceApplyPowerSign",
+    "penstock.ops.training_sparse": (
+        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
+        "ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl "
+        "ResourceSparseApplyFtrlV2 ResourceSparseApplyMomentum ResourceSparseApplyProximalAdagrad "
+        "ResourceSparseApplyProximalGradientDescent ResourceSparseApplyRMSProp SparseApplyAdadelta SparseApplyAdagrad "
+        "SparseApplyAdagradDA SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
+        "SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp"
+    ),
+    "penstock.ops.trigonometry": "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Sin Sinh Tan",
+    "penstock.ops.unary": (
+        "Abs Exp Expm1 Inv InvGrad Log Log1p Neg Reciprocal ReciprocalGrad Rsqrt RsqrtGrad Sigmoid SigmoidGrad Sign "
+        "Sqrt SqrtGrad Square Tanh TanhGrad"
+    ),
+    "penstock.user_ops": "Fact",
+}
+
+GRADIENTS_ELSEWHERE: dict[str, str] = {
+    "penstock.ops.segment_gradients": (
+        "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum UnsortedSegmentMax UnsortedSegmentMin "
+        "UnsortedSegmentProd UnsortedSegmentSum"
+    ),
+}
+
+MODULE_OF_OP = {op: module for module, ops in OPS.items() for op in ops.split()}
+MODULE_OF_GRADIENT = {op: module for module, ops in GRADIENTS_ELSEWHERE.items() for op in ops.split()}
+
+MODULE_OF_OPERATOR: dict[str, str] = {}

@@ -1,0 +1,32 @@
+# Written by `python -m penstock.api.generate`.
+from penstock import gfile as gfile
+from penstock.ops.decoding import decode_compressed as decode_compressed
+from penstock.ops.decoding import decode_json_example as decode_json_example
+from penstock.ops.decoding import decode_raw as decode_raw
+from penstock.ops.decoding_csv import decode_csv as decode_csv
+from penstock.ops.files import matching_files as matching_files
+from penstock.ops.files import read_file as read_file
+from penstock.ops.files import write_file as write_file
+from penstock.ops.parsing import FixedLenFeature as FixedLenFeature
+from penstock.ops.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
+from penstock.ops.parsing import SparseFeature as SparseFeature
+from penstock.ops.parsing import VarLenFeature as VarLenFeature
+from penstock.ops.parsing import parse_example as parse_example
+from penstock.ops.parsing import parse_single_example as parse_single_example
+from penstock.ops.parsing_sequence import parse_single_sequence_example as parse_single_sequence_example
+from penstock.ops.parsing_tensors import parse_tensor as parse_tensor
+from penstock.ops.parsing_tensors import serialize_tensor as serialize_tensor
+from penstock.ops.sparse_serialize import deserialize_many_sparse as deserialize_many_sparse
+from penstock.ops.sparse_serialize import serialize_many_sparse as serialize_many_sparse
+from penstock.ops.sparse_serialize import serialize_sparse as serialize_sparse
+from penstock.ops.string_conversions import decode_base64 as decode_base64
+from penstock.ops.string_conversions import encode_base64 as encode_base64
+from penstock.train.meta_graph import write_graph as write_graph
+
+__all__ = [
+    "gfile", "decode_compressed", "decode_json_example", "decode_raw", "decode_csv", "matching_files", "read_file",
+    "write_file", "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature", "parse_example",
+    "parse_single_example", "parse_single_sequence_example", "parse_tensor", "serialize_tensor",
+    "deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse", "decode_base64", "encode_base64",
+    "write_graph"
+]

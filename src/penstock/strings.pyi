@@ -1,0 +1,24 @@
+# Written by `python -m penstock.api.generate`.
+from penstock.ops.string_conversions import as_string as as_string
+from penstock.ops.string_conversions import string_to_number as to_number
+from penstock.ops.string_format import string_format as format
+from penstock.ops.string_hashing import string_to_hash_bucket as to_hash_bucket
+from penstock.ops.string_hashing import string_to_hash_bucket_fast as to_hash_bucket_fast
+from penstock.ops.string_hashing import string_to_hash_bucket_strong as to_hash_bucket_strong
+from penstock.ops.string_joining import string_join as join
+from penstock.ops.string_joining import reduce_join as reduce_join
+from penstock.ops.string_joining import unsorted_segment_join as unsorted_segment_join
+from penstock.ops.string_patterns import regex_full_match as regex_full_match
+from penstock.ops.string_patterns import regex_replace as regex_replace
+from penstock.ops.string_splitting import string_split_v2 as split
+from penstock.ops.strings import string_length as length
+from penstock.ops.strings import string_lower as lower
+from penstock.ops.strings import string_strip as strip
+from penstock.ops.strings import substr as substr
+from penstock.ops.strings import string_upper as upper
+
+__all__ = [
+    "as_string", "to_number", "format", "to_hash_bucket", "to_hash_bucket_fast", "to_hash_bucket_strong", "join",
+    "reduce_join", "unsorted_segment_join", "regex_full_match", "regex_replace", "split", "length", "lower", "strip",
+    "substr", "upper"
+]

@@ -1,0 +1,74 @@
+# Written by `python -m penstock.api.generate`.
+from penstock.checkpoint.files import checkpoint_exists as checkpoint_exists
+from penstock.checkpoint.files import get_checkpoint_mtimes as get_checkpoint_mtimes
+from penstock.checkpoint.state import generate_checkpoint_state_proto as generate_checkpoint_state_proto
+from penstock.checkpoint.state import get_checkpoint_state as get_checkpoint_state
+from penstock.checkpoint.state import latest_checkpoint as latest_checkpoint
+from penstock.checkpoint.state import update_checkpoint_state as update_checkpoint_state
+from penstock.checkpoint.state_text import CheckpointState as CheckpointState
+from penstock.summary.writer import FileWriter as SummaryWriter
+from penstock.summary.writer import summary_iterator as summary_iterator
+from penstock.tensor.example_protos import BytesList as BytesList
+from penstock.tensor.example_protos import Example as Example
+from penstock.tensor.example_protos import Feature as Feature
+from penstock.tensor.example_protos import FeatureList as FeatureList
+from penstock.tensor.example_protos import FeatureLists as FeatureLists
+from penstock.tensor.example_protos import Features as Features
+from penstock.tensor.example_protos import FloatList as FloatList
+from penstock.tensor.example_protos import Int64List as Int64List
+from penstock.tensor.example_protos import SequenceExample as SequenceExample
+from penstock.train import experimental as experimental
+from penstock.train.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
+from penstock.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
+from penstock.train.adagrad import AdagradOptimizer as AdagradOptimizer
+from penstock.train.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
+from penstock.train.adam import AdamOptimizer as AdamOptimizer
+from penstock.train.checkpoint_utils import NewCheckpointReader as NewCheckpointReader
+from penstock.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
+from penstock.train.checkpoint_utils import init_from_checkpoint as init_from_checkpoint
+from penstock.train.checkpoint_utils import list_variables as list_variables
+from penstock.train.checkpoint_utils import load_checkpoint as load_checkpoint
+from penstock.train.checkpoint_utils import load_variable as load_variable
+from penstock.train.ftrl import FtrlOptimizer as FtrlOptimizer
+from penstock.train.global_step import assert_global_step as assert_global_step
+from penstock.train.global_step import create_global_step as create_global_step
+from penstock.train.global_step import get_global_step as get_global_step
+from penstock.train.global_step import get_or_create_global_step as get_or_create_global_step
+from penstock.train.global_step import global_step as global_step
+from penstock.train.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
+from penstock.train.gradient_descent import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
+from penstock.train.kept_checkpoints import remove_checkpoint as remove_checkpoint
+from penstock.train.meta_graph import export_meta_graph as export_meta_graph
+from penstock.train.meta_graph import write_graph as write_graph
+from penstock.train.momentum import MomentumOptimizer as MomentumOptimizer
+from penstock.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
+from penstock.train.moving_averages import assign_moving_average as assign_moving_average
+from penstock.train.optimizer import Optimizer as Optimizer
+from penstock.train.rmsprop import RMSPropOptimizer as RMSPropOptimizer
+from penstock.train.saver import BaseSaverBuilder as BaseSaverBuilder
+from penstock.train.saver import Saver as Saver
+from penstock.train.saver import import_meta_graph as import_meta_graph
+from penstock.train.schedules import cosine_decay as cosine_decay
+from penstock.train.schedules import cosine_decay_restarts as cosine_decay_restarts
+from penstock.train.schedules import exponential_decay as exponential_decay
+from penstock.train.schedules import inverse_time_decay as inverse_time_decay
+from penstock.train.schedules import linear_cosine_decay as linear_cosine_decay
+from penstock.train.schedules import natural_exp_decay as natural_exp_decay
+from penstock.train.schedules import piecewise_constant as piecewise_constant
+from penstock.train.schedules import piecewise_constant as piecewise_constant_decay
+from penstock.train.schedules import polynomial_decay as polynomial_decay
+from tensorboard.compat.proto.saver_pb2 import SaverDef as SaverDef
+
+__all__ = [
+    "checkpoint_exists", "get_checkpoint_mtimes", "generate_checkpoint_state_proto", "get_checkpoint_state",
+    "latest_checkpoint", "update_checkpoint_state", "CheckpointState", "SummaryWriter", "summary_iterator", "BytesList",
+    "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List", "SequenceExample",
+    "experimental", "AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer", "ProximalAdagradOptimizer",
+    "AdamOptimizer", "NewCheckpointReader", "checkpoints_iterator", "init_from_checkpoint", "list_variables",
+    "load_checkpoint", "load_variable", "FtrlOptimizer", "assert_global_step", "create_global_step", "get_global_step",
+    "get_or_create_global_step", "global_step", "GradientDescentOptimizer", "ProximalGradientDescentOptimizer",
+    "remove_checkpoint", "export_meta_graph", "write_graph", "MomentumOptimizer", "ExponentialMovingAverage",
+    "assign_moving_average", "Optimizer", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph",
+    "cosine_decay", "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay",
+    "natural_exp_decay", "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SaverDef"
+]
