@@ -94,15 +94,6 @@ from penstock.compat import enable_eager_execution as enable_eager_execution
 from penstock.compat import enable_v2_behavior as enable_v2_behavior
 from penstock.compat import executing_eagerly as executing_eagerly
 from penstock.compat import op_scope as op_scope
-from penstock.control_flow.cond import case as case
-from penstock.control_flow.cond import cond as cond
-from penstock.control_flow.cond import switch_case as switch_case
-from penstock.control_flow.functional import foldl as foldl
-from penstock.control_flow.functional import foldr as foldr
-from penstock.control_flow.functional import map_fn as map_fn
-from penstock.control_flow.functional import scan as scan
-from penstock.control_flow.tensor_array import TensorArray as TensorArray
-from penstock.control_flow.while_loop import while_loop as while_loop
 from penstock.errors import OpError as OpError
 from penstock.gradients.aggregate import AggregationMethod as AggregationMethod
 from penstock.gradients.gradients import NotDifferentiable as NoGradient
@@ -226,6 +217,15 @@ from penstock.ops.complex_numbers import conj as conj
 from penstock.ops.complex_numbers import imag as imag
 from penstock.ops.complex_numbers import real as real
 from penstock.ops.confusion_matrix import confusion_matrix as confusion_matrix
+from penstock.ops.control_flow.cond import case as case
+from penstock.ops.control_flow.cond import cond as cond
+from penstock.ops.control_flow.cond import switch_case as switch_case
+from penstock.ops.control_flow.functional import foldl as foldl
+from penstock.ops.control_flow.functional import foldr as foldr
+from penstock.ops.control_flow.functional import map_fn as map_fn
+from penstock.ops.control_flow.functional import scan as scan
+from penstock.ops.control_flow.tensor_array import TensorArray as TensorArray
+from penstock.ops.control_flow.while_loop import while_loop as while_loop
 from penstock.ops.decoding import decode_compressed as decode_compressed
 from penstock.ops.decoding import decode_json_example as decode_json_example
 from penstock.ops.decoding import decode_raw as decode_raw
@@ -602,43 +602,42 @@ __all__ = [
     "local_variables_initializer", "model_variables", "moving_average_variables", "report_uninitialized_variables",
     "trainable_variables", "variables_initializer", "disable_control_flow_v2", "disable_eager_execution",
     "disable_tensor_equality", "disable_v2_behavior", "disable_v2_tensorshape", "enable_eager_execution",
-    "enable_v2_behavior", "executing_eagerly", "op_scope", "case", "cond", "switch_case", "foldl", "foldr", "map_fn",
-    "scan", "TensorArray", "while_loop", "OpError", "AggregationMethod", "NoGradient", "NotDifferentiable",
-    "RegisterGradient", "gradients", "make_ndarray", "make_tensor_proto", "IndexedSlices", "IndexedSlicesValue",
-    "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
-    "constant", "convert_to_tensor", "register_tensor_conversion_function", "get_default_session", "DeviceSpec",
-    "Graph", "import_graph_def", "define_op", "Operation", "Tensor", "GraphKeys", "add_to_collection",
-    "add_to_collections", "colocate_with", "container", "control_dependencies", "device", "get_all_collection_keys",
-    "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope", "reset_default_graph",
-    "set_random_seed", "load_file_system_library", "load_library", "load_op_library", "arg_max", "arg_min", "argmax",
-    "argmin", "accumulate_n", "add", "add_n", "atan2", "maximum", "minimum", "mul", "multiply", "pow", "scalar_mul",
-    "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape", "shape_n", "size",
-    "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity", "no_op", "placeholder",
-    "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to",
-    "meshgrid", "cast", "saturate_cast", "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float",
-    "to_int32", "to_int64", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
+    "enable_v2_behavior", "executing_eagerly", "op_scope", "OpError", "AggregationMethod", "NoGradient",
+    "NotDifferentiable", "RegisterGradient", "gradients", "make_ndarray", "make_tensor_proto", "IndexedSlices",
+    "IndexedSlicesValue", "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_indexed_slices",
+    "convert_to_tensor_or_sparse_tensor", "constant", "convert_to_tensor", "register_tensor_conversion_function",
+    "get_default_session", "DeviceSpec", "Graph", "import_graph_def", "define_op", "Operation", "Tensor", "GraphKeys",
+    "add_to_collection", "add_to_collections", "colocate_with", "container", "control_dependencies", "device",
+    "get_all_collection_keys", "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope",
+    "reset_default_graph", "set_random_seed", "load_file_system_library", "load_library", "load_op_library", "arg_max",
+    "arg_min", "argmax", "argmin", "accumulate_n", "add", "add_n", "atan2", "maximum", "minimum", "mul", "multiply",
+    "pow", "scalar_mul", "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape",
+    "shape_n", "size", "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity",
+    "no_op", "placeholder", "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape",
+    "broadcast_to", "meshgrid", "cast", "saturate_cast", "to_bfloat16", "to_complex128", "to_complex64", "to_double",
+    "to_float", "to_int32", "to_int64", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
     "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
     "assert_none_equal", "assert_positive", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm",
     "clip_by_value", "global_norm", "approximate_equal", "equal", "greater", "greater_equal", "less", "less_equal",
     "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "angle", "complex", "conj", "imag", "real",
-    "confusion_matrix", "decode_compressed", "decode_json_example", "decode_raw", "decode_csv", "diag", "diag_part",
-    "matrix_band_part", "matrix_diag", "matrix_diag_part", "matrix_set_diag", "div", "div_no_nan", "divide",
-    "floor_div", "floordiv", "floormod", "mod", "realdiv", "truediv", "truncatediv", "truncatemod", "edit_distance",
-    "einsum", "tensordot", "batch_fft", "batch_fft2d", "batch_fft3d", "batch_ifft", "batch_ifft2d", "batch_ifft3d",
-    "fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d", "matching_files", "read_file", "write_file", "eye", "fill",
-    "one_hot", "ones", "ones_like", "sequence_mask", "zeros", "zeros_like", "batch_gather", "boolean_mask", "gather",
-    "gather_nd", "scatter_nd", "bincount", "histogram_fixed_width", "histogram_fixed_width_bins",
-    "extract_image_patches", "concat", "split", "invert_permutation", "matrix_transpose", "transpose", "batch_cholesky",
-    "batch_matrix_determinant", "batch_matrix_inverse", "batch_matrix_solve", "batch_matrix_triangular_solve",
-    "cholesky", "cholesky_solve", "matrix_determinant", "matrix_inverse", "matrix_solve", "matrix_solve_ls",
-    "matrix_triangular_solve", "cross", "batch_self_adjoint_eig", "batch_svd", "qr", "self_adjoint_eig",
-    "self_adjoint_eigvals", "svd", "Assert", "Print", "matmul", "trace", "batch_matmul", "concat_v2", "select", "pad",
-    "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature", "parse_example",
-    "parse_single_example", "parse_single_sequence_example", "parse_tensor", "serialize_tensor", "dynamic_partition",
-    "dynamic_stitch", "where", "add_check_numerics_ops", "bitcast", "check_numerics", "ensure_shape", "identity_n",
-    "stop_gradient", "verify_tensor_all_finite", "py_func", "dequantize", "quantize", "quantize_v2",
-    "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
-    "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
+    "confusion_matrix", "case", "cond", "switch_case", "foldl", "foldr", "map_fn", "scan", "TensorArray", "while_loop",
+    "decode_compressed", "decode_json_example", "decode_raw", "decode_csv", "diag", "diag_part", "matrix_band_part",
+    "matrix_diag", "matrix_diag_part", "matrix_set_diag", "div", "div_no_nan", "divide", "floor_div", "floordiv",
+    "floormod", "mod", "realdiv", "truediv", "truncatediv", "truncatemod", "edit_distance", "einsum", "tensordot",
+    "batch_fft", "batch_fft2d", "batch_fft3d", "batch_ifft", "batch_ifft2d", "batch_ifft3d", "fft", "fft2d", "fft3d",
+    "ifft", "ifft2d", "ifft3d", "matching_files", "read_file", "write_file", "eye", "fill", "one_hot", "ones",
+    "ones_like", "sequence_mask", "zeros", "zeros_like", "batch_gather", "boolean_mask", "gather", "gather_nd",
+    "scatter_nd", "bincount", "histogram_fixed_width", "histogram_fixed_width_bins", "extract_image_patches", "concat",
+    "split", "invert_permutation", "matrix_transpose", "transpose", "batch_cholesky", "batch_matrix_determinant",
+    "batch_matrix_inverse", "batch_matrix_solve", "batch_matrix_triangular_solve", "cholesky", "cholesky_solve",
+    "matrix_determinant", "matrix_inverse", "matrix_solve", "matrix_solve_ls", "matrix_triangular_solve", "cross",
+    "batch_self_adjoint_eig", "batch_svd", "qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd", "Assert", "Print",
+    "matmul", "trace", "batch_matmul", "concat_v2", "select", "pad", "FixedLenFeature", "FixedLenSequenceFeature",
+    "SparseFeature", "VarLenFeature", "parse_example", "parse_single_example", "parse_single_sequence_example",
+    "parse_tensor", "serialize_tensor", "dynamic_partition", "dynamic_stitch", "where", "add_check_numerics_ops",
+    "bitcast", "check_numerics", "ensure_shape", "identity_n", "stop_gradient", "verify_tensor_all_finite", "py_func",
+    "dequantize", "quantize", "quantize_v2", "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
     "fake_quant_with_min_max_vars_per_channel_gradient", "multinomial", "random_crop", "random_normal",
     "random_shuffle", "random_uniform", "truncated_normal", "random_gamma", "random_poisson", "count_nonzero", "norm",
     "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",

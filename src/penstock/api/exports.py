@@ -42,10 +42,6 @@ EXPORTS: dict[str, dict[str, str]] = {
             "disable_v2_tensorshape=disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly "
             "op_scope"
         ),
-        "penstock.control_flow.cond": "case cond switch_case",
-        "penstock.control_flow.functional": "foldl foldr map_fn scan",
-        "penstock.control_flow.tensor_array": "TensorArray",
-        "penstock.control_flow.while_loop": "while_loop",
         "penstock.errors": "OpError",
         "penstock.gradients.aggregate": "AggregationMethod",
         "penstock.gradients.gradients": "NoGradient=NotDifferentiable NotDifferentiable RegisterGradient gradients",
@@ -91,6 +87,10 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.ops.complex_numbers": "angle complex conj imag real",
         "penstock.ops.confusion_matrix": "confusion_matrix",
+        "penstock.ops.control_flow.cond": "case cond switch_case",
+        "penstock.ops.control_flow.functional": "foldl foldr map_fn scan",
+        "penstock.ops.control_flow.tensor_array": "TensorArray",
+        "penstock.ops.control_flow.while_loop": "while_loop",
         "penstock.ops.decoding": "decode_compressed decode_json_example decode_raw",
         "penstock.ops.decoding_csv": "decode_csv",
         "penstock.ops.diagonal": "diag diag_part matrix_band_part matrix_diag matrix_diag_part matrix_set_diag",

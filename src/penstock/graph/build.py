@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import penstock.graph.arithmetic  # noqa: F401  (operators of tensors)
 from penstock.graph.convert import DtypeMismatchError, convert_to_tensor
 from penstock.graph.opdef import NO_DEFAULT, ArgDef, AttrDef, OpDef
 from penstock.graph.operation import Tensor

@@ -1,4 +1,4 @@
-"""Which module is to be imported for an op. Written by `python -m penstock.api.generate`."""
+"""Which module is to be imported for what is asked for by name. Written by `python -m penstock.api.generate`."""
 
 _OPS: dict[str, str] = {
     "penstock.graph.primitives": (
@@ -216,15 +216,25 @@ _OPS: dict[str, str] = {
     ),
     "penstock.user_ops": "Fact",
 }
+MODULE_OF_OP = {name: module for module, names in _OPS.items() for name in names.split()}
 
-GRADIENTS_ELSEWHERE: dict[str, str] = {
+_GRADIENTS: dict[str, str] = {
+    "penstock.gradients.second_derivatives": "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3",
     "penstock.ops.segment_gradients": (
         "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum UnsortedSegmentMax UnsortedSegmentMin "
         "UnsortedSegmentProd UnsortedSegmentSum"
     ),
 }
+MODULE_OF_GRADIENT = {name: module for module, names in _GRADIENTS.items() for name in names.split()}
 
-MODULE_OF_OP = {op: module for module, ops in OPS.items() for op in ops.split()}
-MODULE_OF_GRADIENT = {op: module for module, ops in GRADIENTS_ELSEWHERE.items() for op in ops.split()}
-
-MODULE_OF_OPERATOR: dict[str, str] = {}
+_OPERATORS: dict[str, str] = {
+    "penstock.graph.arithmetic": "binary reflected reflected_truediv",
+    "penstock.ops.compare": "logical_not logical_xor",
+    "penstock.ops.division": "truediv",
+    "penstock.ops.matrix": "matmul",
+    "penstock.ops.slicing": "slice_tensor",
+    "penstock.ops.sparse_arithmetic": "sparse_add",
+    "penstock.ops.sparse_dense_cwise": "sparse_over_dense sparse_times_dense",
+    "penstock.ops.unary": "abs negative",
+}
+MODULE_OF_OPERATOR = {name: module for module, names in _OPERATORS.items() for name in names.split()}
