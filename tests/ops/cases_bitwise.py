@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import penstock.ops.bitwise  # noqa: F401  (registers the ops)
 from tests.ops.harness import OpCase
 
 X = np.array([[0, 1, -1, 127], [-128, 12, 5, 100]], np.int8)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-import penstock.image  # noqa: F401
 from penstock import errors
 from tests.ops.harness import OpCase
 from tests.ops.image_reference import area, bicubic, bilinear, crops, hsv, nearest, patches, rgb

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-import penstock.image  # noqa: F401
 from penstock import errors
 from tests.ops.harness import OpCase
 

@@ -7,12 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import penstock.ops.einsum
-import penstock.ops.fft
-import penstock.ops.histograms
-import penstock.ops.linalg_cross
-import penstock.ops.linalg_spectra
-import penstock.ops.special_binary  # noqa: F401
 from penstock import errors
 from tests.ops.harness import OpCase
 from tests.ops.nn_reference import randn

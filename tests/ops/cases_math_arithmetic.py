@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import penstock.ops.math  # noqa: F401  (registers the ops)
 from penstock.errors import InvalidArgumentError
 from tests.ops.harness import OpCase
 

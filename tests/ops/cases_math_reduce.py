@@ -5,7 +5,6 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-import penstock.ops.math  # noqa: F401  (registers the ops)
 from penstock.errors import InvalidArgumentError
 from tests.ops.harness import OpCase
 

@@ -7,7 +7,6 @@ import math
 import ml_dtypes
 import numpy as np
 
-import penstock.ops.math  # noqa: F401  (registers the ops)
 from tests.ops.harness import OpCase
 
 NAN, INF = np.nan, np.inf

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import penstock.ops.nn.activations
-import penstock.ops.nn.bias
-import penstock.ops.nn.losses
-import penstock.ops.nn.top_k  # noqa: F401
 from penstock import errors
 from tests.ops.harness import OpCase
 from tests.ops.nn_reference import log_softmax, randn, softmax

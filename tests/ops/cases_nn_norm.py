@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-import penstock.ops.nn.batch_norm
-import penstock.ops.nn.lrn  # noqa: F401
 from tests.ops.harness import OpCase
 from tests.ops.nn_reference import batch_norm, batch_norm_grad, first, lrn, randn
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-import penstock.ops.nn.pooling  # noqa: F401
 from penstock import errors
 from tests.ops.harness import OpCase
 from tests.ops.nn_reference import (

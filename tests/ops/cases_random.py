@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-import penstock.ops.random_distributions  # noqa: F401
 from penstock import errors
 from tests.ops.harness import OpCase
 

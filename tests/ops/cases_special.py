@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 
-import penstock.ops.linalg_lu
-import penstock.ops.special_bessel
-import penstock.ops.special_gamma  # noqa: F401
 from penstock import errors
 from tests.ops.harness import OpCase
 from tests.ops.nn_reference import randn

@@ -1,4 +1,4 @@
-"""The public functions of `penstock.ops.math`: names, keywords, composites, dynamic gradients."""
+"""The public functions of mathematics: names, keywords, composites, dynamic gradients."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import penstock.ops.nn.losses  # noqa: F401  (L2Loss)
+import penstock as tf
 from penstock import errors
 from penstock.gradients.gradients import gradients
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op
-from penstock.ops import math as tf
 from penstock.ops.basic import placeholder
 from penstock.session.session import Session
 from penstock.tensor.dtypes import as_dtype
@@ -340,9 +339,9 @@ def test_norms_of_other_orders_are_refused() -> None:
 
 
 def test_standard_deviation_and_variance_are_of_the_population() -> None:
-    assert run(tf.reduce_variance(VALUES, 0)) == pytest.approx(VALUES.var(0))
-    assert run(tf.reduce_std(VALUES, axis=1, keepdims=True)) == pytest.approx(VALUES.std(1, keepdims=True))
-    assert run(tf.reduce_euclidean_norm(VALUES)) == pytest.approx(np.linalg.norm(VALUES))
+    assert run(tf.math.reduce_variance(VALUES, 0)) == pytest.approx(VALUES.var(0))
+    assert run(tf.math.reduce_std(VALUES, axis=1, keepdims=True)) == pytest.approx(VALUES.std(1, keepdims=True))
+    assert run(tf.math.reduce_euclidean_norm(VALUES)) == pytest.approx(np.linalg.norm(VALUES))
 
 
 # --- products and sequences -----------------------------------------------------------------------------
@@ -483,7 +482,7 @@ DYNAMIC: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
     "mean of all": (lambda x: tf.reduce_mean(x), [X]),
     "max": (lambda x: tf.reduce_max(x, 0), [X]),
     "max of all": (lambda x: tf.reduce_max(x), [X]),
-    "norm": (lambda x: tf.reduce_euclidean_norm(x, [-1]), [X]),
+    "norm": (lambda x: tf.math.reduce_euclidean_norm(x, [-1]), [X]),
     "prod": (lambda x: tf.reduce_prod(x, 1), [X]),
     "batch matmul": (lambda x, y: tf.matmul(x, y), [np.stack([X, X]), np.ones((3, 2))]),
     "segment mean": (lambda x: tf.segment_mean(x, [0, 0]), [X]),
@@ -513,7 +512,7 @@ def test_gradients_do_not_depend_on_what_is_known_of_shapes(name: str) -> None:
 
 def test_axes_known_only_in_the_step_have_gradients_too() -> None:
     axis = placeholder("int32")
-    for reduce in (tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.reduce_euclidean_norm, tf.reduce_prod):
+    for reduce in (tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.math.reduce_euclidean_norm, tf.reduce_prod):
         x = placeholder("float64")
         fixed, fluid = (tf.reduce_sum(tf.square(reduce(x, a))) for a in ([1], axis))
         feeds = {x: X, axis: [-1]}

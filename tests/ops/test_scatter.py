@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import penstock.ops.math  # noqa: F401
 from penstock import errors
 from penstock.client.variables import Variable
 from penstock.graph.convert import constant

@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 
 import penstock as tf
-import penstock.ops.filling
-import penstock.ops.layout
-import penstock.ops.math
 from penstock import errors
 from penstock.gradients.gradients import gradients
 from penstock.graph.composite import IndexedSlices

@@ -10,10 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import penstock.ops.resource_variables
-import penstock.ops.training
-import penstock.ops.training_sign
-import penstock.ops.training_sparse  # noqa: F401
 from penstock import errors
 from penstock.graph.convert import constant
 from penstock.graph.graph import Graph

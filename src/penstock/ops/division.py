@@ -239,9 +239,6 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
     return FLOOR_MOD(x, y, name=name)
 
 
-mod = floormod
-
-
 @export("truncatemod")
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The remainder of `truncatediv`, with the sign of x (TF: tf.truncatemod)."""

@@ -128,8 +128,6 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     return REVERSE_V2(tensor, axis, name=name)
 
 
-reverse_v2 = reverse
-
 REVERSE_SEQUENCE = define_op(
     "ReverseSequence",
     "input: T, seq_lengths: Tlen",

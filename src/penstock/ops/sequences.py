@@ -171,6 +171,3 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor
         if start.dtype.is_integer:
             start, stop = cast(start, float64), cast(stop, float64)
         return LIN_SPACE(start, stop, num, name=scope)
-
-
-lin_space = linspace

@@ -24,9 +24,9 @@ from penstock.ops.compare import not_equal
 from penstock.ops.filling import one_hot
 from penstock.ops.gather_nd import gather_nd
 from penstock.ops.layout import transpose
-from penstock.ops.math import lin_space
 from penstock.ops.partition import where
 from penstock.ops.reduce import reduce_max, reduce_sum
+from penstock.ops.sequences import linspace
 from penstock.ops.stacking import stack as pack
 from penstock.ops.unary import sqrt, square
 from penstock.tensor.dtypes import int32, int64
@@ -200,7 +200,7 @@ def spatial_softmax(
         if channels is None:
             raise ValueError(f"The number of channels must be known, got {features.shape}")
         height, width = sizes[2], sizes[3]
-        rows, columns = meshgrid(lin_space(-1.0, 1.0, height), lin_space(-1.0, 1.0, width), indexing="ij")
+        rows, columns = meshgrid(linspace(-1.0, 1.0, height), linspace(-1.0, 1.0, width), indexing="ij")
         heat = model_variable(
             "temperature", [], initializer=constant_initializer(1.0 if temperature is None else temperature),
             trainable=trainable,

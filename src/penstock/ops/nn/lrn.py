@@ -121,6 +121,3 @@ def local_response_normalization(
     tf.nn.lrn.
     """
     return LRN(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)
-
-
-lrn = local_response_normalization
