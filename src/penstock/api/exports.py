@@ -577,9 +577,9 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.train": {
         "penstock.checkpoint.files": "checkpoint_exists get_checkpoint_mtimes",
         "penstock.checkpoint.state": (
-            "generate_checkpoint_state_proto get_checkpoint_state latest_checkpoint update_checkpoint_state"
+            "CheckpointState generate_checkpoint_state_proto get_checkpoint_state latest_checkpoint "
+            "update_checkpoint_state"
         ),
-        "penstock.checkpoint.state_text": "CheckpointState",
         "penstock.summary.writer": "SummaryWriter=FileWriter summary_iterator",
         "penstock.tensor.example_protos": (
             "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample"

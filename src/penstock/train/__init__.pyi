@@ -1,11 +1,11 @@
 # Written by `python -m penstock.api.generate`.
 from penstock.checkpoint.files import checkpoint_exists as checkpoint_exists
 from penstock.checkpoint.files import get_checkpoint_mtimes as get_checkpoint_mtimes
+from penstock.checkpoint.state import CheckpointState as CheckpointState
 from penstock.checkpoint.state import generate_checkpoint_state_proto as generate_checkpoint_state_proto
 from penstock.checkpoint.state import get_checkpoint_state as get_checkpoint_state
 from penstock.checkpoint.state import latest_checkpoint as latest_checkpoint
 from penstock.checkpoint.state import update_checkpoint_state as update_checkpoint_state
-from penstock.checkpoint.state_text import CheckpointState as CheckpointState
 from penstock.summary.writer import FileWriter as SummaryWriter
 from penstock.summary.writer import summary_iterator as summary_iterator
 from penstock.tensor.example_protos import BytesList as BytesList
@@ -60,15 +60,16 @@ from penstock.train.schedules import polynomial_decay as polynomial_decay
 from tensorboard.compat.proto.saver_pb2 import SaverDef as SaverDef
 
 __all__ = [
-    "checkpoint_exists", "get_checkpoint_mtimes", "generate_checkpoint_state_proto", "get_checkpoint_state",
-    "latest_checkpoint", "update_checkpoint_state", "CheckpointState", "SummaryWriter", "summary_iterator", "BytesList",
-    "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List", "SequenceExample",
-    "experimental", "AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer", "ProximalAdagradOptimizer",
-    "AdamOptimizer", "NewCheckpointReader", "checkpoints_iterator", "init_from_checkpoint", "list_variables",
-    "load_checkpoint", "load_variable", "FtrlOptimizer", "assert_global_step", "create_global_step", "get_global_step",
-    "get_or_create_global_step", "global_step", "GradientDescentOptimizer", "ProximalGradientDescentOptimizer",
-    "remove_checkpoint", "export_meta_graph", "write_graph", "MomentumOptimizer", "ExponentialMovingAverage",
-    "assign_moving_average", "Optimizer", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph",
-    "cosine_decay", "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay",
-    "natural_exp_decay", "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SaverDef"
+    "checkpoint_exists", "get_checkpoint_mtimes", "CheckpointState", "generate_checkpoint_state_proto",
+    "get_checkpoint_state", "latest_checkpoint", "update_checkpoint_state", "SummaryWriter", "summary_iterator",
+    "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List",
+    "SequenceExample", "experimental", "AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer",
+    "ProximalAdagradOptimizer", "AdamOptimizer", "NewCheckpointReader", "checkpoints_iterator", "init_from_checkpoint",
+    "list_variables", "load_checkpoint", "load_variable", "FtrlOptimizer", "assert_global_step", "create_global_step",
+    "get_global_step", "get_or_create_global_step", "global_step", "GradientDescentOptimizer",
+    "ProximalGradientDescentOptimizer", "remove_checkpoint", "export_meta_graph", "write_graph", "MomentumOptimizer",
+    "ExponentialMovingAverage", "assign_moving_average", "Optimizer", "RMSPropOptimizer", "BaseSaverBuilder", "Saver",
+    "import_meta_graph", "cosine_decay", "cosine_decay_restarts", "exponential_decay", "inverse_time_decay",
+    "linear_cosine_decay", "natural_exp_decay", "piecewise_constant", "piecewise_constant_decay", "polynomial_decay",
+    "SaverDef"
 ]
