@@ -10,6 +10,7 @@ _DTYPES = (
     "bfloat16 bool complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 "
     "qint8 qint16 qint32 quint8 quint16 resource string uint8 uint16 uint32 uint64 variant QUANTIZED_DTYPES"
 )
+_CONVOLUTIONS = "conv1d conv2d conv2d_transpose conv3d conv3d_transpose convolution1d convolution2d convolution3d"
 
 ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock": {
@@ -41,6 +42,22 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "tensorboard.compat.proto.rewriter_config_pb2": "RewriterConfig",
         "tensorboard.compat.proto.summary_pb2": "HistogramProto Summary",
         "tensorboard.compat.proto.tensor_pb2": "TensorProto",
+    },
+    "penstock.contrib.framework": {"penstock": "nest", "penstock.contrib.framework": "arg_scopes variables"},
+    "penstock.contrib.layers": {
+        "penstock.contrib.layers": "initializers normalization optimizers regularizers summaries utils",
+        "penstock.contrib.layers.convolutions": _CONVOLUTIONS,
+        "penstock.contrib.layers.optimizers": "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES",
+    },
+    "penstock.contrib.lookup": {"penstock.client.lookup_vocabularies": "FastHashSpec"},
+    "penstock.contrib.rnn": {"penstock": "rnn_cell core_rnn_cell=rnn_cell", "penstock.rnn.linear": "_linear=linear"},
+    "penstock.contrib.slim": {
+        "penstock.contrib": "layers losses metrics",
+        "penstock.contrib.framework": "variables",
+        "penstock.contrib.layers": "initializers regularizers utils",
+        "penstock.contrib.layers.convolutions": _CONVOLUTIONS,
+        "penstock.contrib.layers.optimizers": "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES",
+        "penstock.contrib.slim": "evaluation learning model_analyzer summaries",
     },
     "penstock.dtypes": {"penstock.tensor.dtypes": _DTYPES},
     "penstock.io": {"penstock": "gfile"},

@@ -239,6 +239,186 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.bitwise": {
         "penstock.ops.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
     },
+    "penstock.contrib.distributions": {
+        "penstock.distributions.discrete": "Bernoulli Categorical OneHotCategorical",
+        "penstock.distributions.distribution": (
+            "Distribution FULLY_REPARAMETERIZED NOT_REPARAMETERIZED ReparameterizationType"
+        ),
+        "penstock.distributions.gamma": "Beta Dirichlet Exponential Gamma",
+        "penstock.distributions.kullback_leibler": "RegisterKL kl=kl_divergence kl_divergence",
+        "penstock.distributions.location_scale": "Laplace StudentT Uniform",
+        "penstock.distributions.multinomial": "DirichletMultinomial Multinomial",
+        "penstock.distributions.normal": "MultivariateNormalDiag Normal",
+        "penstock.distributions.relaxed": "RelaxedOneHotCategorical",
+        "penstock.distributions.unconstrained": (
+            "BernoulliWithSigmoidProbs BetaWithSoftplusConcentration ExponentialWithSoftplusRate "
+            "GammaWithSoftplusConcentrationRate LaplaceWithSoftplusScale NormalWithSoftplusScale "
+            "StudentTWithAbsDfSoftplusScale"
+        ),
+    },
+    "penstock.contrib.framework": {
+        "penstock": "nest",
+        "penstock.contrib.framework": "arg_scopes variables",
+        "penstock.contrib.framework.arg_scopes": (
+            "add_arg_scope arg_scope arg_scope_func_key arg_scoped_arguments current_arg_scope has_arg_scope"
+        ),
+        "penstock.contrib.framework.assignments": (
+            "assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn"
+        ),
+        "penstock.contrib.framework.checks": (
+            "deprecated get_name_scope get_placeholders is_tensor with_same_shape with_shape"
+        ),
+        "penstock.contrib.framework.variables": (
+            "add_model_variable filter_variables get_local_variables get_model_variables get_trainable_variables "
+            "get_unique_variable get_variable_full_name get_variables get_variables_by_name get_variables_by_suffix "
+            "get_variables_to_restore global_variable local_variable model_variable variable"
+        ),
+        "penstock.ops.shape_checks": "assert_same_float_dtype assert_scalar",
+        "penstock.train.checkpoint_utils": "init_from_checkpoint list_variables load_checkpoint load_variable",
+        "penstock.train.global_step": "assert_global_step create_global_step get_global_step get_or_create_global_step",
+    },
+    "penstock.contrib.layers": {
+        "penstock.contrib.layers": "initializers normalization optimizers regularizers summaries utils",
+        "penstock.contrib.layers.convolutions": (
+            "conv1d conv2d conv2d_in_plane=convolution2d_in_plane conv2d_transpose conv3d conv3d_transpose convolution "
+            "convolution1d convolution2d convolution2d_in_plane convolution2d_transpose convolution3d "
+            "convolution3d_transpose separable_conv2d=separable_convolution2d separable_convolution2d"
+        ),
+        "penstock.contrib.layers.dense": "bias_add elu fully_connected linear relu relu6",
+        "penstock.contrib.layers.embeddings": "embed_sequence embedding_lookup_unique",
+        "penstock.contrib.layers.initializers": (
+            "variance_scaling_initializer xavier_initializer xavier_initializer_conv2d=xavier_initializer"
+        ),
+        "penstock.contrib.layers.normalization": "batch_norm instance_norm layer_norm",
+        "penstock.contrib.layers.optimizers": (
+            "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES adaptive_clipping_fn optimize_loss"
+        ),
+        "penstock.contrib.layers.plain": (
+            "dense_to_sparse dropout flatten maxout one_hot_encoding repeat softmax spatial_softmax stack unit_norm"
+        ),
+        "penstock.contrib.layers.pooling": "avg_pool2d avg_pool3d max_pool2d max_pool3d pool",
+        "penstock.contrib.layers.regularizers": (
+            "apply_regularization l1_l2_regularizer l1_regularizer l2_regularizer sum_regularizer"
+        ),
+        "penstock.contrib.layers.summaries": (
+            "summarize_activation summarize_activations summarize_biases summarize_collection summarize_tensor "
+            "summarize_tensors summarize_variables summarize_weights"
+        ),
+    },
+    "penstock.contrib.legacy_seq2seq": {
+        "penstock.rnn.attention_seq2seq": "attention_decoder embedding_attention_decoder embedding_attention_seq2seq",
+        "penstock.rnn.legacy_seq2seq": (
+            "basic_rnn_seq2seq embedding_rnn_decoder embedding_rnn_seq2seq model_with_buckets rnn_decoder"
+        ),
+        "penstock.rnn.sequence_loss": "sequence_loss=legacy_sequence_loss sequence_loss_by_example",
+    },
+    "penstock.contrib.lookup": {
+        "penstock.client.lookup_initializers": (
+            "KeyValueTensorInitializer TableInitializerBase TextFileIdTableInitializer TextFileIndex "
+            "TextFileInitializer TextFileStringTableInitializer"
+        ),
+        "penstock.client.lookup_tables": "HashTable LookupInterface MutableDenseHashTable MutableHashTable",
+        "penstock.client.lookup_vocabularies": (
+            "FastHashSpec HasherSpec IdTableWithHashBuckets StrongHashSpec index_table_from_file "
+            "index_table_from_tensor index_to_string index_to_string_table_from_file index_to_string_table_from_tensor "
+            "string_to_index string_to_index_table_from_file=index_table_from_file "
+            "string_to_index_table_from_tensor=index_table_from_tensor"
+        ),
+    },
+    "penstock.contrib.rnn": {
+        "penstock": "core_rnn_cell=rnn_cell rnn_cell",
+        "penstock.rnn.base": "RNNCell",
+        "penstock.rnn.bidirectional": "stack_bidirectional_dynamic_rnn",
+        "penstock.rnn.cells": "BasicLSTMCell BasicRNNCell GRUCell LSTMCell LSTMStateTuple MultiRNNCell",
+        "penstock.rnn.contrib_cells": "GRUBlockCell GRUBlockCellV2 LSTMBlockCell LayerNormBasicLSTMCell",
+        "penstock.rnn.contrib_wrappers": "AttentionCellWrapper CompiledWrapper HighwayWrapper",
+        "penstock.rnn.conv_cells": "Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell ConvLSTMCell",
+        "penstock.rnn.dynamic": "transpose_batch_time=swap_batch_and_time",
+        "penstock.rnn.fused": "FusedRNNCell FusedRNNCellAdaptor LSTMBlockFusedCell TimeReversedFusedRNN",
+        "penstock.rnn.gated_cells": "CoupledInputForgetGateLSTMCell IntersectionRNNCell NASCell UGRNNCell",
+        "penstock.rnn.linear": "_linear=linear",
+        "penstock.rnn.projection": "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper",
+        "penstock.rnn.static": "stack_bidirectional_rnn static_bidirectional_rnn static_rnn static_state_saving_rnn",
+        "penstock.rnn.steps": "best_effort_input_batch_size",
+        "penstock.rnn.wrappers": "DeviceWrapper DropoutWrapper ResidualWrapper",
+    },
+    "penstock.contrib.seq2seq": {
+        "penstock.ops.gather_tree": "gather_tree",
+        "penstock.rnn.sequence_loss": "sequence_loss",
+        "penstock.seq2seq.attention": "AttentionMechanism BahdanauAttention LuongAttention",
+        "penstock.seq2seq.attention_wrapper": (
+            "AttentionWrapper AttentionWrapperState DynamicAttentionWrapper=AttentionWrapper hardmax"
+        ),
+        "penstock.seq2seq.basic_decoder": "BasicDecoder BasicDecoderOutput",
+        "penstock.seq2seq.beam_arrays": "gather_tree_from_array",
+        "penstock.seq2seq.beam_search": "BeamSearchDecoder FinalBeamSearchDecoderOutput tile_batch",
+        "penstock.seq2seq.beam_step": "BeamSearchDecoderOutput BeamSearchDecoderState",
+        "penstock.seq2seq.decoder": "Decoder dynamic_decode",
+        "penstock.seq2seq.decoder_fn": (
+            "attention_decoder_fn_inference attention_decoder_fn_train dynamic_rnn_decoder prepare_attention "
+            "simple_decoder_fn_inference simple_decoder_fn_train"
+        ),
+        "penstock.seq2seq.helpers": (
+            "CustomHelper GreedyEmbeddingHelper Helper InferenceHelper SampleEmbeddingHelper TrainingHelper"
+        ),
+        "penstock.seq2seq.monotonic": (
+            "BahdanauMonotonicAttention LuongMonotonicAttention monotonic_attention safe_cumprod"
+        ),
+        "penstock.seq2seq.scheduled_helpers": "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper",
+    },
+    "penstock.contrib.slim": {
+        "penstock.contrib": "layers losses metrics",
+        "penstock.contrib.framework": "variables",
+        "penstock.contrib.framework.arg_scopes": (
+            "add_arg_scope arg_scope arg_scope_func_key arg_scoped_arguments current_arg_scope has_arg_scope"
+        ),
+        "penstock.contrib.framework.assignments": (
+            "assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn"
+        ),
+        "penstock.contrib.framework.variables": (
+            "add_model_variable filter_variables get_local_variables get_model_variables get_trainable_variables "
+            "get_unique_variable get_variable_full_name get_variables get_variables_by_name get_variables_by_suffix "
+            "get_variables_to_restore global_variable local_variable model_variable variable"
+        ),
+        "penstock.contrib.layers": "initializers regularizers utils",
+        "penstock.contrib.layers.convolutions": (
+            "conv1d conv2d conv2d_in_plane=convolution2d_in_plane conv2d_transpose conv3d conv3d_transpose convolution "
+            "convolution1d convolution2d convolution2d_in_plane convolution2d_transpose convolution3d "
+            "convolution3d_transpose separable_conv2d=separable_convolution2d separable_convolution2d"
+        ),
+        "penstock.contrib.layers.dense": "bias_add elu fully_connected linear relu relu6",
+        "penstock.contrib.layers.embeddings": "embed_sequence embedding_lookup_unique",
+        "penstock.contrib.layers.initializers": (
+            "variance_scaling_initializer xavier_initializer xavier_initializer_conv2d=xavier_initializer"
+        ),
+        "penstock.contrib.layers.normalization": "batch_norm instance_norm layer_norm",
+        "penstock.contrib.layers.optimizers": (
+            "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES adaptive_clipping_fn optimize_loss"
+        ),
+        "penstock.contrib.layers.plain": (
+            "dense_to_sparse dropout flatten maxout one_hot_encoding repeat softmax spatial_softmax stack unit_norm"
+        ),
+        "penstock.contrib.layers.pooling": "avg_pool2d avg_pool3d max_pool2d max_pool3d pool",
+        "penstock.contrib.layers.regularizers": (
+            "apply_regularization l1_l2_regularizer l1_regularizer l2_regularizer sum_regularizer"
+        ),
+        "penstock.contrib.layers.summaries": (
+            "summarize_activation summarize_activations summarize_biases summarize_collection summarize_tensor "
+            "summarize_tensors summarize_variables summarize_weights"
+        ),
+        "penstock.contrib.slim": "evaluation learning model_analyzer summaries",
+        "penstock.train.global_step": "assert_global_step create_global_step get_global_step get_or_create_global_step",
+    },
+    "penstock.contrib.training": {
+        "penstock.contrib.training.checkpoints": (
+            "GreedyLoadBalancingStrategy byte_size_load_fn wait_for_new_checkpoint"
+        ),
+        "penstock.contrib.training.hparams": "HParams parse_values",
+        "penstock.contrib.training.train_ops": (
+            "add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn create_train_op multiply_gradients"
+        ),
+        "penstock.train.checkpoint_utils": "checkpoints_iterator",
+    },
     "penstock.debugging": {
         "penstock.ops.checks": (
             "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation
 from penstock.graph.scopes import GraphKeys, add_to_collection, name_scope
@@ -16,6 +17,7 @@ from penstock.ops.lookup_initialization import (
 from penstock.tensor.dtypes import DType, as_dtype, int64, string
 
 
+@export("contrib.lookup.TableInitializerBase")
 class TableInitializerBase:
     """What fills a table: `initialize` gives the operation for it (TF: tf.contrib.lookup.TableInitializerBase)."""
 
@@ -35,6 +37,7 @@ class TableInitializerBase:
         raise NotImplementedError("Calling an abstract method.")
 
 
+@export("contrib.lookup.KeyValueTensorInitializer")
 class KeyValueTensorInitializer(TableInitializerBase):
     """Fills a table with `keys` and `values`, two vectors of one length (TF: tf.lookup.KeyValueTensorInitializer)."""
 
@@ -55,6 +58,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
         return op
 
 
+@export("contrib.lookup.TextFileIndex")
 class TextFileIndex:
     """What of a line to take, if not a column: all of it, or its number (from 0)."""
 
@@ -62,6 +66,7 @@ class TextFileIndex:
     LINE_NUMBER = LINE_NUMBER
 
 
+@export("contrib.lookup.TextFileInitializer")
 class TextFileInitializer(TableInitializerBase):
     """Fills a table from the lines of a file (TF: tf.lookup.TextFileInitializer).
 
@@ -125,6 +130,7 @@ class TextFileInitializer(TableInitializerBase):
         return op
 
 
+@export("contrib.lookup.TextFileStringTableInitializer")
 class TextFileStringTableInitializer(TextFileInitializer):
     """Line numbers (int64) to lines (TF: the same, in tf.contrib.lookup)."""
 
@@ -140,6 +146,7 @@ class TextFileStringTableInitializer(TextFileInitializer):
         super().__init__(filename, int64, key_column_index, string, value_column_index, vocab_size, delimiter, name)
 
 
+@export("contrib.lookup.TextFileIdTableInitializer")
 class TextFileIdTableInitializer(TextFileInitializer):
     """Lines to line numbers (int64) (TF: the same, in tf.contrib.lookup)."""
 

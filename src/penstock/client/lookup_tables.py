@@ -36,6 +36,7 @@ def initialize_all_tables(name: str = "init_all_tables") -> Operation:
     return tables_initializer(name)
 
 
+@export("contrib.lookup.LookupInterface")
 class LookupInterface:
     """A table that maps keys of one dtype to values of another."""
 
@@ -106,6 +107,7 @@ class _Table(LookupInterface):
             return LOOKUP_TABLE_EXPORT_V2(self._handle, Tkeys=self.key_dtype, Tvalues=self.value_dtype, name=scope)
 
 
+@export("contrib.lookup.HashTable")
 class HashTable(_Table):
     """A table that its initializer fills, and nothing changes (TF: tf.contrib.lookup.HashTable).
 
@@ -174,6 +176,7 @@ class _MutableTable(_Table):
         add_to_collection(GraphKeys.SAVEABLE_OBJECTS, Saveable(self._handle.op, specs, name))
 
 
+@export("contrib.lookup.MutableHashTable")
 class MutableHashTable(_MutableTable):
     """A table, empty at first, that steps write to (TF: tf.contrib.lookup.MutableHashTable).
 
@@ -204,6 +207,7 @@ class MutableHashTable(_MutableTable):
             self._save()
 
 
+@export("contrib.lookup.MutableDenseHashTable")
 class MutableDenseHashTable(_MutableTable):
     """As MutableHashTable; keys may be vectors (TF: tf.contrib.lookup.MutableDenseHashTable).
 

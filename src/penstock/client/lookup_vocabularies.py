@@ -10,6 +10,7 @@ from penstock.client.lookup_initializers import (
     TextFileStringTableInitializer,
 )
 from penstock.client.lookup_tables import HashTable, LookupInterface, StaticHashTable
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -23,6 +24,7 @@ from penstock.ops.string_hashing import string_to_hash_bucket_fast, string_to_ha
 from penstock.tensor.dtypes import DType, as_dtype, int64, string
 
 
+@export("contrib.lookup.HasherSpec")
 class HasherSpec(NamedTuple):
     """How words outside the vocabulary are hashed: FarmHash, or SipHash with a key."""
 
@@ -33,6 +35,7 @@ class HasherSpec(NamedTuple):
 FastHashSpec = HasherSpec("fasthash")
 
 
+@export("contrib.lookup.StrongHashSpec")
 def StrongHashSpec(key: Any) -> HasherSpec:
     """SipHash with `key`, two ints (TF: tf.contrib.lookup.StrongHashSpec)."""
     if len(key) != 2:
@@ -42,6 +45,7 @@ def StrongHashSpec(key: Any) -> HasherSpec:
     return HasherSpec("stronghash", [int(k) for k in key])
 
 
+@export("contrib.lookup.IdTableWithHashBuckets")
 class IdTableWithHashBuckets(LookupInterface):
     """The ids of `table`, and, for keys that it lacks, one of `num_oov_buckets` ids after them, by hash.
 
@@ -147,6 +151,7 @@ def _check_buckets(num_oov_buckets: int) -> None:
         raise ValueError(f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
 
 
+@export("contrib.lookup.index_table_from_file", "contrib.lookup.string_to_index_table_from_file")
 def index_table_from_file(
     vocabulary_file: Any = None,
     num_oov_buckets: int = 0,
@@ -175,6 +180,7 @@ def index_table_from_file(
         return _with_buckets(HashTable(initializer, default_value), num_oov_buckets, hasher_spec, dtype)
 
 
+@export("contrib.lookup.index_table_from_tensor", "contrib.lookup.string_to_index_table_from_tensor")
 def index_table_from_tensor(
     mapping: Any = None,
     num_oov_buckets: int = 0,
@@ -207,6 +213,7 @@ def _indices(vector: Tensor) -> Tensor:
     return get_op("Range")(constant(0, int64), count, constant(1, int64))
 
 
+@export("contrib.lookup.index_to_string_table_from_file")
 def index_to_string_table_from_file(
     vocabulary_file: Any,
     vocab_size: int | None = None,
@@ -226,6 +233,7 @@ def index_to_string_table_from_file(
         return HashTable(initializer, default_value)
 
 
+@export("contrib.lookup.index_to_string_table_from_tensor")
 def index_to_string_table_from_tensor(
     mapping: Any = None, default_value: Any = "UNK", name: str | None = None, vocabulary_list: Any = None
 ) -> HashTable:
@@ -236,11 +244,13 @@ def index_to_string_table_from_tensor(
         return HashTable(KeyValueTensorInitializer(_indices(values), values, name="table_init"), default_value)
 
 
+@export("contrib.lookup.string_to_index")
 def string_to_index(tensor: Any, mapping: Any, default_value: Any = -1, name: str | None = None) -> Any:
     """The index in `mapping` of each string; the older form of `index_table_from_tensor`."""
     return index_table_from_tensor(mapping, default_value=default_value, name=name).lookup(tensor)
 
 
+@export("contrib.lookup.index_to_string")
 def index_to_string(tensor: Any, mapping: Any, default_value: Any = "UNK", name: str | None = None) -> Any:
     """The string of `mapping` at each index; the older form of `index_to_string_table_from_tensor`."""
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)

@@ -30,7 +30,7 @@ from penstock.ops.unary import sigmoid
 from penstock.tensor.shapes import TensorShape
 
 
-@export("distributions.Bernoulli")
+@export("distributions.Bernoulli", "contrib.distributions.Bernoulli")
 class Bernoulli(Univariate):
     """1 with the probability `probs`, or with the log odds `logits`; else 0."""
 
@@ -132,7 +132,7 @@ def _last(value: Tensor) -> Any:
     return shape(value)[-1] if known is None else known
 
 
-@export("distributions.Categorical")
+@export("distributions.Categorical", "contrib.distributions.Categorical")
 class Categorical(Classes):
     """Classes 0, 1, ... with the probabilities `probs`, or with log probabilities `logits` up to a constant."""
 
@@ -182,6 +182,7 @@ class Categorical(Classes):
         return found
 
 
+@export("contrib.distributions.OneHotCategorical")
 class OneHotCategorical(Classes):
     """`Categorical` whose samples are one-hot vectors (TF: tf.contrib.distributions.OneHotCategorical)."""
 

@@ -25,7 +25,7 @@ from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
 
-@export("distributions.ReparameterizationType")
+@export("distributions.ReparameterizationType", "contrib.distributions.ReparameterizationType")
 class ReparameterizationType:
     """Whether gradients of samples reach the parameters."""
 
@@ -36,11 +36,15 @@ class ReparameterizationType:
         return f"<Reparameterization Type: {self._rep_type}>"
 
 
-FULLY_REPARAMETERIZED = export("distributions.FULLY_REPARAMETERIZED")(ReparameterizationType("FULLY_REPARAMETERIZED"))
-NOT_REPARAMETERIZED = export("distributions.NOT_REPARAMETERIZED")(ReparameterizationType("NOT_REPARAMETERIZED"))
+FULLY_REPARAMETERIZED = export("distributions.FULLY_REPARAMETERIZED", "contrib.distributions.FULLY_REPARAMETERIZED")(
+    ReparameterizationType("FULLY_REPARAMETERIZED")
+)
+NOT_REPARAMETERIZED = export("distributions.NOT_REPARAMETERIZED", "contrib.distributions.NOT_REPARAMETERIZED")(
+    ReparameterizationType("NOT_REPARAMETERIZED")
+)
 
 
-@export("distributions.Distribution")
+@export("distributions.Distribution", "contrib.distributions.Distribution")
 class Distribution:
     """A batch of distributions. Samples are [*sample_shape, *batch_shape, *event_shape].
 

@@ -28,7 +28,7 @@ from penstock.ops.unary import log, log1p, sqrt, square
 from penstock.tensor.shapes import TensorShape
 
 
-@export("distributions.Gamma")
+@export("distributions.Gamma", "contrib.distributions.Gamma")
 class Gamma(Univariate):
     """Density x^(concentration - 1) exp(-x rate) / Z for x > 0; `concentration` and `rate` broadcast."""
 
@@ -105,7 +105,7 @@ def _kl_gamma(a: Gamma, b: Gamma, name: str | None = None) -> Tensor:
         )
 
 
-@export("distributions.Exponential")
+@export("distributions.Exponential", "contrib.distributions.Exponential")
 class Exponential(Gamma):
     """Density rate exp(-x rate) for x > 0."""
 
@@ -126,7 +126,7 @@ class Exponential(Gamma):
         return -self._rate * self._valid(x)
 
 
-@export("distributions.Beta")
+@export("distributions.Beta", "contrib.distributions.Beta")
 class Beta(Univariate):
     """Density x^(concentration1 - 1) (1 - x)^(concentration0 - 1) / Z on (0, 1); both broadcast."""
 
@@ -214,7 +214,7 @@ def _kl_beta(a: Beta, b: Beta, name: str | None = None) -> Tensor:
         )
 
 
-@export("distributions.Dirichlet")
+@export("distributions.Dirichlet", "contrib.distributions.Dirichlet")
 class Dirichlet(Distribution):
     """Vectors [..., k] of shares that add up to 1, with density prod x^(concentration - 1) / Z."""
 

@@ -17,7 +17,7 @@ from penstock.ops.rounding import is_nan
 _registered: dict[tuple[type, type], Callable[..., Any]] = {}
 
 
-@export("distributions.RegisterKL")
+@export("distributions.RegisterKL", "contrib.distributions.RegisterKL")
 class RegisterKL:
     """Registers a function (a, b, name=None) as the divergence of two classes and of their subclasses.
 
@@ -48,7 +48,7 @@ def _nearest(a: type, b: type) -> Callable[..., Any] | None:
     return min(pairs, key=lambda pair: pair[0])[1] if pairs else None
 
 
-@export("distributions.kl_divergence")
+@export("distributions.kl_divergence", "contrib.distributions.kl", "contrib.distributions.kl_divergence")
 def kl_divergence(
     distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: str | None = None
 ) -> Tensor:

@@ -26,7 +26,7 @@ from penstock.ops.special import digamma, lgamma
 from penstock.ops.unary import abs, exp, log, log1p, rsqrt, sign, square
 
 
-@export("distributions.Uniform")
+@export("distributions.Uniform", "contrib.distributions.Uniform")
 class Uniform(Univariate):
     """Numbers of [low, high), all equally likely; `low` and `high` broadcast."""
 
@@ -87,7 +87,7 @@ class Uniform(Univariate):
         return self.range() / math.sqrt(12.0)
 
 
-@export("distributions.Laplace")
+@export("distributions.Laplace", "contrib.distributions.Laplace")
 class Laplace(Univariate):
     """Density exp(-|x - loc| / scale) / (2 scale); `loc` and `scale` broadcast."""
 
@@ -147,7 +147,7 @@ class Laplace(Univariate):
         return self._mean()
 
 
-@export("distributions.StudentT")
+@export("distributions.StudentT", "contrib.distributions.StudentT")
 class StudentT(Univariate):
     """Student's t with `df` degrees of freedom, moved by `loc` and scaled by `scale`; all broadcast."""
 

@@ -75,7 +75,7 @@ class _Counts(Distribution):
         return checked(counts, count_checks(counts, self._total_count) if self.validate_args else [], "counts")
 
 
-@export("distributions.Multinomial")
+@export("distributions.Multinomial", "contrib.distributions.Multinomial")
 class Multinomial(_Counts):
     """`total_count` draws of classes with `probs`, or with log probabilities `logits` up to a constant."""
 
@@ -121,7 +121,7 @@ class Multinomial(_Counts):
         return expand_dims(self._total_count, -1) * self._probs * (1.0 - self._probs)
 
 
-@export("distributions.DirichletMultinomial")
+@export("distributions.DirichletMultinomial", "contrib.distributions.DirichletMultinomial")
 class DirichletMultinomial(_Counts):
     """`total_count` draws of classes whose probabilities are themselves a draw of Dirichlet(concentration)."""
 

@@ -29,7 +29,7 @@ from penstock.ops.unary import log, square
 from penstock.tensor.shapes import TensorShape
 
 
-@export("distributions.Normal")
+@export("distributions.Normal", "contrib.distributions.Normal")
 class Normal(Univariate):
     """The normal distribution with mean `loc` and standard deviation `scale`, which broadcast."""
 
@@ -96,6 +96,7 @@ def _kl_normal(a: Normal, b: Normal, name: str | None = None) -> Tensor:
         return 0.5 * (square((a.loc - b.loc) / b.scale) + ratio - 1.0 - log(ratio))
 
 
+@export("contrib.distributions.MultivariateNormalDiag")
 class MultivariateNormalDiag(Distribution):
     """Vectors [..., k] of independent normal numbers, with means `loc` and deviations `scale_diag`.
 

@@ -9,6 +9,7 @@ import numpy as np
 from penstock.distributions.arguments import logits_and_probs, positive
 from penstock.distributions.discrete import Classes
 from penstock.distributions.distribution import FULLY_REPARAMETERIZED
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -24,6 +25,7 @@ from penstock.ops.unary import log
 from penstock.tensor.shapes import TensorShape
 
 
+@export("contrib.distributions.RelaxedOneHotCategorical")
 class RelaxedOneHotCategorical(Classes):
     """softmax((logits + Gumbel noise) / temperature): the nearer to one-hot, the lower the temperature.
 

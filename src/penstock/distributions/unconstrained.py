@@ -8,12 +8,14 @@ from penstock.distributions.discrete import Bernoulli
 from penstock.distributions.gamma import Beta, Exponential, Gamma
 from penstock.distributions.location_scale import Laplace, StudentT
 from penstock.distributions.normal import Normal
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.ops.nn.activations import softplus
 from penstock.ops.rounding import floor
 from penstock.ops.unary import abs, sigmoid
 
 
+@export("contrib.distributions.BernoulliWithSigmoidProbs")
 class BernoulliWithSigmoidProbs(Bernoulli):
     """A `Bernoulli` with probabilities sigmoid(logits)."""
 
@@ -21,6 +23,7 @@ class BernoulliWithSigmoidProbs(Bernoulli):
         super().__init__(probs=sigmoid(convert_to_tensor(logits)), name=name, **options)
 
 
+@export("contrib.distributions.BetaWithSoftplusConcentration")
 class BetaWithSoftplusConcentration(Beta):
     """A `Beta` with softplus of both concentrations."""
 
@@ -30,6 +33,7 @@ class BetaWithSoftplusConcentration(Beta):
         super().__init__(softplus(concentration1), softplus(concentration0), name=name, **options)
 
 
+@export("contrib.distributions.ExponentialWithSoftplusRate")
 class ExponentialWithSoftplusRate(Exponential):
     """An `Exponential` with softplus of the rate."""
 
@@ -37,6 +41,7 @@ class ExponentialWithSoftplusRate(Exponential):
         super().__init__(softplus(rate), name=name, **options)
 
 
+@export("contrib.distributions.GammaWithSoftplusConcentrationRate")
 class GammaWithSoftplusConcentrationRate(Gamma):
     """A `Gamma` with softplus of concentration and rate."""
 
@@ -46,6 +51,7 @@ class GammaWithSoftplusConcentrationRate(Gamma):
         super().__init__(softplus(concentration), softplus(rate), name=name, **options)
 
 
+@export("contrib.distributions.LaplaceWithSoftplusScale")
 class LaplaceWithSoftplusScale(Laplace):
     """A `Laplace` with softplus of the scale."""
 
@@ -53,6 +59,7 @@ class LaplaceWithSoftplusScale(Laplace):
         super().__init__(loc, softplus(scale), name=name, **options)
 
 
+@export("contrib.distributions.NormalWithSoftplusScale")
 class NormalWithSoftplusScale(Normal):
     """A `Normal` with softplus of the scale."""
 
@@ -60,6 +67,7 @@ class NormalWithSoftplusScale(Normal):
         super().__init__(loc, softplus(scale), name=name, **options)
 
 
+@export("contrib.distributions.StudentTWithAbsDfSoftplusScale")
 class StudentTWithAbsDfSoftplusScale(StudentT):
     """A `StudentT` with floor(|df|) degrees of freedom and softplus of the scale."""
 

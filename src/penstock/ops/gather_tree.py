@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.export import export
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
@@ -75,6 +76,7 @@ def _check_parents(parent: torch.Tensor, step: int, width: int) -> None:
         raise invalid(f"Saw invalid parent id {parent[row, beam]} at (batch, time, beam) == ({row}, {step}, {beam})")
 
 
+@export("contrib.seq2seq.gather_tree")
 def gather_tree(
     step_ids: Any, parent_ids: Any, max_sequence_lengths: Any, end_token: Any, name: str | None = None
 ) -> Tensor:

@@ -144,7 +144,7 @@ def assert_rank_in(
     )
 
 
-@export("assert_scalar", "debugging.assert_scalar")
+@export("assert_scalar", "debugging.assert_scalar", "contrib.framework.assert_scalar")
 def assert_scalar(tensor: Any, name: Text = None, message: Text = None) -> Tensor:
     """`tensor`, converted; ValueError unless its static shape is that of a scalar."""
     with name_scope(name, "assert_scalar", [tensor]) as scope:
@@ -188,7 +188,7 @@ def assert_proper_iterable(values: Any) -> None:
         raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
 
 
-@export("assert_same_float_dtype", "debugging.assert_same_float_dtype")
+@export("assert_same_float_dtype", "debugging.assert_same_float_dtype", "contrib.framework.assert_same_float_dtype")
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     """The one floating type of all `tensors` (and `dtype`); ValueError for two types or another kind."""
     found = None if dtype is None else as_dtype(dtype).base_dtype

@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.ops.array import reshape, shape
@@ -24,6 +25,7 @@ from penstock.rnn.projection import EmbeddingWrapper, OutputProjectionWrapper
 from penstock.rnn.static import static_rnn
 
 
+@export("contrib.legacy_seq2seq.attention_decoder")
 def attention_decoder(
     decoder_inputs: list[Any],
     initial_state: Any,
@@ -93,6 +95,7 @@ def attention_decoder(
     return outputs, state
 
 
+@export("contrib.legacy_seq2seq.embedding_attention_decoder")
 def embedding_attention_decoder(
     decoder_inputs: list[Any],
     initial_state: Any,
@@ -125,6 +128,7 @@ def embedding_attention_decoder(
         )
 
 
+@export("contrib.legacy_seq2seq.embedding_attention_seq2seq")
 def embedding_attention_seq2seq(
     encoder_inputs: list[Any],
     decoder_inputs: list[Any],

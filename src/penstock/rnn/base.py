@@ -23,7 +23,7 @@ from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
 
-@export("rnn_cell.RNNCell")
+@export("rnn_cell.RNNCell", "contrib.rnn.RNNCell")
 class RNNCell:
     """One step: (output, new state) of (inputs [batch, n], state) (TF: tf.nn.rnn_cell.RNNCell).
 

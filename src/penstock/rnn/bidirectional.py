@@ -61,6 +61,7 @@ def bidirectional_dynamic_rnn(
     return (forward, map_structure(turned, found)), (state_fw, state_bw)
 
 
+@export("contrib.rnn.stack_bidirectional_dynamic_rnn")
 def stack_bidirectional_dynamic_rnn(
     cells_fw: list[Any],
     cells_bw: list[Any],

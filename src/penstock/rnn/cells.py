@@ -19,7 +19,7 @@ from penstock.rnn.base import RNNCell
 from penstock.rnn.linear import last_size, linear
 
 
-@export("rnn_cell.LSTMStateTuple")
+@export("rnn_cell.LSTMStateTuple", "contrib.rnn.LSTMStateTuple")
 class LSTMStateTuple(namedtuple("LSTMStateTuple", ("c", "h"))):
     """The state of an LSTM: the cells' memory `c` and their output `h`, [batch, units] each."""
 
@@ -38,7 +38,7 @@ def _activation(given: Any) -> Any:
     return tanh if given is None else given
 
 
-@export("rnn_cell.BasicRNNCell")
+@export("rnn_cell.BasicRNNCell", "contrib.rnn.BasicRNNCell")
 class BasicRNNCell(RNNCell):
     """output = new state = act(W [inputs, state] + b)."""
 
@@ -61,7 +61,7 @@ class BasicRNNCell(RNNCell):
         return output, output
 
 
-@export("rnn_cell.GRUCell")
+@export("rnn_cell.GRUCell", "contrib.rnn.GRUCell")
 class GRUCell(RNNCell):
     """Gated recurrent unit: r, u = sigmoid(...), new state = u state + (1 - u) act(W [inputs, r state] + b).
 
@@ -103,7 +103,7 @@ class GRUCell(RNNCell):
         return new_state, new_state
 
 
-@export("rnn_cell.BasicLSTMCell")
+@export("rnn_cell.BasicLSTMCell", "contrib.rnn.BasicLSTMCell")
 class BasicLSTMCell(RNNCell):
     """LSTM without peepholes, clipping or projection; the gates in the kernel are in the order i, j, f, o.
 
@@ -144,7 +144,7 @@ class BasicLSTMCell(RNNCell):
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
 
 
-@export("rnn_cell.LSTMCell")
+@export("rnn_cell.LSTMCell", "contrib.rnn.LSTMCell")
 class LSTMCell(RNNCell):
     """LSTM with, if asked for, peepholes, clipping of its memory, and a projection of its output.
 
@@ -212,7 +212,7 @@ class LSTMCell(RNNCell):
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
 
 
-@export("rnn_cell.MultiRNNCell")
+@export("rnn_cell.MultiRNNCell", "contrib.rnn.MultiRNNCell")
 class MultiRNNCell(RNNCell):
     """Cells one upon the other: the output of each is the input of the next.
 

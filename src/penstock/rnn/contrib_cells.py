@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.client.initializers import constant_initializer
 from penstock.client.variable_scope import get_variable, variable_scope
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.ops.joining import concat, split
 from penstock.ops.nn.bias import xw_plus_b
@@ -17,6 +18,7 @@ from penstock.rnn.cells import GRUCell, LSTMCell, LSTMStateTuple
 from penstock.rnn.linear import last_size, linear
 
 
+@export("contrib.rnn.LSTMBlockCell")
 class LSTMBlockCell(LSTMCell):
     """`LSTMCell`, by the name and arguments of TensorFlow's fused one; its scope is "lstm_cell".
 
@@ -48,6 +50,7 @@ class LSTMBlockCell(LSTMCell):
         )
 
 
+@export("contrib.rnn.GRUBlockCellV2")
 class GRUBlockCellV2(GRUCell):
     """`GRUCell`, by the name and arguments of TensorFlow's fused one; its scope is "gru_cell".
 
@@ -67,6 +70,7 @@ class GRUBlockCellV2(GRUCell):
         super().__init__(num_units if num_units is not None else cell_size, reuse=reuse, name=name, dtype=dtype)  # type: ignore[arg-type]
 
 
+@export("contrib.rnn.GRUBlockCell")
 class GRUBlockCell(GRUBlockCellV2):
     """`GRUBlockCellV2` with the older names of variables: w_ru, b_ru, w_c, b_c."""
 
@@ -82,6 +86,7 @@ class GRUBlockCell(GRUBlockCellV2):
         return new_state, new_state
 
 
+@export("contrib.rnn.LayerNormBasicLSTMCell")
 class LayerNormBasicLSTMCell(RNNCell):
     """LSTM whose gates and memory are normalized over the units, with dropout of what is to be remembered.
 

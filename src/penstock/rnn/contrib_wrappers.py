@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.client.initializers import constant_initializer
 from penstock.client.variable_scope import get_variable, variable_scope
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.ops.array import expand_dims, reshape
 from penstock.ops.control_flow.nest import flatten, is_sequence, map_structure, same_structure
@@ -21,6 +22,7 @@ from penstock.rnn.linear import last_size, linear
 from penstock.rnn.wrappers import CellWrapper
 
 
+@export("contrib.rnn.AttentionCellWrapper")
 class AttentionCellWrapper(RNNCell):
     """The cell, attending to its own last `attn_length` outputs (https://arxiv.org/abs/1409.0473).
 
@@ -92,6 +94,7 @@ class AttentionCellWrapper(RNNCell):
             return reshape(mixed, [-1, size])
 
 
+@export("contrib.rnn.HighwayWrapper")
 class HighwayWrapper(CellWrapper):
     """output = inputs carry + the cell's output transform, gates of the inputs (https://arxiv.org/abs/1505.00387).
 
@@ -121,6 +124,7 @@ class HighwayWrapper(CellWrapper):
         return map_structure(self._highway, inputs, outputs), new_state
 
 
+@export("contrib.rnn.CompiledWrapper")
 class CompiledWrapper(CellWrapper):
     """The cell as it is: there is no XLA to compile it with."""
 

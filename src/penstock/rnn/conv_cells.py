@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.client.initializers import zeros_initializer
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.ops.joining import concat, split
 from penstock.ops.nn.conv_functions import conv2d
@@ -16,6 +17,7 @@ from penstock.rnn.cells import LSTMStateTuple
 from penstock.tensor.shapes import TensorShape
 
 
+@export("contrib.rnn.ConvLSTMCell")
 class ConvLSTMCell(RNNCell):
     """Convolutional LSTM (https://arxiv.org/abs/1506.04214) of inputs [batch, *input_shape], channels last.
 
@@ -79,6 +81,7 @@ class ConvLSTMCell(RNNCell):
         return found + get_variable("biases", [channels], dtype, zeros_initializer(dtype=dtype))
 
 
+@export("contrib.rnn.Conv1DLSTMCell")
 class Conv1DLSTMCell(ConvLSTMCell):
     """`ConvLSTMCell` of inputs [batch, length, channels]."""
 
@@ -86,6 +89,7 @@ class Conv1DLSTMCell(ConvLSTMCell):
         super().__init__(conv_ndims=1, name=name, **kwargs)
 
 
+@export("contrib.rnn.Conv2DLSTMCell")
 class Conv2DLSTMCell(ConvLSTMCell):
     """`ConvLSTMCell` of inputs [batch, height, width, channels]."""
 
@@ -93,6 +97,7 @@ class Conv2DLSTMCell(ConvLSTMCell):
         super().__init__(conv_ndims=2, name=name, **kwargs)
 
 
+@export("contrib.rnn.Conv3DLSTMCell")
 class Conv3DLSTMCell(ConvLSTMCell):
     """`ConvLSTMCell` of inputs [batch, depth, height, width, channels]."""
 

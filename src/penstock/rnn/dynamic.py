@@ -58,6 +58,7 @@ def dynamic_rnn(
         return outputs, state
 
 
+@export("contrib.rnn.transpose_batch_time")
 def swap_batch_and_time(x: Tensor) -> Tensor:
     """[a, b, ...] to [b, a, ...], also of unknown rank."""
     if x.shape.ndims is None:

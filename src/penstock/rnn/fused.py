@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.variable_scope import get_variable_scope, variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.ops.reversing import reverse, reverse_sequence
 from penstock.ops.stacking import stack, unstack
@@ -13,6 +14,7 @@ from penstock.rnn.dynamic import dynamic_rnn
 from penstock.rnn.static import static_rnn
 
 
+@export("contrib.rnn.FusedRNNCell")
 class FusedRNNCell:
     """(outputs, final state) of inputs [time, batch, n], or of a list of [batch, n]; outputs are of the same kind.
 
@@ -26,6 +28,7 @@ class FusedRNNCell:
         raise NotImplementedError("Abstract method")
 
 
+@export("contrib.rnn.FusedRNNCellAdaptor")
 class FusedRNNCellAdaptor(FusedRNNCell):
     """Any cell as a fused one, by `static_rnn`, or with `use_dynamic_rnn` by `dynamic_rnn`."""
 
@@ -47,6 +50,7 @@ class FusedRNNCellAdaptor(FusedRNNCell):
         return outputs if is_list else stack(outputs), state
 
 
+@export("contrib.rnn.TimeReversedFusedRNN")
 class TimeReversedFusedRNN(FusedRNNCell):
     """A fused cell that goes from the last step (of each row) to the first; outputs are in the inputs' order."""
 
@@ -69,6 +73,7 @@ def _turned(value: Any, lengths: Any) -> Any:
     return reverse_sequence(value, convert_to_tensor(lengths), seq_axis=0, batch_axis=1)
 
 
+@export("contrib.rnn.LSTMBlockFusedCell")
 class LSTMBlockFusedCell(FusedRNNCell):
     """An LSTM over all steps, by the name and arguments of TensorFlow's fused one; its scope is "lstm_fused_cell".
 

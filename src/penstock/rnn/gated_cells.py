@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.client.initializers import zeros_initializer
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.ops.clip import clip_by_value
 from penstock.ops.joining import concat, split
@@ -21,6 +22,7 @@ from penstock.rnn.contrib_cells import normalized
 from penstock.rnn.linear import last_size, linear
 
 
+@export("contrib.rnn.UGRNNCell")
 class UGRNNCell(RNNCell):
     """Update gate RNN: new state = g state + (1 - g) act(c), with g, c linear (https://arxiv.org/abs/1611.09913)."""
 
@@ -52,6 +54,7 @@ class UGRNNCell(RNNCell):
         return new_state, new_state
 
 
+@export("contrib.rnn.IntersectionRNNCell")
 class IntersectionRNNCell(RNNCell):
     """+RNN: gates in time and in depth; the output mixes in the inputs (https://arxiv.org/abs/1611.09913).
 
@@ -95,6 +98,7 @@ class IntersectionRNNCell(RNNCell):
         return through * inputs + (1 - through) * self._y_activation(y), new_state
 
 
+@export("contrib.rnn.NASCell")
 class NASCell(RNNCell):
     """The cell that a search found (https://arxiv.org/abs/1611.01578); its state is an LSTMStateTuple.
 
@@ -142,6 +146,7 @@ class NASCell(RNNCell):
         return new_m, LSTMStateTuple(new_c, new_m)
 
 
+@export("contrib.rnn.CoupledInputForgetGateLSTMCell")
 class CoupledInputForgetGateLSTMCell(RNNCell):
     """LSTM that takes in as much as it forgets: c' = f c + (1 - f) act(j) (https://arxiv.org/abs/1503.04069).
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.client.variable_scope import get_variable, get_variable_scope, variable_scope
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.arg_reductions import argmax
@@ -48,6 +49,7 @@ def next_input(given: Any, previous: Any, step: int, loop_function: Loop | None)
         return loop_function(previous, step)
 
 
+@export("contrib.legacy_seq2seq.rnn_decoder")
 def rnn_decoder(
     decoder_inputs: list[Any], initial_state: Any, cell: Any, loop_function: Loop | None = None, scope: Any = None
 ) -> tuple[list[Any], Any]:
@@ -63,6 +65,7 @@ def rnn_decoder(
     return outputs, state
 
 
+@export("contrib.legacy_seq2seq.basic_rnn_seq2seq")
 def basic_rnn_seq2seq(
     encoder_inputs: list[Any], decoder_inputs: list[Any], cell: Any, dtype: Any = float32, scope: Any = None
 ) -> tuple[list[Any], Any]:
@@ -72,6 +75,7 @@ def basic_rnn_seq2seq(
         return rnn_decoder(decoder_inputs, state, cell)
 
 
+@export("contrib.legacy_seq2seq.embedding_rnn_decoder")
 def embedding_rnn_decoder(
     decoder_inputs: list[Any],
     initial_state: Any,
@@ -108,6 +112,7 @@ def either_way(feed_previous: Any, decode: Callable[[bool, bool], tuple[list[Any
     return list(found[: len(outputs)]), pack_like(state, list(found[len(outputs) :]))
 
 
+@export("contrib.legacy_seq2seq.embedding_rnn_seq2seq")
 def embedding_rnn_seq2seq(
     encoder_inputs: list[Any],
     decoder_inputs: list[Any],
@@ -136,6 +141,7 @@ def embedding_rnn_seq2seq(
         )
 
 
+@export("contrib.legacy_seq2seq.model_with_buckets")
 def model_with_buckets(
     encoder_inputs: list[Any],
     decoder_inputs: list[Any],

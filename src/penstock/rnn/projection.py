@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.client.initializers import random_uniform_initializer
 from penstock.client.variable_scope import get_variable, get_variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.ops.array import reshape
 from penstock.ops.control_flow.nest import flatten
@@ -36,6 +37,7 @@ class _Projecting(RNNCell):
         return self._cell.zero_state(batch_size, dtype)
 
 
+@export("contrib.rnn.EmbeddingWrapper")
 class EmbeddingWrapper(_Projecting):
     """The cell gets the rows of a variable "embedding" at its inputs, which are ids [batch] or [batch, 1].
 
@@ -58,6 +60,7 @@ class EmbeddingWrapper(_Projecting):
         return self._cell(embedding_lookup(embedding, reshape(convert_to_tensor(inputs), [-1])), state)
 
 
+@export("contrib.rnn.InputProjectionWrapper")
 class InputProjectionWrapper(_Projecting):
     """The cell gets act(W inputs + b), of size `num_proj`."""
 
@@ -77,6 +80,7 @@ class InputProjectionWrapper(_Projecting):
         return self._cell(projected if self._activation is None else self._activation(projected), state)
 
 
+@export("contrib.rnn.OutputProjectionWrapper")
 class OutputProjectionWrapper(_Projecting):
     """The output is act(W output + b) of the cell's, of size `output_size`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -19,6 +20,7 @@ def _cross_entropy(labels: Any, logits: Any, function: Callable[..., Any] | None
     return (function or sparse_softmax_cross_entropy_with_logits)(labels=labels, logits=logits)
 
 
+@export("contrib.seq2seq.sequence_loss")
 def sequence_loss(
     logits: Any,
     targets: Any,
@@ -58,6 +60,7 @@ def _last(logits: Tensor, size: Tensor) -> Any:
     return size[2] if known is None else known
 
 
+@export("contrib.legacy_seq2seq.sequence_loss_by_example")
 def sequence_loss_by_example(
     logits: list[Any],
     targets: list[Any],
@@ -84,6 +87,7 @@ def sequence_loss_by_example(
         return total / (add_n(weights) + 1e-12) if average_across_timesteps else total
 
 
+@export("contrib.legacy_seq2seq.sequence_loss")
 def legacy_sequence_loss(
     logits: list[Any],
     targets: list[Any],

@@ -20,7 +20,7 @@ from penstock.rnn.base import like_cell, zeros_of
 from penstock.rnn.steps import batch_size_of, checked_lengths, copy_through, initial_state_of, state_dtype
 
 
-@export("nn.rnn", "nn.static_rnn")
+@export("nn.rnn", "nn.static_rnn", "contrib.rnn.static_rnn")
 def static_rnn(
     cell: Any,
     inputs: Any,
@@ -67,7 +67,7 @@ def static_rnn(
     return outputs, state
 
 
-@export("nn.state_saving_rnn", "nn.static_state_saving_rnn")
+@export("nn.state_saving_rnn", "nn.static_state_saving_rnn", "contrib.rnn.static_state_saving_rnn")
 def static_state_saving_rnn(
     cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None, scope: Any = None
 ) -> tuple[list[Any], Any]:
@@ -85,7 +85,7 @@ def static_state_saving_rnn(
     return outputs, state
 
 
-@export("nn.bidirectional_rnn", "nn.static_bidirectional_rnn")
+@export("nn.bidirectional_rnn", "nn.static_bidirectional_rnn", "contrib.rnn.static_bidirectional_rnn")
 def static_bidirectional_rnn(
     cell_fw: Any,
     cell_bw: Any,
@@ -131,6 +131,7 @@ def _turned(steps: list[Any], lengths: Any) -> list[Any]:
     return [pack_like(steps[0], list(leaves)) for leaves in zip(*columns, strict=True)]
 
 
+@export("contrib.rnn.stack_bidirectional_rnn")
 def stack_bidirectional_rnn(
     cells_fw: list[Any],
     cells_bw: list[Any],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies
@@ -25,6 +26,12 @@ def batch_size_of(inputs: list[Tensor], axis: int) -> Any:
         if value.shape.ndims is not None and value.shape.tuple[axis] is not None:
             return int(value.shape.tuple[axis])
     return shape(inputs[0])[axis]
+
+
+@export("contrib.rnn.best_effort_input_batch_size")
+def best_effort_input_batch_size(flat_input: Any) -> Any:
+    """The batch size of inputs [time, batch, ...]: an int where known, else an int32 scalar."""
+    return batch_size_of(flatten(flat_input), 1)
 
 
 def initial_state_of(cell: Any, initial_state: Any, batch_size: Any, dtype: Any) -> Any:

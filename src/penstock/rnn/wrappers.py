@@ -53,7 +53,7 @@ def _drops_state(state: Any) -> Any:
     return not isinstance(state, TensorArray)
 
 
-@export("rnn_cell.DropoutWrapper")
+@export("rnn_cell.DropoutWrapper", "contrib.rnn.DropoutWrapper")
 class DropoutWrapper(CellWrapper):
     """Dropout of a cell's inputs, outputs and state.
 
@@ -178,7 +178,7 @@ def _spread(flag: bool, value: Any) -> list[bool]:
     return [flag] * len(flatten(value))
 
 
-@export("rnn_cell.ResidualWrapper")
+@export("rnn_cell.ResidualWrapper", "contrib.rnn.ResidualWrapper")
 class ResidualWrapper(CellWrapper):
     """output = inputs + the cell's output, or `residual_fn(inputs, output)`."""
 
@@ -199,7 +199,7 @@ def _sum(inputs: Any, outputs: Any) -> Any:
     return map_structure(lambda one, other: one + other, inputs, outputs)
 
 
-@export("rnn_cell.DeviceWrapper")
+@export("rnn_cell.DeviceWrapper", "contrib.rnn.DeviceWrapper")
 class DeviceWrapper(CellWrapper):
     """The cell, on a device."""
 

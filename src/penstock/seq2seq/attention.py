@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.client.initializers import constant_initializer, ones_initializer, zeros_initializer
 from penstock.client.variable_scope import get_variable, variable_scope
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -28,6 +29,7 @@ from penstock.ops.stacking import stack
 from penstock.ops.unary import rsqrt, square, tanh
 
 
+@export("contrib.seq2seq.AttentionMechanism")
 class AttentionMechanism:
     """Gives alignments of a query with a memory."""
 
@@ -187,6 +189,7 @@ def luong_score(query: Any, keys: Any, scale: bool) -> Tensor:
     return score
 
 
+@export("contrib.seq2seq.LuongAttention")
 class LuongAttention(BaseAttentionMechanism):
     """Scores by products of the query and the keys (https://arxiv.org/abs/1508.04025).
 
@@ -239,6 +242,7 @@ def bahdanau_score(processed_query: Any, keys: Any, normalize: bool) -> Tensor:
     return reduce_sum(v * tanh(total), [2])
 
 
+@export("contrib.seq2seq.BahdanauAttention")
 class BahdanauAttention(BaseAttentionMechanism):
     """Scores by a layer of tanh of the query and the keys (https://arxiv.org/abs/1409.0473).
 

@@ -6,6 +6,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
@@ -24,6 +25,7 @@ from penstock.seq2seq.attention import AttentionMechanism
 from penstock.tensor.shapes import TensorShape
 
 
+@export("contrib.seq2seq.AttentionWrapperState")
 class AttentionWrapperState(
     namedtuple(
         "AttentionWrapperState",
@@ -65,6 +67,7 @@ def compute_attention(
     return attention_layer(concat([cell_output, context], 1)), alignments, following
 
 
+@export("contrib.seq2seq.AttentionWrapper", "contrib.seq2seq.DynamicAttentionWrapper")
 class AttentionWrapper(RNNCell):
     """`cell`, given its inputs and the last attention, and the attention to `attention_mechanism` by its output.
 
@@ -236,6 +239,7 @@ def _total_size(layers: tuple[Any, ...] | None, mechanisms: Any, cell: Any) -> i
     return sum(found)
 
 
+@export("contrib.seq2seq.hardmax")
 def hardmax(logits: Any, name: str | None = None) -> Tensor:
     """1 where the last axis has its maximum (the first such), else 0; shape and dtype of `logits`."""
     with name_scope(name, "Hardmax", [logits]):

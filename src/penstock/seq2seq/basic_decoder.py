@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.scopes import name_scope
 from penstock.ops.control_flow.nest import flatten, map_structure
 from penstock.rnn.base import like_cell
@@ -13,12 +14,14 @@ from penstock.seq2seq.helpers import Helper
 from penstock.tensor.shapes import TensorShape
 
 
+@export("contrib.seq2seq.BasicDecoderOutput")
 class BasicDecoderOutput(namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id"))):
     """A step's output: of the cell (or the output layer), and what the helper drew from it."""
 
     __slots__ = ()
 
 
+@export("contrib.seq2seq.BasicDecoder")
 class BasicDecoder(Decoder):
     """The cell, step by step; `helper` draws samples of its outputs and gives the next inputs.
 

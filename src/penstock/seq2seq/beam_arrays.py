@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.ops.array import reshape, shape
@@ -19,6 +20,7 @@ from penstock.ops.sequences import range as range_
 from penstock.ops.stacking import stack
 
 
+@export("contrib.seq2seq.gather_tree_from_array")
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Tensor:
     """`t`, [time, batch, beam, ...] or [time, batch beam, ...], sorted by the beams that each beam came from.
 

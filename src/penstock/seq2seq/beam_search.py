@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -29,6 +30,7 @@ from penstock.seq2seq.helpers import embedding_function
 from penstock.tensor.shapes import TensorShape
 
 
+@export("contrib.seq2seq.FinalBeamSearchDecoderOutput")
 class FinalBeamSearchDecoderOutput(
     namedtuple("FinalBeamDecoderOutput", ("predicted_ids", "beam_search_decoder_output"))
 ):
@@ -37,6 +39,7 @@ class FinalBeamSearchDecoderOutput(
     __slots__ = ()
 
 
+@export("contrib.seq2seq.BeamSearchDecoder")
 class BeamSearchDecoder(Decoder):
     """Keeps the `beam_width` best sequences of each row, step by step.
 
@@ -197,6 +200,7 @@ def _leaf(value: Any) -> Any:
     return value if isinstance(value, TensorArray) else convert_to_tensor(value)
 
 
+@export("contrib.seq2seq.tile_batch")
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
     """Each row of `t` (a nest of tensors) `multiplier` times in a row: [batch multiplier, ...]. ValueError for scalars.
 

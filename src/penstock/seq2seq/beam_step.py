@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -29,6 +30,7 @@ from penstock.ops.unary import log
 from penstock.seq2seq.attention_wrapper import AttentionWrapperState
 
 
+@export("contrib.seq2seq.BeamSearchDecoderState")
 class BeamSearchDecoderState(
     namedtuple(
         "BeamSearchDecoderState", ("cell_state", "log_probs", "finished", "lengths", "accumulated_attention_probs")
@@ -39,6 +41,7 @@ class BeamSearchDecoderState(
     __slots__ = ()
 
 
+@export("contrib.seq2seq.BeamSearchDecoderOutput")
 class BeamSearchDecoderOutput(namedtuple("BeamSearchDecoderOutput", ("scores", "predicted_ids", "parent_ids"))):
     """A step's output, [batch, beam] each: the beams' scores, their new ids, and the beams they go on from."""
 

@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 from penstock.client.variable_scope import variable_scope
+from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -23,6 +24,7 @@ from penstock.rnn.dynamic import swap_batch_and_time
 from penstock.tensor.shapes import TensorShape
 
 
+@export("contrib.seq2seq.Decoder")
 class Decoder:
     """What `dynamic_decode` runs. Its outputs, inputs and states are nests of tensors.
 
@@ -62,6 +64,7 @@ class Decoder:
         return False
 
 
+@export("contrib.seq2seq.dynamic_decode")
 def dynamic_decode(
     decoder: Decoder,
     output_time_major: bool = False,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.client.variable_scope import get_variable, variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -31,6 +32,7 @@ from penstock.tensor.dtypes import int32
 DecoderFn = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any, Any, Any, Any]]
 
 
+@export("contrib.seq2seq.dynamic_rnn_decoder")
 def dynamic_rnn_decoder(
     cell: Any,
     decoder_fn: DecoderFn,
@@ -80,6 +82,7 @@ def dynamic_rnn_decoder(
         )
 
 
+@export("contrib.seq2seq.simple_decoder_fn_train")
 def simple_decoder_fn_train(encoder_state: Any, name: str | None = None) -> DecoderFn:
     """Starts at `encoder_state`, and reads the inputs."""
 
@@ -90,6 +93,7 @@ def simple_decoder_fn_train(encoder_state: Any, name: str | None = None) -> Deco
     return decoder_fn
 
 
+@export("contrib.seq2seq.simple_decoder_fn_inference")
 def simple_decoder_fn_inference(
     output_fn: Callable[[Any], Any],
     encoder_state: Any,
@@ -143,6 +147,7 @@ def _greedy(
 # --- with attention -------------------------------------------------------------------------------------
 
 
+@export("contrib.seq2seq.prepare_attention")
 def prepare_attention(
     attention_states: Any, attention_option: str, num_units: int, reuse: bool = False
 ) -> tuple[Tensor, Tensor, Callable[..., Tensor], Callable[..., Tensor]]:
@@ -203,6 +208,7 @@ def _first_attention(encoder_state: Any) -> Tensor:
     return zeros_like(encoder_state)
 
 
+@export("contrib.seq2seq.attention_decoder_fn_train")
 def attention_decoder_fn_train(
     encoder_state: Any,
     attention_keys: Any,
@@ -224,6 +230,7 @@ def attention_decoder_fn_train(
     return decoder_fn
 
 
+@export("contrib.seq2seq.attention_decoder_fn_inference")
 def attention_decoder_fn_inference(
     output_fn: Callable[[Any], Any],
     encoder_state: Any,

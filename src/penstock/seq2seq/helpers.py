@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -24,6 +25,7 @@ from penstock.tensor.dtypes import as_dtype, int32
 from penstock.tensor.shapes import TensorShape
 
 
+@export("contrib.seq2seq.Helper")
 class Helper:
     """Draws samples of a decoder's outputs and gives its next inputs; a `BasicDecoder` calls it."""
 
@@ -75,6 +77,7 @@ class IdsHelper(Helper):
         return int32
 
 
+@export("contrib.seq2seq.CustomHelper")
 class CustomHelper(Helper):
     """Functions in place of the methods.
 
@@ -127,6 +130,7 @@ class CustomHelper(Helper):
             return self._next_inputs_fn(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
 
+@export("contrib.seq2seq.TrainingHelper")
 class TrainingHelper(IdsHelper):
     """Reads the given inputs, [batch, time, ...] (with `time_major` [time, batch, ...]), whatever was drawn.
 
@@ -187,6 +191,7 @@ def unstacked(value: Tensor) -> TensorArray:
     return TensorArray(value.dtype.base_dtype, count, clear_after_read=False).unstack(value)
 
 
+@export("contrib.seq2seq.GreedyEmbeddingHelper")
 class GreedyEmbeddingHelper(IdsHelper):
     """Reads the embedding of the id with the highest score; a row is finished with `end_token`.
 
@@ -220,6 +225,7 @@ class GreedyEmbeddingHelper(IdsHelper):
         return equal(sample_ids, self._end_token), self._embedding_fn(sample_ids), state
 
 
+@export("contrib.seq2seq.SampleEmbeddingHelper")
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     """Reads the embedding of an id drawn by the scores, divided by `softmax_temperature`."""
 
@@ -241,6 +247,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         return drawn(outputs, self._seed)
 
 
+@export("contrib.seq2seq.InferenceHelper")
 class InferenceHelper(Helper):
     """Draws with `sample_fn(outputs)`, and reads that, or `next_inputs_fn` of it.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.client.initializers import constant_initializer
 from penstock.client.variable_scope import get_variable, variable_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -32,6 +33,7 @@ from penstock.seq2seq.attention import (
 )
 
 
+@export("contrib.seq2seq.safe_cumprod")
 def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
     """`cumprod` of numbers of [0, 1], whose gradient is finite also where one is 0: by logarithms."""
     with name_scope(None, "SafeCumprod", [x]):
@@ -40,6 +42,7 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
         return exp(cumsum(log(clip_by_value(x, tiny, 1)), *args, **kwargs))
 
 
+@export("contrib.seq2seq.monotonic_attention")
 def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Tensor:
     """The distribution over the memory, [batch, time], after one over it before.
 
@@ -93,6 +96,7 @@ class MonotonicAttention(BaseAttentionMechanism):
         return alignments, alignments
 
 
+@export("contrib.seq2seq.BahdanauMonotonicAttention")
 class BahdanauMonotonicAttention(MonotonicAttention):
     """Monotonic attention by `BahdanauAttention`'s scores and a bias that starts at `score_bias_init`.
 
@@ -130,6 +134,7 @@ class BahdanauMonotonicAttention(MonotonicAttention):
             return self._aligned(bahdanau_score(self._query_layer(query), self._keys, self._normalize), state)
 
 
+@export("contrib.seq2seq.LuongMonotonicAttention")
 class LuongMonotonicAttention(MonotonicAttention):
     """Monotonic attention by `LuongAttention`'s scores and a bias that starts at `score_bias_init`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -22,6 +23,7 @@ from penstock.rnn.dynamic import swap_batch_and_time
 from penstock.seq2seq.helpers import TrainingHelper, drawn, embedding_function, unstacked
 
 
+@export("contrib.seq2seq.ScheduledEmbeddingTrainingHelper")
 class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     """A `TrainingHelper` that, with `sampling_probability`, reads the embedding of an id it drew by the scores.
 
@@ -61,6 +63,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
             return finished, where(chosen, self._embedding_fn(maximum(sample_ids, 0)), given), state
 
 
+@export("contrib.seq2seq.ScheduledOutputTrainingHelper")
 class ScheduledOutputTrainingHelper(TrainingHelper):
     """A `TrainingHelper` that, with `sampling_probability`, reads its own output, or `next_inputs_fn` of it.
 

@@ -28,7 +28,7 @@ def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
     return CheckpointReader(filepattern)
 
 
-@export("train.load_checkpoint")
+@export("train.load_checkpoint", "contrib.framework.load_checkpoint")
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """A reader of a checkpoint, given by its prefix or by a directory whose latest one is meant.
 
@@ -37,14 +37,14 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     return CheckpointReader(_prefix(ckpt_dir_or_file))
 
 
-@export("train.load_variable")
+@export("train.load_variable", "contrib.framework.load_variable")
 def load_variable(ckpt_dir_or_file: Any, name: str) -> np.ndarray:
     """The tensor `name` (or "name:0") of a checkpoint."""
     with load_checkpoint(ckpt_dir_or_file) as reader:
         return reader.get_tensor(name.removesuffix(":0"))
 
 
-@export("train.list_variables")
+@export("train.list_variables", "contrib.framework.list_variables")
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
     """Name and shape of each tensor of a checkpoint, by name."""
     with load_checkpoint(ckpt_dir_or_file) as reader:
@@ -61,7 +61,7 @@ def _prefix(ckpt_dir_or_file: Any) -> str:
     return latest
 
 
-@export("train.checkpoints_iterator")
+@export("train.checkpoints_iterator", "contrib.training.checkpoints_iterator")
 def checkpoints_iterator(
     checkpoint_dir: Any,
     min_interval_secs: float = 0,
@@ -92,7 +92,7 @@ def checkpoints_iterator(
 # --- beginning from a checkpoint ------------------------------------------------------------------------
 
 
-@export("train.init_from_checkpoint")
+@export("train.init_from_checkpoint", "contrib.framework.init_from_checkpoint")
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     """Let variables begin with values of a checkpoint: their initializers will read it.
 

@@ -23,7 +23,7 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
     return int(sess.run(global_step_tensor))
 
 
-@export("train.get_global_step")
+@export("train.get_global_step", "contrib.framework.get_global_step", "contrib.slim.get_global_step")
 def get_global_step(graph: Graph | None = None) -> Any:
     """The global step of `graph` (the default one): what its GLOBAL_STEP collection holds, or the tensor
     "global_step:0"; None where there is none.
@@ -46,7 +46,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     return found
 
 
-@export("train.create_global_step")
+@export("train.create_global_step", "contrib.framework.create_global_step", "contrib.slim.create_global_step")
 def create_global_step(graph: Graph | None = None) -> Any:
     """A new global step, an int64 scalar variable that begins at 0. ValueError where there is one already."""
     graph = graph or get_default_graph()
@@ -64,14 +64,18 @@ def create_global_step(graph: Graph | None = None) -> Any:
         )
 
 
-@export("train.get_or_create_global_step")
+@export(
+    "train.get_or_create_global_step",
+    "contrib.framework.get_or_create_global_step",
+    "contrib.slim.get_or_create_global_step",
+)
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """The global step of `graph` (the default one), made where there is none."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
-@export("train.assert_global_step")
+@export("train.assert_global_step", "contrib.framework.assert_global_step", "contrib.slim.assert_global_step")
 def assert_global_step(global_step_tensor: Any) -> None:
     """TypeError unless it is a scalar integer variable, or a tensor of one."""
     if not isinstance(global_step_tensor, Variable | Tensor):

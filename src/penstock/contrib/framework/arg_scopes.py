@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from penstock.export import export
+
 F = TypeVar("F", bound=Callable[..., Any])
 Scope = dict[str, dict[str, Any]]
 """What is set: for the key of each function, arguments by name."""
@@ -26,16 +28,19 @@ _current: ContextVar[Scope] = ContextVar("arg_scope", default={})  # noqa: B039 
 _settable: dict[str, tuple[str, ...]] = {}
 
 
+@export("contrib.framework.current_arg_scope", "contrib.slim.current_arg_scope")
 def current_arg_scope() -> Scope:
     """All that is set here."""
     return _current.get()
 
 
+@export("contrib.framework.arg_scope_func_key", "contrib.slim.arg_scope_func_key")
 def arg_scope_func_key(op: Any) -> str:
     """What stands for the function `op` in a scope."""
     return getattr(op, "_key_op", str(op))
 
 
+@export("contrib.framework.arg_scope", "contrib.slim.arg_scope")
 @contextmanager
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
     """Inside, calls of the functions of a list get `kwargs` where they do not say otherwise.
@@ -64,6 +69,7 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
         _current.reset(token)
 
 
+@export("contrib.framework.add_arg_scope", "contrib.slim.add_arg_scope")
 def add_arg_scope(func: F) -> F:
     """A decorator: lets `arg_scope` give defaults for the arguments of `func`."""
     key = arg_scope_func_key(func)
@@ -78,11 +84,13 @@ def add_arg_scope(func: F) -> F:
     return with_defaults  # type: ignore[return-value]
 
 
+@export("contrib.framework.has_arg_scope", "contrib.slim.has_arg_scope")
 def has_arg_scope(func: Any) -> bool:
     """Whether `func` was decorated with `add_arg_scope`."""
     return arg_scope_func_key(func) in _settable
 
 
+@export("contrib.framework.arg_scoped_arguments", "contrib.slim.arg_scoped_arguments")
 def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
     """The arguments of `func` that a scope can set: those with defaults."""
     if not has_arg_scope(func):

@@ -10,6 +10,7 @@ import numpy as np
 from penstock import logging
 from penstock.checkpoint import CheckpointReader
 from penstock.contrib.framework.variables import get_unique_variable, get_variable_full_name
+from penstock.export import export
 from penstock.graph.operation import Operation
 from penstock.ops.basic import group, placeholder
 from penstock.train.saver import Saver
@@ -17,6 +18,7 @@ from penstock.train.saver import Saver
 Assignment = tuple[Operation, dict[Any, np.ndarray]]
 
 
+@export("contrib.framework.assign_from_values", "contrib.slim.assign_from_values")
 def assign_from_values(var_names_to_values: Mapping[str, Any]) -> Assignment:
     """An operation that sets variables, given by name, to values, and what to feed when it runs.
 
@@ -26,6 +28,7 @@ def assign_from_values(var_names_to_values: Mapping[str, Any]) -> Assignment:
     return _assign(pairs)
 
 
+@export("contrib.framework.assign_from_values_fn", "contrib.slim.assign_from_values_fn")
 def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[Any], Any]:
     """`assign_from_values` as a function of the session that does it."""
     operation, feeds = assign_from_values(var_names_to_values)
@@ -41,6 +44,7 @@ def _assign(pairs: list[tuple[Any, Any]]) -> Assignment:
     return group(*operations), feeds
 
 
+@export("contrib.framework.assign_from_checkpoint", "contrib.slim.assign_from_checkpoint")
 def assign_from_checkpoint(model_path: Any, var_list: Any, ignore_missing_vars: bool = False) -> Assignment:
     """An operation that sets variables to what a checkpoint holds, and what to feed when it runs.
 
@@ -73,6 +77,7 @@ def _by_name(var_list: Any) -> list[tuple[str, Any]]:
     return [(name, variable) for name, variables in items for variable in variables]
 
 
+@export("contrib.framework.assign_from_checkpoint_fn", "contrib.slim.assign_from_checkpoint_fn")
 def assign_from_checkpoint_fn(
     model_path: Any, var_list: Any, ignore_missing_vars: bool = False, reshape_variables: bool = False
 ) -> Callable[[Any], None] | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock import logging
 from penstock.client.variable import Variable
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -18,11 +19,13 @@ from penstock.ops.checks import assert_equal
 from penstock.tensor.shapes import TensorShape
 
 
+@export("contrib.framework.is_tensor")
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a tensor, a variable, a SparseTensor or IndexedSlices."""
     return isinstance(x, Tensor | Variable | SparseTensor | IndexedSlices)
 
 
+@export("contrib.framework.with_shape")
 def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
     """`tensor`, checked to be of `expected_shape` (a shape, or a vector tensor of one).
 
@@ -48,22 +51,26 @@ def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
         return checked
 
 
+@export("contrib.framework.with_same_shape")
 def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
     """`tensor`, checked to be of the shape of another."""
     expected = convert_to_tensor(expected_tensor)
     return with_shape(expected.shape if expected.shape.is_fully_defined() else shape_of(expected), tensor)
 
 
+@export("contrib.framework.get_name_scope")
 def get_name_scope() -> str:
     """The name scope that is open, without a final "/"."""
     return get_default_graph().get_name_scope()
 
 
+@export("contrib.framework.get_placeholders")
 def get_placeholders(graph: Any) -> list[Tensor]:
     """The placeholders of a graph."""
     return [op.outputs[0] for op in graph.get_operations() if op.type in ("Placeholder", "PlaceholderV2")]
 
 
+@export("contrib.framework.deprecated")
 def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> Callable[[Any], Any]:
     """A decorator: calls of the function log a warning, the first one of them where `warn_once`."""
     if not instructions:

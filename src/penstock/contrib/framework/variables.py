@@ -10,6 +10,7 @@ from typing import Any
 from penstock.client.variable import Variable, VariableAggregation, VariableSynchronization
 from penstock.client.variable_scope import VariableScope, get_variable, get_variable_scope
 from penstock.contrib.framework.arg_scopes import add_arg_scope
+from penstock.export import export
 from penstock.graph.scopes import GraphKeys, add_to_collection, device as device_scope, get_collection
 from penstock.train.global_step import (
     assert_global_step,
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 
+@export("contrib.framework.local_variable", "contrib.slim.local_variable")
 def local_variable(
     initial_value: Any, validate_shape: bool = True, name: str | None = None, use_resource: bool | None = None
 ) -> Any:
@@ -49,6 +51,7 @@ def local_variable(
     return Variable(initial_value, False, collections, validate_shape, name=name, use_resource=use_resource)
 
 
+@export("contrib.framework.global_variable", "contrib.slim.global_variable")
 def global_variable(
     initial_value: Any, validate_shape: bool = True, name: str | None = None, use_resource: bool | None = None
 ) -> Any:
@@ -57,6 +60,7 @@ def global_variable(
     return Variable(initial_value, False, collections, validate_shape, name=name, use_resource=use_resource)
 
 
+@export("contrib.framework.variable", "contrib.slim.variable")
 @add_arg_scope
 def variable(
     name: str,
@@ -98,6 +102,7 @@ def variable(
         )
 
 
+@export("contrib.framework.model_variable", "contrib.slim.model_variable")
 @add_arg_scope
 def model_variable(
     name: str,
@@ -124,6 +129,7 @@ def model_variable(
     )  # fmt: skip
 
 
+@export("contrib.framework.add_model_variable", "contrib.slim.add_model_variable")
 def add_model_variable(var: Any) -> None:
     """Put `var` into MODEL_VARIABLES, if it is not there."""
     if var not in get_collection(GraphKeys.MODEL_VARIABLES):
@@ -133,6 +139,7 @@ def add_model_variable(var: Any) -> None:
 # --- to find them ---------------------------------------------------------------------------------------
 
 
+@export("contrib.framework.get_variables", "contrib.slim.get_variables")
 def get_variables(
     scope: Any = None, suffix: str | None = None, collection: Any = GraphKeys.GLOBAL_VARIABLES
 ) -> list[Any]:
@@ -147,31 +154,37 @@ def get_variables(
     return get_collection(collection, scope)
 
 
+@export("contrib.framework.get_model_variables", "contrib.slim.get_model_variables")
 def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
     """`get_variables` of MODEL_VARIABLES."""
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
 
 
+@export("contrib.framework.get_local_variables", "contrib.slim.get_local_variables")
 def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
     """`get_variables` of LOCAL_VARIABLES."""
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
+@export("contrib.framework.get_trainable_variables", "contrib.slim.get_trainable_variables")
 def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
     """`get_variables` of TRAINABLE_VARIABLES."""
     return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
 
 
+@export("contrib.framework.get_variables_by_suffix", "contrib.slim.get_variables_by_suffix")
 def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
     """The global variables whose names end in `suffix`."""
     return get_variables(scope, suffix)
 
 
+@export("contrib.framework.get_variables_by_name", "contrib.slim.get_variables_by_name")
 def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
     """The global variables whose names, without their scopes, are `given_name`."""
     return [v for v in get_variables(scope) if f"/{v.op.name}".endswith(f"/{given_name}")]
 
 
+@export("contrib.framework.get_unique_variable", "contrib.slim.get_unique_variable")
 def get_unique_variable(var_op_name: str) -> Any:
     """The global variable with this full name; ValueError without one."""
     for found in get_variables(re.escape(var_op_name)):
@@ -180,6 +193,7 @@ def get_unique_variable(var_op_name: str) -> Any:
     raise ValueError(f"Couldn't find variable {var_op_name}")
 
 
+@export("contrib.framework.get_variables_to_restore", "contrib.slim.get_variables_to_restore")
 def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[Any]:
     """The global variables in the scopes `include` (None: all) and in none of `exclude`.
 
@@ -193,6 +207,7 @@ def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[A
     return [v for v in wanted if v not in left_out]
 
 
+@export("contrib.framework.filter_variables", "contrib.slim.filter_variables")
 def filter_variables(
     var_list: Any, include_patterns: Any = None, exclude_patterns: Any = None, reg_search: bool = True
 ) -> list[Any]:
@@ -209,6 +224,7 @@ def filter_variables(
     return [v for v in kept if not fits(v, exclude_patterns or ())]
 
 
+@export("contrib.framework.get_variable_full_name", "contrib.slim.get_variable_full_name")
 def get_variable_full_name(var: Any) -> str:
     """Its name in a checkpoint: for a part of a partitioned variable, that of the whole."""
     info = var._get_save_slice_info() if isinstance(var, Variable) else None

@@ -12,6 +12,7 @@ from penstock.contrib.framework.variables import model_variable
 from penstock.contrib.layers.initializers import xavier_initializer
 from penstock.contrib.layers.scopes import RENAMED, collect_variable, finish, layer_scope
 from penstock.contrib.layers.utils import channel_dimension, get_variable_collections, two_element_tuple
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.layers.convolutional import Conv1D, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose
@@ -48,6 +49,7 @@ def _order(data_format: str | None, rank: int = 0) -> str:
     return "channels_first" if data_format and data_format.startswith("NC") else "channels_last"
 
 
+@export("contrib.layers.convolution", "contrib.slim.convolution")
 @add_arg_scope
 def convolution(
     inputs: Any,
@@ -182,10 +184,20 @@ def _transposed(layer_type: Any, letters: str) -> Any:
     return convolve
 
 
-convolution2d_transpose = _transposed(Conv2DTranspose, "NHWC")
-convolution3d_transpose = _transposed(Conv3DTranspose, "NDHWC")
+convolution2d_transpose = export("contrib.layers.convolution2d_transpose", "contrib.slim.convolution2d_transpose")(
+    _transposed(Conv2DTranspose, "NHWC")
+)
+convolution3d_transpose = export("contrib.layers.convolution3d_transpose", "contrib.slim.convolution3d_transpose")(
+    _transposed(Conv3DTranspose, "NDHWC")
+)
 
 
+@export(
+    "contrib.layers.separable_conv2d",
+    "contrib.layers.separable_convolution2d",
+    "contrib.slim.separable_conv2d",
+    "contrib.slim.separable_convolution2d",
+)
 @add_arg_scope
 def separable_convolution2d(
     inputs: Any,
@@ -253,6 +265,12 @@ def separable_convolution2d(
         return finish(outputs, opened.name, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
 
 
+@export(
+    "contrib.layers.conv2d_in_plane",
+    "contrib.layers.convolution2d_in_plane",
+    "contrib.slim.conv2d_in_plane",
+    "contrib.slim.convolution2d_in_plane",
+)
 @add_arg_scope
 def convolution2d_in_plane(
     inputs: Any,

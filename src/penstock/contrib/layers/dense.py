@@ -14,6 +14,7 @@ from penstock.contrib.framework.variables import model_variable
 from penstock.contrib.layers.initializers import xavier_initializer
 from penstock.contrib.layers.scopes import RENAMED, collect_variable, finish, layer_scope
 from penstock.contrib.layers.utils import channel_dimension, get_variable_collections
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.layers.core import Dense
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@export("contrib.layers.fully_connected", "contrib.slim.fully_connected")
 @add_arg_scope
 def fully_connected(
     inputs: Any,
@@ -68,12 +70,13 @@ def fully_connected(
         return finish(outputs, opened.name, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
 
 
-relu = functools.partial(fully_connected, activation_fn=nn.relu)
-relu6 = functools.partial(fully_connected, activation_fn=nn.relu6)
-elu = functools.partial(fully_connected, activation_fn=nn.elu)
-linear = functools.partial(fully_connected, activation_fn=None)
+relu = export("contrib.layers.relu", "contrib.slim.relu")(functools.partial(fully_connected, activation_fn=nn.relu))
+relu6 = export("contrib.layers.relu6", "contrib.slim.relu6")(functools.partial(fully_connected, activation_fn=nn.relu6))
+elu = export("contrib.layers.elu", "contrib.slim.elu")(functools.partial(fully_connected, activation_fn=nn.elu))
+linear = export("contrib.layers.linear", "contrib.slim.linear")(functools.partial(fully_connected, activation_fn=None))
 
 
+@export("contrib.layers.bias_add", "contrib.slim.bias_add")
 @add_arg_scope
 def bias_add(
     inputs: Any,

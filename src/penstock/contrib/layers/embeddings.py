@@ -7,6 +7,7 @@ from typing import Any
 from penstock import nn
 from penstock.client.variable_scope import variable_scope
 from penstock.contrib.framework.variables import model_variable
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -18,6 +19,7 @@ from penstock.ops.sorting import unique
 __all__ = ["embed_sequence", "embedding_lookup_unique"]
 
 
+@export("contrib.layers.embed_sequence", "contrib.slim.embed_sequence")
 def embed_sequence(
     ids: Any,
     vocab_size: int | None = None,
@@ -44,6 +46,7 @@ def embed_sequence(
         return embedding_lookup_unique(embeddings, ids) if unique else nn.embedding_lookup(embeddings, ids)
 
 
+@export("contrib.layers.embedding_lookup_unique", "contrib.slim.embedding_lookup_unique")
 def embedding_lookup_unique(params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None) -> Tensor:
     """`tf.nn.embedding_lookup` that looks up each id once (TF: tf.contrib.layers.embedding_lookup_unique)."""
     with name_scope(name, "EmbeddingLookupUnique", [ids]):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.ops.random import random_uniform, truncated_normal
 from penstock.tensor.dtypes import DType, as_dtype, float32
@@ -15,6 +16,7 @@ __all__ = ["variance_scaling_initializer", "xavier_initializer", "xavier_initial
 Initializer = Callable[..., Tensor]
 
 
+@export("contrib.layers.variance_scaling_initializer", "contrib.slim.variance_scaling_initializer")
 def variance_scaling_initializer(
     factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False, seed: int | None = None, dtype: Any = float32
 ) -> Initializer:
@@ -48,6 +50,12 @@ def _floating(dtype: Any) -> DType:
     return dtype
 
 
+@export(
+    "contrib.layers.xavier_initializer",
+    "contrib.layers.xavier_initializer_conv2d",
+    "contrib.slim.xavier_initializer",
+    "contrib.slim.xavier_initializer_conv2d",
+)
 def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = float32) -> Initializer:
     """Glorot and Bengio's (2010): variance 2 / (inputs + outputs), uniform or normal.
 

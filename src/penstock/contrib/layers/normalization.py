@@ -11,6 +11,7 @@ from penstock.contrib.framework.arg_scopes import add_arg_scope
 from penstock.contrib.framework.variables import model_variable
 from penstock.contrib.layers.scopes import finish
 from penstock.contrib.layers.utils import channel_dimension, get_variable_collections
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, add_to_collections, control_dependencies
@@ -39,6 +40,7 @@ def _parameter(
         return model_variable(name, shape, dtype, initializer, regularizer, trainable, own)
 
 
+@export("contrib.layers.batch_norm", "contrib.slim.batch_norm")
 @add_arg_scope
 def batch_norm(
     inputs: Any,
@@ -171,6 +173,7 @@ def _normalize(
     return [outputs, mean, variance]
 
 
+@export("contrib.layers.layer_norm", "contrib.slim.layer_norm")
 @add_arg_scope
 def layer_norm(
     inputs: Any,
@@ -218,6 +221,7 @@ def layer_norm(
         return finish(outputs, opened.name, outputs_collections, activation_fn)
 
 
+@export("contrib.layers.instance_norm", "contrib.slim.instance_norm")
 @add_arg_scope
 def instance_norm(
     inputs: Any,

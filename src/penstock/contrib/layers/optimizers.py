@@ -10,6 +10,7 @@ from penstock.client.initializers import constant_initializer
 from penstock.client.variable_scope import get_variable, variable_scope
 from penstock.client.variables import trainable_variables
 from penstock.contrib.training.train_ops import change_values
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -47,6 +48,7 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., train.Optimizer]] = {
 OPTIMIZER_SUMMARIES = ["learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm"]
 
 
+@export("contrib.layers.optimize_loss", "contrib.slim.optimize_loss")
 def optimize_loss(
     loss: Any,
     global_step: Any,
@@ -199,6 +201,7 @@ def _summarize(pairs: Pairs, summaries: Any) -> None:
             summary.scalar(f"gradient_norm/{name}", global_norm([values]))
 
 
+@export("contrib.layers.adaptive_clipping_fn", "contrib.slim.adaptive_clipping_fn")
 def adaptive_clipping_fn(
     std_factor: float = 2.0,
     decay: float = 0.95,

@@ -11,6 +11,7 @@ from penstock.contrib.framework.arg_scopes import add_arg_scope
 from penstock.contrib.framework.variables import model_variable
 from penstock.contrib.layers.scopes import layer_scope
 from penstock.contrib.layers.utils import collect_named_outputs, get_variable_collections, last_dimension
+from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@export("contrib.layers.dropout", "contrib.slim.dropout")
 @add_arg_scope
 def dropout(
     inputs: Any,
@@ -67,6 +69,7 @@ def dropout(
         return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
+@export("contrib.layers.flatten", "contrib.slim.flatten")
 @add_arg_scope
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
     """inputs [n, ...] -> [n, k] (TF: tf.contrib.layers.flatten)."""
@@ -75,6 +78,7 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
         return collect_named_outputs(outputs_collections, opened, outputs)
 
 
+@export("contrib.layers.one_hot_encoding", "contrib.slim.one_hot_encoding")
 @add_arg_scope
 def one_hot_encoding(
     labels: Any,
@@ -94,6 +98,7 @@ def one_hot_encoding(
         )
 
 
+@export("contrib.layers.softmax", "contrib.slim.softmax")
 @add_arg_scope
 def softmax(logits: Any, scope: Any = None) -> Tensor:
     """The softmax along the last axis, of known size; ValueError for a rank below 2."""
@@ -105,6 +110,7 @@ def softmax(logits: Any, scope: Any = None) -> Tensor:
         return found
 
 
+@export("contrib.layers.repeat", "contrib.slim.repeat")
 def repeat(inputs: Any, repetitions: int, layer: Any, *args: Any, **kwargs: Any) -> Any:
     """`layer` applied `repetitions` times, in scopes named scope/scope_1 and so on (TF: tf.contrib.layers.repeat).
 
@@ -115,6 +121,7 @@ def repeat(inputs: Any, repetitions: int, layer: Any, *args: Any, **kwargs: Any)
     return _chain(inputs, layer, [args] * repetitions, kwargs, "Repeat", "repeat")
 
 
+@export("contrib.layers.stack", "contrib.slim.stack")
 def stack(inputs: Any, layer: Any, stack_args: Any, **kwargs: Any) -> Any:
     """`layer` applied once for each of `stack_args`, its arguments (TF: tf.contrib.layers.stack).
 
@@ -138,6 +145,7 @@ def _chain(inputs: Any, layer: Any, every: Any, kwargs: dict[str, Any], default:
         return outputs
 
 
+@export("contrib.layers.unit_norm", "contrib.slim.unit_norm")
 @add_arg_scope
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Tensor:
     """`inputs` divided by their length along the axis `dim` (TF: tf.contrib.layers.unit_norm)."""
@@ -151,6 +159,7 @@ def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -
         return inputs / sqrt(epsilon + reduce_sum(square(inputs), dim, keepdims=True))
 
 
+@export("contrib.layers.maxout", "contrib.slim.maxout")
 @add_arg_scope
 def maxout(inputs: Any, num_units: int, axis: int = -1, scope: Any = None) -> Tensor:
     """The greatest of each of `num_units` groups along `axis` (TF: tf.contrib.layers.maxout)."""
@@ -166,6 +175,7 @@ def maxout(inputs: Any, num_units: int, axis: int = -1, scope: Any = None) -> Te
         return reduce_max(reshape(inputs, pack([*dims, groups])), -1)
 
 
+@export("contrib.layers.dense_to_sparse", "contrib.slim.dense_to_sparse")
 @add_arg_scope
 def dense_to_sparse(tensor: Any, eos_token: int = 0, outputs_collections: Any = None, scope: Any = None) -> Any:
     """The elements that are not `eos_token`, as a SparseTensor (TF: tf.contrib.layers.dense_to_sparse)."""
@@ -176,6 +186,7 @@ def dense_to_sparse(tensor: Any, eos_token: int = 0, outputs_collections: Any = 
         return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
+@export("contrib.layers.spatial_softmax", "contrib.slim.spatial_softmax")
 @add_arg_scope
 def spatial_softmax(
     features: Any,

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.contrib.framework.arg_scopes import add_arg_scope
 from penstock.contrib.layers.utils import collect_named_outputs, n_positive_integers
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
@@ -46,12 +47,13 @@ def _pooling(what: str, kind: str, letters: str) -> Any:
     return pooled
 
 
-max_pool2d = _pooling("MaxPool2D", "max", "NHWC")
-avg_pool2d = _pooling("AvgPool2D", "avg", "NHWC")
-max_pool3d = _pooling("MaxPool3D", "max", "NDHWC")
-avg_pool3d = _pooling("AvgPool3D", "avg", "NDHWC")
+max_pool2d = export("contrib.layers.max_pool2d", "contrib.slim.max_pool2d")(_pooling("MaxPool2D", "max", "NHWC"))
+avg_pool2d = export("contrib.layers.avg_pool2d", "contrib.slim.avg_pool2d")(_pooling("AvgPool2D", "avg", "NHWC"))
+max_pool3d = export("contrib.layers.max_pool3d", "contrib.slim.max_pool3d")(_pooling("MaxPool3D", "max", "NDHWC"))
+avg_pool3d = export("contrib.layers.avg_pool3d", "contrib.slim.avg_pool3d")(_pooling("AvgPool3D", "avg", "NDHWC"))
 
 
+@export("contrib.layers.pool", "contrib.slim.pool")
 @add_arg_scope
 def pool(
     inputs: Any,

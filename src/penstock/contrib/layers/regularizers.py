@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import nn
+from penstock.export import export
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, add_to_collection, get_collection, name_scope
@@ -25,6 +26,7 @@ __all__ = [
 Regularizer = Callable[[Any], Tensor | None]
 
 
+@export("contrib.layers.l1_regularizer", "contrib.slim.l1_regularizer")
 def l1_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
     """A function of weights: scale * sum(|weights|); nothing for a scale of 0 (TF: tf.contrib.layers.l1_regularizer).
 
@@ -33,6 +35,7 @@ def l1_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
     return _scaled(scale, scope, "l1_regularizer", lambda weights: reduce_sum(abs(weights)))
 
 
+@export("contrib.layers.l2_regularizer", "contrib.slim.l2_regularizer")
 def l2_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
     """A function of weights: scale * sum(weights ** 2) / 2; as `l1_regularizer`."""
     return _scaled(scale, scope, "l2_regularizer", nn.l2_loss)
@@ -55,6 +58,7 @@ def _scaled(scale: Any, scope: str | None, name: str, penalty: Callable[[Any], T
     return regularizer
 
 
+@export("contrib.layers.l1_l2_regularizer", "contrib.slim.l1_l2_regularizer")
 def l1_l2_regularizer(scale_l1: Any = 1.0, scale_l2: Any = 1.0, scope: str | None = None) -> Any:
     """The sum of both; either alone where the other's scale is 0."""
     for scale in (scale_l1, scale_l2):
@@ -68,6 +72,7 @@ def l1_l2_regularizer(scale_l1: Any = 1.0, scale_l2: Any = 1.0, scope: str | Non
     return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope)
 
 
+@export("contrib.layers.sum_regularizer", "contrib.slim.sum_regularizer")
 def sum_regularizer(regularizer_list: Any, scope: str | None = None) -> Regularizer | None:
     """A function of weights: the sum of what the regularizers (those that are not None) give."""
     regularizers = [r for r in regularizer_list if r is not None]
@@ -82,6 +87,7 @@ def sum_regularizer(regularizer_list: Any, scope: str | None = None) -> Regulari
     return regularizer
 
 
+@export("contrib.layers.apply_regularization", "contrib.slim.apply_regularization")
 def apply_regularization(regularizer: Regularizer, weights_list: Any = None) -> Tensor:
     """The sum of `regularizer` over `weights_list` (the collection WEIGHTS); it joins REGULARIZATION_LOSSES.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import summary
+from penstock.export import export
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_collection
 from penstock.ops.cast import cast
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 
+@export("contrib.layers.summarize_tensor", "contrib.slim.summarize_tensor")
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
     """A scalar summary of a scalar, a histogram of other tensors; None for strings and bools."""
     if tensor.dtype.base_dtype in (string, bool_dtype):
@@ -35,6 +37,7 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
     return summary.scalar(tag, tensor) if tensor.shape.ndims == 0 else summary.histogram(tag, tensor)
 
 
+@export("contrib.layers.summarize_activation", "contrib.slim.summarize_activation")
 def summarize_activation(op: Tensor) -> Tensor:
     """A histogram of an activation; of a ReLU and its like also how many of its inputs it cut off."""
     if op.op.type in ("Relu", "Softplus", "Relu6"):
@@ -48,11 +51,13 @@ def _share(which: Tensor, tag: str) -> None:
     summary.scalar(tag, reduce_mean(cast(which, float32)))
 
 
+@export("contrib.layers.summarize_tensors", "contrib.slim.summarize_tensors")
 def summarize_tensors(tensors: Any, summarizer: Callable[[Any], Any] = summarize_tensor) -> list[Any]:
     """What `summarizer` gives for each."""
     return [summarizer(tensor) for tensor in tensors]
 
 
+@export("contrib.layers.summarize_collection", "contrib.slim.summarize_collection")
 def summarize_collection(
     collection: Any, name_filter: str | None = None, summarizer: Callable[[Any], Any] = summarize_tensor
 ) -> list[Any]:
@@ -61,11 +66,18 @@ def summarize_collection(
     return summarize_tensors(found, summarizer)
 
 
-summarize_variables = functools.partial(summarize_collection, GraphKeys.GLOBAL_VARIABLES)
-summarize_weights = functools.partial(summarize_collection, GraphKeys.WEIGHTS)
-summarize_biases = functools.partial(summarize_collection, GraphKeys.BIASES)
+summarize_variables = export("contrib.layers.summarize_variables", "contrib.slim.summarize_variables")(
+    functools.partial(summarize_collection, GraphKeys.GLOBAL_VARIABLES)
+)
+summarize_weights = export("contrib.layers.summarize_weights", "contrib.slim.summarize_weights")(
+    functools.partial(summarize_collection, GraphKeys.WEIGHTS)
+)
+summarize_biases = export("contrib.layers.summarize_biases", "contrib.slim.summarize_biases")(
+    functools.partial(summarize_collection, GraphKeys.BIASES)
+)
 
 
+@export("contrib.layers.summarize_activations", "contrib.slim.summarize_activations")
 def summarize_activations(
     name_filter: str | None = None, summarizer: Callable[[Any], Any] = summarize_activation
 ) -> list[Any]:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.checkpoint import latest_checkpoint
+from penstock.export import export
 from penstock.graph.operation import Operation
 
 
+@export("contrib.training.wait_for_new_checkpoint")
 def wait_for_new_checkpoint(
     checkpoint_dir: Any, last_checkpoint: str | None = None, seconds_to_sleep: float = 1, timeout: float | None = None
 ) -> str | None:
@@ -22,6 +24,7 @@ def wait_for_new_checkpoint(
     return found
 
 
+@export("contrib.training.GreedyLoadBalancingStrategy")
 class GreedyLoadBalancingStrategy:
     """For `replica_device_setter(ps_strategy=…)`: each variable goes to the task with the least load so far.
 
@@ -38,6 +41,7 @@ class GreedyLoadBalancingStrategy:
         return task
 
 
+@export("contrib.training.byte_size_load_fn")
 def byte_size_load_fn(op: Operation) -> float:
     """The bytes of a variable's value; ValueError for an unknown shape."""
     output = op.outputs[0]

@@ -7,12 +7,15 @@ import numbers
 import re
 from typing import Any
 
+from penstock.export import export
+
 _ASSIGNMENT = re.compile(
     r"(?P<name>[A-Za-z][\w.]*)(\[\s*(?P<index>\d+)\s*\])?\s*=\s*((?P<value>[^,\[]*)|\[(?P<values>[^\]]*)\])($|,\s*)"
 )
 _BOOLS = {"true": True, "True": True, "false": False, "False": False}
 
 
+@export("contrib.training.HParams")
 class HParams:
     """Hyperparameters as attributes: `HParams(rate=0.1, layers=[64, 32]).rate`.
 
@@ -139,6 +142,7 @@ def _converted(name: str, kind: Any, value: Any) -> Any:
     return kind(value)
 
 
+@export("contrib.training.parse_values")
 def parse_values(values: str, type_map: dict[str, type], ignore_unknown: bool = False) -> dict[str, Any]:
     """What "name=value,…" says, by name; elements of a list that are set one by one are a dict by index.
 

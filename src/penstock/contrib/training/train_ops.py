@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock import logging, summary
 from penstock.client.variables import trainable_variables
+from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -29,6 +30,7 @@ def change_values(grad: Any, change: Callable[[Tensor], Tensor]) -> Any:
     return None if grad is None else change(grad)
 
 
+@export("contrib.training.clip_gradient_norms")
 def clip_gradient_norms(gradients_to_variables: Any, max_norm: Any) -> Pairs:
     """(gradient, variable) pairs, each gradient scaled down to a norm of at most `max_norm`."""
     return [
@@ -36,11 +38,13 @@ def clip_gradient_norms(gradients_to_variables: Any, max_norm: Any) -> Pairs:
     ]
 
 
+@export("contrib.training.clip_gradient_norms_fn")
 def clip_gradient_norms_fn(max_norm: Any) -> Callable[[Any], Pairs]:
     """`clip_gradient_norms` for `transform_grads_fn`."""
     return lambda pairs: clip_gradient_norms(pairs, max_norm)
 
 
+@export("contrib.training.multiply_gradients")
 def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> Pairs:
     """(gradient, variable) pairs, multiplied as a dict from variables or their op names to numbers says.
 
@@ -62,6 +66,7 @@ def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> Pairs:
     return found
 
 
+@export("contrib.training.add_gradients_summaries")
 def add_gradients_summaries(grads_and_vars: Any) -> list[Tensor]:
     """A histogram and the norm of each gradient, as summaries."""
     summaries = []
@@ -75,6 +80,7 @@ def add_gradients_summaries(grads_and_vars: Any) -> list[Tensor]:
     return summaries
 
 
+@export("contrib.training.create_train_op")
 def create_train_op(
     total_loss: Any,
     optimizer: Any,

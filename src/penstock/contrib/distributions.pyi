@@ -1,0 +1,39 @@
+# Written by `python -m penstock.api.generate`.
+from penstock.distributions.discrete import Bernoulli as Bernoulli
+from penstock.distributions.discrete import Categorical as Categorical
+from penstock.distributions.discrete import OneHotCategorical as OneHotCategorical
+from penstock.distributions.distribution import Distribution as Distribution
+from penstock.distributions.distribution import FULLY_REPARAMETERIZED as FULLY_REPARAMETERIZED
+from penstock.distributions.distribution import NOT_REPARAMETERIZED as NOT_REPARAMETERIZED
+from penstock.distributions.distribution import ReparameterizationType as ReparameterizationType
+from penstock.distributions.gamma import Beta as Beta
+from penstock.distributions.gamma import Dirichlet as Dirichlet
+from penstock.distributions.gamma import Exponential as Exponential
+from penstock.distributions.gamma import Gamma as Gamma
+from penstock.distributions.kullback_leibler import RegisterKL as RegisterKL
+from penstock.distributions.kullback_leibler import kl_divergence as kl
+from penstock.distributions.kullback_leibler import kl_divergence as kl_divergence
+from penstock.distributions.location_scale import Laplace as Laplace
+from penstock.distributions.location_scale import StudentT as StudentT
+from penstock.distributions.location_scale import Uniform as Uniform
+from penstock.distributions.multinomial import DirichletMultinomial as DirichletMultinomial
+from penstock.distributions.multinomial import Multinomial as Multinomial
+from penstock.distributions.normal import MultivariateNormalDiag as MultivariateNormalDiag
+from penstock.distributions.normal import Normal as Normal
+from penstock.distributions.relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical
+from penstock.distributions.unconstrained import BernoulliWithSigmoidProbs as BernoulliWithSigmoidProbs
+from penstock.distributions.unconstrained import BetaWithSoftplusConcentration as BetaWithSoftplusConcentration
+from penstock.distributions.unconstrained import ExponentialWithSoftplusRate as ExponentialWithSoftplusRate
+from penstock.distributions.unconstrained import GammaWithSoftplusConcentrationRate as GammaWithSoftplusConcentrationRate
+from penstock.distributions.unconstrained import LaplaceWithSoftplusScale as LaplaceWithSoftplusScale
+from penstock.distributions.unconstrained import NormalWithSoftplusScale as NormalWithSoftplusScale
+from penstock.distributions.unconstrained import StudentTWithAbsDfSoftplusScale as StudentTWithAbsDfSoftplusScale
+
+__all__ = [
+    "Bernoulli", "Categorical", "OneHotCategorical", "Distribution", "FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED",
+    "ReparameterizationType", "Beta", "Dirichlet", "Exponential", "Gamma", "RegisterKL", "kl", "kl_divergence",
+    "Laplace", "StudentT", "Uniform", "DirichletMultinomial", "Multinomial", "MultivariateNormalDiag", "Normal",
+    "RelaxedOneHotCategorical", "BernoulliWithSigmoidProbs", "BetaWithSoftplusConcentration",
+    "ExponentialWithSoftplusRate", "GammaWithSoftplusConcentrationRate", "LaplaceWithSoftplusScale",
+    "NormalWithSoftplusScale", "StudentTWithAbsDfSoftplusScale"
+]

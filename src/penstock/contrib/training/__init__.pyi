@@ -1,0 +1,18 @@
+# Written by `python -m penstock.api.generate`.
+from penstock.contrib.training.checkpoints import GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy
+from penstock.contrib.training.checkpoints import byte_size_load_fn as byte_size_load_fn
+from penstock.contrib.training.checkpoints import wait_for_new_checkpoint as wait_for_new_checkpoint
+from penstock.contrib.training.hparams import HParams as HParams
+from penstock.contrib.training.hparams import parse_values as parse_values
+from penstock.contrib.training.train_ops import add_gradients_summaries as add_gradients_summaries
+from penstock.contrib.training.train_ops import clip_gradient_norms as clip_gradient_norms
+from penstock.contrib.training.train_ops import clip_gradient_norms_fn as clip_gradient_norms_fn
+from penstock.contrib.training.train_ops import create_train_op as create_train_op
+from penstock.contrib.training.train_ops import multiply_gradients as multiply_gradients
+from penstock.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
+
+__all__ = [
+    "GreedyLoadBalancingStrategy", "byte_size_load_fn", "wait_for_new_checkpoint", "HParams", "parse_values",
+    "add_gradients_summaries", "clip_gradient_norms", "clip_gradient_norms_fn", "create_train_op", "multiply_gradients",
+    "checkpoints_iterator"
+]
