@@ -5,13 +5,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-compiled check bench conformance format clean help
+.PHONY: demo test test-compiled check bench conformance format tables clean help
 
 help:
 	@echo "make demo   train a small network on handwritten digits and show the result"
 	@echo "make test   run the tests"
 	@echo "make test-compiled  run those of whole programs once more, with all compiled that can be"
 	@echo "make check  lint, formatting and types"
+	@echo "make tables write the tables of public names and ops, after one is added or moved"
 	@echo "make conformance  compare every op with TensorFlow (CONFORMANCE_TENSORFLOW names a Python that has it)"
 	@echo "make bench  time Penstock beside TensorFlow, PyTorch and JAX (those that are installed)"
 
@@ -45,6 +46,9 @@ bench: $(READY)
 
 conformance: $(READY)
 	$(BIN)/python -m conformance.run $(ARGS)
+
+tables: $(READY)
+	$(BIN)/python -m penstock.api.generate
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
