@@ -11,7 +11,7 @@ help:
 	@echo "make demo   train a small network on handwritten digits and show the result"
 	@echo "make test   run the tests"
 	@echo "make test-compiled  run those of whole programs once more, with all compiled that can be"
-	@echo "make check  lint, formatting and types"
+	@echo "make check  lint, formatting, types and who imports whom"
 	@echo "make tables write the tables of public names and ops, after one is added or moved"
 	@echo "make conformance  compare every op with TensorFlow (CONFORMANCE_TENSORFLOW names a Python that has it)"
 	@echo "make bench  time Penstock beside TensorFlow, PyTorch and JAX (those that are installed)"
@@ -40,6 +40,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 bench: $(READY)
 	$(BIN)/python -m bench.run --out bench/RESULTS.md $(ARGS)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.graph.build import check_attr, complete_attrs
+from penstock.graph.attributes import check_attr, complete_attrs
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.primitives import MERGES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph

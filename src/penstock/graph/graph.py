@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from penstock.export import export
+from penstock.graph.default_graphs import default_graphs
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -147,7 +148,7 @@ class Graph:
         **_: Any,
     ) -> Operation:
         """TF 1.x's low-level builder. `attrs` may hold AttrValue messages; dtypes come from the signature."""
-        from penstock.graph.build import complete_attrs
+        from penstock.graph.attributes import complete_attrs
         from penstock.graph.codec import attr_from_proto
 
         given = {k: attr_from_proto(v) if hasattr(v, "WhichOneof") else v for k, v in (attrs or {}).items()}
@@ -418,8 +419,6 @@ class Graph:
     @contextlib.contextmanager
     def as_default(self) -> Iterator[Graph]:
         """Make this the graph that new nodes of this thread go to."""
-        from penstock.graph.scopes import default_graphs
-
         default_graphs.stack.append(self)
         try:
             yield self

@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from penstock.export import export
-from penstock.graph.build import complete_attrs
+from penstock.graph.attributes import complete_attrs
 from penstock.graph.codec import node_attrs
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph

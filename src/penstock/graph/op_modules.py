@@ -229,6 +229,7 @@ MODULE_OF_GRADIENT = {name: module for module, names in _GRADIENTS.items() for n
 
 _OPERATORS: dict[str, str] = {
     "penstock.graph.arithmetic": "binary reflected reflected_truediv",
+    "penstock.graph.build": "apply_op",
     "penstock.ops.compare": "logical_not logical_xor",
     "penstock.ops.division": "truediv",
     "penstock.ops.matrix": "matmul",

@@ -22,6 +22,7 @@ from typing import Any
 from penstock.export import export
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.op_modules import MODULE_OF_GRADIENT, MODULE_OF_OP
+from penstock.graph.operators import call
 from penstock.tensor.dtypes import DType, dtype_from_opdef_name
 from penstock.tensor.shapes import TensorShape
 
@@ -203,9 +204,7 @@ class OpDef:
         Returns the output tensor; a tuple of them when there are several (a list output gives a list); the
         `Operation` when there is none.
         """
-        from penstock.graph.build import apply_op  # the node builder needs the graph, which needs OpDef
-
-        return apply_op(self, args, kwargs, name)
+        return call("apply_op", self, args, kwargs, name)
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}>"

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 from penstock.export import export
+from penstock.graph.default_graphs import default_graphs
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 
-
-class _DefaultGraphs(threading.local):
-    """Each thread's stack of `as_default` graphs, above one graph that all threads share."""
-
-    shared = Graph()
-
-    def __init__(self) -> None:
-        self.stack: list[Graph] = []
-
-
-default_graphs = _DefaultGraphs()
+type(default_graphs).shared = Graph()
 
 
 @export("get_default_graph")
 def get_default_graph() -> Graph:
     """The graph that new nodes of this thread go to."""
     stack = default_graphs.stack
-    return stack[-1] if stack else _DefaultGraphs.shared
+    found: Graph = stack[-1] if stack else default_graphs.shared
+    return found
 
 
 @export("reset_default_graph")
@@ -37,7 +28,7 @@ def reset_default_graph() -> None:
     """Start over with an empty default graph; AssertionError inside a `graph.as_default()` block."""
     if default_graphs.stack:
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs; build a new tf.Graph().")
-    _DefaultGraphs.shared = Graph()
+    type(default_graphs).shared = Graph()
 
 
 def graph_of(inputs: Iterable[Any]) -> Graph:
