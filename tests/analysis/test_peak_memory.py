@@ -11,7 +11,8 @@ import pytest
 import torch
 
 import penstock as tf
-from penstock.analysis.peak_memory import Allocations, in_units
+from penstock.analysis.allocations import Allocations
+from penstock.analysis.peak_memory import in_units
 from penstock.engine.plan import Plan
 from penstock.runtime.observer import Observer
 from penstock.session.metadata import record_step

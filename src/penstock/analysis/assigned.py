@@ -50,8 +50,6 @@ def find_assigned(
     """The nodes of a graph without control flow, which runs in `order`, whose results can be made in a variable."""
     if not any(node.op.name in _ASSIGNS for node in graph.nodes):
         return {}
-    reads, roots = find_reads(graph, order)
-    position = {node: i for i, (node, _) in enumerate(order)}
     runs = [node for node, _ in order if _runs(node, kernels)]
     takers: dict[Edge, int] = {}
     for node in graph.nodes:
@@ -59,10 +57,17 @@ def find_assigned(
             takers[edge] = takers.get(edge, 0) + 1
     for edge in graph.fetches:
         takers[edge] = takers.get(edge, 0) + 1
+    pairs = [
+        (node, assign)
+        for node, assign in pairwise(runs)
+        if assign.op.name in _ASSIGNS and assign.inputs[1] == Edge(node, 0) and takers[Edge(node, 0)] == 1
+    ]
+    if not pairs:
+        return {}
+    reads, roots = find_reads(graph, order)
+    position = {node: i for i, (node, _) in enumerate(order)}
     found: dict[Node, Assigned] = {}
-    for node, assign in pairwise(runs):
-        if assign.op.name not in _ASSIGNS or assign.inputs[1] != Edge(node, 0) or takers[Edge(node, 0)] > 1:
-            continue
+    for node, assign in pairs:
         variable = assign.inputs[0].node
         state = kernels.get(variable)
         whole = tuple(i for i, edge in enumerate(node.inputs) if _is_all_of(edge, variable))

@@ -83,6 +83,31 @@ def find_reads(
     return reads, analysis.roots
 
 
+def kept_reads(graph: StepGraph) -> tuple[set[tuple[Node, int]], list[tuple[Node, Node]]]:
+    """The reads that are copied when a graph without control flow runs in its own order, and pairs `(first, second)`:
+    what sees the memory of another read, and what overwrites that afterwards.
+
+    An order that keeps these pairs and those of `state_order.build_order` copies no other reads.
+    """
+    order = [(node, False) for node in graph.nodes]
+    analysis = _Analysis(graph, order)
+    analysis.writes = analysis._writes()
+    copied: set[tuple[Node, int]] = set()
+    found: dict[tuple[Node, Node], None] = {}
+    for node in graph.nodes if analysis.writes else ():
+        for index in state_reads(node):
+            if analysis._overwritten(node, index):
+                copied.add((node, index))
+                continue
+            users = analysis._users(node, index) or ()
+            for root in analysis.roots[node.inputs[index]]:
+                later = [w for w in analysis.writes.get(root, ()) if analysis.position[w] > analysis.position[node]]
+                if later:
+                    first = min(later, key=analysis.position.__getitem__)
+                    found |= dict.fromkeys((user, first) for user in users)
+    return copied, list(found)
+
+
 class _Analysis:
     def __init__(self, graph: StepGraph, order: Iterable[tuple[Node, bool]] | None) -> None:
         self.graph = graph
@@ -147,31 +172,35 @@ class _Analysis:
         return any(start <= self.position[writer] <= end for writer in writers)
 
     def _last_use(self, node: Node, index: int) -> int:
-        """The position of the last node that may see memory that `node` reads through its input.
+        """The position of the last node that may see memory that `node` reads through its input."""
+        users = self._users(node, index)
+        return self.end if users is None else max(self.position[user] for user in users)
+
+    def _users(self, node: Node, index: int) -> set[Node] | None:
+        """The nodes that may see memory that `node` reads through its input; None: it may be seen until the step ends.
 
         Through itself, what aliases it, and the stacks and tensor arrays that it is put on.
         """
-        last, seen, pending = self.position[node], {node}, [node]
+        seen, pending = {node}, [node]
         holders = self._holders(node, node.inputs[index])
         while pending or holders:
             users: list[Node] = []
             for holder in holders:
                 if any(map(is_state, holder.inputs)):
-                    return self.end  # an array of gradients: other nodes lead to the same one
+                    return None  # an array of gradients: other nodes lead to the same one
                 users += self.writes.get(holder, ())
             holders = set()
             for edge in self._aliases(pending.pop()) if pending else ():
                 if edge in self.fetched:
-                    return self.end
+                    return None
                 for consumer in self.consumers.get(edge, ()):
                     users.append(consumer)
                     holders |= self._holders(consumer, edge)
             for user in users:
-                last = max(last, self.position[user])
                 if user not in seen:
                     seen.add(user)
                     pending.append(user)
-        return last
+        return seen
 
     def _aliases(self, node: Node) -> list[Edge]:
         """The values of `node` that may show memory of its inputs."""
@@ -180,7 +209,8 @@ class _Analysis:
 
     def _holders(self, node: Node, edge: Edge) -> set[Node]:
         """The state that holds on to the value of `edge` after `node` has run."""
-        if not any(edge in edges for name, _, edges in node.grouped_inputs() if name in node.op.keeps):
+        keeps = node.op.keeps
+        if not keeps or not any(edge in edges for name, _, edges in node.grouped_inputs() if name in keeps):
             return set()
         return {root for handle in node.inputs if is_state(handle) for root in self.roots[handle]}
 
@@ -202,6 +232,8 @@ class _Analysis:
 
 def _written(node: Node) -> list[Edge]:
     """The handles of state that `node` may write to."""
+    if not any(map(is_state, node.inputs)):
+        return []
     names = [name for name, _, edges in node.grouped_inputs() for _ in edges]
     return [
         edge
@@ -223,6 +255,8 @@ def _takes_value(node: Node, name: str) -> bool:
 
 def state_reads(node: Node) -> list[int]:
     """The inputs of `node` through which it reads state as a value."""
+    if not any(map(is_state, node.inputs)):
+        return []
     names = [name for name, _, edges in node.grouped_inputs() for _ in edges]
     return [
         i

@@ -1,41 +1,52 @@
-"""The memory that the values of a step take at most: predicted from its plan, and measured while it runs.
+"""The memory that the values of a step take at most: the one model of it, which passes, placement and plans ask.
 
-Both count what is allocated for values from the step's start on. Feeds, constants and variables are there anyway; the
-variables that a step touches are counted by themselves.
+What is allocated for values from the step's start on is counted. Feeds, constants and variables are there anyway; the
+variables that a step touches are counted by themselves. `allocations.py` measures the same.
 """
 
 from __future__ import annotations
 
 import math
-import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
-
-from penstock.analysis.hazards import Hazards, is_state
-from penstock.analysis.in_place import InPlace
+from penstock.analysis.assigned import find_assigned
+from penstock.analysis.frames import Frame, has_control_flow
+from penstock.analysis.guards import Unstructured
+from penstock.analysis.hazards import Hazards, find_hazards, is_state
+from penstock.analysis.in_place import InPlace, find_in_place
 from penstock.analysis.sizes import Sizes
+from penstock.analysis.structure import execution_order, structured
+from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
 
-# --- predicted ------------------------------------------------------------------------------------------
+_NOTHING: Mapping[Node, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class StepMemory:
-    """Bytes. `peak`: of the step's values at once, at most. `state`: of its variables.
+    """Bytes. `peaks`: of the step's values at once, at most, on each device. `state`: of its variables.
 
-    `exact`: all shapes are known and no loop goes round; else both are the least that it may be.
+    `exact`: all shapes are known and no loop goes round; else unknown dimensions count as `Sizes` says, loops as once.
     """
 
-    peak: int
+    peaks: Mapping[str, int]
     state: int
     exact: bool
+
+    @property
+    def peak(self) -> int:
+        """The peaks of all devices together."""
+        return sum(self.peaks.values())
+
+    def saves(self, other: StepMemory) -> bool:
+        """Whether some device takes less than in `other`, and none takes more."""
+        devices = {*self.peaks, *other.peaks}
+        return self.peak < other.peak and all(self.peaks.get(d, 0) <= other.peaks.get(d, 0) for d in devices)
 
     def __str__(self) -> str:
         least = "" if self.exact else "at least "
@@ -48,153 +59,178 @@ def in_units(number: int) -> str:
     return f"{number / 1000**power:.3g} {('bytes', 'kB', 'MB', 'GB')[power]}"
 
 
+# --- who has memory of its own --------------------------------------------------------------------------
+
+
+class Owners:
+    """Which values are memory of their own, and which show that of others.
+
+    `made`: the outputs that each node allocates. `shown`: for each value, the allocations whose memory it shows, as the
+    values that they were made for; none of a feed, a constant or a variable.
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[Node],
+        copied: Collection[tuple[Node, int]] = (),
+        in_place: Mapping[Node, InPlace] = _NOTHING,
+    ) -> None:
+        """`copied`: the reads of state that are copied, as in `Hazards.reads`."""
+        self.made: dict[Node, list[Edge]] = {}
+        self.shown: dict[Edge, frozenset[Edge]] = {}
+        copying = {node for node, _ in copied}
+        for node in nodes:
+            self._add(node, node in copying, in_place.get(node))
+
+    def _add(self, node: Node, copies: bool, in_place: InPlace | None) -> None:
+        values = [e for port in range(len(node.dtypes)) if not is_state(e := Edge(node, port))]
+        shown: frozenset[Edge] = frozenset()
+        self.made[node] = []
+        if node.op is FEED or node.op.name == "Const":
+            pass
+        elif in_place is not None and _writes_over(node, in_place):
+            shown = self.shown.get(node.inputs[in_place.index], shown)
+        elif (node.op.aliases or node.op.name in PRIMITIVES) and not copies:
+            shown = shown.union(*(self.shown.get(edge, ()) for edge in node.inputs))
+        else:
+            self.made[node] = values
+            self.shown |= {edge: frozenset((edge,)) for edge in values}
+            return
+        self.shown |= dict.fromkeys(values, shown)
+
+
+def _writes_over(node: Node, found: InPlace) -> bool:
+    """Whether the shapes are such that the node writes over an input."""
+    if found.other is None:
+        return True
+    one, other = (node.inputs[i].node.shapes[node.inputs[i].port] for i in (found.index, found.other))
+    return one.is_fully_defined() and one == other
+
+
+# --- predicting -----------------------------------------------------------------------------------------
+
+
 def predict_memory(
-    graph: StepGraph, order: Iterable[Node], hazards: Hazards, in_place: Mapping[Node, InPlace]
+    graph: StepGraph,
+    order: Iterable[Node],
+    hazards: Hazards,
+    in_place: Mapping[Node, InPlace],
+    sizes: Sizes,
+    bodies: Mapping[Node, StepMemory] = _NOTHING,
 ) -> StepMemory:
     """What a step takes whose nodes run in `order`, each value being freed after its last use.
 
-    What kernels take for themselves is left out, and so is what stacks hold. A node that stands for others is taken as
-    compiled: until then their values come on top. An unknown dimension counts as one.
+    What kernels take for themselves is left out, and so is what stacks hold. A cluster is taken as compiled: until then
+    its members' values come on top. `bodies`: what the nodes of each region take, which is the most that its compiled
+    function takes.
     """
-    return _Prediction(graph, list(order), hazards, in_place).result()
+    return _Prediction(graph, list(order), hazards, in_place, sizes, bodies).result()
+
+
+def predict_planned(
+    graph: StepGraph, kernels: dict[Node, Any], sizes: Sizes, bodies: Mapping[Node, StepMemory] = _NOTHING
+) -> StepMemory:
+    """What `graph` takes once a plan is made of it as it is (engine/plan.py).
+
+    `kernels`: those of its nodes as far as they are known, which say what is computed in place.
+    """
+    frames: Mapping[Node, Frame] = {}
+    order = [(node, False) for node in graph.nodes]
+    in_one_segment = len({node.device for node in graph.nodes if node.op is not FEED}) <= 1
+    if in_one_segment and has_control_flow(graph):
+        try:
+            statements, guards = structured(graph)
+            order, frames = list(execution_order(statements)), guards.frames
+        except Unstructured:
+            in_one_segment = False
+    if not in_one_segment:
+        return predict_memory(graph, graph.nodes, find_hazards(graph, None), {}, sizes, bodies)
+    assigned = {} if frames else find_assigned(graph, kernels, order)
+    nodes = list(dict.fromkeys(node for node, _ in order))
+    in_place, _ = find_in_place(graph, kernels, [node for node, _ in order], frames, assigned)
+    return predict_memory(graph, nodes, find_hazards(graph, order), in_place, sizes, bodies)
 
 
 class _Prediction:
-    """`_shown`: for each value, the allocations of the step whose memory it shows: of values, by their edges."""
-
-    def __init__(self, graph: StepGraph, order: list[Node], hazards: Hazards, in_place: Mapping[Node, InPlace]) -> None:
-        self._graph, self._order = graph, order
-        self._hazards, self._in_place = hazards, in_place
-        self._sizes = Sizes(unknown_dim=1)
-        self._shown: dict[Edge, frozenset[Edge]] = {}
+    def __init__(
+        self,
+        graph: StepGraph,
+        order: list[Node],
+        hazards: Hazards,
+        in_place: Mapping[Node, InPlace],
+        sizes: Sizes,
+        bodies: Mapping[Node, StepMemory],
+    ) -> None:
+        self._graph, self._order, self._hazards = graph, order, hazards
+        self._sizes, self._bodies = sizes, bodies
+        self._owners = Owners(order, hazards.reads, in_place)
+        self._copied: dict[Node, list[int]] = {}
+        for node, index in hazards.reads:
+            self._copied.setdefault(node, []).append(index)
         self._last_use: dict[Edge, int] = {}
-        self._made: list[list[Edge]] = []
-        for node in order:
-            self._made.append(self._allocate(node))
+        shown = self._owners.shown
         for i, node in enumerate(order):
-            for edge in (*node.inputs, *(Edge(node, port) for port in range(len(node.dtypes)))):
-                self._last_use |= dict.fromkeys(self._shown.get(edge, ()), i)
+            for edge in (*node.inputs, *self._owners.made[node]):
+                for made in shown.get(edge, ()):
+                    self._last_use[made] = i
         for edge in graph.fetches:
-            self._last_use |= dict.fromkeys(self._shown.get(edge, ()), len(order))
+            self._last_use |= dict.fromkeys(shown.get(edge, ()), len(order))
 
     def result(self) -> StepMemory:
         state = sum(map(self._sizes.state_bytes, self._graph.nodes))
         known = all(shape.is_fully_defined() for node in self._graph.nodes for shape in node.shapes)
         loops = any(node.op.name in BACK for node in self._graph.nodes)
-        return StepMemory(int(self._peak()), int(state), known and not loops)
+        exact = known and not loops and all(body.exact for body in self._bodies.values())
+        return StepMemory({device: int(peak) for device, peak in self._peaks().items()}, int(state), exact)
 
-    def _peak(self) -> float:
-        frees: dict[int, float] = {}
-        for made, last in self._last_use.items():
-            frees[last] = frees.get(last, 0.0) + self._sizes.bytes(made)
-        now = peak = 0.0
+    def _peaks(self) -> dict[str, float]:
+        frees: dict[int, list[Edge]] = {}
+        for edge, last in self._last_use.items():
+            frees.setdefault(last, []).append(edge)
+        now = dict.fromkeys((node.device for node in self._order), 0.0)
+        peaks = dict(now)
         for i, node in enumerate(self._order):
-            now += sum(map(self._sizes.bytes, self._made[i])) - self._taken_over(i, node)
-            peak = max(peak, now + self._briefly(node))
-            now += self._taken_over(i, node) - frees.get(i, 0.0)
-        pairs = zip(self._graph.fetches, self._hazards.fetches, strict=True)
-        return max(peak, now + sum(self._sizes.bytes(edge) for edge, copied in pairs if copied))
+            size = sum(map(self._bytes, self._owners.made[node]))
+            most = now[node.device] + size - self._taken_over(i, node) + self._briefly(node, size)
+            peaks[node.device] = max(peaks[node.device], most)
+            now[node.device] += size
+            for edge in frees.get(i, ()):
+                now[edge.node.device] -= self._bytes(edge)
+        for edge, copied in zip(self._graph.fetches, self._hazards.fetches, strict=True):
+            if copied:
+                now[edge.node.device] += self._bytes(edge)
+        return {device: max(peak, now[device]) for device, peak in peaks.items()}
 
-    def _allocate(self, node: Node) -> list[Edge]:
-        """The outputs that the node allocates; notes what each output shows."""
-        values = [e for port in range(len(node.dtypes)) if not is_state(e := Edge(node, port))]
-        if node.op is FEED or node.op.name == "Const":
-            shown: frozenset[Edge] = frozenset()
-        elif node in self._in_place and self._writes_over(node):
-            shown = self._shown.get(node.inputs[self._in_place[node].index], frozenset())
-        elif (node.op.aliases or node.op.name in PRIMITIVES) and not self._copied(node):
-            shown = frozenset().union(*(self._shown.get(edge, ()) for edge in node.inputs))
-        else:
-            self._shown |= {edge: frozenset((edge,)) for edge in values}
-            return values
-        self._shown |= dict.fromkeys(values, shown)
-        return []
+    def _bytes(self, edge: Edge) -> float:
+        """Of an allocation, on the device of its node."""
+        if edge.node.op.name == "_SwapOut" and DeviceSpec.from_string(edge.node.device).device_type not in (
+            None,
+            "CPU",
+        ):
+            return 0.0  # it is on the host
+        return self._sizes.bytes(edge)
 
-    def _writes_over(self, node: Node) -> bool:
-        """Whether the shapes are such that the node writes over an input."""
-        found = self._in_place[node]
-        if found.other is None:
-            return True
-        one, other = (node.inputs[i].node.shapes[node.inputs[i].port] for i in (found.index, found.other))
-        return one.is_fully_defined() and one == other
-
-    def _copied(self, node: Node) -> list[int]:
-        """The inputs whose state is copied as it is read."""
-        return [i for i in range(len(node.inputs)) if (node, i) in self._hazards.reads]
-
-    def _briefly(self, node: Node) -> float:
-        """The bytes that are taken only while the node runs: copies of what it is given."""
+    def _briefly(self, node: Node, made: float) -> float:
+        """The bytes that are taken only while the node runs, beside the `made` ones of its results."""
+        if node in self._bodies:
+            return max(0.0, self._bodies[node].peak - made)
         if node.op.name == "_ProductSum":  # which lays its matrices one after another
             return sum(map(self._sizes.bytes, node.inputs))
-        return 0.0 if node.op.aliases else sum(self._sizes.bytes(node.inputs[i]) for i in self._copied(node))
+        copied = () if node.op.aliases else self._copied.get(node, ())
+        return sum(self._sizes.bytes(node.inputs[i]) for i in copied)
 
     def _taken_over(self, position: int, node: Node) -> float:
         """The bytes of inputs that end with a compiled cluster and whose memory it takes for its results."""
         if node.op.name != "_Cluster":
             return 0.0
-        left = list(self._made[position])
+        left = list(self._owners.made[node])
         total = 0.0
         for edge in dict.fromkeys(node.inputs):
-            ends = any(self._last_use[made] == position for made in self._shown[edge]) and len(self._shown[edge]) == 1
+            shown = self._owners.shown.get(edge, frozenset())
+            ends = any(self._last_use[made] == position for made in shown) and len(shown) == 1
             alike = (e for e in left if (e.dtype, self._sizes.dims(e)) == (edge.dtype, self._sizes.dims(edge)))
             match = next(alike, None) if ends else None
             if match is not None:
                 left.remove(match)
                 total += self._sizes.bytes(edge)
         return total
-
-
-# --- measured -------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Use:
-    """Bytes that a node allocated: in all, at once, and still `live`. `in_use`: of all values while it ran, at most."""
-
-    total: int = 0
-    peak: int = 0
-    live: int = 0
-    in_use: int = 0
-
-
-class Allocations(TorchDispatchMode):
-    """While it is entered, counts the tensors that kernels allocate in this thread, until nobody holds them.
-
-    `uses` has an entry for each call of `begin`. It costs each call of torch some microseconds.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.uses: list[Use] = [Use()]
-        self._now = 0
-
-    def begin(self) -> None:
-        """A node begins."""
-        self.uses.append(Use(in_use=self._now))
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        found = func(*args, **(kwargs or {}))
-        given = _storages((args, kwargs))
-        for pointer, storage in _storages(found).items():
-            if pointer not in given:  # neither a view nor an argument that is written to
-                self._add(storage)
-        return found
-
-    def _add(self, storage: Any) -> None:
-        use, size = self.uses[-1], storage.nbytes()
-        use.total += size
-        use.live += size
-        use.peak = max(use.peak, use.live)
-        self._now += size
-        use.in_use = max(use.in_use, self._now)
-        weakref.finalize(storage, self._freed, use, size)
-
-    def _freed(self, use: Use, size: int) -> None:
-        use.live -= size
-        self._now -= size
-
-
-def _storages(value: Any) -> dict[int, Any]:
-    """The memory of all tensors in a nest of values, by its address."""
-    storages = (leaf.untyped_storage() for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor))
-    return {storage.data_ptr(): storage for storage in storages}

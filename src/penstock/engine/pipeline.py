@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from penstock.analysis.peak_memory import in_units
+from penstock.analysis.peak_memory import StepMemory, in_units
+from penstock.analysis.sizes import Sizes
 from penstock.codegen.compile_nodes import compile_nodes
 from penstock.codegen.regions.regions import form_regions
 from penstock.devices.device import Device
@@ -19,7 +20,8 @@ from penstock.passes.fuse import fuse
 from penstock.passes.fuse_moments import fuse_moments
 from penstock.passes.group_updates import group_updates
 from penstock.passes.infer_shapes import infer_shapes, take_shapes
-from penstock.passes.memory import order_for_memory, predicted_peak, recompute_for_gradients, swap_to_host
+from penstock.passes.memory import order_for_memory, recompute_for_gradients, swap_to_host
+from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.prune import prune
 from penstock.passes.reduced_precision import emulate_float16, use_bfloat16, use_float16
 from penstock.passes.see_updates import see_updates
@@ -30,11 +32,15 @@ from penstock.placement.hardware import Hardware
 from penstock.placement.place import log_placement, place
 from penstock.placement.strategies import Strategy
 
-Pass = Callable[[StepGraph, CostModel], StepGraph]
+Pass = Callable[[StepGraph, PlannedMemory], StepGraph]
 
 
 def _plain(transform: Callable[[StepGraph], StepGraph]) -> Pass:
-    return lambda graph, costs: transform(graph)
+    return lambda graph, memory: transform(graph)
+
+
+def _sized(transform: Callable[[StepGraph, Sizes], StepGraph]) -> Pass:
+    return lambda graph, memory: transform(graph, memory.sizes)
 
 
 BEFORE_PLACING: dict[str, Pass] = {
@@ -48,18 +54,18 @@ BEFORE_PLACING: dict[str, Pass] = {
     "fuse_moments": _plain(fuse_moments),
 }
 AFTER_PLACING: dict[str, Pass] = {
-    "use_float16": use_float16,
-    "emulate_float16": emulate_float16,
-    "use_bfloat16": use_bfloat16,
+    "use_float16": _sized(use_float16),
+    "emulate_float16": _sized(emulate_float16),
+    "use_bfloat16": _sized(use_bfloat16),
     "fuse_placed": _plain(fuse),  # in place of "fuse" where precision is reduced, which needs to see single products
     "recompute_for_gradients": recompute_for_gradients,
     "swap_to_host": swap_to_host,
-    "order_for_memory": order_for_memory,
-    "form_regions": lambda graph, costs: form_regions(graph, "auto"),
-    "form_regions_at_once": lambda graph, costs: form_regions(graph, "on"),
-    "compile": lambda graph, costs: compile_nodes(graph, "auto"),
-    "compile_at_once": lambda graph, costs: compile_nodes(graph, "on"),
+    "form_regions": lambda graph, memory: form_regions(graph, "auto"),
+    "form_regions_at_once": lambda graph, memory: form_regions(graph, "on"),
+    "compile": lambda graph, memory: compile_nodes(graph, "auto"),
+    "compile_at_once": lambda graph, memory: compile_nodes(graph, "on"),
     "group_updates": _plain(group_updates),  # what regions have left
+    "order_for_memory": order_for_memory,  # of what runs in the end
 }
 SAVE_MEMORY = ("recompute_for_gradients", "swap_to_host", "order_for_memory")
 DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile", "group_updates"})
@@ -88,11 +94,11 @@ class StepOptions:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What a pass left: so many nodes, and (of SAVE_MEMORY) the bytes that values take at once, before and after."""
+    """What a pass left: so many nodes, and (of SAVE_MEMORY) what values take, before and after."""
 
     name: str
     nodes: int
-    peaks: tuple[float, float] | None = None
+    memory: tuple[StepMemory, StepMemory] | None = None
 
 
 def told(passed: Sequence[Passed]) -> str:
@@ -103,8 +109,9 @@ def told(passed: Sequence[Passed]) -> str:
         if each.nodes != before:
             text += f", {each.name} {before} -> {each.nodes}"
             before = each.nodes
-        if each.peaks is not None:
-            text += f", {each.name} {' -> '.join(in_units(round(peak)) for peak in each.peaks)}"
+        if each.memory is not None:
+            about = "" if all(memory.exact for memory in each.memory) else "about "
+            text += f", {each.name} {about}{' -> '.join(in_units(memory.peak) for memory in each.memory)}"
     return text
 
 
@@ -134,9 +141,10 @@ def prepare(
     take_shapes(graph, fed)
     passed = [_passed(graph, "prune")]
     watch("prune", graph)
+    memory = PlannedMemory(o.costs)
     for name, transform in BEFORE_PLACING.items():
         if name in o.passes:
-            graph = transform(graph, o.costs)
+            graph = transform(graph, memory)
             passed.append(_passed(graph, name))
             watch(name, graph)
     graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
@@ -146,15 +154,15 @@ def prepare(
         log_placement(graph)
     for name, transform in AFTER_PLACING.items():
         if name in o.passes:
-            peak = predicted_peak(graph, o.costs) if name in SAVE_MEMORY else None
-            graph = transform(graph, o.costs)
-            passed.append(_passed(graph, name, peak, o.costs))
+            before = memory.of(graph) if name in SAVE_MEMORY else None
+            graph = transform(graph, memory)
+            passed.append(_passed(graph, name, None if before is None else (before, memory.of(graph))))
             watch(name, graph)
     return Prepared(graph, passed)
 
 
-def _passed(graph: StepGraph, name: str, peak: float | None = None, costs: CostModel | None = None) -> Passed:
-    """What the pass `name` left; an error where that cannot run. peak: the bytes before it, of one that is to save."""
+def _passed(graph: StepGraph, name: str, memory: tuple[StepMemory, StepMemory] | None = None) -> Passed:
+    """What the pass `name` left; an error where that cannot run."""
     if CHECK:
         verify(graph, name)
-    return Passed(name, len(graph.nodes), None if peak is None else (peak, predicted_peak(graph, costs)))
+    return Passed(name, len(graph.nodes), memory)

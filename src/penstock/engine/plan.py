@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from penstock.analysis.frames import NO_GUARD, find_frames, has_control_flow
 from penstock.analysis.guards import Unstructured
-from penstock.analysis.hazards import find_hazards
-from penstock.analysis.peak_memory import predict_memory
+from penstock.analysis.hazards import Hazards, find_hazards
+from penstock.analysis.in_place import InPlace
+from penstock.analysis.peak_memory import StepMemory, predict_memory
+from penstock.analysis.sizes import Sizes
 from penstock.analysis.state_order import order_state
 from penstock.codegen.python.cuda_graphs import Capturing
 from penstock.codegen.python.lower import lower
@@ -29,6 +31,7 @@ from penstock.graph.node_kernel import abilities
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import TRANSFERS
+from penstock.passes.planned_memory import PlannedMemory
 from penstock.runtime.executor import Execution
 from penstock.runtime.failures import node_error
 from penstock.runtime.kernels import SessionState, make_kernel
@@ -134,7 +137,7 @@ class StructuredPlan(Plan):
 
     def summary(self) -> str:
         order = dict.fromkeys(node for node, _ in self._lowered.order)
-        memory = predict_memory(self.graph, order, self._lowered.hazards, self._lowered.in_place)
+        memory = _memory_of(self.graph, order, self._lowered.hazards, self._lowered.in_place)
         return f"{memory}; {self._team}"
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -186,7 +189,7 @@ class DataflowPlan(Plan):
         return self._program.text()
 
     def summary(self) -> str:
-        memory = predict_memory(self.graph, self.graph.nodes, self._hazards, {})
+        memory = _memory_of(self.graph, self.graph.nodes, self._hazards, {})
         return f"{memory}; {self._team}"
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -214,6 +217,14 @@ class DataflowPlan(Plan):
                 fetch(value.read() if edge.dtype._is_ref_dtype else value)
                 for fetch, edge, value in zip(self._fetches, self.graph.fetches, found, strict=True)
             )
+
+
+def _memory_of(
+    graph: StepGraph, order: Iterable[Node], hazards: Hazards, in_place: Mapping[Node, InPlace]
+) -> StepMemory:
+    """What a plan takes, or at least so much where sizes are not known before the step."""
+    least = Sizes(unknown_dim=1)
+    return predict_memory(graph, order, hazards, in_place, least, PlannedMemory(least).bodies(graph.nodes))
 
 
 def explain_unit(error: Exception, where_from: Segment | Node, where: str) -> Exception:

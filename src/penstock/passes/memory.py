@@ -1,117 +1,90 @@
-"""Memory of a step (white paper sections 4.1 and 5.2): predicting the peak, and three ways of lowering it.
+"""Memory of a step (white paper sections 4.1 and 5.2): three ways of lowering its peak.
 
 Gradients use what the forward computation made, in reverse order, so much has to be kept for long. The paper names
 three remedies, each of which is a pass here: a better order of execution, computing again instead of keeping, and
-moving to the host what is not needed for a while.
+moving to the host what is not needed for a while. Each changes nothing unless the predicted peak falls by it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from penstock.analysis.frames import has_control_flow
-from penstock.analysis.sizes import FREE, Sizes
-from penstock.analysis.state_order import order_state
+from penstock.analysis.hazards import kept_reads
+from penstock.analysis.peak_memory import Owners
+from penstock.analysis.sizes import Sizes
+from penstock.analysis.state_order import build_order
 from penstock.graph.opdef import OpDef, parse_arg, parse_attr
-from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.rewrite import duplicate, is_pure
-
-# --- predicting -----------------------------------------------------------------------------------------
-
-
-class _Sizes:
-    """The bytes that each node's outputs take: nothing for views, constants, and state, which are there anyway."""
-
-    def __init__(self, nodes: Sequence[Node], costs: Sizes) -> None:
-        self.of: dict[Node, float] = {}
-        self.root: dict[Node, Node] = {}
-        for node in nodes:
-            self.root[node] = self.root.get(node.inputs[0].node, node) if node.op.aliases and node.inputs else node
-            held = node.op is FEED or node.op.name in FREE or node.op.aliases or node.op.name == "_SwapOut"
-            self.of[node] = 0.0 if held else sum(costs.bytes(Edge(node, p)) for p in range(len(node.dtypes)))
-
-
-def predicted_peak(graph: StepGraph, costs: Sizes | None = None, nodes: Sequence[Node] | None = None) -> float:
-    """The most bytes that values of the step take at once when its nodes run in order, beside its variables and feeds.
-
-    A value is freed after its last use; what shows another's memory keeps that alive. Unknown dimensions are guessed as
-    the cost model does.
-    """
-    order = list(graph.nodes if nodes is None else nodes)
-    sizes = _Sizes(order, costs or Sizes())
-    last = {node: i for i, node in enumerate(order)}
-    for i, node in enumerate(order):
-        for edge in node.inputs:
-            last[sizes.root[edge.node]] = i
-    for edge in graph.fetches:
-        last[sizes.root[edge.node]] = len(order)
-    frees: dict[int, float] = {}
-    for node, when in last.items():
-        if sizes.root[node] is node:
-            frees[when] = frees.get(when, 0.0) + sizes.of[node]
-    now = peak = 0.0
-    for i, node in enumerate(order):
-        now += sizes.of[node]
-        peak = max(peak, now)
-        now -= frees.get(i, 0.0)
-    return peak
-
 
 # --- order ----------------------------------------------------------------------------------------------
 
 
-def order_for_memory(graph: StepGraph, costs: Sizes | None = None) -> StepGraph:
-    """The nodes in an order that needs less memory, where one is found; else as they were.
+def order_for_memory(graph: StepGraph, memory: PlannedMemory | None = None) -> StepGraph:
+    """The nodes in an order that needs less memory, where one is found; else `graph` itself.
 
     Of the nodes that could run next, the one after which least is held; what frees memory comes at once. State is
-    read and written in the order in which that was built. Steps with control flow keep their order.
+    read and written in the order in which that was built, and what was read is seen before it is overwritten: copies
+    would take more than an order saves. Steps with control flow keep their order.
     """
     if has_control_flow(graph):
         return graph
-    order_state(graph, {})
-    costs = costs or Sizes()
-    sizes = _Sizes(graph.nodes, costs)
+    memory = memory or PlannedMemory()
+    found = StepGraph(_order(graph, memory.sizes), graph.feeds, graph.fetches, graph.targets)
+    return found if memory.of(found).saves(memory.of(graph)) else graph
+
+
+def _order(graph: StepGraph, sizes: Sizes) -> list[Node]:
+    copied, pairs = kept_reads(graph)
+    owners = Owners(graph.nodes, copied)
+    fetched = {made for edge in graph.fetches for made in owners.shown.get(edge, ())}
+    sees = {
+        node: {made for edge in node.inputs for made in owners.shown.get(edge, ())} - fetched for node in graph.nodes
+    }
+    users: dict[Edge, set[Node]] = {}  # of each allocation, those that have not run
+    for node, seen in sees.items():
+        for made in seen:
+            users.setdefault(made, set()).add(node)
+    growth: dict[Node, float] = {}  # by how much more is held after a node than before it, if it runs next
+    for node in graph.nodes:
+        kept = sum(sizes.bytes(made) for made in owners.made[node] if made in users or made in fetched)
+        growth[node] = kept - sum(sizes.bytes(made) for made in sees[node] if len(users[made]) == 1)
+    before = {node: {*(edge.node for edge in node.inputs), *node.controls} for node in graph.nodes}
+    for first, second in (*build_order(graph, {}), *pairs):
+        before[second].add(first)
+    after: dict[Node, list[Node]] = {}
+    for node, sources in before.items():
+        for source in sources:
+            after.setdefault(source, []).append(node)
+    waiting = {node: len(sources) for node, sources in before.items()}
     index = {node: i for i, node in enumerate(graph.nodes)}
-    users: dict[Node, set[Node]] = {}
-    for node in graph.nodes:
-        for edge in node.inputs:
-            users.setdefault(sizes.root[edge.node], set()).add(node)
-    for edge in graph.fetches:
-        users.setdefault(sizes.root[edge.node], set()).add(edge.node)  # never freed: its own maker stays in the set
-    waiting: dict[Node, int] = {}
-    consumers: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        before = {*(e.node for e in node.inputs), *node.controls}
-        waiting[node] = len(before)
-        for other in before:
-            consumers.setdefault(other, []).append(node)
-    fetched = {sizes.root[edge.node] for edge in graph.fetches}
-
-    def growth(node: Node) -> float:
-        freed = 0.0
-        for root in {sizes.root[edge.node] for edge in node.inputs}:
-            if root not in fetched and users[root] == {node}:
-                freed += sizes.of[root]
-        return sizes.of[node] - freed
-
-    ready = [node for node in graph.nodes if not waiting[node]]
-    order: list[Node] = []
+    ready = [(growth[node], index[node]) for node, count in waiting.items() if not count]
+    heapq.heapify(ready)
+    order: dict[Node, None] = {}
     while ready:
-        best = min(ready, key=lambda node: (growth(node), index[node]))
-        ready.remove(best)
-        order.append(best)
-        for root in {sizes.root[edge.node] for edge in best.inputs}:
-            users[root].discard(best)
-        for consumer in consumers.get(best, ()):
-            waiting[consumer] -= 1
-            if not waiting[consumer]:
-                ready.append(consumer)
-    if predicted_peak(graph, costs, order) >= predicted_peak(graph, costs):
-        return graph
-    return StepGraph(order, graph.feeds, graph.fetches, graph.targets)
+        grows, i = heapq.heappop(ready)
+        node = graph.nodes[i]
+        if node in order or grows != growth[node]:
+            continue  # it is there again, with what it frees by now
+        order[node] = None
+        for made in sees[node]:
+            users[made].discard(node)
+            if len(users[made]) == 1:
+                (last,) = users[made]
+                growth[last] -= sizes.bytes(made)
+                if not waiting[last]:
+                    heapq.heappush(ready, (growth[last], index[last]))
+        for other in after.get(node, ()):
+            waiting[other] -= 1
+            if not waiting[other]:
+                heapq.heappush(ready, (growth[other], index[other]))
+    return list(order)
 
 
 # --- computing again ------------------------------------------------------------------------------------
@@ -122,7 +95,7 @@ def is_gradient(node: Node) -> bool:
     return node.source is not None and node.source._original_op is not None
 
 
-def recompute_for_gradients(graph: StepGraph, costs: Sizes | None = None) -> StepGraph:
+def recompute_for_gradients(graph: StepGraph, memory: PlannedMemory | None = None) -> StepGraph:
     """Cheap values of the forward computation are computed a second time for the gradients, instead of being kept.
 
     Kept are results of products and convolutions, of state, and of chance; what is in between is made again from
@@ -130,7 +103,6 @@ def recompute_for_gradients(graph: StepGraph, costs: Sizes | None = None) -> Ste
     """
     if has_control_flow(graph):
         return graph
-    costs = costs or Sizes()
 
     def cheap(node: Node) -> bool:
         if not is_pure(node) or node.controls or not node.dtypes:
@@ -161,7 +133,8 @@ def recompute_for_gradients(graph: StepGraph, costs: Sizes | None = None) -> Ste
             node.inputs = tuple(copy_of(edge, gates) for edge in node.inputs)
         nodes.append(node)
     found.nodes = nodes
-    return found if again and predicted_peak(found, costs) < predicted_peak(graph, costs) else graph
+    memory = memory or PlannedMemory()
+    return found if again and memory.of(found).saves(memory.of(graph)) else graph
 
 
 # --- moving to the host ---------------------------------------------------------------------------------
@@ -193,36 +166,46 @@ SWAP_DISTANCE = 20
 """And those that are needed again within so many nodes."""
 
 
-def swap_to_host(graph: StepGraph, costs: Sizes | None = None, least: float = SWAP_BYTES) -> StepGraph:
+def swap_to_host(graph: StepGraph, memory: PlannedMemory | None = None, least: float = SWAP_BYTES) -> StepGraph:
     """Large values that gradients need only much later are kept in host memory meanwhile.
 
     After the last use in the forward computation a value is copied out, and back in right before the first gradient
-    that takes it.
+    that takes it. Where the predicted peak does not fall, nothing is changed: so it is where the device is the host.
     """
     if has_control_flow(graph):
         return graph
-    costs = costs or Sizes()
+    memory = memory or PlannedMemory()
     position = {node: i for i, node in enumerate(graph.nodes)}
     users: dict[Edge, list[Node]] = {}
     for node in graph.nodes:
-        for edge in node.inputs:
+        for edge in dict.fromkeys(node.inputs):
             users.setdefault(edge, []).append(node)
+    swaps: list[tuple[Edge, int, list[int]]] = []  # what leaves, after which node, and which gradients take it
+    for edge, takers in users.items():
+        if _can_leave(edge, memory.sizes, least) and edge not in graph.fetches:
+            late = [position[node] for node in takers if is_gradient(node)]
+            last = max(position[edge.node], *(position[node] for node in takers if not is_gradient(node)), -1)
+            if late and min(late) - last >= SWAP_DISTANCE:
+                swaps.append((edge, last, late))
+    if not swaps:
+        return graph
+    found = _swapped(graph, swaps, position)
+    return found if memory.of(found).saves(memory.of(graph)) else graph
+
+
+def _swapped(graph: StepGraph, swaps: list[tuple[Edge, int, list[int]]], position: Mapping[Node, int]) -> StepGraph:
+    """`graph`, in nodes of its own, with `swaps`: each a value, after which node it leaves, and which gradients take it.
+
+    Nodes are numbers, which `position` has.
+    """
+    found = duplicate(graph)
+    nodes = found.nodes
     follow: dict[Node, list[Node]] = {}
     lead: dict[Node, list[Node]] = {}
-    for edge, takers in users.items():
+    for old, at, late in swaps:
+        last, first = nodes[at], nodes[min(late)]
+        edge = Edge(nodes[position[old.node]], old.port)
         source = edge.node
-        if is_gradient(source) or not is_pure(source) or source.op.aliases or source.op.name == "Const":
-            continue
-        if edge in graph.fetches or costs.bytes(edge) < least or edge.dtype.torch is None:
-            continue
-        late = [node for node in takers if is_gradient(node)]
-        early = [node for node in takers if not is_gradient(node)]
-        if not late:
-            continue
-        last = max([source, *early], key=position.__getitem__)
-        first = min(late, key=position.__getitem__)
-        if position[first] - position[last] < SWAP_DISTANCE:
-            continue
         attrs, kinds = {"T": edge.dtype}, ((edge.dtype,), (source.shapes[edge.port],))
         waits = (last,) if last is not source else ()
         out = Node(f"{source.name}/swap_out_{edge.port}", SWAP_OUT, attrs, (edge,), waits, source.device, *kinds,
@@ -232,13 +215,15 @@ def swap_to_host(graph: StepGraph, costs: Sizes | None = None, least: float = SW
                     source.source)  # fmt: skip
         follow.setdefault(last, []).append(out)
         lead.setdefault(first, []).append(back)
-        for node in late:
+        for node in (nodes[i] for i in late):
             node.inputs = tuple(Edge(back, 0) if e == edge else e for e in node.inputs)
-    if not follow:
-        return graph
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        nodes += lead.get(node, [])
-        nodes.append(node)
-        nodes += follow.get(node, [])
-    return StepGraph(nodes, graph.feeds, graph.fetches, graph.targets)
+    found.nodes = [each for node in nodes for each in (*lead.get(node, ()), node, *follow.get(node, ()))]
+    return found
+
+
+def _can_leave(edge: Edge, sizes: Sizes, least: float) -> bool:
+    """Whether a value may be worth the way to the host: memory of its own, and `least` bytes."""
+    source = edge.node
+    if is_gradient(source) or not is_pure(source) or source.op.aliases or source.op.name == "Const":
+        return False
+    return edge.dtype.torch is not None and sizes.bytes(edge) >= least

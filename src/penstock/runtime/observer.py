@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from penstock import errors
-from penstock.analysis.peak_memory import Allocations
+from penstock.analysis.allocations import Allocations
 from penstock.graph.step_graph import Node
 
 

@@ -1,0 +1,73 @@
+"""What a step takes if it is planned as it is: what passes that save memory decide by, and Session.explain says.
+
+The model is `analysis/peak_memory.py`; here are the kernels that tell it what is computed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+
+from penstock.analysis.hazards import is_state
+from penstock.analysis.peak_memory import StepMemory, predict_planned
+from penstock.analysis.sizes import Sizes
+from penstock.graph.opdef import registered_ops
+from penstock.graph.primitives import PRIMITIVES
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.runtime.kernels import SessionState, make_kernel
+from penstock.runtime.resources import ResourceManager
+
+_UNKNOWN = object()
+"""In place of a kernel that is only made with the plan."""
+_CPU = torch.device("cpu")
+
+
+class PlannedMemory:
+    """Predictions for graphs that have most nodes in common: what is known of a node is found once."""
+
+    def __init__(self, sizes: Sizes | None = None) -> None:
+        self.sizes = sizes or Sizes()
+        self._kernels: dict[Node, Any] = {}
+        self._found: dict[StepGraph, StepMemory] = {}
+        self._bodies: dict[Node, StepMemory] = {}
+        self._registered = registered_ops()
+        self._state = SessionState(ResourceManager())  # no session's: nothing here outlasts the pass
+
+    def of(self, graph: StepGraph) -> StepMemory:
+        """What `graph` takes in the order of its nodes."""
+        if graph not in self._found:
+            kernels = self._kernels_of(graph.nodes)
+            self._found[graph] = predict_planned(graph, kernels, self.sizes, self.bodies(graph.nodes))
+        return self._found[graph]
+
+    def bodies(self, nodes: Iterable[Node]) -> Mapping[Node, StepMemory]:
+        """For each region among `nodes` what its own nodes take, beside what they are given."""
+        found = {}
+        for node in nodes:
+            if node.op.name == "_Region":
+                if node not in self._bodies:
+                    self._bodies[node] = self.of(node.attrs["body"])
+                found[node] = self._bodies[node]
+        return found
+
+    def _kernels_of(self, nodes: Iterable[Node]) -> dict[Node, Any]:
+        found = {}
+        for node in nodes:
+            if node.op is not FEED and node.op.name not in PRIMITIVES:
+                if node not in self._kernels:
+                    self._kernels[node] = self._make(node)
+                found[node] = self._kernels[node]
+        return found
+
+    def _make(self, node: Node) -> Any:
+        """The node's kernel, where making it begins nothing: no compiler, no random stream, no file."""
+        compiled = "body" in node.attrs or self._registered.get(node.op.name, node.op) is not node.op
+        state = node.op.stateful or (bool(node.dtypes) and is_state(Edge(node, 0)))
+        if compiled or (state and node.inputs):  # without inputs: a variable
+            return _UNKNOWN
+        try:
+            return make_kernel(node, "CPU", _CPU, self._state)
+        except Exception:  # which says what is wrong once the plan is made
+            return _UNKNOWN
