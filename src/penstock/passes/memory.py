@@ -127,10 +127,12 @@ def recompute_for_gradients(graph: StepGraph, memory: PlannedMemory | None = Non
             nodes.append(again[node])
         return Edge(again[node], edge.port)
 
+    latest: tuple[Node, ...] = ()  # of the gradients so far: some take none, and would let their inputs come at once
     for node in found.nodes:
         if is_gradient(node):
-            gates = tuple(e.node for e in node.inputs if is_gradient(e.node))[:1]
-            node.inputs = tuple(copy_of(edge, gates) for edge in node.inputs)
+            takes = tuple(e.node for e in node.inputs if is_gradient(e.node))[:1]
+            node.inputs = tuple(copy_of(edge, takes or latest) for edge in node.inputs)
+            latest = (node,) if takes else latest
         nodes.append(node)
     found.nodes = nodes
     memory = memory or PlannedMemory()
@@ -194,7 +196,7 @@ def swap_to_host(graph: StepGraph, memory: PlannedMemory | None = None, least: f
 
 
 def _swapped(graph: StepGraph, swaps: list[tuple[Edge, int, list[int]]], position: Mapping[Node, int]) -> StepGraph:
-    """`graph`, in nodes of its own, with `swaps`: each a value, after which node it leaves, and which gradients take it.
+    """`graph`, in nodes of its own, with `swaps`: a value, after which node it leaves, and the gradients that take it.
 
     Nodes are numbers, which `position` has.
     """
