@@ -97,8 +97,8 @@ def _with_own_reads(graph: StepGraph) -> StepGraph:
     nodes: list[Node] = []
     for node in graph.nodes:
         nodes.append(node)
-        for user in users.get(node, ())[1:]:
-            nodes.append(replace(node))
+        for i, user in enumerate(users.get(node, ())[1:]):
+            nodes.append(replace(node, name=f"{node.name}/own_{i}"))
             user.inputs = tuple(Edge(nodes[-1], 0) if e.node is node else e for e in user.inputs)
     return StepGraph(nodes, graph.feeds, graph.fetches, graph.targets)
 
