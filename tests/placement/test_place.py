@@ -12,6 +12,7 @@ import pytest
 
 import penstock as tf
 from penstock import errors
+from penstock.passes.planned_memory import PlannedMemory
 from penstock.placement import Choice, Hardware, Link, SimulatedDevice, simulate
 from penstock.placement.calibration import Speeds
 from penstock.placement.strategies import _strategies, best_of, greedy_strategy, one_device_each
@@ -143,6 +144,18 @@ def test_memory_limits_are_kept_where_that_can_be() -> None:
     assert timeline.fits and max(timeline.peak) <= 600e3
     roomy = tf.placement.step_choice(fetch, [x], _hardware(2, link=Link(1.0, 1e9)))  # sending takes a second
     assert max(simulate(roomy.problem, greedy_strategy(roomy)).peak) > 1e6
+
+
+def test_simulated_memory_is_that_of_the_plan_where_views_keep_what_they_show() -> None:
+    x = tf.placeholder(tf.float32, [64, 64])
+    shown = tf.reshape(tf.matmul(x, x), [32, 128])  # alone keeps the product
+    other = x
+    for _ in range(3):
+        other = tf.matmul(other, tf.matmul(x, other))
+    fetch = tf.matmul(tf.matmul(other, tf.reshape(shown, [64, 64])), other)
+    choice = tf.placement.step_choice([fetch, shown], [x], _hardware(1))
+    (peak,) = simulate(choice.problem, [0] * len(choice.groups)).peak
+    assert peak == 4 * 64 * 64 * 4 == PlannedMemory().of(choice.problem.graph).peak
 
 
 def test_the_simulated_run_of_a_chain_and_a_fork_takes_the_time_that_one_counts_by_hand() -> None:

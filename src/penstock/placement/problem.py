@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.analysis.peak_memory import Owners
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
 from penstock.placement.cost_model import CostModel
@@ -24,11 +25,15 @@ class Problem:
     inputs: list[list[tuple[int, int]]]
     controls: list[list[int]]
     consumers: list[list[int]]
+    viewers: list[list[int]]
+    """Those that see memory which node i allocates, through what shows it as well."""
     values: list[Edge]
     value_bytes: list[float]
     output_bytes: list[float]
     state_bytes: list[float]
     seconds: list[list[float]]
+    fetched: set[int]
+    """The nodes whose memory is there until the step ends."""
     everywhere: list[bool]
     """Fed values and plain constants: they are on every device that wants them."""
     latency: list[list[float]]
@@ -54,10 +59,13 @@ def make_problem(graph: StepGraph, hardware: Hardware, costs: CostModel) -> Prob
         for j in dict.fromkeys([*mine.values(), *controls[i]]):
             consumers[j].append(i)
     value_bytes = [costs.bytes(edge) for edge in values]
-    output_bytes = [0.0] * len(graph.nodes)
-    for edge, value in values.items():
-        if not (edge.node.op.aliases or edge.dtype._is_ref_dtype):
-            output_bytes[index[edge.node]] += value_bytes[value]
+    owners = Owners(graph.nodes)
+    output_bytes = [sum(map(costs.bytes, owners.made[node])) for node in graph.nodes]
+    viewers: list[dict[int, None]] = [{} for _ in graph.nodes]
+    for i, node in enumerate(graph.nodes):
+        for edge in node.inputs:
+            for made in owners.shown.get(edge, ()):
+                viewers[index[made.node]][i] = None
     kinds: dict[tuple[object, ...], list[float]] = {}
     seconds = []
     for device in hardware.devices:
@@ -72,11 +80,13 @@ def make_problem(graph: StepGraph, hardware: Hardware, costs: CostModel) -> Prob
         inputs,
         controls,
         consumers,
+        list(map(list, viewers)),
         list(values),
         value_bytes,
         output_bytes,
         [costs.state_bytes(node) for node in graph.nodes],
         seconds,
+        {index[made.node] for edge in graph.fetches for made in owners.shown.get(edge, ())},
         [is_everywhere(node) for node in graph.nodes],
         [[link.latency for link in row] for row in links],
         [[link.bytes_per_second for link in row] for row in links],

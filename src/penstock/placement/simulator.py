@@ -248,18 +248,20 @@ class _Simulation:
         return when
 
     def _peaks(self, seconds: float) -> list[float]:
-        """The most memory of each device: variables always, a value from its start to its last use there."""
+        """The most memory of each device: variables always, a value from its start to its last use there.
+
+        Values are those that `peak_memory.Owners` says; they are sent as soon as they are made, and what is computed in
+        place is not known before the plan, so this is more than a plan takes.
+        """
         p, place = self.p, self.place
         events: list[list[tuple[float, int, float]]] = [[] for _ in self.free]
         started = {run.node: run.start for run in self.runs}
-        fetched = {e.node for e in p.graph.fetches}
-        for i, node in enumerate(p.nodes):
-            size = p.output_bytes[i]
+        for i, size in enumerate(p.output_bytes):
             if size and not p.everywhere[i]:
-                used = max((self.end[k] for k in p.consumers[i] if place[k] == place[i]), default=self.end[i])
+                used = max((self.end[k] for k in p.viewers[i] if place[k] == place[i]), default=self.end[i])
                 sent = max((t for t in (self.arrival.get((v, d)) for v, ds in self._targets(i).items() for d in ds)
                             if t is not None), default=0.0)  # fmt: skip
-                last = seconds if node in fetched else max(used, sent)
+                last = seconds if i in p.fetched else max(used, sent)
                 events[place[i]] += [(started.get(i, self.end[i]), 1, size), (last, 0, -size)]
         for t in self.transfers:
             size = p.value_bytes[t.value] if t.value >= 0 else 0.0
