@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import tree
+
 from penstock.export import export
 from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.constants import constant_value
@@ -14,7 +16,7 @@ from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, get_default_graph, name_scope
 from penstock.ops.basic import identity, no_op
-from penstock.ops.control_flow.nest import flatten, map_structure, pack_like, same_structure
+from penstock.ops.control_flow.nest import flatten, map_structure, pack_like
 from penstock.tensor.dtypes import bool as bool_dtype
 
 
@@ -140,7 +142,7 @@ def _check_same(original_t: Any, original_f: Any, flat_t: list[Any], flat_f: lis
     if isinstance(original_t, _Nothing) != isinstance(original_f, _Nothing) or len(flat_t) != len(flat_f):
         raise ValueError("true_fn and false_fn must return the same number of outputs")
     if not isinstance(original_t, _Nothing):
-        same_structure(original_t, original_f, check_types=True)
+        tree.assert_same_structure(original_t, original_f)
     for t, f in zip(flat_t, flat_f, strict=True):
         if type(t) is not type(f) and isinstance(t, Tensor) != isinstance(f, Tensor):
             raise TypeError(
