@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+import absl.app  # noqa: F401  (its flags, and those of absl.logging, are defined before the program's)
 from absl import flags as _absl
 from absl.flags import *  # noqa: F403
 

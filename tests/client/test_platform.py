@@ -18,10 +18,10 @@ PROGRAM = '''"""Counts."""
 import penstock as tf
 from absl import flags
 flags.DEFINE_integer("start", 0, "Where to begin.")
+tf.flags.DEFINE_string("log_dir", "logs", "Many programs have this.")
 tf.app.flags.DEFINE_integer("steps", 10, "How many: 100% of them.")
 tf.app.flags.DEFINE_string("where", default_value="here", docstring="Place.")
 tf.app.flags.DEFINE_boolean("fast", True, "Quickly.")
-tf.flags.DEFINE_string("log_dir", "logs", "Many programs have this.")
 FLAGS = tf.flags.FLAGS
 def main(argv):
     print(argv[1:], flags.FLAGS.start, FLAGS.steps, FLAGS.where, FLAGS.fast, FLAGS.log_dir, FLAGS["steps"].value)
