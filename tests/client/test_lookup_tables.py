@@ -63,8 +63,10 @@ def test_nodes_are_named_as_in_tensorflow() -> None:
 
 
 def test_without_tables_the_initializer_does_nothing() -> None:
+    nothing = tf.initialize_all_tables()
+    assert (nothing.type, nothing.control_inputs) == ("NoOp", [])
     with tf.Session() as session:
-        session.run(tf.initialize_all_tables())
+        assert session.run(nothing) is None
 
 
 def test_a_table_must_be_initialised_first() -> None:

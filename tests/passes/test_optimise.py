@@ -35,12 +35,7 @@ def test_what_depends_on_constants_alone_is_computed_once() -> None:
     scale = tf.sqrt(tf.constant(4.0)) * tf.reduce_sum(tf.range(3, dtype=tf.float32))
     y = x * scale + tf.cast(tf.size(x), tf.float32)
     graph = fold_constants(_step([y], x))
-    assert set(_ops(graph)) == {"_Feed", "Const", "Mul", "AddV2"} or set(_ops(graph)) == {
-        "_Feed",
-        "Const",
-        "Mul",
-        "Add",
-    }
+    assert _ops(graph) == {"_Feed": 1, "Const": 2, "Mul": 1, "AddV2": 1}
     with tf.Session() as session:
         np.testing.assert_allclose(session.run(y, {x: np.ones((2, 3))}), np.full((2, 3), 12.0))
 
