@@ -5,11 +5,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-compiled check bench conformance format tables clean help
+.PHONY: demo test test-all test-compiled check bench conformance format tables clean help
 
 help:
 	@echo "make demo   train a small network on handwritten digits and show the result"
-	@echo "make test   run the tests"
+	@echo "make test   run the tests, but for slow ones of which others test the same"
+	@echo "make test-all   run all tests"
 	@echo "make test-compiled  run those of whole programs once more, with all compiled that can be"
 	@echo "make check  lint, formatting, types and who imports whom"
 	@echo "make tables write the tables of public names and ops, after one is added or moved"
@@ -28,6 +29,9 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest $(ARGS)
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -m "" $(ARGS)
 
 # Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile.
 COMPILED := analysis checkpoint client codegen/python/test_cuda_graphs.py contrib control_flow devices engine gradients \

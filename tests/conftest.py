@@ -37,6 +37,15 @@ def _recording(node, *args):  # type: ignore[no-untyped-def]
 plan.make_kernel = fold_constants.make_kernel = _recording  # a step's nodes, and those folded before it
 
 
+_NOT_SLOW = "not slow"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Who asks for a number of examples asks for those of slow tests as well."""
+    if "PENSTOCK_EXAMPLES" in os.environ and config.option.markexpr == _NOT_SLOW:
+        config.option.markexpr = ""
+
+
 @pytest.fixture(autouse=True)
 def _uncompiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("uncompiled"):
@@ -55,7 +64,9 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """After a run of everything, fail for an op that no test has run."""
-    whole = session.config.args == session.config.getini("testpaths") and not session.config.option.keyword
+    option = session.config.option
+    whole = session.config.args == session.config.getini("testpaths") and not option.keyword
+    whole = whole and option.markexpr in ("", _NOT_SLOW)
     never = sorted(_BUILT_IN - _ran)
     if whole and exitstatus == pytest.ExitCode.OK and never:
         print(f"\nNo test runs these ops: {', '.join(never)}")

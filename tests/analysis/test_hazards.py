@@ -35,6 +35,7 @@ _COPIED = "copy v for read\n"
             "read = Identity(v); y = Neg(read); write = AssignAdd(v, one)", "fetch y", id="a write at the end"
         ),
         pytest.param("read = Identity(v); write = AssignAdd(v, one); y = Neg(read)", _COPIED + "fetch y", id="between"),
+        pytest.param("read = Identity(v); y = AssignAdd(v, read)", _COPIED + "fetch a copy of y", id="by its last use"),
         pytest.param("write = AssignAdd(v, one); read = Identity(v); y = Neg(read)", "fetch y", id="before"),
         pytest.param(
             "read = Identity(v); view = StopGradient(read); write = AssignAdd(v, one); y = Neg(view)",

@@ -128,8 +128,12 @@ _SEEDS = _chosen()
 _PARTS = [_SEEDS[i : i + _TOGETHER] for i in range(0, len(_SEEDS), _TOGETHER)]
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("seeds", _PARTS, ids=lambda seeds: f"{seeds[0]} to {seeds[-1]}")
+def _case(seeds: list[int], way: str) -> Any:
+    slow = way == "compiled" and seeds is not _PARTS[-1]
+    return pytest.param(seeds, way, id=f"{seeds[0]} to {seeds[-1]}-{way}", marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize(("seeds", "way"), [_case(seeds, way) for seeds in _PARTS for way in WAYS])
 def test_random_programs_give_what_tensorflow_gives(
     seeds: list[int], way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,7 +133,10 @@ def test_products_add_up_in_float32() -> None:
     assert np.all(product == 4096) and np.all(image == 4608)
 
 
-@pytest.mark.parametrize("field", ["auto_mixed_precision_onednn_bfloat16", "auto_mixed_precision_cpu"])
+@pytest.mark.parametrize(
+    "field",
+    ["auto_mixed_precision_onednn_bfloat16", pytest.param("auto_mixed_precision_cpu", marks=pytest.mark.slow)],
+)
 def test_every_op_that_is_reduced_has_kernels_for_it(
     any_size: None, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

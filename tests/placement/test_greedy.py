@@ -56,17 +56,25 @@ def make(
     for i, taken in enumerate(inputs):
         for j in dict.fromkeys([*(j for j, _ in taken), *controls[i]]):
             consumers[j].append(i)
-    output_bytes = [sizes[values[name]] if name in values else 0.0 for name in index]
     limits = [*memory, *[0.0] * (devices - len(memory))]
-    hardware = Hardware(
-        [SimulatedDevice(device(d), "CPU", Speeds(1.0, 1.0, 0.0), limits[d]) for d in range(devices)], Link(1.0, 1.0)
-    )
-    between = [[float(a != b) for b in range(devices)] for a in range(devices)]
+    machines = [SimulatedDevice(device(d), "CPU", Speeds(1.0, 1.0, 0.0), limits[d]) for d in range(devices)]
     return Problem(
-        graph, hardware, inputs, controls, consumers, [Edge(graph.nodes[index[n]], 0) for n in values], sizes,
-        output_bytes, [(state or {}).get(name, 0.0) for name in index], [list(d) for d in zip(*seconds, strict=True)],
-        [name in everywhere for name in index], between, [[1.0] * devices for _ in range(devices)],
-    )  # fmt: skip
+        graph=graph,
+        hardware=Hardware(machines, Link(1.0, 1.0)),
+        inputs=inputs,
+        controls=controls,
+        consumers=consumers,
+        viewers=consumers,
+        values=[Edge(graph.nodes[index[name]], 0) for name in values],
+        value_bytes=sizes,
+        output_bytes=[sizes[values[name]] if name in values else 0.0 for name in index],
+        state_bytes=[(state or {}).get(name, 0.0) for name in index],
+        seconds=[list(each) for each in zip(*seconds, strict=True)],
+        fetched=set(),
+        everywhere=[name in everywhere for name in index],
+        latency=[[float(a != b) for b in range(devices)] for a in range(devices)],
+        rate=[[1.0] * devices for _ in range(devices)],
+    )
 
 
 def placed(

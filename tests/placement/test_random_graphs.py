@@ -7,6 +7,7 @@ import statistics
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
 import penstock as tf
@@ -66,6 +67,7 @@ def every_placement(choice: Choice) -> list[list[int]]:
     return found
 
 
+@pytest.mark.slow  # tests/placement/test_place.py has a graph of this kind
 @_many
 @given(drawn=graphs())
 def test_memory_limits_are_kept_wherever_a_placement_keeps_them(drawn: Any) -> None:

@@ -83,7 +83,7 @@ def test_no_steps_at_all_give_empty_outputs() -> None:
     np.testing.assert_array_equal(lengths, [0, 0, 0])
 
 
-@pytest.mark.parametrize("impute", [True, False])
+@pytest.mark.parametrize("impute", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_gradients_go_through_attention_and_decoder(impute: bool) -> None:
     memory, inputs = tf.constant(RNG.normal(size=(3, 4, 2))), tf.constant(XS)
     with tf.variable_scope("", initializer=tf.random_uniform_initializer(-1, 1, seed=1), dtype=tf.float64):

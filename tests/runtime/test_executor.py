@@ -211,6 +211,7 @@ def test_a_merge_of_dead_tokens_is_dead_and_so_is_what_waits_for_what_is_dead_bu
         segment b: yes -> b
         merge m: a, b -> m, which
         segment late: x -> late after a
+        segment later: late -> later
         trigger either: after a, b
         segment runs: x -> runs after either
         segment live: no -> live after runs
@@ -223,6 +224,7 @@ def test_a_merge_of_dead_tokens_is_dead_and_so_is_what_waits_for_what_is_dead_bu
         late(x, ^-)
         m(-, -)
         either(^-)
+        later(-)
         runs(x)
         live(x)
         y(live(x))

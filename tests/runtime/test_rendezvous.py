@@ -83,9 +83,10 @@ def test_devices_are_stuck_only_when_all_wait_and_nothing_that_they_wait_for_is_
     meeting.receive(key("to B"), log.taking("to B"), B)
     assert meeting.only_waits(B, 2) == []  # of B's two values one has come, and B has not looked at it yet
     assert meeting.only_waits(B, 1) == [key("to A"), key("to B")]
-    meeting.receive(key("more"), log.taking("more"), A)
-    assert meeting.only_waits(B, 1) == []  # A goes on: what it said before does not count any more
-    assert meeting.only_waits(A, 2) == [key("to A"), key("to B"), key("more")]
+    meeting.send(key("there"), 1)
+    meeting.receive(key("there"), log.taking("there"), A)
+    assert meeting.only_waits(B, 1) == []  # A goes on with this: what it said before does not count any more
+    assert meeting.only_waits(A, 1) == [key("to A"), key("to B")]
 
 
 def test_a_device_that_has_left_sends_nothing_to_those_that_wait() -> None:

@@ -105,7 +105,7 @@ def problem(name: str, have: np.ndarray, want: np.ndarray, inputs: list[np.ndarr
 # --- steps ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", [SOURCES[0], *(pytest.param(s, marks=pytest.mark.slow) for s in SOURCES[1:])])
 def test_every_op_gives_in_c_what_its_kernel_gives(wanted: list[Wanted], source: str) -> None:
     """Hundreds in one step, each by itself and in a chain."""
     pure = [w for w in wanted if not w.has_state]
@@ -116,6 +116,7 @@ def test_every_op_gives_in_c_what_its_kernel_gives(wanted: list[Wanted], source:
     assert not problems, "\n".join([f"{len(problems)} differ", *problems[:20]])
 
 
+@pytest.mark.slow
 def test_every_op_alone_in_a_step_gives_what_its_kernel_gives(
     wanted: list[Wanted], monkeypatch: pytest.MonkeyPatch
 ) -> None:

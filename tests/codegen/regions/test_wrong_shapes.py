@@ -24,6 +24,9 @@ MOST = 1000 if "PENSTOCK_EXAMPLES" in os.environ else 1
 PLAIN = frozenset(BEFORE_PLACING)
 COMPILED = {"regions": PLAIN | {"form_regions_at_once"}, "clusters": PLAIN | {"compile_at_once"}}
 
+PARTS = 3
+"""Tests that share what can be fed wrongly; one in so many of it."""
+
 Outcome = tuple[str, Any]
 """The class of an error and nothing, or "" and values."""
 
@@ -112,11 +115,12 @@ def test_a_constant_of_another_shape_or_value_gives_what_kernels_give(together: 
     assert len({case.op for case, _ in compiled}) > 20
 
 
+@pytest.mark.parametrize("part", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, PARTS))])
 @pytest.mark.parametrize("way", COMPILED)
-def test_a_size_that_is_fed_otherwise_gives_what_kernels_give(way: str, together: Together) -> None:
+def test_a_size_that_is_fed_otherwise_gives_what_kernels_give(way: str, part: int, together: Together) -> None:
     with np.errstate(all="ignore"):
         ways, compiled, problems = list(_fed_wrongly()), [], []
-        for case, constants, number, axis, given in ways:
+        for case, constants, number, axis, given in ways[part::PARTS]:
             asked = together.asked
             _outcome(case, constants, (number, axis), given, COMPILED[way])
             if together.asked > asked:  # else kernels run, whatever comes
