@@ -6,6 +6,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from penstock.api.exports import EXPORTS
+from penstock.api.namespace import names_in
+
 
 def add_module(path: str, *sources: Any, **members: Any) -> ModuleType:
     """A module that can be imported as `path`, with the public names of `sources` and with `members`.
@@ -23,7 +26,15 @@ def add_module(path: str, *sources: Any, **members: Any) -> ModuleType:
         if name not in vars(holder):
             setattr(holder, name, module)
     for source in sources:
-        names = getattr(source, "__all__", None) or [name for name in vars(source) if not name.startswith("_")]
-        vars(module).update({name: getattr(source, name) for name in names})
+        vars(module).update(_public(source))
     vars(module).update(members)
     return module
+
+
+def _public(source: Any) -> dict[str, Any]:
+    """What the module says itself to be public, or what namespaces have of it."""
+    if hasattr(source, "__all__"):
+        return {name: getattr(source, name) for name in source.__all__}
+    places = [item for namespace in EXPORTS for item in names_in(namespace).items()]
+    exported = {name: getattr(source, attribute) for name, (module, attribute) in places if module == source.__name__}
+    return exported or {name: value for name, value in vars(source).items() if not name.startswith("_")}

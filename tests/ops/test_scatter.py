@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from penstock import errors
-from penstock.client.variables import Variable
+from penstock.client.variable import Variable
 from penstock.graph.convert import constant
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op

@@ -19,17 +19,6 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import GraphKeys, get_collection, get_default_graph, graph_of, name_scope
 from penstock.tensor.dtypes import as_dtype, float32
 
-__all__ = [
-    "AUTO_REUSE",
-    "VariableScope",
-    "get_local_variable",
-    "get_variable",
-    "get_variable_scope",
-    "no_regularizer",
-    "variable_op_scope",
-    "variable_scope",
-]
-
 
 @export("no_regularizer")
 def no_regularizer(_: Any) -> None:

@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from penstock.client.ref_variable import RefVariable
-from penstock.client.resource_variable import ResourceVariable
-from penstock.client.variable import Variable, VariableAggregation, VariableSynchronization
 from penstock.export import export
 from penstock.graph.convert import constant
 from penstock.graph.opdef import get_op
@@ -17,28 +14,6 @@ from penstock.graph.scopes import GraphKeys, colocate_with, get_collection, name
 from penstock.ops.basic import group
 from penstock.ops.gather import boolean_mask
 from penstock.ops.state import is_variable_initialized
-
-__all__ = [
-    "RefVariable",
-    "ResourceVariable",
-    "Variable",
-    "VariableAggregation",
-    "VariableSynchronization",
-    "all_variables",
-    "assert_variables_initialized",
-    "global_variables",
-    "global_variables_initializer",
-    "initialize_all_variables",
-    "initialize_local_variables",
-    "initialize_variables",
-    "local_variables",
-    "local_variables_initializer",
-    "model_variables",
-    "moving_average_variables",
-    "report_uninitialized_variables",
-    "trainable_variables",
-    "variables_initializer",
-]
 
 
 @export("global_variables")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.export import export
-from penstock.gradients.aggregate import AggregationMethod, aggregate, are_rows, rows_of_branch
+from penstock.gradients.aggregate import aggregate, are_rows, rows_of_branch
 from penstock.gradients.grad_contexts import ForwardLoop, GradientLoop
 from penstock.gradients.loop_gradient import loop_gradient, zeros_of
 from penstock.graph.composite import IndexedSlices
@@ -31,8 +31,6 @@ from penstock.ops.control_flow.while_loop import WhileContext
 from penstock.tensor.dtypes import DType, resource
 
 Gradient = Tensor | IndexedSlices
-
-__all__ = ["AggregationMethod", "NotDifferentiable", "RegisterGradient", "gradients"]
 
 
 @export("RegisterGradient")

@@ -6,31 +6,9 @@ from typing import Any
 
 from penstock.export import export
 from penstock.graph.operation import Tensor
-from penstock.ops.fft import (
-    fft as batch_fft,
-    fft2d as batch_fft2d,
-    fft3d as batch_fft3d,
-    ifft as batch_ifft,
-    ifft2d as batch_ifft2d,
-    ifft3d as batch_ifft3d,
-)
+from penstock.ops.compare import SELECT
 from penstock.ops.joining import concat
-from penstock.ops.linalg import (
-    cholesky as batch_cholesky,
-    matrix_determinant as batch_matrix_determinant,
-    matrix_inverse as batch_matrix_inverse,
-    matrix_solve as batch_matrix_solve,
-    matrix_triangular_solve as batch_matrix_triangular_solve,
-)
-from penstock.ops.linalg_spectra import self_adjoint_eig as batch_self_adjoint_eig, svd as batch_svd
 from penstock.ops.matrix import matmul
-from penstock.ops.unary import abs as complex_abs
-
-__all__ = [
-    "batch_cholesky", "batch_fft", "batch_fft2d", "batch_fft3d", "batch_ifft", "batch_ifft2d", "batch_ifft3d",
-    "batch_matmul", "batch_matrix_determinant", "batch_matrix_inverse", "batch_matrix_solve",
-    "batch_matrix_triangular_solve", "batch_self_adjoint_eig", "batch_svd", "complex_abs", "concat_v2", "select",
-]  # fmt: skip
 
 
 @export("batch_matmul")
@@ -48,6 +26,4 @@ def concat_v2(values: Any, axis: Any, name: str = "concat_v2") -> Tensor:
 @export("select")
 def select(condition: Any, t: Any, e: Any, name: str | None = None) -> Tensor:
     """tf.where with three arguments (TF 0.x)."""
-    from penstock.ops.compare import SELECT
-
     return SELECT(condition, t, e, name=name)

@@ -9,7 +9,7 @@ from penstock.client.resource_variable import ResourceVariable
 from penstock.client.variable import Variable
 from penstock.client.variables import trainable_variables
 from penstock.export import export
-from penstock.gradients.gradients import AggregationMethod, gradients
+from penstock.gradients.gradients import gradients
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
@@ -19,8 +19,6 @@ from penstock.ops.basic import gate_tuple, group
 from penstock.ops.state import assign_add, is_reference
 from penstock.tensor.dtypes import bfloat16, float16, float32, float64, resource
 from penstock.train import slot_creator
-
-__all__ = ["AggregationMethod", "Optimizer"]
 
 GradAndVar = tuple[Any, Any]
 

@@ -15,15 +15,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 Scope = dict[str, dict[str, Any]]
 """What is set: for the key of each function, arguments by name."""
 
-__all__ = [
-    "add_arg_scope",
-    "arg_scope",
-    "arg_scope_func_key",
-    "arg_scoped_arguments",
-    "current_arg_scope",
-    "has_arg_scope",
-]
-
 _current: ContextVar[Scope] = ContextVar("arg_scope", default={})  # noqa: B039 (it is never changed in place)
 _settable: dict[str, tuple[str, ...]] = {}
 

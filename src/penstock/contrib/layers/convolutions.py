@@ -19,24 +19,6 @@ from penstock.layers.convolutional import Conv1D, Conv2D, Conv2DTranspose, Conv3
 from penstock.layers.separable import SeparableConv2D
 from penstock.ops.reversing import tile
 
-__all__ = [
-    "conv1d",
-    "conv2d",
-    "conv2d_in_plane",
-    "conv2d_transpose",
-    "conv3d",
-    "conv3d_transpose",
-    "convolution",
-    "convolution1d",
-    "convolution2d",
-    "convolution2d_in_plane",
-    "convolution2d_transpose",
-    "convolution3d",
-    "convolution3d_transpose",
-    "separable_conv2d",
-    "separable_convolution2d",
-]
-
 XAVIER, ZEROS = xavier_initializer(), zeros_initializer()
 _KINDS = {3: Conv1D, 4: Conv2D, 5: Conv3D}
 

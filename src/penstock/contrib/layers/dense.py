@@ -19,15 +19,6 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.layers.core import Dense
 
-__all__ = [
-    "bias_add",
-    "elu",
-    "fully_connected",
-    "linear",
-    "relu",
-    "relu6",
-]
-
 
 @export("contrib.layers.fully_connected", "contrib.slim.fully_connected")
 @add_arg_scope

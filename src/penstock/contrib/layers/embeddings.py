@@ -16,8 +16,6 @@ from penstock.ops.gather import gather
 from penstock.ops.joining import concat
 from penstock.ops.sorting import unique
 
-__all__ = ["embed_sequence", "embedding_lookup_unique"]
-
 
 @export("contrib.layers.embed_sequence", "contrib.slim.embed_sequence")
 def embed_sequence(

@@ -11,8 +11,6 @@ from penstock.graph.operation import Tensor
 from penstock.ops.random import random_uniform, truncated_normal
 from penstock.tensor.dtypes import DType, as_dtype, float32
 
-__all__ = ["variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d"]
-
 Initializer = Callable[..., Tensor]
 
 

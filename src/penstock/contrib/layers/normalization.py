@@ -22,8 +22,6 @@ from penstock.ops.filling import ones, zeros
 from penstock.tensor.dtypes import float16, float32
 from penstock.train.moving_averages import assign_moving_average
 
-__all__ = ["batch_norm", "instance_norm", "layer_norm"]
-
 
 def _order(data_format: str) -> str:
     if data_format not in ("NCHW", "NHWC"):

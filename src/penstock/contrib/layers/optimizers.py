@@ -27,8 +27,6 @@ from penstock.ops.random import truncated_normal
 from penstock.ops.unary import exp, log, sqrt, square
 from penstock.tensor.dtypes import float32
 
-__all__ = ["OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "adaptive_clipping_fn", "optimize_loss"]
-
 Pairs = list[tuple[Any, Any]]
 
 

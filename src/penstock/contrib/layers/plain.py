@@ -32,19 +32,6 @@ from penstock.ops.stacking import stack as pack
 from penstock.ops.unary import sqrt, square
 from penstock.tensor.dtypes import int32, int64
 
-__all__ = [
-    "dense_to_sparse",
-    "dropout",
-    "flatten",
-    "maxout",
-    "one_hot_encoding",
-    "repeat",
-    "softmax",
-    "spatial_softmax",
-    "stack",
-    "unit_norm",
-]
-
 
 @export("contrib.layers.dropout", "contrib.slim.dropout")
 @add_arg_scope

@@ -12,8 +12,6 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.nn import pooling_functions as pools
 
-__all__ = ["avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d", "pool"]
-
 
 def _pooling(what: str, kind: str, letters: str) -> Any:
     dims = len(letters) - 2

@@ -15,14 +15,6 @@ from penstock.ops.arithmetic import add_n, multiply
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.unary import abs
 
-__all__ = [
-    "apply_regularization",
-    "l1_l2_regularizer",
-    "l1_regularizer",
-    "l2_regularizer",
-    "sum_regularizer",
-]
-
 Regularizer = Callable[[Any], Tensor | None]
 
 

@@ -16,17 +16,6 @@ from penstock.ops.compare import greater, less
 from penstock.ops.reduce import reduce_mean
 from penstock.tensor.dtypes import bool as bool_dtype, float32, string
 
-__all__ = [
-    "summarize_activation",
-    "summarize_activations",
-    "summarize_biases",
-    "summarize_collection",
-    "summarize_tensor",
-    "summarize_tensors",
-    "summarize_variables",
-    "summarize_weights",
-]
-
 
 @export("contrib.layers.summarize_tensor", "contrib.slim.summarize_tensor")
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
