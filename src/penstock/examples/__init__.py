@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.api.old_paths import add_module
 from penstock.contrib.learn import mnist
-from penstock.old_paths import add_module
 
 add_module(f"{__name__}.tutorials.mnist.input_data", mnist)

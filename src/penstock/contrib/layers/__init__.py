@@ -1,6 +1,7 @@
 """Layers that name and collect their variables, regularizers, `optimize_loss` (TF: tf.contrib.layers)."""
 
 from penstock.api.namespace import open_namespace
+from penstock.api.old_paths import add_module
 from penstock.contrib.layers import (
     convolutions,
     dense,
@@ -14,7 +15,6 @@ from penstock.contrib.layers import (
     summaries,
     utils,
 )
-from penstock.old_paths import add_module
 
 _layers = (convolutions, dense, embeddings, normalization, plain, pooling)
 _all = add_module(f"{__name__}.python.layers", *_layers, initializers, optimizers, regularizers, summaries, utils=utils)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penstock import absent as _absent
+from penstock.api.old_paths import add_module
 from penstock.contrib.learn import mnist
-from penstock.old_paths import add_module
 
 
 class ModeKeys:

@@ -1,8 +1,8 @@
 """Hyperparameters and train ops (TF: tf.contrib.training)."""
 
 from penstock.api.namespace import open_namespace
+from penstock.api.old_paths import add_module
 from penstock.contrib.training import hparams
-from penstock.old_paths import add_module
 
 add_module(f"{__name__}.python.training.hparam", hparams)
 
