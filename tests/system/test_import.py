@@ -73,7 +73,7 @@ def test_importing_penstock_loads_little_more_than_torch() -> None:
 
 def test_a_small_network_loads_what_it_needs_and_no_other_namespace() -> None:
     found = {name for name in imported(MLP) if name.startswith("penstock.")}
-    assert len(found) <= 260
+    assert len(found) < len(MODULES) / 2
     for unused in ("contrib", "distributions", "image", "layers", "losses", "metrics", "rnn", "summary", "test"):
         assert f"penstock.{unused}" not in found
 

@@ -119,8 +119,8 @@ def _names(attribute: str, call: ast.expr) -> Iterator[tuple[str, list[str]]]:
 
 def op_modules() -> dict[str, dict[str, str]]:
     """The ops that each module defines; gradients that are in another module than their ops; operators' functions."""
-    if any(name.startswith("penstock.ops") for name in sys.modules):
-        raise RuntimeError("the ops' modules are found by importing them: do it in a process of its own")
+    if opdef._ops or opdef._gradients or operators._functions:
+        raise RuntimeError("what a module registers is found by importing it: do it in a process of its own")
     for table in (MODULE_OF_OP, MODULE_OF_GRADIENT, MODULE_OF_OPERATOR):
         table.clear()  # it may be wrong by now
     ops, gradients, functions = _Noted(), _Noted(), _Noted()
