@@ -6,19 +6,18 @@ variables that a step touches are counted by themselves. `allocations.py` measur
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from penstock.analysis.assigned import find_assigned
-from penstock.analysis.frames import Frame, has_control_flow
 from penstock.analysis.guards import Unstructured
 from penstock.analysis.hazards import Hazards, find_hazards, is_state
-from penstock.analysis.in_place import InPlace, find_in_place
+from penstock.analysis.in_place import InPlace
+from penstock.analysis.schedule import make_schedule
 from penstock.analysis.sizes import Sizes
-from penstock.analysis.structure import execution_order, structured
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
@@ -128,27 +127,23 @@ def predict_memory(
 
 
 def predict_planned(
-    graph: StepGraph, kernels: dict[Node, Any], sizes: Sizes, bodies: Mapping[Node, StepMemory] = _NOTHING
+    graph: StepGraph,
+    kernels: Mapping[Node, Any],
+    sizes: Sizes,
+    bodies: Mapping[Node, StepMemory] = _NOTHING,
+    into_variables: bool = True,
 ) -> StepMemory:
     """What `graph` takes once a plan is made of it as it is (engine/plan.py).
 
-    `kernels`: those of its nodes as far as they are known, which say what is computed in place.
+    `kernels`: those of its nodes as far as they are known, which say what is computed in place. `into_variables`: see
+    `make_schedule`.
     """
-    frames: Mapping[Node, Frame] = {}
-    order = [(node, False) for node in graph.nodes]
-    in_one_segment = len({node.device for node in graph.nodes if node.op is not FEED}) <= 1
-    if in_one_segment and has_control_flow(graph):
-        try:
-            statements, guards = structured(graph)
-            order, frames = list(execution_order(statements)), guards.frames
-        except Unstructured:
-            in_one_segment = False
-    if not in_one_segment:
-        return predict_memory(graph, graph.nodes, find_hazards(graph, None), {}, sizes, bodies)
-    assigned = {} if frames else find_assigned(graph, kernels, order)
-    nodes = list(dict.fromkeys(node for node, _ in order))
-    in_place, _ = find_in_place(graph, kernels, [node for node, _ in order], frames, assigned)
-    return predict_memory(graph, nodes, find_hazards(graph, order), in_place, sizes, bodies)
+    if len({node.device for node in graph.nodes if node.op is not FEED}) <= 1:
+        with contextlib.suppress(Unstructured):
+            found = make_schedule(graph, kernels, into_variables)
+            order = dict.fromkeys(node for node, _ in found.order)
+            return predict_memory(graph, order, found.hazards, found.in_place, sizes, bodies)
+    return predict_memory(graph, graph.nodes, find_hazards(graph, None), {}, sizes, bodies)
 
 
 class _Prediction:

@@ -13,7 +13,7 @@ import torch
 from penstock.analysis.hazards import is_state
 from penstock.analysis.peak_memory import StepMemory, predict_planned
 from penstock.analysis.sizes import Sizes
-from penstock.graph.opdef import registered_ops
+from penstock.graph.opdef import get_op, has_op
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.runtime.kernels import SessionState, make_kernel
@@ -32,14 +32,12 @@ class PlannedMemory:
         self._kernels: dict[Node, Any] = {}
         self._found: dict[StepGraph, StepMemory] = {}
         self._bodies: dict[Node, StepMemory] = {}
-        self._registered = registered_ops()
         self._state = SessionState(ResourceManager())  # no session's: nothing here outlasts the pass
 
     def of(self, graph: StepGraph) -> StepMemory:
         """What `graph` takes in the order of its nodes."""
         if graph not in self._found:
-            kernels = self._kernels_of(graph.nodes)
-            self._found[graph] = predict_planned(graph, kernels, self.sizes, self.bodies(graph.nodes))
+            self._found[graph] = self._predict(graph, into_variables=True)
         return self._found[graph]
 
     def bodies(self, nodes: Iterable[Node]) -> Mapping[Node, StepMemory]:
@@ -48,9 +46,13 @@ class PlannedMemory:
         for node in nodes:
             if node.op.name == "_Region":
                 if node not in self._bodies:
-                    self._bodies[node] = self.of(node.attrs["body"])
+                    self._bodies[node] = self._predict(node.attrs["body"], into_variables=False)
                 found[node] = self._bodies[node]
         return found
+
+    def _predict(self, graph: StepGraph, into_variables: bool) -> StepMemory:
+        bodies = self.bodies(graph.nodes)
+        return predict_planned(graph, self._kernels_of(graph.nodes), self.sizes, bodies, into_variables)
 
     def _kernels_of(self, nodes: Iterable[Node]) -> dict[Node, Any]:
         found = {}
@@ -63,7 +65,8 @@ class PlannedMemory:
 
     def _make(self, node: Node) -> Any:
         """The node's kernel, where making it begins nothing: no compiler, no random stream, no file."""
-        compiled = "body" in node.attrs or self._registered.get(node.op.name, node.op) is not node.op
+        name = node.op.name
+        compiled = "body" in node.attrs or (has_op(name) and get_op(name) is not node.op)
         state = node.op.stateful or (bool(node.dtypes) and is_state(Edge(node, 0)))
         if compiled or (state and node.inputs):  # without inputs: a variable
             return _UNKNOWN

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.analysis.assigned import find_assigned
-from penstock.analysis.frames import has_control_flow
 from penstock.analysis.guards import Guards
-from penstock.analysis.hazards import Hazards, find_hazards
+from penstock.analysis.hazards import Hazards
 from penstock.analysis.host_scalars import find_host_nodes
-from penstock.analysis.in_place import InPlace, find_in_place
-from penstock.analysis.structure import Statement, execution_order, structured
+from penstock.analysis.in_place import InPlace
+from penstock.analysis.schedule import make_schedule
+from penstock.analysis.structure import Statement
 from penstock.codegen.python.segment import Param, Result, Segment, build_segment
 from penstock.graph.step_graph import Node, StepGraph
 
@@ -38,19 +37,9 @@ class Lowered:
 
 
 def lower(graph: StepGraph, kernels: Mapping[Node, Any], into_variables: bool = False) -> Lowered:
-    """Find the order of `graph`, what must be copied, and what can be written in place.
-
-    into_variables: results that are assigned to a variable may be computed in its memory (of steps only: what is read
-    elsewhere must not change under it). `Unstructured` where control flow has no structured form.
-    """
-    statements: list[Statement] = list(graph.nodes)
-    guards = None
-    if has_control_flow(graph):
-        statements, guards = structured(graph)
-    order = list(execution_order(statements))
-    frames = guards.frames if guards is not None else {}
-    hazards = find_hazards(graph, order)
-    assigned = find_assigned(graph, kernels, order) if into_variables and guards is None else {}
-    in_place, kernels = find_in_place(graph, kernels, [node for node, _ in order], frames, assigned)
-    host = find_host_nodes(graph, frames) if frames else frozenset()
-    return Lowered(graph, kernels, statements, guards, order, hazards, host, in_place)
+    """Find the order of `graph`, what must be copied, and what can be written in place: see `make_schedule`."""
+    found = make_schedule(graph, kernels, into_variables)
+    host = find_host_nodes(graph, found.guards.frames) if found.guards is not None else frozenset()
+    return Lowered(
+        graph, found.kernels, found.statements, found.guards, found.order, found.hazards, host, found.in_place
+    )
