@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.analysis.hazards import Hazards, find_hazards, find_reads, state_accesses
+from penstock.analysis.hazards import Hazards, find_hazards, find_reads, kept_reads, state_accesses
 from penstock.graph.step_graph import StepGraph
 from tests.graphs import COUNTER, edge_text, lines, step_graph, tidy
 
@@ -147,3 +147,28 @@ def test_each_use_of_state_reads_it_or_may_write_it() -> None:
         f"{node.name} {'writes' if writes else 'reads'} {root.name}" for node, root, writes in state_accesses(graph)
     ]
     assert found == ["a reads v", "b writes v", "c reads h", "d writes h", "e reads v"]
+
+
+def test_what_sees_a_variable_comes_before_what_overwrites_it_unless_it_sees_a_copy() -> None:
+    """v --> early --> x, view --> y     before the first write
+    v --> late  --> z                 copied: the second write comes between
+    """
+    graph = step_graph(
+        _VARIABLE
+        + """
+        early = Identity(v)
+        x = Neg(early)
+        view = StopGradient(early)
+        y = Neg(view)
+        first = AssignAdd(v, one)
+        late = Identity(v)
+        second = AssignAdd(v, one)
+        z = Neg(late)
+        fetch x, y, z
+    """
+    )
+    copied, pairs = kept_reads(graph)
+    assert [node.name for node, _ in copied] == ["late"]
+    assert sorted((first.name, second.name) for first, second in pairs) == [
+        ("early", "first"), ("view", "first"), ("x", "first"), ("y", "first"),
+    ]  # fmt: skip

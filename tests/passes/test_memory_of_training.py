@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,6 +16,8 @@ from penstock.engine.plan import Plan
 from penstock.runtime.observer import Observer
 
 KINDS = ("NO_MEM_OPT", "SCHEDULING_HEURISTICS", "RECOMPUTATION_HEURISTICS", "SWAPPING_HEURISTICS", "HEURISTICS")
+ON_THE_HOST = [kind for kind in KINDS if kind != "SWAPPING_HEURISTICS"]
+"""Moving values to the host does nothing there; it is tried with few programs."""
 OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "descent": lambda: tf.train.GradientDescentOptimizer(0.01),
     "momentum": lambda: tf.train.MomentumOptimizer(0.01, 0.9),
@@ -68,6 +71,33 @@ def recurrent_loop() -> Built:
     x = tf.placeholder(tf.float32, [32, 8, 64])
     _, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicRNNCell(64), x, dtype=tf.float32)
     return tf.reduce_mean(state), {x: _values(32, 8, 64)}
+
+
+def random_layers(seed: int) -> Built:
+    dice = random.Random(seed)
+    side, batch, resource = dice.choice([64, 320]), dice.choice([16, 200]), dice.random() < 0.5
+    x = tf.placeholder(tf.float32, [batch, side])
+    first = tf.get_variable("w", initializer=_values(side, side), use_resource=resource)
+    values = [x, tf.matmul(x, first)]
+    for i in range(dice.randint(4, 12)):
+        value, other = dice.choice(values[-4:]), dice.choice(values)
+        match dice.choice(["product", "product", "cheap", "mixed", "shown", "reduced", "biased"]):
+            case "product":
+                weights = tf.get_variable(f"w{i}", initializer=_values(side, side), use_resource=resource)
+                found = tf.matmul(value, weights)
+            case "cheap":
+                found = tf.sin(value) + tf.cos(value)
+            case "mixed":
+                found = tf.tanh(value) * other
+            case "shown":
+                found = tf.reshape(tf.reshape(value, [-1]) * 2.0, [batch, side])
+            case "reduced":
+                found = value + tf.reduce_sum(other, 1, keepdims=True)
+            case _:
+                bias = tf.get_variable(f"b{i}", initializer=_values(side), use_resource=resource)
+                found = tf.nn.relu(value + bias)
+        values.append(found)
+    return tf.reduce_mean(tf.square(values[-1])) + 1e-3 * tf.reduce_mean(values[1]), {x: _values(batch, side)}
 
 
 class Trained:
@@ -157,10 +187,22 @@ def test_what_is_promised_is_what_a_training_step_takes(build: Any, optimizer: s
         assert step.promised == [] or step.promised[-1][1] == pytest.approx(step.traced, rel=0.001), kind
 
 
+@pytest.mark.parametrize(("seed", "mode"), [(0, "off"), (1, "off"), (2, "off"), (1, "on")])
+def test_random_programs_take_what_is_promised_and_never_more_than_without(
+    seed: int, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_COMPILE", mode)
+    steps = _steps(lambda: random_layers(seed), list(OPTIMIZERS)[seed % 3], ON_THE_HOST)
+    _assert_nothing_is_worse(steps)
+    for kind, step in steps.items():
+        assert step.predicted == pytest.approx(step.traced, rel=0.01), kind
+        assert step.promised == [] or step.promised[-1][1] == pytest.approx(step.traced, rel=0.001), kind
+
+
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_convolutions_take_what_is_promised_and_what_their_kernels_take_inside(optimizer: str) -> None:
-    steps = _steps(convolutions, optimizer)
+    steps = _steps(convolutions, optimizer, ON_THE_HOST)
     _assert_nothing_is_worse(steps)
     for kind, step in steps.items():
         assert step.predicted <= step.traced <= 1.3 * step.predicted, kind
@@ -184,10 +226,9 @@ def test_what_is_promised_holds_where_all_is_compiled(
     build: Any, optimizer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_COMPILE", "on")
-    steps = _steps(build, optimizer)
+    steps = _steps(build, optimizer, ON_THE_HOST)
     _assert_nothing_is_worse(steps)
     for kind, step in steps.items():
         assert step.predicted == pytest.approx(step.traced, rel=0.01), kind  # of regions, what their nodes take
         assert step.allocated <= 1.1 * step.predicted, kind  # the rest of a region's memory is not torch's
-        if kind in ("SCHEDULING_HEURISTICS", "HEURISTICS"):
-            assert step.promised[-1][1] == pytest.approx(step.traced, rel=0.001), kind
+        assert step.promised == [] or step.promised[-1][1] == pytest.approx(step.traced, rel=0.001), kind

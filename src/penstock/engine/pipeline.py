@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.analysis.peak_memory import StepMemory, in_units
 from penstock.analysis.sizes import Sizes
@@ -94,10 +94,14 @@ class StepOptions:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What a pass left: so many nodes, and (of SAVE_MEMORY) what values take, before and after."""
+    """What a pass left: so many nodes, and (of SAVE_MEMORY) what the step takes without it and with it.
+
+    `text`: the graph to read, if that was asked for.
+    """
 
     name: str
     nodes: int
+    text: str = ""
     memory: tuple[StepMemory, StepMemory] | None = None
 
 
@@ -129,40 +133,54 @@ def prepare(
     targets: list[Operation],
     options: StepOptions,
     fed: Sequence[tuple[int, ...]] = (),
-    watch: Callable[[str, StepGraph], None] = lambda name, graph: None,
+    show: Callable[[StepGraph], str] = lambda graph: "",
 ) -> Prepared:
     """Everything that happens to a graph between `Session.run` and the plan, in order.
 
     `fed`: the shapes of the values that the step is for, in the order of `feeds`; without it, for any that fit.
-    `watch`: called after each pass with its name and the graph, which later passes go on changing.
+    `show`: makes the text of a graph, which is kept for each pass.
     """
     o = options
+    memory = PlannedMemory(o.costs)
     graph = see_updates(prune(feeds, fetches, targets))
     take_shapes(graph, fed)
-    passed = [_passed(graph, "prune")]
-    watch("prune", graph)
-    memory = PlannedMemory(o.costs)
+    passed = [_passed("prune", graph, show)]
     for name, transform in BEFORE_PLACING.items():
         if name in o.passes:
             graph = transform(graph, memory)
-            passed.append(_passed(graph, name))
-            watch(name, graph)
+            passed.append(_passed(name, graph, show))
     graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
-    passed.append(_passed(graph, "place"))
-    watch("place", graph)
+    passed.append(_passed("place", graph, show))
     if o.log_placement:
         log_placement(graph)
-    for name, transform in AFTER_PLACING.items():
-        if name in o.passes:
-            before = memory.of(graph) if name in SAVE_MEMORY else None
-            graph = transform(graph, memory)
-            passed.append(_passed(graph, name, None if before is None else (before, memory.of(graph))))
-            watch(name, graph)
-    return Prepared(graph, passed)
+    graph, rest = _after_placing([name for name in AFTER_PLACING if name in o.passes], graph, memory, show)
+    return Prepared(graph, [*passed, *rest])
 
 
-def _passed(graph: StepGraph, name: str, memory: tuple[StepMemory, StepMemory] | None = None) -> Passed:
+def _after_placing(
+    names: list[str], graph: StepGraph, memory: PlannedMemory, show: Callable[[StepGraph], str]
+) -> tuple[StepGraph, list[Passed]]:
+    """The passes `names`. What one that saves memory does is only kept if it saves some when all have run."""
+    passed: list[Passed] = []
+    for i, name in enumerate(names):
+        found = AFTER_PLACING[name](graph, memory)
+        if name not in SAVE_MEMORY:
+            graph = found
+            passed.append(_passed(name, graph, show))
+            continue
+        left, kept = _passed(name, found, show), _passed(name, graph, show)
+        plain, after_plain = _after_placing(names[i + 1 :], graph, memory, show)
+        before = memory.of(plain)
+        if found is not graph:  # but of nodes of its own, if other passes follow
+            saving, after = _after_placing(names[i + 1 :], found, memory, show)
+            if memory.of(saving).saves(before):
+                return saving, [*passed, replace(left, memory=(before, memory.of(saving))), *after]
+        return plain, [*passed, replace(kept, memory=(before, before)), *after_plain]
+    return graph, passed
+
+
+def _passed(name: str, graph: StepGraph, show: Callable[[StepGraph], str]) -> Passed:
     """What the pass `name` left; an error where that cannot run."""
     if CHECK:
         verify(graph, name)
-    return Passed(name, len(graph.nodes), memory)
+    return Passed(name, len(graph.nodes), show(graph))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from penstock.engine.pipeline import StepOptions, prepare
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.step_graph import StepGraph
 from penstock.graph.text import step_text
 
 
@@ -22,12 +21,8 @@ def passes_text(
 
     ValueError, with the names of those that ran, if no such pass ran.
     """
-    shown: dict[str, str] = {}
-
-    def watch(name: str, graph: StepGraph) -> None:
-        shown[name] = step_text(graph)
-
-    prepare(feeds, fetches, targets, options, fed, watch)
+    passed = prepare(feeds, fetches, targets, options, fed, step_text).passed
+    shown = {each.name: each.text for each in passed}
     if isinstance(wanted, str):
         if wanted not in shown:
             raise ValueError(f"no pass {wanted!r} ran; these did: {', '.join(shown)}")
