@@ -244,7 +244,8 @@ class BaseSession:
         shapes that are fed (engine/specialised.py); this is the one for such values, or without any the one that ran
         last, or before the first step the one for any shapes. It begins with the number of nodes after pruning, and
         before and after each pass that changed it; of passes that save memory, with what the step takes without and
-        with them. Then it says how much memory the values take at once, how much the variables, and whether several threads are used.
+        with them. Then it says how much memory the values take at once, how much the variables, and whether several
+        threads are used.
 
         graph: True for the graph in place of that, after pruning and after each pass that changed it, a line a node;
         the name of a pass ("place", say) for the graph after that pass.
