@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 import penstock as tf
-from penstock.codegen.clusters.kernel import make_cluster_kernel, member_kernel
+from penstock.codegen.clusters.cluster_kernel import make_cluster_kernel, member_kernel
 from penstock.codegen.compile_nodes import compile_nodes
 from penstock.graph.operation import Tensor
 from penstock.passes.prune import prune

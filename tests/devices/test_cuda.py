@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import penstock as tf
-from penstock.codegen.clusters.kernel import make_cluster_kernel
+from penstock.codegen.clusters.cluster_kernel import make_cluster_kernel
 from penstock.codegen.python.cuda_graphs import RUNS_BEFORE, CapturedSegment
 from penstock.devices.device import Device, device_name
 from penstock.devices.registry import devices_for

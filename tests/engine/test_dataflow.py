@@ -9,13 +9,13 @@ from penstock.graph.node_kernel import NodeKernel, asynchronous
 from penstock.graph.opdef import Bound
 from penstock.graph.step_graph import Node
 from penstock.runtime import tokens
-from penstock.runtime.tokens import Program, Unit
+from penstock.runtime.tokens import DataflowProgram, Unit
 from tests.graphs import COUNTER, edge_text, lines, step_graph, tidy
 
 _KINDS = {kind: name.lower() for name, kind in vars(tokens).items() if name.isupper() and isinstance(kind, int)}
 
 
-def program(text: str, waits: frozenset[str] = frozenset(), feeds_wait: bool = False) -> Program:
+def program(text: str, waits: frozenset[str] = frozenset(), feeds_wait: bool = False) -> DataflowProgram:
     """The program of a graph whose kernels write down what they are called with; those of `waits` call back."""
     graph = step_graph(text)
     kernels = {node: asynchronous(_never) if node.name in waits else _kernel(node) for node in graph.nodes}
@@ -36,7 +36,7 @@ def _explain(error: Exception, *_: Any) -> Exception:
     return error
 
 
-def program_text(program: Program) -> str:
+def program_text(program: DataflowProgram) -> str:
     """A line a unit: what it takes and computes; where each output goes, as `unit.input`; and what it waits for."""
     waits: dict[Unit, list[str]] = {}
     for unit in program.units:

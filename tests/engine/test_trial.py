@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from penstock.engine.trial import Block, Times, trial
+from penstock.engine.trial import Times, TrialBlock, trial
 
 Model = Callable[[int, float], float]
 """Seconds of a step with so many threads, at a time."""
@@ -22,7 +22,7 @@ class Simulated:
         self.now = 0.0
         self.steps: Counter[int] = Counter()
         self.trial = trial(first, lambda: self.options, lambda: self.situation)
-        self.block: Block = next(self.trial)
+        self.block: TrialBlock = next(self.trial)
 
     def run(self, seconds: float) -> None:
         """Let steps take so many seconds. StopIteration when the trial has ended for good."""

@@ -14,9 +14,9 @@ import penstock as tf
 from penstock.devices.device import Device
 from penstock.engine.plan import make_plan
 from penstock.graph.step_graph import StepGraph
-from penstock.passes.memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.prune import prune
+from penstock.passes.save_memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.resources import ResourceManager
 

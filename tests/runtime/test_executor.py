@@ -31,7 +31,7 @@ from penstock.graph.step_graph import FEED, Edge, Node
 from penstock.runtime import tokens
 from penstock.runtime.executor import _DEAD, Execution
 from penstock.runtime.rendezvous import Rendezvous
-from penstock.runtime.tokens import Iteration, Program, Tokens, Unit
+from penstock.runtime.tokens import DataflowProgram, Iteration, Tokens, Unit
 from penstock.tensor.dtypes import float32
 from tests.graphs import lines, tidy
 
@@ -44,7 +44,7 @@ Functions = Mapping[str, Callable[..., Any]]
 NONE: Functions = MappingProxyType({})
 
 
-def program(text: str, functions: Functions = NONE) -> Program:
+def program(text: str, functions: Functions = NONE) -> DataflowProgram:
     """The program that `text` says (see above)."""
     units: dict[str, Unit] = {}
     feeds: list[str] = []
@@ -69,7 +69,7 @@ def program(text: str, functions: Functions = NONE) -> Program:
         unit.consumers = [consumers.get(edge.node.name, []) for edge in unit.outputs]
     results = [unit for unit in units.values() if unit.kind == tokens.TAKE]
     sources = [unit for unit in units.values() if not unit.inputs and not unit.controls]
-    return Program(sources, [consumers.get(name, []) for name in feeds], results, list(units.values()))
+    return DataflowProgram(sources, [consumers.get(name, []) for name in feeds], results, list(units.values()))
 
 
 def _add_unit(found: re.Match[str], units: dict[str, Unit], functions: Functions) -> None:
@@ -110,7 +110,7 @@ def _show(value: Any) -> str:
 class Recorded(Execution):
     """An execution that writes down what fires."""
 
-    def __init__(self, program: Program, rendezvous: Rendezvous | None = None) -> None:
+    def __init__(self, program: DataflowProgram, rendezvous: Rendezvous | None = None) -> None:
         super().__init__(program, threading.Event(), None, rendezvous)
         self.fired: list[str] = []
 
@@ -142,7 +142,7 @@ class Recorded(Execution):
         return found
 
 
-def fired(program: Program, *values: Any) -> str:
+def fired(program: DataflowProgram, *values: Any) -> str:
     """The firings of a step, in order; and what it gives."""
     execution = Recorded(program)
     results = execution.run(values)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,16 @@ def test_the_table_of_the_architecture_is_the_contract() -> None:
     table = text[text.index("| folder |") :].split("\n\n")[0]
     rows = [set(re.findall(r"`(\w+)/`", row.split("|")[1])) for row in table.splitlines()[2:]]
     assert rows == _folders_in_contract()
+
+
+ENGINE = "analysis codegen devices engine graph partition passes placement runtime session".split()
+
+
+def test_no_file_and_no_class_of_the_engine_has_the_name_of_another() -> None:
+    files = [path for folder in ENGINE for path in (ROOT / "src" / "penstock" / folder).rglob("*.py")]
+    names = Counter(path.name for path in files if path.name != "__init__.py")
+    names += Counter(name for path in files for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE))
+    assert {name for name, times in names.items() if times > 1} == set()
 
 
 def test_at_most_five_imports_are_excepted() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.codegen.clusters.clusters import form_clusters
-from penstock.codegen.tuned.own_kernels import use_own_kernels
+from penstock.codegen.tuned.tuned_kernels import use_tuned_kernels
 from penstock.graph.step_graph import StepGraph
 
 MODES = ("auto", "on", "off")
@@ -12,9 +12,9 @@ MODES = ("auto", "on", "off")
 def compile_nodes(graph: StepGraph, mode: str = "auto") -> StepGraph:
     """`graph` with clusters and compiled kernels in it.
 
-    mode "auto": compiled in the background, and own kernels used where they are faster; "on": at their first call, and
-    errors of the compiler are raised; "off": `graph` itself. ValueError for another mode.
+    mode "auto": compiled in the background, and tuned kernels used where they are faster; "on": at their first call,
+    where errors of the compiler are raised; "off": `graph` itself. ValueError for another mode.
     """
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
-    return graph if mode == "off" else form_clusters(use_own_kernels(graph, mode), mode)
+    return graph if mode == "off" else form_clusters(use_tuned_kernels(graph, mode), mode)

@@ -1,4 +1,4 @@
-"""From a step's graph to a `Program` for the dataflow executor: segments of nodes, and the primitives between them.
+"""From a step's graph to the dataflow executor's program: segments of nodes, and the primitives between them.
 
 Nodes form one segment when they run in the same frame, under the same guard, after the same number of primitives
 (and, where kernels wait, after the same ones): then they are dead together, and no path leads out of a segment and
@@ -21,7 +21,7 @@ from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SW
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import RECVS, SENDS, TRANSFERS
 from penstock.runtime import tokens
-from penstock.runtime.executor import Program, Unit
+from penstock.runtime.executor import DataflowProgram, Unit
 
 _KINDS = {
     **dict.fromkeys(SWITCHES, tokens.SWITCH),
@@ -48,7 +48,7 @@ def build_program(
     carry: Carry | None = None,
     capturing: Capturing | None = None,
     feeds_wait: bool = False,
-) -> Program:
+) -> DataflowProgram:
     """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure.
 
     `carry(node)` gives what a Send or Recv does to the value that it passes on, and what a Recv does with it last.
@@ -81,7 +81,7 @@ class _Builder:
         self._unit_of: dict[Node, Unit] = {}
         self._members: dict[Unit, list[Node]] = {}
 
-    def build(self) -> Program:
+    def build(self) -> DataflowProgram:
         for node, unit in self._grouped():
             self._unit_of[node] = unit
             self._members.setdefault(unit, []).append(node)
@@ -99,7 +99,7 @@ class _Builder:
                 source.control_consumers.append(unit)
         self._describe_frames()
         consumers = self._consumers(units)
-        return Program(
+        return DataflowProgram(
             [u for u in units if not u.inputs and not u.controls],
             [consumers.get(Edge(feed, 0), []) for feed in self._graph.feeds],
             takers,

@@ -105,7 +105,7 @@ class PartitionedPlan(Plan):
 
     def _run(self, values: list[Any], observer: Observer | None) -> tuple[Any, ...]:
         meeting = sum(isinstance(plan, DataflowPlan) for plan in self._plans)
-        step = _Step(Rendezvous(meeting), len(self.parts))
+        step = _PartitionedStep(Rendezvous(meeting), len(self.parts))
         observers = [observer.part(part.device) if observer is not None else None for part in self.parts]
         tasks = [
             self._task(step, index, [values[i] for i in part.feeds], observers[index])
@@ -123,7 +123,9 @@ class PartitionedPlan(Plan):
                 found[place] = value
         return tuple(found)
 
-    def _task(self, step: _Step, index: int, values: list[Any], observer: Observer | None) -> Callable[[], None]:
+    def _task(
+        self, step: _PartitionedStep, index: int, values: list[Any], observer: Observer | None
+    ) -> Callable[[], None]:
         plan, device = self._plans[index], self._devices[index]
 
         def task() -> None:
@@ -142,7 +144,7 @@ class PartitionedPlan(Plan):
         return task
 
 
-class _Step:
+class _PartitionedStep:
     """One step under way: what each device has found, and the first error."""
 
     def __init__(self, rendezvous: Rendezvous, parts: int) -> None:

@@ -20,10 +20,10 @@ from penstock.passes.fuse import fuse
 from penstock.passes.fuse_moments import fuse_moments
 from penstock.passes.group_updates import group_updates
 from penstock.passes.infer_shapes import infer_shapes, take_shapes
-from penstock.passes.memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.prune import prune
 from penstock.passes.reduced_precision import emulate_float16, use_bfloat16, use_float16
+from penstock.passes.save_memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.passes.see_updates import see_updates
 from penstock.passes.simplify import simplify
 from penstock.passes.unused_stacks import drop_unused_stacks
@@ -105,7 +105,7 @@ class Passed:
     memory: tuple[StepMemory, StepMemory] | None = None
 
 
-def told(passed: Sequence[Passed]) -> str:
+def pass_line(passed: Sequence[Passed]) -> str:
     """In a line: `12 nodes, simplify 12 -> 9, order_for_memory 3.1 MB -> 2 MB`."""
     before = passed[0].nodes
     text = f"{before} nodes"

@@ -38,7 +38,7 @@ from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.side_by_side import use_threads
-from penstock.runtime.tokens import Program
+from penstock.runtime.tokens import DataflowProgram
 from penstock.runtime.values import array_feed_converter, array_fetch_converter, feed_converter, fetch_converter
 from penstock.tensor.dtypes import resource
 
@@ -178,9 +178,9 @@ class DataflowPlan(Plan):
             _fetcher(edge, device, copy) for edge, copy in zip(graph.fetches, self._hazards.fetches, strict=True)
         ]
         self._program = self._build()
-        self._observed: Program | None = None
+        self._observed: DataflowProgram | None = None
 
-    def _build(self, observed: bool = False) -> Program:
+    def _build(self, observed: bool = False) -> DataflowProgram:
         reads = self._hazards.reads
         return build_program(self.graph, self._kernels, reads, explain_unit, observed, self._carry, self._capturing)
 

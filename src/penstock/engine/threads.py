@@ -30,7 +30,7 @@ from penstock.codegen.c.trials import Trial
 from penstock.codegen.clusters.expressions import is_supported_op
 from penstock.devices.neighbours import NEIGHBOURS
 from penstock.devices.openmp import limited, setters
-from penstock.engine.trial import Block, Times, trial
+from penstock.engine.trial import Times, TrialBlock, trial
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 
 LEAST = THREADED_ELEMENTS
@@ -151,7 +151,7 @@ class MeasuredTeam(Team):
     def around(self, fn: Fn, settle: Callable[[Fn], None]) -> Fn:
         return _Trying(self, fn, settle).run
 
-    def begin(self) -> Generator[Block, Times, int]:
+    def begin(self) -> Generator[TrialBlock, Times, int]:
         return trial(thread_counts()[0] if self._number is ALL else 1, thread_counts, _situation)
 
     def chosen(self, number: int) -> None:
@@ -188,7 +188,7 @@ class _Trying:
         self._team, self._fn, self._settle, self._clock = team, fn, settle, clock
         self._limited: dict[int, Fn] = {}
         self._lock = threading.Lock()
-        self._trial: Generator[Block, Times, int] | None = None
+        self._trial: Generator[TrialBlock, Times, int] | None = None
         self._chosen = self._tried = fn
         self._skip = 0
         self._wanted, self._times = 0.0, Times(0, 0.0)
@@ -226,7 +226,7 @@ class _Trying:
             self._team.chosen(end.value)
             self._settle(self._chosen)
 
-    def _take(self, block: Block) -> None:
+    def _take(self, block: TrialBlock) -> None:
         self._tried = self._with(block.threads)
         self._wanted, self._times = block.seconds, Times(0, 0.0)
         if block.best:

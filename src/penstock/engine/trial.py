@@ -26,7 +26,7 @@ TINY_S = 20e-6
 """Steps that take less start no threads, or too little would be won: they are tried once."""
 
 
-class Block(NamedTuple):
+class TrialBlock(NamedTuple):
     """Steps to run with so many threads: first `skip` that nobody looks at, then some for `seconds` at least.
 
     best: whether that is the best number, as far as is known.
@@ -60,12 +60,12 @@ NEVER = Times(0, 0.0)
 
 def trial(
     first: int, options: Callable[[], Sequence[int]], change: Callable[[], object]
-) -> Generator[Block, Times, int]:
+) -> Generator[TrialBlock, Times, int]:
     """Gives blocks to run and takes their times, for as long as the step may run; ends with a number for good.
 
     options: the numbers to choose from, now. change: differs from what it was if something has changed.
     """
-    best, usual = first, (yield Block(first, 0.0, skip=1, best=True)).mean  # the very first step sets things up
+    best, usual = first, (yield TrialBlock(first, 0.0, skip=1, best=True)).mean  # the very first step sets things up
     known: dict[int, Times] = {}
     while True:
         situation, cost, numbers = change(), 0.0, options()
@@ -83,7 +83,7 @@ def trial(
         most = max(LEAST_PAUSE_S, MOST_PAUSE * cost) if best == before else least
         while pause < most and change() == situation and (strange < LOOKS or pause < least):
             skip = int(LOOK_S / seen)
-            times = yield Block(best, skip=skip, best=True)
+            times = yield TrialBlock(best, skip=skip, best=True)
             pause += skip * seen + times.seconds
             seen = times.mean
             if usual / CHANGED < seen < usual * CHANGED:
@@ -94,7 +94,7 @@ def trial(
             known.clear()
 
 
-def _contest(best: int, challenger: int, known: dict[int, Times]) -> Generator[Block, Times, tuple[bool, float]]:
+def _contest(best: int, challenger: int, known: dict[int, Times]) -> Generator[TrialBlock, Times, tuple[bool, float]]:
     """Whether the challenger is quicker, and the seconds that the slower one has cost.
 
     known: times of earlier contests, which count for half, and for a quarter in the next one; these go with them.
@@ -103,8 +103,8 @@ def _contest(best: int, challenger: int, known: dict[int, Times]) -> Generator[B
     a, b = a.halved(), b.halved()
     steps, wins = 0.0, False
     for margin in MARGINS:
-        a = a.plus((yield Block(best)))
-        tried = yield Block(challenger)
+        a = a.plus((yield TrialBlock(best)))
+        tried = yield TrialBlock(challenger)
         b, steps = b.plus(tried), steps + tried.steps
         wins = b.mean * margin < a.mean * CLEARLY
         if wins or b.mean >= a.mean * margin:

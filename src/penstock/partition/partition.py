@@ -1,7 +1,7 @@
 """From a placed graph to one graph a device, with one Recv for each tensor and destination (paper 3.2.2, figure 4).
 
 A value inside a loop is received once in each iteration. What tells a Recv that an iteration has begun is a Merge of
-the loop on its own device; a device that has none gets a small loop of its own (`_Part.pulse`), driven by the loop's
+the loop on its own device; a device that has none gets a small loop of its own (`_PartInProgress.pulse`), driven by the loop's
 condition, so that devices go through iterations without anyone in charge (paper 4.4).
 """
 
@@ -82,7 +82,7 @@ class _Partitioner:
             if frame.parent is not None and not is_regular(frame):
                 raise malformed(f"the loop {frame.name!r}, on several devices, has no LoopCond", *frame.enters[:2])
         order_state(graph, self.frames)
-        self.parts: dict[str, _Part] = {}
+        self.parts: dict[str, _PartInProgress] = {}
         self.merges: dict[tuple[Frame, str], Node] = {}
         for node in graph.nodes:
             if is_loop_merge(node):
@@ -104,7 +104,7 @@ class _Partitioner:
             found.append(self._finished(device, part, order))
         return found
 
-    def _finished(self, device: str, part: _Part, order: dict[Node, int]) -> Partition:
+    def _finished(self, device: str, part: _PartInProgress, order: dict[Node, int]) -> Partition:
         fetches = [i for i, e in enumerate(self.graph.fetches) if e.node.device == device]
         targets = [node for node in self.graph.targets if node.device == device]
         wanted = [*(self.graph.fetches[i].node for i in fetches), *targets]
@@ -119,9 +119,9 @@ class _Partitioner:
         )
         return Partition(device, graph, feeds, fetches)
 
-    def part(self, device: str) -> _Part:
+    def part(self, device: str) -> _PartInProgress:
         if device not in self.parts:
-            self.parts[device] = _Part(self, device)
+            self.parts[device] = _PartInProgress(self, device)
         return self.parts[device]
 
     def frame_of(self, node: Node) -> Frame:
@@ -160,7 +160,7 @@ class _Partitioner:
 
     def _node(
         self, name: str, op: object, attrs: dict[str, Any], inputs: tuple[Edge, ...], controls: tuple[Node, ...],
-        part: _Part, dtype: DType | None = None, shape: TensorShape | None = None, source: object = None,
+        part: _PartInProgress, dtype: DType | None = None, shape: TensorShape | None = None, source: object = None,
     ) -> Node:  # fmt: skip
         dtypes = () if dtype is None else (dtype,)
         shapes = () if dtype is None else (shape or TensorShape(None),)
@@ -170,7 +170,7 @@ class _Partitioner:
 
 
 @dataclass(eq=False, slots=True)
-class _Part:
+class _PartInProgress:
     """One device's share of the step, as it grows."""
 
     all: _Partitioner

@@ -28,7 +28,7 @@ something was taken out is nothing to wait for."""
 
 def skip_dead_controls(graph: StepGraph) -> StepGraph:
     """The same effects in the same order, without what is only waited for."""
-    alive = _Alive(graph)
+    alive = _RunsWhenever(graph)
     if not alive.changes_in_loops:
         graph = _pass_identities(_drop_controls(graph, alive))
     taken = {edge.node for edge in graph.fetches} | set(graph.targets)
@@ -48,7 +48,7 @@ def _only_waited_for(node: Node) -> bool:
     return not any(edge.node.op.name in PRIMITIVES for edge in node.inputs)  # what is dead or not is theirs to say
 
 
-class _Alive:
+class _RunsWhenever:
     """Which nodes run whenever another does: in the same iterations of the same loop, under conditions it is under."""
 
     def __init__(self, graph: StepGraph) -> None:
@@ -97,7 +97,7 @@ class _Alive:
         return self._guards[control] <= NO_GUARD.union(*map(self._value_guards, values))
 
 
-def _drop_controls(graph: StepGraph, alive: _Alive) -> StepGraph:
+def _drop_controls(graph: StepGraph, alive: _RunsWhenever) -> StepGraph:
     """Without the control edges after which nothing more has happened than before.
 
     What happens are effects. Reading a variable is none: reads and writes of one keep the order in which they were

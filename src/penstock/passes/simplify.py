@@ -27,7 +27,7 @@ def simplify(graph: StepGraph) -> StepGraph:
     """Apply the rules to every node, in the graph's order; each gives an edge that is the same as the node's output."""
     shapes = ShapeClasses(graph)
     late = _after_writes(graph)
-    alive = _Alive(graph)
+    alive = _SameTimes(graph)
     fetched, there = set(graph.fetches), set(graph.nodes)
     edges: dict[Edge, Edge] = {}
     replaced: dict[Node, Node | None] = {}
@@ -56,7 +56,7 @@ def simplify(graph: StepGraph) -> StepGraph:
     return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, replaced))
 
 
-class _Alive:
+class _SameTimes:
     """Where and under which conditions nodes run, in graphs with control flow."""
 
     def __init__(self, graph: StepGraph) -> None:

@@ -35,9 +35,9 @@ from penstock.runtime.tokens import (
     SWITCH,
     TAKE,
     TRIGGER,
-    Frame,
+    DataflowProgram,
+    FrameInstance,
     Iteration,
-    Program,
     Tokens,
     Unit,
     dead_result,
@@ -51,11 +51,11 @@ _DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
 
 
 class Execution:
-    """One step of a `Program`."""
+    """One step of a `DataflowProgram`."""
 
     def __init__(
         self,
-        program: Program,
+        program: DataflowProgram,
         closing: threading.Event,
         observer: Observer | None = None,
         rendezvous: Rendezvous | None = None,
@@ -73,7 +73,7 @@ class Execution:
         self._waiting = 0
         self._receiving = 0
         self._taken: dict[Unit, Any] = {}
-        self._root = Frame(None, "", 1, 0, [])
+        self._root = FrameInstance(None, "", 1, 0, [])
         self._root.iterations[0] = Iteration(self._root, 0)
 
     def run(self, values: Sequence[Any]) -> list[Any]:
@@ -346,7 +346,7 @@ class Execution:
     def _enter(self, unit: Unit, iteration: Iteration, value: Any) -> None:
         frame = iteration.children.get(unit.frame_name)
         if frame is None:
-            frame = Frame(iteration, unit.frame_name, unit.parallel_iterations, unit.enters, unit.exits)
+            frame = FrameInstance(iteration, unit.frame_name, unit.parallel_iterations, unit.enters, unit.exits)
             frame.iterations[0] = Iteration(frame, 0)
             iteration.children[unit.frame_name] = frame
         frame.enters_pending -= 1
@@ -373,7 +373,7 @@ class Execution:
         else:
             self._send(unit, self._iteration(frame, number), [value], dead=False)
 
-    def _iteration(self, frame: Frame, number: int) -> Iteration:
+    def _iteration(self, frame: FrameInstance, number: int) -> Iteration:
         found = frame.iterations.get(number)
         if found is None:
             found = frame.iterations[number] = Iteration(frame, number)
@@ -387,7 +387,7 @@ class Execution:
         if not iteration.outstanding and iteration.frame.parent is not None:
             self._advance(iteration.frame)
 
-    def _advance(self, frame: Frame) -> None:
+    def _advance(self, frame: FrameInstance) -> None:
         """End the iterations of `frame` that are over, in order; begin deferred ones; end the frame after the last."""
         if frame.enters_pending:
             return
@@ -402,7 +402,7 @@ class Execution:
                 self._send(unit, self._iteration(frame, number), [value], dead=False)
         self._end_frame(frame)
 
-    def _end_frame(self, frame: Frame) -> None:
+    def _end_frame(self, frame: FrameInstance) -> None:
         parent = frame.parent
         assert parent is not None
         del parent.children[frame.name]

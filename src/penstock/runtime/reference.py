@@ -110,14 +110,14 @@ class Reference:
     def run(self, fed: list[Any]) -> list[Any]:
         """The fetched values, as NumPy arrays. InvalidArgumentError for a fetch that is dead; a kernel's typed error,
         naming the node."""
-        step = _Step(self.graph, self.kernels)
+        step = _ReferenceStep(self.graph, self.kernels)
         with torch.inference_mode():
             found = step.run(fed)
             self.most_terms = step.most_terms
             return [fetch(value) for fetch, value in zip(self._fetches, found, strict=True)]
 
 
-class _Step:
+class _ReferenceStep:
     """One step under way. `given` holds tokens by the number of the input, or the control input, that they are for."""
 
     def __init__(self, graph: StepGraph, kernels: dict[Node, Any]) -> None:

@@ -57,7 +57,7 @@ class Tokens:
 
 
 @dataclass(eq=False, slots=True)
-class Frame:
+class FrameInstance:
     """One run of a loop."""
 
     parent: Iteration | None
@@ -76,11 +76,11 @@ class Frame:
 class Iteration:
     """One iteration of a frame: its number, and everything under way in it."""
 
-    frame: Frame
+    frame: FrameInstance
     number: int
     tokens: dict[Unit, Tokens] = field(default_factory=dict)
     outstanding: int = 0
-    children: dict[str, Frame] = field(default_factory=dict)
+    children: dict[str, FrameInstance] = field(default_factory=dict)
 
     def tag(self) -> tuple[Any, ...]:
         """What tells this iteration from all others of the step, the same on every device."""
@@ -98,7 +98,7 @@ class Iteration:
 
 
 @dataclass(slots=True)
-class Program:
+class DataflowProgram:
     """The units of a step: `sources` run at once, `params` bring in the feeds, `results` are taken out."""
 
     sources: list[Unit]

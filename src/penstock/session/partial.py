@@ -59,7 +59,7 @@ class PartialRun:
         devices = {device.name: device for device in options.devices}
         rendezvous = Rendezvous()
         self._parts = [
-            _Part(part, devices, state, rendezvous) for part in _by_device(whole, self._needs, options.devices)
+            _DevicePart(part, devices, state, rendezvous) for part in _by_device(whole, self._needs, options.devices)
         ]
         self._places = {
             tensor: next((part, part.fetches.index(index)) for part in self._parts if index in part.fetches)
@@ -139,7 +139,7 @@ class PartialRun:
         return part.fetched(place)
 
 
-class _Part:
+class _DevicePart:
     """One device's part of the step."""
 
     def __init__(

@@ -16,7 +16,7 @@ from tensorboard.compat.proto.config_pb2 import RunOptions
 from penstock import errors
 from penstock.engine.checked import CHECK_STEPS, checked
 from penstock.engine.partitioned import make_step_plan
-from penstock.engine.pipeline import prepare, told
+from penstock.engine.pipeline import pass_line, prepare
 from penstock.engine.plan import Plan
 from penstock.engine.specialised import SpecialisedPlan, is_open, plan_bytes
 from penstock.export import export
@@ -257,7 +257,7 @@ class BaseSession:
         if given and not isinstance(plan, Plan):
             plan = plan.choose(list(feeds.values()))
         summary = "".join(f"# {line}\n" for line in plan.summary().splitlines())
-        return f"# {told(plan.passed)}\n{summary}{plan.source}"
+        return f"# {pass_line(plan.passed)}\n{summary}{plan.source}"
 
     def _explain_graph(self, fetches: Any, feeds: Any, wanted: bool | str) -> str:
         found = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))

@@ -25,9 +25,9 @@ from penstock.codegen.c.compiler import Compiler, Function, slowest_first
 from penstock.codegen.c.object_cache import ObjectCache
 from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source, file_of, groups
+from penstock.codegen.clusters.cluster_source import c_source
 from penstock.codegen.clusters.expressions import Expression
-from penstock.codegen.clusters.program import Instruction, Program
-from penstock.codegen.clusters.source import c_source
+from penstock.codegen.clusters.program import ClusterProgram, Instruction
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _source(factor: float = 2.0) -> Source:
     """x * factor, of floats."""
     expression = Expression(f"{{0}} * {factor}f", "f32", "broadcast", 1)
-    return c_source(Program(("f32",), (Instruction(expression, (0,)),), (1,)), "F")
+    return c_source(ClusterProgram(("f32",), (Instruction(expression, (0,)),), (1,)), "F")
 
 
 def _works(function: Function | None, factor: float = 2.0) -> bool:

@@ -12,7 +12,7 @@ from penstock.analysis.structure import execution_order, structured
 from penstock.codegen.c.object_cache import function_of
 from penstock.codegen.c.source import Source, file_of, groups
 from penstock.codegen.c.toolchain import Toolchain, find_toolchain
-from penstock.codegen.regions.source import region_source
+from penstock.codegen.regions.region_source import region_source
 from penstock.codegen.regions.writer import write_step
 from penstock.codegen.tuned.lrn import lrn_source
 from penstock.codegen.tuned.pooling import pooling_source

@@ -22,8 +22,8 @@ from penstock.codegen.c import agreement, compiler as compiler_module, trials
 from penstock.codegen.c.compiler import Compiler
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import Trial
-from penstock.codegen.clusters import kernel as cluster_kernel
-from penstock.codegen.regions import kernel as region_kernel
+from penstock.codegen.clusters import cluster_kernel as cluster_kernel
+from penstock.codegen.regions import region_kernel as region_kernel
 
 PROGRAM = """
 import sys

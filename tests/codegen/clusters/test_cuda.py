@@ -24,10 +24,10 @@ import penstock as tf
 from penstock import errors
 from penstock.codegen.c import patience
 from penstock.codegen.c.command import NoCompiler
-from penstock.codegen.clusters import clusters as clusters_module, cuda as cuda
-from penstock.codegen.clusters.cuda import CudaTarget, compile_cuda
+from penstock.codegen.clusters import clusters as clusters_module, cuda_target as cuda
+from penstock.codegen.clusters.cluster_kernel import make_cluster_kernel, member_kernel
 from penstock.codegen.clusters.cuda_source import cuda_shared_text, cuda_source
-from penstock.codegen.clusters.kernel import make_cluster_kernel, member_kernel
+from penstock.codegen.clusters.cuda_target import CudaTarget, compile_cuda
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import FEED, Edge, Node
 from tests.codegen import steps

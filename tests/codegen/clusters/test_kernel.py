@@ -15,8 +15,8 @@ import penstock as tf
 from penstock import errors
 from penstock.codegen.c import patience
 from penstock.codegen.c.compiler import Compiler
-from penstock.codegen.clusters import kernel as kernel_module
-from penstock.codegen.clusters.kernel import make_cluster_kernel
+from penstock.codegen.clusters import cluster_kernel as kernel_module
+from penstock.codegen.clusters.cluster_kernel import make_cluster_kernel
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import Node
 from tests.codegen import steps

@@ -14,7 +14,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import penstock as tf
-from penstock.codegen.clusters import kernel as kernel_module
+from penstock.codegen.clusters import cluster_kernel as kernel_module
 from penstock.graph.opdef import get_op
 from tests.codegen import steps
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings, strategies as st
 import penstock as tf
 from penstock.analysis.hazards import find_hazards
 from penstock.analysis.structure import execution_order, structured
+from penstock.codegen.regions.buffers import LINE, Buffer, assign_offsets
 from penstock.codegen.regions.function import Written
-from penstock.codegen.regions.memory import LINE, Buffer, assign_offsets
 from penstock.codegen.regions.writer import write_step
 from penstock.graph.step_graph import StepGraph
 from penstock.passes.infer_shapes import infer_shapes

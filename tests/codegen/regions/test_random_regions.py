@@ -33,14 +33,14 @@ pytestmark = pytest.mark.usefixtures("quick_compiler")
 
 @_few
 @given(program=graphs.programs())
-def test_steps_of_any_graph_leave_what_the_reference_computes(program: graphs.Program) -> None:
+def test_steps_of_any_graph_leave_what_the_reference_computes(program: graphs.ClusterProgram) -> None:
     _check(program, (AT_ONCE, "auto"))
 
 
 @_few
 @given(program=control_flow.programs(), values=control_flow.inputs())
 def test_programs_of_loops_and_conditionals_mean_what_they_say(
-    program: control_flow.Program, values: dict[str, Any]
+    program: control_flow.ClusterProgram, values: dict[str, Any]
 ) -> None:
     with tf.Graph().as_default(), session_with() as session:
         built = control_flow.build(program, tf)
@@ -52,7 +52,7 @@ def test_programs_of_loops_and_conditionals_mean_what_they_say(
 @_few
 @given(program=control_flow.programs(), values=control_flow.inputs())
 def test_gradients_of_loops_and_conditionals_are_those_of_the_reference(
-    program: control_flow.Program, values: dict[str, Any]
+    program: control_flow.ClusterProgram, values: dict[str, Any]
 ) -> None:
     """What goes back through a loop takes from stacks what went forward."""
     with tf.Graph().as_default(), session_with() as session:

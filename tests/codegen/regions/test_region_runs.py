@@ -14,7 +14,7 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 import penstock as tf
 from penstock import errors
 from penstock.codegen.c import compiler as compiler_module, patience
-from penstock.codegen.regions import kernel as kernel_module
+from penstock.codegen.regions import region_kernel as kernel_module
 from penstock.engine.pipeline import BEFORE_PLACING, DEFAULT
 from tests.codegen.regions.steps import AT_ONCE, loop, ops_of, regions_of, session_with, started
 

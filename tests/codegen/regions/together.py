@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.codegen.c.compiler import Compiler
 from penstock.codegen.c.source import Source
-from penstock.codegen.tuned.contest import _Loaded
+from penstock.codegen.tuned.autotuning import _Loaded
 
 FILE = 500
 """Functions in one file."""

@@ -16,7 +16,7 @@ from penstock import errors
 from penstock.codegen.c import compiler as compiler_module, patience
 from penstock.codegen.c.compiler import Compiler
 from penstock.codegen.c.source import Source
-from penstock.codegen.tuned.contest import FEW_ROUNDS, ROUNDS, Contest
+from penstock.codegen.tuned.autotuning import FEW_ROUNDS, ROUNDS, Autotuned
 from tests.codegen import steps
 
 NOTHING = Source.named_after_itself(
@@ -41,7 +41,7 @@ def _contest(torchs: float = 0.0, own: float = 0.0, mode: str = "auto", source: 
     def kernel(name: str, seconds: float) -> Callable[[int], str]:
         return lambda x: (time.sleep(seconds), name)[1]
 
-    return Contest(
+    return Autotuned(
         source, mode, kernel("torch", torchs), abs, lambda function, key: kernel("own", own) if function(key) else None
     ).call
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import penstock as tf
 from penstock.codegen.tuned import winograd
-from penstock.codegen.tuned.own_kernels import use_own_kernels
+from penstock.codegen.tuned.tuned_kernels import use_tuned_kernels
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import StepGraph
 from penstock.passes.fuse import fuse
@@ -232,7 +232,7 @@ def test_one_that_is_fused_with_its_bias_has_an_own_kernel_too() -> None:
     bias = tf.placeholder("float32", [16])
     y = tf.nn.bias_add(tf.nn.conv2d(image, filters, strides=[1, 1, 1, 1], padding="SAME"), bias)
     (fused,) = [n for n in fuse(prune([image, filters, bias], [y], [])).nodes if n.op.name == "_ConvBias"]
-    (own,) = use_own_kernels(StepGraph([fused], [], [], []), "on").nodes
+    (own,) = use_tuned_kernels(StepGraph([fused], [], [], []), "on").nodes
     assert own.op is not fused.op
     assert own.op.name == "_ConvBias"
 

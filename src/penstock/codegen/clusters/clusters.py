@@ -19,7 +19,7 @@ from penstock.analysis.host_scalars import find_host_nodes
 from penstock.analysis.levels import find_levels, find_sources
 from penstock.analysis.state_order import build_order
 from penstock.codegen.clusters.expressions import C_TYPES, Expression, express, is_supported_op, literal
-from penstock.codegen.clusters.program import Instruction, Program
+from penstock.codegen.clusters.program import ClusterProgram, Instruction
 from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.passes.rewrite import device_type, on_cpu, remove_unused, sort_nodes
@@ -242,7 +242,7 @@ def _cluster_node(members: dict[Node, Expression], outputs: list[Edge], mode: st
         instructions.append(Instruction(expression, tuple(values[e] for e in node.inputs)))
         values[Edge(node, 0)] = len(inputs) + i
     numbers = tuple(v for v in (values[e] for e in outputs) if isinstance(v, int))
-    program = Program(tuple(C_TYPES[e.dtype] for e in inputs), tuple(instructions), numbers)
+    program = ClusterProgram(tuple(C_TYPES[e.dtype] for e in inputs), tuple(instructions), numbers)
     last = outputs[-1].node
     attrs = {"program": program, "body": _body(members, inputs, outputs), "mode": mode}
     op = _cluster_op([e.dtype for e in inputs], [e.dtype for e in outputs])
@@ -272,7 +272,7 @@ def _body(members: Iterable[Node], inputs: Iterable[Edge], outputs: list[Edge]) 
 
 def _cluster_op(inputs: list[Any], outputs: list[Any]) -> OpDef:
     """`_Cluster` with the signature of one node: internal, hence in no registry."""
-    from penstock.codegen.clusters.kernel import cluster_kernel
+    from penstock.codegen.clusters.cluster_kernel import cluster_kernel
 
     op = OpDef(
         "_Cluster",

@@ -10,8 +10,8 @@ import functools
 
 from penstock.codegen.c.preamble import shared_functions
 from penstock.codegen.c.source import Source
-from penstock.codegen.clusters.program import EXPANDED, FULL, REPEATED, SCALAR, Program
-from penstock.codegen.clusters.source import definition
+from penstock.codegen.clusters.cluster_source import definition
+from penstock.codegen.clusters.program import EXPANDED, FULL, REPEATED, SCALAR, ClusterProgram
 
 _WORDS = r"""
 typedef unsigned char u8; typedef int i32; typedef long long i64;
@@ -35,7 +35,7 @@ def cuda_shared_text() -> str:
     return _WORDS + names + "".join(map(shared_functions, ("f32", "f64")))
 
 
-def cuda_source(program: Program, pattern: str) -> Source:
+def cuda_source(program: ClusterProgram, pattern: str) -> Source:
     """The kernel of `program` for inputs that fill the outputs' shape as `pattern` says (see `program.Fit`).
 
     Its arguments have 8 bytes each: the number of elements, the numbers of the layout, the addresses of the inputs and

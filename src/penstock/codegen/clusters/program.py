@@ -1,4 +1,4 @@
-"""`Program`: what a cluster computes, apart from the graph that it came from; and how its inputs are laid out.
+"""`ClusterProgram`: what a cluster computes, apart from the graph that it came from; and how its inputs are laid out.
 
 A program knows no sizes. For the shapes of one call `fit` finds the shape that all outputs have, and for each input
 how its elements are repeated to fill that shape.
@@ -32,7 +32,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ClusterProgram:
     """`inputs` are C types. Values are numbered: the inputs, then the results of the instructions, in order."""
 
     inputs: tuple[str, ...]
@@ -64,7 +64,7 @@ class Fit:
         return math.prod(self.shape)
 
 
-def fit(program: Program, shapes: Sequence[Shape]) -> Fit | None:
+def fit(program: ClusterProgram, shapes: Sequence[Shape]) -> Fit | None:
     """How inputs of `shapes` fit; None where the members' own kernels must decide.
 
     Those are wanted where an op would refuse the shapes, and where outputs have different ones.

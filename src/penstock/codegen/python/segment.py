@@ -110,7 +110,7 @@ def build_segment(
 
     The nodes in `host` (see `host_scalars.py`) compute with Python numbers, those of `in_place` write over an input.
     """
-    return _Writer(kernels, copied_reads, observed, host, in_place).write(statements, params, results)
+    return _SegmentWriter(kernels, copied_reads, observed, host, in_place).write(statements, params, results)
 
 
 def explain(error: Exception, segment: Segment, around: str = "") -> Exception:
@@ -130,7 +130,7 @@ def copy_value(value: Any) -> Any:
 
 
 @dataclass(slots=True)
-class _Writer:
+class _SegmentWriter:
     kernels: Mapping[Node, Any]
     copied_reads: set[tuple[Node, int]]
     observed: bool

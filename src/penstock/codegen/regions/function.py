@@ -17,9 +17,9 @@ import numpy as np
 
 from penstock.analysis.hazards import is_state
 from penstock.codegen.clusters.expressions import literal
-from penstock.codegen.regions import holders
+from penstock.codegen.regions import growing_arrays as growing_arrays
+from penstock.codegen.regions.buffers import Buffer, assign_offsets
 from penstock.codegen.regions.emit import Value, numbered, uses
-from penstock.codegen.regions.memory import Buffer, assign_offsets
 from penstock.codegen.regions.nodes import c_type, shape_of, variable_type
 from penstock.codegen.regions.outline import MOST_TEXT, Outline, Statement, is_whole, outlined
 from penstock.graph.step_graph import Edge, Node, StepGraph
@@ -44,8 +44,8 @@ class Written:
 
     It takes the addresses of `constants` and of the buffers of `variables`, in one table, and those of the inputs and
     outputs, of which each has so many bytes as `sizes` says. `memory`: bytes that it needs while it runs, of which the
-    first `cleared` must be zero. `holders`: where in it stacks and arrays are. `long`: whether it may take long enough
-    to let others have Python meanwhile.
+    first `cleared` must be zero. `growing_arrays`: where in it stacks and arrays are. `long`: whether it may take long
+    enough to let others have Python meanwhile.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Written:
     variables: list[Node]
     memory: int
     cleared: int
-    holders: list[int]
+    growing_arrays: list[int]
     sizes: list[int]
     long: bool
 
@@ -124,7 +124,7 @@ class CFunction:
         self.types[f"NAME_v{number}"] = f"{variable_type(node)} *"
         return Value(f"NAME_v{number}", variable_type(node), tuple(node.attrs["shape"].as_list()))
 
-    def struct(self, holder: holders.Holder) -> str:
+    def struct(self, holder: growing_arrays.Holder) -> str:
         """The address of a stack or an array."""
         number = self._structs.setdefault((holder.maker, holder.source), len(self._structs))
         self.types[f"NAME_h{number}"] = "struct holder *"

@@ -14,7 +14,7 @@ from penstock.analysis.thresholds import REGION_ELEMENTS
 from penstock.codegen.clusters.expressions import C_TYPES, express
 from penstock.codegen.regions.elementwise import fits
 from penstock.codegen.regions.emit import Shape, Site, Value, emitter_of, known_sizes
-from penstock.codegen.regions.holders import HOLDER_OPS
+from penstock.codegen.regions.growing_arrays import ARRAY_OPS
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import Edge, Node
 from penstock.passes.infer_shapes import ShapeRules
@@ -59,7 +59,7 @@ def is_element_wise(node: Node) -> bool:
 def is_writable(node: Node, rules: ShapeRules) -> bool | None:
     """Whether C can be written for a node by itself: None if not, FAILS if the C may end the step, else WORKS.
 
-    Of stacks and arrays `Holders` has more to say.
+    Of stacks and arrays `GrowingArrays` has more to say.
     """
     name = node.op.name
     if name in NOTHING:
@@ -69,10 +69,10 @@ def is_writable(node: Node, rules: ShapeRules) -> bool | None:
         return None
     if name == "Const":
         return WORKS if node.attrs["value"].shape == shape_of(Edge(node, 0)) else None
-    if name in CONTROL or name in HOLDER_OPS:
+    if name in CONTROL or name in ARRAY_OPS:
         if any(is_state(edge) and edge.dtype != resource for edge in node.inputs):
             return None
-        if name in HOLDER_OPS:
+        if name in ARRAY_OPS:
             return FAILS
         return WORKS if _passes_on(node) else None
     if name in VIEWS:
@@ -165,4 +165,4 @@ def is_shared(node: Node) -> bool:
 
 
 def updates_variable(node: Node) -> bool:
-    return node.op.name not in HOLDER_OPS | CONTROL | VIEWS and any(map(is_state, node.inputs)) and writes_state(node)
+    return node.op.name not in ARRAY_OPS | CONTROL | VIEWS and any(map(is_state, node.inputs)) and writes_state(node)

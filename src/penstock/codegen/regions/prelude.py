@@ -1,8 +1,8 @@
-"""What the C of steps begins with, after what it shares with that of clusters (`codegen/clusters/source.py`)."""
+"""What the C of steps begins with, after what it shares with that of clusters (`codegen/c/source.py`)."""
 
 from __future__ import annotations
 
-from penstock.codegen.regions.holders import holder_source
+from penstock.codegen.regions.growing_arrays import growing_array_source
 
 _C = r"""
 #include <stdlib.h>
@@ -53,4 +53,4 @@ APART int interrupted(void **lock) {
 
 
 def prelude() -> str:
-    return _C + holder_source()
+    return _C + growing_array_source()

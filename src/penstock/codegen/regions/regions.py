@@ -17,7 +17,7 @@ from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.state_order import Order, build_order
 from penstock.analysis.thresholds import REGION_ELEMENTS
-from penstock.codegen.regions.holders import HOLDER_OPS, Holders, maker_of
+from penstock.codegen.regions.growing_arrays import ARRAY_OPS, GrowingArrays, maker_of
 from penstock.codegen.regions.nodes import (
     CONTROL,
     FAILS,
@@ -161,7 +161,7 @@ class _Units:
         for node, users in self.users.items():
             if _is_large_read(node) and not all(self.of[user].writable for user in users):
                 self.of[node].writable = False
-        self._keep_handles_together(Holders(self.graph.nodes))
+        self._keep_handles_together(GrowingArrays(self.graph.nodes))
 
     def _can_write(self, node: Node, unit: _Unit, guards: Guards, fetched: set[Node]) -> bool:
         if node.op is FEED or node.op.name in VARIABLES or (is_shared(node) and unit.loop is None):
@@ -172,13 +172,13 @@ class _Units:
             return False  # a region runs in every step
         if unit.loop is None and node.op.name in CONTROL:
             return False
-        if unit.loop is not None and (writes_state(node) and node.op.name not in HOLDER_OPS):
+        if unit.loop is not None and (writes_state(node) and node.op.name not in ARRAY_OPS):
             return False  # what changes in a loop changes for others meanwhile
         if any(edge.dtype._is_ref_dtype and edge.node.op.name not in VARIABLES for edge in node.inputs):
             return False  # a reference that comes from an update
         if is_loop_merge(node) and any(Edge(node, 1) in user.inputs for user in self.users.get(node, ())):
             return False  # which input came has no variable in C
-        passes_on = node.op.name in HOLDER_OPS | CONTROL | {"Identity"}
+        passes_on = node.op.name in ARRAY_OPS | CONTROL | {"Identity"}
         gives_state = any(is_state(Edge(node, port)) for port in range(len(node.dtypes)))
         if gives_state and not passes_on and (node in fetched or self.users.get(node)):
             return False
@@ -189,19 +189,23 @@ class _Units:
             self.fails.add(node)
         return found is not None
 
-    def _keep_handles_together(self, holders: Holders) -> None:
+    def _keep_handles_together(self, growing_arrays: GrowingArrays) -> None:
         """Stacks and arrays can only be written with all that uses them."""
         changed = True
         while changed:
             changed = False
-            for maker, users in holders.users.items():
+            for maker, users in growing_arrays.users.items():
                 units = {self.of[user] for user in users}
-                if maker not in holders.known or not all(unit.writable for unit in units):
+                if maker not in growing_arrays.known or not all(unit.writable for unit in units):
                     changed |= _leave(units)
         for node in self.graph.nodes:
-            if node.op.name in HOLDER_OPS and node not in holders.users and not any(map(_leads_to_maker, node.inputs)):
+            if (
+                node.op.name in ARRAY_OPS
+                and node not in growing_arrays.users
+                and not any(map(_leads_to_maker, node.inputs))
+            ):
                 _leave([self.of[node]])
-        self.holders = holders
+        self.growing_arrays = growing_arrays
 
     def _find_sources(self) -> None:
         for node in self.graph.nodes:
@@ -220,7 +224,7 @@ class _Units:
             for unit in ordered:
                 unit.level = max((_level_after(source, unit) for source in unit.sources), default=0)
             self._lift(ordered)
-            shared = [{self.of[node] for node in users} for users in self.holders.users.values()]
+            shared = [{self.of[node] for node in users} for users in self.growing_arrays.users.values()]
             apart = [u for u in shared if len({(n.level, n.device) for n in u}) > 1 and any(n.writable for n in u)]
             late = [] if apart else self._cannot_follow()
             if not apart and not late:
@@ -228,7 +232,7 @@ class _Units:
             for units in apart:
                 _leave(units)
             _leave(late)
-            self._keep_handles_together(self.holders)
+            self._keep_handles_together(self.growing_arrays)
 
     def _lift(self, ordered: list[_Unit]) -> None:
         """Raise units to the level of what takes them, where all that does is higher: there they need not come out."""

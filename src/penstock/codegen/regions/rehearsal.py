@@ -15,13 +15,13 @@ from penstock.codegen.c.first_run import Call
 from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.trials import as_values, describe
 from penstock.codegen.regions.function import Written
-from penstock.codegen.regions.launch import Binding, launcher
 from penstock.codegen.regions.nodes import updates_variable, variable_of
+from penstock.codegen.regions.region_launch import Binding, launcher
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.resources import ResourceManager, VariableState
 
 if TYPE_CHECKING:
-    from penstock.codegen.regions.kernel import Region
+    from penstock.codegen.regions.region_kernel import Region
 
 _REFUSED: Any = object()
 MOST_FOR_FIRST_CALL = 1 << 22
@@ -51,8 +51,8 @@ def first_call(region: Region, written: Written, inputs: Sequence[bytes]) -> Cal
     return Call(([(len(value), value) for value in values], *blocks, *outputs), describe(region.body.nodes))
 
 
-class Rehearsal:
-    """Of one function of a region; see `compiled.trials.Rehearsal`. One thread at a time uses it.
+class RegionRehearsal:
+    """Of one function of a region; see `compiled.trials.RegionRehearsal`. One thread at a time uses it.
 
     Variables that the region only reads are the session's own; the others are copied.
     """

@@ -99,7 +99,7 @@ def _body(members: list[Node], inputs: list[Edge], values: list[Edge], outputs: 
 
 def _region_op(values: list[Edge], states: list[Edge], outputs: list[Edge], read: set[Edge]) -> OpDef:
     """`_Region` with the signature of one node: internal, hence in no registry."""
-    from penstock.codegen.regions.kernel import region_kernel
+    from penstock.codegen.regions.region_kernel import region_kernel
 
     arguments = [ArgDef(f"x{i}", dtype=e.dtype) for i, e in enumerate(values)]
     arguments += [ArgDef(f"s{i}", dtype=e.dtype.base_dtype, is_ref=e.dtype._is_ref_dtype) for i, e in enumerate(states)]

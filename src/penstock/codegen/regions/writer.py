@@ -1,8 +1,8 @@
 """A step in C: statements of nodes (`analysis/structure.py`) as one function.
 
 What the generated Python function of a step does, with everything known beforehand settled: shapes, where values lie,
-what is copied. Element-wise nodes become loops (`elementwise.py`), stacks and tensor arrays structs (`holders.py`),
-other nodes what their emitters say (`emit.py`), loops and conditionals themselves.
+what is copied. Element-wise nodes become loops (`elementwise.py`), stacks and TensorArrays structs
+(`growing_arrays.py`), other nodes what their emitters say (`emit.py`), loops and conditionals themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from penstock.analysis.hazards import Hazards, is_state, writes_state
 from penstock.analysis.structure import Branch, Loop, MergeSide, Statement
 from penstock.codegen.clusters.expressions import express, literal
 from penstock.codegen.python.segment import MOVES
-from penstock.codegen.regions import holders
+from penstock.codegen.regions import growing_arrays as growing_arrays
 from penstock.codegen.regions.elementwise import Element, loop_text
 from penstock.codegen.regions.emit import Site, Value, emitter_of, local
 from penstock.codegen.regions.function import LONG, CFunction, Written, work
@@ -48,9 +48,9 @@ def write_step(
     sums: nodes that add a product to a loop variable, by its Merge, which nothing else sees.
     """
     try:
-        return _Writer(body, hazards, sums).write(statements)
+        return _RegionWriter(body, hazards, sums).write(statements)
     except _TooDistinct:
-        return _Writer(body, hazards, sums, longest=1).write(statements)
+        return _RegionWriter(body, hazards, sums, longest=1).write(statements)
 
 
 class _TooDistinct(Exception):
@@ -58,7 +58,7 @@ class _TooDistinct(Exception):
 
 
 @dataclass(slots=True)
-class _Writer:
+class _RegionWriter:
     body: StepGraph
     hazards: Hazards
     sums: Mapping[Node, Node]
@@ -72,12 +72,12 @@ class _Writer:
     users: dict[Edge, list[Node]] = field(default_factory=dict)
     tested: set[Edge] = field(default_factory=set)
     """What decides between branches."""
-    known: holders.Holders = field(init=False)
+    known: growing_arrays.GrowingArrays = field(init=False)
     wrote: Node | None = None
     looping: bool = False
 
     def write(self, statements: list[Statement]) -> Written:
-        self.known = holders.Holders(self.body.nodes)
+        self.known = growing_arrays.GrowingArrays(self.body.nodes)
         for node in self.body.nodes:
             for edge in node.inputs:
                 self.users.setdefault(edge, []).append(node)
@@ -199,7 +199,7 @@ class _Writer:
                 value = self._read(node, 0)
                 for port in range(len(node.dtypes)):
                     self._name(Edge(node, port), value)
-        elif name in holders.HOLDER_OPS:
+        elif name in growing_arrays.ARRAY_OPS:
             self._hold(node)
         elif name in VIEWS and not (self._is_open(node.inputs[0]) and is_element_wise(node)):
             if node.dtypes[0] != resource:
@@ -314,7 +314,7 @@ class _Writer:
         for value in inputs:
             if value is not None:
                 self.c.use(value)
-        self.c.emit(holders.write(node, holder, self.c.struct(holder), others, inputs, outputs))
+        self.c.emit(growing_arrays.write(node, holder, self.c.struct(holder), others, inputs, outputs))
 
     # --- values ---------------------------------------------------------------------------------------
 

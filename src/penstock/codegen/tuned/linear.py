@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from penstock.codegen.tuned.contest import Contest
+from penstock.codegen.tuned.autotuning import Autotuned
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 
@@ -53,4 +53,4 @@ def multiply(n: Any, mode: str, fallback: Kernel) -> Kernel:
         a, b = shapes
         return by_linear if _multiplications(a, b, turn_b) >= LEAST else None
 
-    return Contest(None, mode, fallback, lambda a, b: (a.shape, b.shape), prepare).call
+    return Autotuned(None, mode, fallback, lambda a, b: (a.shape, b.shape), prepare).call

@@ -15,7 +15,7 @@ import torch
 
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.toolchain import MOST
-from penstock.codegen.tuned.contest import Contest
+from penstock.codegen.tuned.autotuning import Autotuned
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 
@@ -117,7 +117,7 @@ def normalize(n: Any, mode: str, fallback: Kernel) -> Kernel:
         run = _runner(n, function, shape)
         return run and (lambda x: run(None, x, None))
 
-    return Contest(lrn_source(), mode, fallback, lambda x: x.shape, prepare, [n.node]).call
+    return Autotuned(lrn_source(), mode, fallback, lambda x: x.shape, prepare, [n.node]).call
 
 
 def normalize_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
@@ -127,7 +127,7 @@ def normalize_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
         shape = key[1]
         return _runner(n, function, shape) if key == (shape,) * 3 else None
 
-    return Contest(lrn_source(), mode, fallback, lambda g, x, y: (g.shape, x.shape, y.shape), prepare, [n.node]).call
+    return Autotuned(lrn_source(), mode, fallback, lambda g, x, y: (g.shape, x.shape, y.shape), prepare, [n.node]).call
 
 
 def _runner(n: Any, function: Callable[..., Any], shape: Any) -> Kernel | None:

@@ -16,7 +16,7 @@ import torch
 from penstock.codegen.c.bfloat16_source import NUMBERS
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.toolchain import MOST
-from penstock.codegen.tuned.contest import Contest
+from penstock.codegen.tuned.autotuning import Autotuned
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 from penstock.ops.nn.spatial import Window, window_of
@@ -176,7 +176,7 @@ def max_pool(n: Any, mode: str, fallback: Kernel) -> Kernel:
 
         return run
 
-    return Contest(pooling_source(dtype), mode, fallback, lambda x: x.shape, prepare, [n.node]).call
+    return Autotuned(pooling_source(dtype), mode, fallback, lambda x: x.shape, prepare, [n.node]).call
 
 
 def max_pool_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
@@ -198,7 +198,7 @@ def max_pool_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
 
         return run
 
-    return Contest(pooling_source(dtype), mode, fallback, lambda x, y, g: (x.shape, g.shape), prepare, [n.node]).call
+    return Autotuned(pooling_source(dtype), mode, fallback, lambda x, y, g: (x.shape, g.shape), prepare, [n.node]).call
 
 
 def _numbers(win: Window, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

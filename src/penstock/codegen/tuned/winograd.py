@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from penstock.codegen.tuned.contest import Contest
+from penstock.codegen.tuned.autotuning import Autotuned
 from penstock.codegen.tuned.winograd_source import BY_FILTER, BY_INPUT, FORWARD, winograd_source
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
@@ -55,7 +55,7 @@ def convolve(n: Any, mode: str, fallback: Kernel) -> Kernel:
         run = _runner(function, dtype, FORWARD, key[0], result, (down.before, across.before))
         return lambda x, w, b=None: run(x, w, b, result)
 
-    return Contest(
+    return Autotuned(
         winograd_source(dtype), mode, fallback, lambda x, w, b=None: (x.shape, w.shape), prepare, [n.node]
     ).call
 
@@ -76,7 +76,7 @@ def by_input(n: Any, mode: str, fallback: Kernel) -> Kernel:
         run = _runner(function, dtype, BY_INPUT, grad, dims, (2 - down.before, 2 - across.before))
         return lambda sizes, w, g: run(g, w, None, dims)
 
-    return Contest(
+    return Autotuned(
         winograd_source(dtype),
         mode,
         fallback,
@@ -100,7 +100,7 @@ def by_filter(n: Any, mode: str, fallback: Kernel) -> Kernel:
         run = _runner(function, dtype, BY_FILTER, image, grad, (down.before, across.before))
         return lambda x, sizes, g: run(x, g, None, dims)
 
-    return Contest(
+    return Autotuned(
         winograd_source(dtype),
         mode,
         fallback,

@@ -17,9 +17,9 @@ from penstock.codegen.c.command import NoCompiler
 from penstock.codegen.c.compiler import Compiler, other_compiler
 from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.source import Source
+from penstock.codegen.clusters.cluster_launch import Reused
 from penstock.codegen.clusters.cuda_source import cuda_shared_text, cuda_source
-from penstock.codegen.clusters.launch import Reused
-from penstock.codegen.clusters.program import Fit, Program
+from penstock.codegen.clusters.program import ClusterProgram, Fit
 
 BLOCK = 256
 """Threads of a block."""
@@ -55,7 +55,7 @@ class CudaTarget:
     def compiler(self) -> Compiler:
         return other_compiler(self.gpu, functools.partial(CudaCompiler, self.gpu))
 
-    def source(self, program: Program, pattern: str, reused: Reused) -> Source:
+    def source(self, program: ClusterProgram, pattern: str, reused: Reused) -> Source:
         return cuda_source(program, pattern)
 
     def bound(self, function: Function, found: Fit) -> Function:

@@ -12,15 +12,15 @@ import torch
 
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.codegen.c.object_cache import Function
-from penstock.codegen.clusters.launch import TORCH_TYPES, python_code
+from penstock.codegen.clusters.cluster_launch import TORCH_TYPES, python_code
 from penstock.codegen.regions.function import Written
-from penstock.codegen.regions.holders import HOLDER_OPS
+from penstock.codegen.regions.growing_arrays import ARRAY_OPS
 from penstock.codegen.regions.nodes import c_type, shape_of, variable_of, variable_type
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.runtime.resources import VariableState
 
 if TYPE_CHECKING:
-    from penstock.codegen.regions.kernel import Region
+    from penstock.codegen.regions.region_kernel import Region
 
 Launch = Callable[..., Any]
 
@@ -138,6 +138,6 @@ class _Together:
 
 def _locked(body: StepGraph) -> set[Node]:
     """The variables whose locks ops hold while they change them: their first inputs, as in `ops/state.py`."""
-    updates = [n for n in body.nodes if n.op.name not in HOLDER_OPS and any(map(is_state, n.inputs))]
+    updates = [n for n in body.nodes if n.op.name not in ARRAY_OPS and any(map(is_state, n.inputs))]
     found = {variable_of(n.inputs[0]) for n in updates if writes_state(n) and n.attrs.get("use_locking", True)}
     return {variable for variable in found if variable is not None}

@@ -20,13 +20,13 @@ from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import trial_of
-from penstock.codegen.clusters.launch import python_code
+from penstock.codegen.clusters.cluster_launch import python_code
 from penstock.codegen.python.lower import lower
 from penstock.codegen.python.segment import Param, Result, Segment, explain
 from penstock.codegen.regions.function import Written
-from penstock.codegen.regions.launch import Launch, launcher
-from penstock.codegen.regions.rehearsal import Rehearsal, contents, first_call
-from penstock.codegen.regions.source import region_source
+from penstock.codegen.regions.region_launch import Launch, launcher
+from penstock.codegen.regions.region_source import region_source
+from penstock.codegen.regions.rehearsal import RegionRehearsal, contents, first_call
 from penstock.codegen.regions.writer import Unwritable, write_step
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.primitives import PRIMITIVES
@@ -202,7 +202,7 @@ class Region:
         """Call `function` from now on; beside the members until it can be believed."""
         launch = launcher(self, written, function, self.variables(written), self.run_members)
         trial = trial_of(function, compiler())
-        rehearsal = Rehearsal(self, written, function)
+        rehearsal = RegionRehearsal(self, written, function)
 
         def run(*values: Any) -> Any:
             if not (trial.passed or trial.failed) and rehearsal.is_cheap():

@@ -15,7 +15,7 @@ from penstock.tensor.dtypes import DType, bfloat16, float32
 
 
 @dataclass(frozen=True, slots=True)
-class _Own:
+class _Tuned:
     """fits: whether the kernel can be that of a node. make: `make(n, mode, fallback)`, where that is torch's kernel.
 
     dtypes: those it computes with.
@@ -28,19 +28,19 @@ class _Own:
 
 _FLOATS = (float32, bfloat16)
 _KERNELS = {
-    "Conv2D": _Own(winograd.is_winograd, winograd.convolve, _FLOATS),
-    "_ConvBias": _Own(winograd.is_winograd, winograd.convolve, _FLOATS),
-    "Conv2DBackpropInput": _Own(winograd.is_winograd, winograd.by_input, _FLOATS),
-    "Conv2DBackpropFilter": _Own(winograd.is_winograd, winograd.by_filter, _FLOATS),
-    "LRN": _Own(lrn.has_common_power, lrn.normalize),
-    "LRNGrad": _Own(lrn.has_common_power, lrn.normalize_grad),
-    "MatMul": _Own(linear.is_large, linear.multiply),
-    "MaxPool": _Own(pooling.is_plain, pooling.max_pool, _FLOATS),
-    "MaxPoolGrad": _Own(pooling.is_plain, pooling.max_pool_grad, _FLOATS),
+    "Conv2D": _Tuned(winograd.is_winograd, winograd.convolve, _FLOATS),
+    "_ConvBias": _Tuned(winograd.is_winograd, winograd.convolve, _FLOATS),
+    "Conv2DBackpropInput": _Tuned(winograd.is_winograd, winograd.by_input, _FLOATS),
+    "Conv2DBackpropFilter": _Tuned(winograd.is_winograd, winograd.by_filter, _FLOATS),
+    "LRN": _Tuned(lrn.has_common_power, lrn.normalize),
+    "LRNGrad": _Tuned(lrn.has_common_power, lrn.normalize_grad),
+    "MatMul": _Tuned(linear.is_large, linear.multiply),
+    "MaxPool": _Tuned(pooling.is_plain, pooling.max_pool, _FLOATS),
+    "MaxPoolGrad": _Tuned(pooling.is_plain, pooling.max_pool_grad, _FLOATS),
 }
 
 
-def use_own_kernels(graph: StepGraph, mode: str) -> StepGraph:
+def use_tuned_kernels(graph: StepGraph, mode: str) -> StepGraph:
     """`graph` with such nodes replaced by ones that have both kernels; itself where there is none."""
     found = {node: replace(node, op=_variant(node.op, mode)) for node in graph.nodes if _has_own(node)}
     if not found:
@@ -62,11 +62,11 @@ def _variant(op: OpDef, mode: str) -> OpDef:
     """`op` with kernels before its own for CPUs, one for each dtype that both torch's and ours compute with."""
     own = _KERNELS[op.name]
     torchs = {dtype: op.find_kernel("CPU", {"T": dtype}) for dtype in own.dtypes}
-    both = [_contest(own, mode, kernel, dtype) for dtype, kernel in torchs.items() if kernel is not None]
+    both = [_autotuned(own, mode, kernel, dtype) for dtype, kernel in torchs.items() if kernel is not None]
     return replace(op, kernels=[*both, *op.kernels])
 
 
-def _contest(own: _Own, mode: str, torchs: KernelDef, dtype: DType) -> KernelDef:
+def _autotuned(own: _Tuned, mode: str, torchs: KernelDef, dtype: DType) -> KernelDef:
     return replace(
         torchs,
         devices=("CPU",),

@@ -20,9 +20,9 @@ from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import Pure, describe, trial_of
-from penstock.codegen.clusters.launch import Launch, Reused, launcher, python_code
-from penstock.codegen.clusters.program import EXPANDED, FULL, Fit, Program, Shape, fit
-from penstock.codegen.clusters.source import c_source
+from penstock.codegen.clusters.cluster_launch import Launch, Reused, launcher, python_code
+from penstock.codegen.clusters.cluster_source import c_source
+from penstock.codegen.clusters.program import EXPANDED, FULL, ClusterProgram, Fit, Shape, fit
 from penstock.codegen.python.lower import lower
 from penstock.codegen.python.segment import Param, Result, explain
 from penstock.graph.node_kernel import NodeKernel
@@ -45,7 +45,7 @@ class Target(Protocol):
     def compiler(self) -> Compiler:
         """What compiles for it."""
 
-    def source(self, program: Program, pattern: str, reused: Reused) -> Source:
+    def source(self, program: ClusterProgram, pattern: str, reused: Reused) -> Source:
         """The text of `program` for this device."""
 
     def bound(self, function: Function, found: Fit) -> Function:
@@ -60,7 +60,7 @@ class _Host:
     def compiler(self) -> Compiler:
         return compiler()
 
-    def source(self, program: Program, pattern: str, reused: Reused) -> Source:
+    def source(self, program: ClusterProgram, pattern: str, reused: Reused) -> Source:
         return c_source(program, pattern, reused)
 
     def bound(self, function: Function, found: Fit) -> Function:
@@ -73,7 +73,7 @@ _HOST = _Host()
 def _target_of(device: torch.device) -> Target:
     if device.type == "cpu":
         return _HOST
-    from penstock.codegen.clusters.cuda import cuda_target  # which a machine without a GPU has no use for
+    from penstock.codegen.clusters.cuda_target import cuda_target  # which a machine without a GPU has no use for
 
     return cuda_target(device)
 
@@ -105,7 +105,7 @@ def make_cluster_kernel(
 
 
 def _kernel(
-    program: Program, fallback: Launch, target: Target, mode: str, nodes: Sequence[Node], given: Sequence[int]
+    program: ClusterProgram, fallback: Launch, target: Target, mode: str, nodes: Sequence[Node], given: Sequence[int]
 ) -> NodeKernel:
     """A new ClusterKernel, with what can be done with it."""
     made = ClusterKernel(program, fallback, target, mode, nodes, given)
@@ -144,7 +144,7 @@ class ClusterKernel:
 
     def __init__(
         self,
-        program: Program,
+        program: ClusterProgram,
         fallback: Launch,
         target: Target,
         mode: str,

@@ -1,4 +1,4 @@
-"""`Contest`: a kernel that is torch's until another is there, mostly a compiled one, and then the faster of the two.
+"""`Autotuned`: a kernel that is torch's until another is there, mostly a compiled one, and then the faster of the two.
 
 Which one that is depends on the processor, on the number of threads and on shapes, and a measurement is both simpler
 and more reliable than a rule. It costs nothing but the slower one's time: the first steps run them in turn, and all
@@ -19,7 +19,7 @@ from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import Pure, trial_of
-from penstock.codegen.clusters.kernel import MOST_SHAPES
+from penstock.codegen.clusters.cluster_kernel import MOST_SHAPES
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 
@@ -31,7 +31,7 @@ FEW_ROUNDS, CLEARLY = 2, 0.8
 Prepare = Callable[[Any, Any], Kernel | None]
 
 
-class Contest:
+class Autotuned:
     """`call(*inputs)` for one node; any number of threads may call it at once.
 
     key: what the other kernel has to know of its inputs, which is asked for at each call. prepare: makes that kernel

@@ -22,7 +22,7 @@ ARRAYS = frozenset({
     "TensorArrayV3", "TensorArrayGradV3", "TensorArrayWriteV3", "TensorArrayReadV3", "TensorArrayGatherV3",
     "TensorArrayScatterV3", "TensorArraySizeV3", "TensorArrayCloseV3",
 })  # fmt: skip
-HOLDER_OPS = STACKS | ARRAYS
+ARRAY_OPS = STACKS | ARRAYS
 _MAKERS = frozenset({"StackV2", "TensorArrayV3"})
 _PASSING = frozenset({"Identity", "Enter", "Switch", "Exit"})
 """Ops that a handle goes through. Not Merge: it could come from two places."""
@@ -108,7 +108,7 @@ APART int array_read(struct holder *h, i64 i, void *to) {
 """
 
 
-def holder_source() -> str:
+def growing_array_source() -> str:
     """What the C of a step with stacks or arrays needs."""
     return _C
 
@@ -128,7 +128,7 @@ class Holder:
         return math.prod((*self.shape, self.dtype.size))
 
 
-class Holders:
+class GrowingArrays:
     """The stacks and arrays of some nodes, which must be all that use them."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:

@@ -33,7 +33,7 @@ def _entry(written: Written) -> str:
         "if (!block) {\nfor (int i = 0; i < held; i++) PyBuffer_Release(&views[i]);\nreturn PyBool_FromLong(1);\n}"
     )  # fmt: skip
     arena = "char *volatile place = (char *)(((uintptr_t)block + 63) & ~(uintptr_t)63);\n  char *const arena = place;"
-    clear = "".join(f"  holder_clear((struct holder *)(arena + {offset}));\n" for offset in written.holders)
+    clear = "".join(f"  holder_clear((struct holder *)(arena + {offset}));\n" for offset in written.growing_arrays)
     unlock, lock = ("*(void **)arena = PyEval_SaveThread();", "PyEval_RestoreThread(*(void **)arena);")
     return f"""
 static void *NAME_call(void *self, void *const *given, i64 count) {{

@@ -16,7 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from penstock.codegen.c.source import Source
-from penstock.codegen.clusters.program import EXPANDED, FULL, REPEATED, SCALAR, Program
+from penstock.codegen.clusters.program import EXPANDED, FULL, REPEATED, SCALAR, ClusterProgram
 
 LOOP_WEIGHT = 10
 """A loop gets operations up to this weight."""
@@ -26,17 +26,17 @@ _LINE = 16
 """Elements to which the last strip is rounded up."""
 
 
-def c_source(program: Program, pattern: str, reused: Collection[tuple[int, int]] = ()) -> Source:
+def c_source(program: ClusterProgram, pattern: str, reused: Collection[tuple[int, int]] = ()) -> Source:
     """The C function of `program` for inputs that fill the outputs' shape as `pattern` says (see `program.Fit`).
 
     `reused`: pairs of an input and an output that may be given the same memory.
     """
-    return Source.named_after_itself(_Writer(program, pattern.replace(EXPANDED, FULL), dict(reused)).write())
+    return Source.named_after_itself(_ClusterWriter(program, pattern.replace(EXPANDED, FULL), dict(reused)).write())
 
 
 @dataclass(slots=True)
-class _Writer:
-    program: Program
+class _ClusterWriter:
+    program: ClusterProgram
     pattern: str
     reused: dict[int, int]
     loops: list[list[int]] = field(default_factory=list)
@@ -241,7 +241,7 @@ class _Writer:
         ]
 
 
-def definition(program: Program, value: int, names: dict[int, str]) -> str:
+def definition(program: ClusterProgram, value: int, names: dict[int, str]) -> str:
     """`const T t5 = …;` for the value of an instruction; enters its name in `names`."""
     instruction = program.instructions[value - len(program.inputs)]
     ctype = instruction.expression.ctype

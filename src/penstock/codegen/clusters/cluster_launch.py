@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from penstock.codegen.c.object_cache import Function
-from penstock.codegen.clusters.program import EXPANDED, Fit, Program, Shape
+from penstock.codegen.clusters.program import EXPANDED, ClusterProgram, Fit, Shape
 
 THREADS_AT = 1 << 17
 """Elements times weight from which several threads are worth their 5 µs."""
@@ -35,7 +35,7 @@ def python_code(source: str) -> types.CodeType:
 
 
 def launcher(
-    program: Program,
+    program: ClusterProgram,
     members: Launch,
     run: Function,
     device: torch.device,
@@ -71,12 +71,12 @@ def launcher(
 
 @functools.cache
 def _launch_code(
-    program: Program, pattern: str, alike: str, reused: Reused, threads: bool, place: str
+    program: ClusterProgram, pattern: str, alike: str, reused: Reused, threads: bool, place: str
 ) -> types.CodeType:
     return python_code(_launch_text(program, pattern, alike, reused, threads, place))
 
 
-def _launch_text(program: Program, pattern: str, alike: str, reused: Reused, threads: bool, place: str) -> str:
+def _launch_text(program: ClusterProgram, pattern: str, alike: str, reused: Reused, threads: bool, place: str) -> str:
     """Python source: tests that cost little, new memory for the outputs, one call. `place`: the type of the device.
 
     `alike` has a "=" for each input of the outputs' shape: it is quicker to make a tensor like another.
