@@ -1,8 +1,8 @@
 """From a placed graph to one graph a device, with one Recv for each tensor and destination (paper 3.2.2, figure 4).
 
 A value inside a loop is received once in each iteration. What tells a Recv that an iteration has begun is a Merge of
-the loop on its own device; a device that has none gets a small loop of its own (`_PartInProgress.pulse`), driven by the loop's
-condition, so that devices go through iterations without anyone in charge (paper 4.4).
+the loop on its own device; a device that has none gets a small loop of its own (`_PartInProgress.pulse`), driven by
+the loop's condition, so that devices go through iterations without anyone in charge (paper 4.4).
 """
 
 from __future__ import annotations
