@@ -41,6 +41,13 @@ def test_no_file_and_no_class_of_the_engine_has_the_name_of_another() -> None:
     assert {name for name, times in names.items() if times > 1} == set()
 
 
+def test_the_files_of_the_glossary_are_there() -> None:
+    named = re.findall(r"`([\w/]+(?:\.py|\.md|/))`", (ROOT / "docs" / "glossary.md").read_text())
+    assert len(named) > 20
+    missing = [name for name in named if not ((ROOT / "src" / "penstock" / name).exists() or (ROOT / name).exists())]
+    assert missing == []
+
+
 def test_at_most_five_imports_are_excepted() -> None:
     assert sum(len(contract.get("ignore_imports", ())) for contract in CONTRACTS) <= 5
 

@@ -47,7 +47,7 @@ class InPlace:
 def register_in_place(kernel: Kernel, versions: Mapping[int, Kernel]) -> Kernel:
     """Say that `versions[i]` computes what `kernel` does, with the same arguments, into its `i`-th tensor.
 
-    That one has the dtype of the result, and its shape unless the other input is larger. Gives the kernel.
+    That one has the dtype of the result, and its shape unless the other input is larger. Returns the kernel.
     """
     _VERSIONS[kernel] = dict(versions)
     return kernel

@@ -1,6 +1,6 @@
 """Initializers: objects that build initial values of a shape and dtype (TF: tf.initializers).
 
-`initializer(shape, dtype=None, partition_info=None)` gives a tensor; `get_config` and `from_config` make them
+`initializer(shape, dtype=None, partition_info=None)` returns a tensor; `get_config` and `from_config` make them
 plain data and back. Random ones draw from a stream that is not TensorFlow's.
 """
 

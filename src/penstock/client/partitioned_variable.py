@@ -128,7 +128,7 @@ class PartitionedVariable(Operators):
                 return identity(whole, name=self._name)
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Assign a whole value, or a list of values for the parts; gives the parts' assignments."""
+        """Assign a whole value, or a list of values for the parts; returns the parts' assignments."""
         return self._each("assign", value, use_locking, name, read_value)
 
     def assign_add(

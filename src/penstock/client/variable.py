@@ -232,19 +232,19 @@ class Variable(Operators):
         raise NotImplementedError
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Set the variable; gives its new contents, or the operation if `read_value` is False."""
+        """Set the variable; returns its new contents, or the operation if `read_value` is False."""
         raise NotImplementedError
 
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Add `delta`, of the variable's shape; gives its new contents, or the operation."""
+        """Add `delta`, of the variable's shape; returns its new contents, or the operation."""
         raise NotImplementedError
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Subtract `delta`, of the variable's shape; gives its new contents, or the operation."""
+        """Subtract `delta`, of the variable's shape; returns its new contents, or the operation."""
         raise NotImplementedError
 
     # --- properties -------------------------------------------------------------------------------------

@@ -340,7 +340,7 @@ def variable_scope(
 
 
 def _enter_name_scope(stack: contextlib.ExitStack, name: str | None, wanted: bool) -> str:
-    """Enter the name scope, or stay in the current one; gives its name with the final "/"."""
+    """Enter the name scope, or stay in the current one; returns its name with the final "/"."""
     graph = get_default_graph()
     current = graph.get_name_scope()
     if wanted and name:

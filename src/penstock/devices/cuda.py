@@ -121,7 +121,7 @@ class CudaRecorder:
         self._pool = torch.cuda.graph_pool_handle()
 
     def record(self, launch: Callable[[], R]) -> tuple[Callable[[], None], R]:
-        """Call `launch` and record what it launches, without running it; gives what runs that on the current stream,
+        """Call `launch` and record what it launches, without running it; returns what runs that on the current stream,
         and what `launch` gave: tensors that are filled then.
 
         RuntimeError for what cannot be recorded: launching for the first time, waiting for the device, copies to the

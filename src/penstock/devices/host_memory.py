@@ -21,7 +21,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # M_… of malloc.h
 
 @functools.cache
 def keep_freed_memory() -> bool:
-    """Have malloc keep what is freed, up to `KEPT` bytes; gives whether it does.
+    """Have malloc keep what is freed, up to `KEPT` bytes; returns whether it does.
 
     Done once for the process. Not where malloc is another than glibc's, or is told otherwise by a MALLOC_… or
     GLIBC_TUNABLES variable of the environment.

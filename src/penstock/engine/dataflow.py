@@ -51,7 +51,7 @@ def build_program(
 ) -> DataflowProgram:
     """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure.
 
-    `carry(node)` gives what a Send or Recv does to the value that it passes on, and what a Recv does with it last.
+    `carry(node)` returns what a Send or Recv does to the value that it passes on, and what a Recv does with it last.
     capturing: how segments are captured on the device, if they are; an observed program's run as they are.
     feeds_wait: feeds come one by one, so that what waits for different ones must not share a segment.
     """

@@ -24,7 +24,7 @@ from penstock.runtime.values import array_of_list
 
 Shape = tuple[int, ...]
 MakePlan = Callable[[Sequence[Shape]], Plan]
-"""Gives the plan for feeds of these shapes; () asks for the general one."""
+"""Returns the plan for feeds of these shapes; () asks for the general one."""
 
 MOST_PLANS = 32
 """Plans for shapes of their own; the general plan serves the rest. Lengths of sentences take about so many."""

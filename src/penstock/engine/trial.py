@@ -61,7 +61,7 @@ NEVER = Times(0, 0.0)
 def trial(
     first: int, options: Callable[[], Sequence[int]], change: Callable[[], object]
 ) -> Generator[TrialBlock, Times, int]:
-    """Gives blocks to run and takes their times, for as long as the step may run; ends with a number for good.
+    """Yields blocks to run and takes their times, for as long as the step may run; ends with a number for good.
 
     options: the numbers to choose from, now. change: differs from what it was if something has changed.
     """

@@ -39,7 +39,7 @@ class ForwardLoop:
         self._counter = loop.body_inputs[-1]
 
     def push(self, tensor: Tensor) -> Tensor:
-        """Push `tensor`, of the loop's body, on a new stack in every iteration; gives the handle of the stack."""
+        """Push `tensor`, of the loop's body, on a new stack in every iteration; returns the handle of the stack."""
         loop = self.loop
         with name_scope(None), name_scope(f"{_scope(loop)}/"):
             with outside(loop.outer):

@@ -129,7 +129,7 @@ def _joined(backward: GradientLoop, count: Tensor, part: Tensor) -> Tensor:
 
 
 def _push(backward: GradientLoop, n: Tensor, grad: Tensor) -> Tensor:
-    """Push `grad` in each iteration, after those before; gives the handle of the stack."""
+    """Push `grad` in each iteration, after those before; returns the handle of the stack."""
     grad = backward.capture(grad)
     with outside(backward.outer):
         handle = STACK_V2(convert_to_tensor(-1), elem_type=grad.dtype.base_dtype, name="b_acc")

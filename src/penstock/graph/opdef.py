@@ -153,7 +153,7 @@ class OpDef:
         return fn
 
     def flops(self, fn: Callable[..., float]) -> Callable[..., float]:
-        """Decorator: `fn(node, inputs, outputs)` gives the multiplications and additions of a node of a step.
+        """Decorator: `fn(node, inputs, outputs)` returns the multiplications and additions of a node of a step.
 
         `inputs` and `outputs` are shapes as tuples, with a guess for what is not known. Ops without such a rule are
         taken for element-wise: the cost model (placement/cost_model.py) counts the bytes that they read and write.
@@ -184,7 +184,7 @@ class OpDef:
         return register
 
     def gradient(self, fn: GradientFn) -> GradientFn:
-        """Decorator: `fn(op, *output_gradients)` gives one gradient (or None) for each input tensor."""
+        """Decorator: `fn(op, *output_gradients)` returns one gradient (or None) for each input tensor."""
         register_gradient(self.name, fn)
         return fn
 

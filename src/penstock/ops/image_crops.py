@@ -202,7 +202,7 @@ def crop_and_resize(
     """Boxes [n, (y1, x1, y2, x2)], in parts of the image, of images [batch, h, w, channels], resized to `crop_size`.
 
     box_ind [n]: the image of each box. A box may be turned round (y1 > y2) and reach outside, where the result is
-    `extrapolation_value`. Gives [n, crop_height, crop_width, channels] float32. TF: tf.image.crop_and_resize.
+    `extrapolation_value`. Returns [n, crop_height, crop_width, channels] float32. TF: tf.image.crop_and_resize.
     """
     box_ind = box_ind if box_indices is None else box_indices
     return CROP_AND_RESIZE(

@@ -25,7 +25,7 @@ def define_both(
     reads: bool = False,
     versions: str = "12",
 ) -> OpDef:
-    """An op on a table, in its version with a reference and in its second with a resource; gives the latter."""
+    """An op on a table, in its version with a reference and in its second with a resource; returns the latter."""
     for version in versions:
         handle = "table_handle: resource" if version == "2" else "table_handle: Ref(string)"
         op = define_op(

@@ -114,7 +114,7 @@ def _result(value: Any, dtype: DType, token: str) -> Any:
 def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
     """A node that calls `func` with the values of `inp` as NumPy arrays (TF: tf.py_func).
 
-    Gives tensors of the dtypes `Tout` (one for a single dtype) and of unknown shape: use `set_shape`. It runs in
+    Returns tensors of the dtypes `Tout` (one for a single dtype) and of unknown shape: use `set_shape`. It runs in
     this process, on a CPU, and holds Python's lock; functions that do not wait for each other run side by side,
     each in a thread. A list or tuple that `func` gives is as many values. ValueError and TypeError of the function end
     the step with InvalidArgumentError, StopIteration with OutOfRangeError, others with UnknownError. It has no

@@ -159,7 +159,7 @@ class VariableSlice(Tensor):
     __slots__ = ()
 
     def assign(self, value: Any, name: str | None = None) -> Tensor:
-        """Update this part of the variable. Gives the variable's new value."""
+        """Update this part of the variable. Returns the variable's new value."""
         source, begin, end, strides = self.op._inputs
         while not source.dtype._is_ref_dtype and source.dtype != resource:
             if not source.op._inputs:

@@ -134,7 +134,7 @@ def take_many_sparse_kernel(n: Any) -> Kernel:
 def add_sparse_to_tensors_map(
     sp_input: Any, container: str | None = None, shared_name: str | None = None, name: str | None = None
 ) -> Tensor:
-    """Keep a sparse tensor in the session; gives its handle, a scalar int64."""
+    """Keep a sparse tensor in the session; returns its handle, a scalar int64."""
     sp = as_sparse(sp_input)
     return ADD_SPARSE(
         sp.indices, sp.values, sp.dense_shape, container=container or "", shared_name=shared_name or "", name=name
@@ -144,7 +144,7 @@ def add_sparse_to_tensors_map(
 def add_many_sparse_to_tensors_map(
     sp_input: Any, container: str | None = None, shared_name: str | None = None, name: str | None = None
 ) -> Tensor:
-    """Keep each row of a sparse tensor of rank 2 or more in the session; gives their handles, int64 [rows]."""
+    """Keep each row of a sparse tensor of rank 2 or more in the session; returns their handles, int64 [rows]."""
     sp = as_sparse(sp_input)
     return ADD_MANY_SPARSE(
         sp.indices, sp.values, sp.dense_shape, container=container or "", shared_name=shared_name or "", name=name

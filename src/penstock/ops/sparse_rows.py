@@ -112,7 +112,7 @@ SPARSE_FILL_EMPTY_ROWS_GRAD.not_differentiable()
 def sparse_fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple[SparseTensor, Tensor]:
     """Rows without an element get `default_value` in column 0, and the elements the order of rows.
 
-    Gives the filled tensor, and bools [rows]: which were empty. A step raises InvalidArgumentError for a row out
+    Returns the filled tensor, and bools [rows]: which were empty. A step raises InvalidArgumentError for a row out
     of bounds. TF: tf.sparse_fill_empty_rows.
     """
     sp_input = as_sparse(sp_input)

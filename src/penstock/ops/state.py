@@ -334,7 +334,7 @@ def assign(
 ) -> Any:
     """Set the variable `ref` to `value`, which must have its shape unless `validate_shape` is False.
 
-    Gives the variable's new contents: a reference for a reference variable. InvalidArgumentError when run
+    Returns the variable's new contents: a reference for a reference variable. InvalidArgumentError when run
     with another shape. TF: tf.assign.
     """
     if is_reference(ref):

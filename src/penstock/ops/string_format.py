@@ -88,7 +88,7 @@ def string_format(
 ) -> Tensor:
     """`template` with each `placeholder` replaced by one of `inputs`, `summarize` entries at each end of an axis.
 
-    Gives a scalar string. ValueError unless there are as many inputs as placeholders. TF: tf.strings.format.
+    Returns a scalar string. ValueError unless there are as many inputs as placeholders. TF: tf.strings.format.
     """
     values = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     if template.count(placeholder) != len(values):

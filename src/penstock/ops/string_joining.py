@@ -188,6 +188,6 @@ def unsorted_segment_join(
 ) -> Tensor:
     """The strings of each segment joined: element i of `inputs` is of segment `segment_ids[i]`.
 
-    Gives [num_segments, ...]. TF: tf.strings.unsorted_segment_join.
+    Returns [num_segments, ...]. TF: tf.strings.unsorted_segment_join.
     """
     return UNSORTED_SEGMENT_JOIN(inputs, segment_ids, num_segments, separator=separator, name=name)

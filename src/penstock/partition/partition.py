@@ -138,7 +138,7 @@ class _Partitioner:
         return name
 
     def send(self, edge: Edge, target: str) -> tuple[str, DType]:
-        """Send a value to `target` from where it is made; gives the key, and the dtype that travels."""
+        """Send a value to `target` from where it is made; returns the key, and the dtype that travels."""
         source = self.part(edge.node.device)
         dtype = edge.dtype.base_dtype
         if edge.dtype._is_ref_dtype:

@@ -81,7 +81,7 @@ class _Folding:
         return remove_unused(replace_edges(graph, self._edges, self._controls))
 
     def _fold(self, node: Node, values: list[np.ndarray], waits: list[Node]) -> Node:
-        """Constants of the outputs of `node`; gives one of them."""
+        """Constants of the outputs of `node`; returns one of them."""
         for port, value in enumerate(values):
             name = node.name if port == 0 else f"{node.name}:{port}"
             constant = _constant(f"{name}/folded", value, node.dtypes[port], node, tuple(dict.fromkeys(waits)))

@@ -215,7 +215,7 @@ _for_new_sessions = False
 
 
 def set_for_new_sessions(on: bool) -> bool:
-    """Whether sessions use float16 whose ConfigProto does not say; gives what it was before."""
+    """Whether sessions use float16 whose ConfigProto does not say; returns what it was before."""
     global _for_new_sessions
     before, _for_new_sessions = _for_new_sessions, on
     return before

@@ -27,7 +27,7 @@ def configure(
     cost_model: str | os.PathLike[str] = "",
     hardware: str | os.PathLike[str] = "",
 ) -> Any:
-    """Set how sessions with this ConfigProto place nodes; gives the config.
+    """Set how sessions with this ConfigProto place nodes; returns the config.
 
     strategy: "greedy" (the paper's simulation), "single", "round_robin", "exhaustive", or a registered name.
     cost_model: a file of measured times, read if it is there and written when the session closes. hardware: a YAML

@@ -212,7 +212,7 @@ class _Simulation:
                     self._transfer(i, value, target, end)
 
     def _transfer(self, i: int, value: int, target: int, when: float) -> float:
-        """Send a value of node i, from `when` on, as soon as the link is free; gives when it arrives."""
+        """Send a value of node i, from `when` on, as soon as the link is free; returns when it arrives."""
         p, device = self.p, self.place[i]
         begin = max(when, self.link_free.get((device, target), 0.0))
         size = p.value_bytes[value] if value >= 0 else 0.0

@@ -28,7 +28,7 @@ class Choice:
 
 
 Strategy = Callable[[Choice], Sequence[int]]
-"""Gives a device number for each node of `choice.problem`: one for each group, and a feasible one."""
+"""Returns a device number for each node of `choice.problem`: one for each group, and a feasible one."""
 
 _strategies: dict[str, Strategy] = {}
 

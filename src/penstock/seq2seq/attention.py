@@ -31,7 +31,7 @@ from penstock.ops.unary import rsqrt, square, tanh
 
 @export("contrib.seq2seq.AttentionMechanism")
 class AttentionMechanism:
-    """Gives alignments of a query with a memory."""
+    """Returns alignments of a query with a memory."""
 
     @property
     def alignments_size(self) -> Any:

@@ -14,7 +14,7 @@ Unpack = Callable[[tuple[Any, ...]], Any]
 
 
 class FetchPlan:
-    """`tensors` to fetch (each once) and `targets` to run; `unpack(values)` gives the client's structure."""
+    """`tensors` to fetch (each once) and `targets` to run; `unpack(values)` returns the client's structure."""
 
     def __init__(self, graph: Graph, fetches: Any, kept: KeptTensors | None = None) -> None:
         """TypeError, ValueError or KeyError, naming the fetch, for what is no element of `graph`.

@@ -273,7 +273,7 @@ class BaseSession:
     # --- partial runs -----------------------------------------------------------------------------------
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
-        """Begin a step that is run in parts; gives the handle for `partial_run`. TF: Session.partial_run_setup."""
+        """Begin a step that is run in parts; returns the handle for `partial_run`. TF: Session.partial_run_setup."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))

@@ -91,7 +91,7 @@ class AdamOptimizer(UpdateOpOptimizer):
         return group(update, m, v)
 
     def _decay_and_add(self, slot: Any, beta: Tensor, rows: Tensor, indices: Tensor) -> Any:
-        """slot = beta * slot, plus `rows`; gives what the slot then is."""
+        """slot = beta * slot, plus `rows`; returns what the slot then is."""
         decayed = slot.assign(slot.value() * beta, use_locking=self._use_locking, read_value=False)
         with control_dependencies([decayed]):
             added = slot.scatter_add(IndexedSlices(rows, indices), use_locking=self._use_locking)

@@ -33,7 +33,7 @@ class KeptCheckpoints:
         self.written = list(zip(existing, get_checkpoint_mtimes(existing), strict=True))
 
     def record(self, prefix: str) -> list[str]:
-        """Note a new checkpoint (one saved again counts as the newest); gives those to delete."""
+        """Note a new checkpoint (one saved again counts as the newest); returns those to delete."""
         self.written = [item for item in self.written if item[0] != prefix]
         self.written.append((prefix, time.time()))
         superfluous = []

@@ -253,7 +253,7 @@ class MixedPrecisionLossScaleOptimizer(ScalingOptimizer):
 
 
 def enable_mixed_precision_graph_rewrite(opt: Optimizer, loss_scale: Any = "dynamic") -> Optimizer:
-    """Sessions made from now on compute products with float16 on GPUs; gives `opt` with the loss scaling that this
+    """Sessions made from now on compute products with float16 on GPUs; returns `opt` with the loss scaling that this
     needs. ValueError for what is no optimizer, or scales already.
 
     TF: tf.train.experimental.enable_mixed_precision_graph_rewrite. What becomes of a graph:

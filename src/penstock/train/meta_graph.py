@@ -43,7 +43,7 @@ def write_file(path: str, data: bytes) -> None:
 
 @export("io.write_graph", "train.write_graph")
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
-    """Write a GraphDef to `logdir/name`, as text or binary; gives the path (TF: tf.train.write_graph)."""
+    """Write a GraphDef to `logdir/name`, as text or binary; returns the path (TF: tf.train.write_graph)."""
     graph_def = graph_or_graph_def
     if isinstance(graph_or_graph_def, Graph):
         graph_def = graph_or_graph_def.as_graph_def()
@@ -164,7 +164,7 @@ def import_scoped_meta_graph(
     import_scope: str | None = None,
     input_map: dict[str, Any] | None = None,
 ) -> Any:
-    """Add nodes and collections of a MetaGraphDef (or a file) to the default graph; gives the message."""
+    """Add nodes and collections of a MetaGraphDef (or a file) to the default graph; returns the message."""
     meta_graph = meta_graph_or_file
     if not isinstance(meta_graph, meta_graph_pb2.MetaGraphDef):
         if hasattr(meta_graph, "SerializeToString"):  # TensorFlow's own class of the same message

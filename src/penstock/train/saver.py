@@ -147,7 +147,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Save the variables as they are in `sess`; gives the prefix for `restore` (None for an empty saver).
+        """Save the variables as they are in `sess`; returns the prefix for `restore` (None for an empty saver).
 
         save_path: the prefix; global_step (a number, a tensor or a variable) is appended to it. The
         checkpoint is there whole or not at all. latest_filename: the name of the state file ("checkpoint").
@@ -272,7 +272,7 @@ class Saver:
 def import_meta_graph(
     meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
 ) -> Saver | None:
-    """Add the graph of a MetaGraphDef (or of a file) to the default graph; gives a saver for its variables.
+    """Add the graph of a MetaGraphDef (or of a file) to the default graph; returns a saver for its variables.
 
     It is the saver that exported the graph, or a new one, or None where the graph has no variables. TF:
     tf.train.import_meta_graph.

@@ -23,7 +23,7 @@ from penstock.tensor.shapes import TensorShape
 def build_saver_nodes(
     saveables: list[Any], name: str | None, reshape: bool, filename: str | None, restore_sequentially: bool
 ) -> Any:
-    """Add Save and Restore nodes to the default graph; gives the SaverDef that names them."""
+    """Add Save and Restore nodes to the default graph; returns the SaverDef that names them."""
     with name_scope(name, "save", [s.op for s in saveables if isinstance(s.op, Operation | Tensor)]):
         default = constant(filename or "model", name="filename/input")
         path = placeholder_with_default(default, shape=(), name="filename")

@@ -74,7 +74,7 @@ def _start(words: Sequence[str], command: Sequence[str], output: int | IO[bytes]
 
 
 def _end(process: subprocess.Popen[bytes], command: Sequence[str], limit: float) -> str:
-    """Wait for a process. Gives what it printed, if that does not go to a file."""
+    """Wait for a process. Returns what it printed, if that does not go to a file."""
     try:
         try:
             with NEIGHBOURS.beside():

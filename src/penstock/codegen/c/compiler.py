@@ -30,7 +30,7 @@ BATCH = 8
 
 Done = Callable[["Function | None"], None]
 Write = Callable[[], Source | None]
-"""Gives the source of a function, or None where there is none to write."""
+"""Returns the source of a function, or None where there is none to write."""
 
 
 class Compiler:

@@ -137,7 +137,7 @@ def member_kernel(node: Node, device: torch.device, state: SessionState) -> Laun
 
 
 class ClusterKernel:
-    """A kernel: `call(*tensors)` gives a tensor or a tuple of tensors. Any number of threads may call it at once.
+    """A kernel: `call(*tensors)` returns a tensor or a tuple of tensors. Any number of threads may call it at once.
 
     `_launches` says what to do for inputs of shapes that came before.
     """

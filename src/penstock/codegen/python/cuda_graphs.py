@@ -50,7 +50,7 @@ class Recorder(Protocol):
     """Held while one of its graphs is recorded or replayed."""
 
     def record(self, launch: Callable[[], R]) -> tuple[Callable[[], None], R]:
-        """Call `launch` without what it launches being run; gives what runs that, and what `launch` gave."""
+        """Call `launch` without what it launches being run; returns what runs that, and what `launch` gave."""
 
 
 def capturing_on(device: Device) -> Capturing | None:

@@ -65,7 +65,7 @@ class Result:
 
 @dataclass(slots=True)
 class Segment:
-    """A compiled block. `fn(*params)` gives the tuple of results; `lines[i]` is the node of source line i+1."""
+    """A compiled block. `fn(*params)` returns the tuple of results; `lines[i]` is the node of source line i+1."""
 
     source: str
     lines: list[Node | None]

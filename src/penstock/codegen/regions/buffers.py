@@ -31,7 +31,7 @@ _SPAN = 64
 
 
 def assign_offsets(buffers: Iterable[Buffer], start: int = 0) -> int:
-    """Give each buffer its `offset`, from `start` on; gives the bytes of the whole block.
+    """Give each buffer its `offset`, from `start` on; returns the bytes of the whole block.
 
     The largest first, each at the lowest place that is free as long as it is needed.
     """

@@ -82,7 +82,7 @@ def evaluate_once(
     session_config: Any = None,
     hooks: Any = None,
 ) -> Any:
-    """Restore a checkpoint, run `eval_op` `num_evals` times, write summaries; gives the value of `final_op`.
+    """Restore a checkpoint, run `eval_op` `num_evals` times, write summaries; returns the value of `final_op`.
 
     variables_to_restore: all global variables; others are initialised, or `initial_op` does it. summary_op: all
     summaries; None for none. TF: tf.contrib.slim.evaluation.evaluate_once. NotImplementedError for `hooks`.

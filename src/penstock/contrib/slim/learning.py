@@ -118,7 +118,7 @@ def train(
     trace_every_n_steps: int | None = None,
     ignore_live_threads: bool = False,
 ) -> Any:
-    """Run `train_op` until the global step is `number_of_steps`; gives the last loss (TF: slim.learning.train).
+    """Run `train_op` until the global step is `number_of_steps`; returns the last loss (TF: slim.learning.train).
 
     It goes on from the latest checkpoint in `logdir`, or else runs `init_op` (all initializers) and `init_fn(sess)`.
     Checkpoints "model.ckpt-N" are written at the start, every `save_interval_secs` and at the end, summaries

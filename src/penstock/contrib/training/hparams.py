@@ -64,13 +64,13 @@ class HParams:
             self._hparam_types.pop(name, None)
 
     def override_from_dict(self, values_dict: dict[str, Any]) -> HParams:
-        """Set several; gives this object."""
+        """Set several; returns this object."""
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
 
     def parse(self, values: str) -> HParams:
-        """Set what text says: "rate=0.1,layers=[64,32],layers[1]=16"; gives this object.
+        """Set what text says: "rate=0.1,layers=[64,32],layers[1]=16"; returns this object.
 
         ValueError for text that is not so, or names that are none.
         """
@@ -86,7 +86,7 @@ class HParams:
         return self
 
     def parse_json(self, values_json: str) -> HParams:
-        """Set what a JSON object says; gives this object."""
+        """Set what a JSON object says; returns this object."""
         return self.override_from_dict(json.loads(values_json))
 
     def to_json(self, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:

@@ -137,7 +137,7 @@ class WhileContext(ControlFlowContext):
         merge.op._update_input(1, following)
 
     def add_variable(self, value: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
-        """Give a finished loop another variable: `value` at first, `step(it)` after each iteration; gives its Exit."""
+        """Give a finished loop another variable: `value` at first, `step(it)` after each iteration. Its Exit."""
         entered = self._enter(value, is_constant=False)
         merge = self._merge(entered)
         self.enters.append(entered)

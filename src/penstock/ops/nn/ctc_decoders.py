@@ -120,8 +120,8 @@ def ctc_greedy_decoder(
     """The best class of each frame, without blanks and (`merge_repeated`) repeats (TF: tf.nn.ctc_greedy_decoder).
 
     inputs: logits [time, batch, classes], the last class the blank unless `blank_index` says otherwise;
-    sequence_length: int32 [batch]. Gives a list of one SparseTensor, int64 [batch, longest], and minus the sums of the
-    best logits, [batch, 1].
+    sequence_length: int32 [batch]. Returns a list of one SparseTensor, int64 [batch, longest], and minus the sums
+    of the best logits, [batch, 1].
     """
     *parts, score = CTC_GREEDY_DECODER(
         inputs, sequence_length, merge_repeated=merge_repeated, blank_index=-1 if blank_index is None else blank_index
@@ -259,7 +259,7 @@ def ctc_beam_search_decoder(
 ) -> tuple[list[SparseTensor], Tensor]:
     """The `top_paths` likeliest label sequences among `beam_width` (TF: tf.nn.ctc_beam_search_decoder).
 
-    inputs: logits [time, batch, classes], the last class the blank; sequence_length: int32 [batch]. Gives a
+    inputs: logits [time, batch, classes], the last class the blank; sequence_length: int32 [batch]. Returns a
     SparseTensor for each path, int64 [batch, longest], and their log probabilities [batch, top_paths]. With
     `merge_repeated` equal labels that follow each other in a path found are merged, as in TF, blanks between or not.
     """
