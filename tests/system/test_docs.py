@@ -73,6 +73,7 @@ def test_a_program_written_for_tensorflow_runs_as_it_is(tmp_path: Path) -> None:
     assert found.stdout == "['one', '--two'] (3, 2)\n", found.stderr
 
 
+@pytest.mark.slow
 def test_what_the_demo_says_to_try_next_can_be_typed_as_it_stands(tmp_path: Path) -> None:
     first = _run(str(ROOT / "examples" / "digits.py"), "--dir", str(tmp_path / "a folder"), "--epochs", "1")
     assert first.returncode == 0, first.stderr

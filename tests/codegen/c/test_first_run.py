@@ -113,7 +113,10 @@ def test_where_no_process_can_be_started_nothing_is_known(tmp_path: Path, monkey
     assert crashing(made, {"f0": Call(CALL, "something")}) == []
 
 
-@pytest.mark.parametrize(("what", "crash"), CRASHES.items())
+@pytest.mark.parametrize(
+    ("what", "crash"),
+    [pytest.param(what, crash, marks=[pytest.mark.slow] * (what != "region")) for what, crash in CRASHES.items()],
+)
 def test_a_program_goes_on_whose_compiled_code_crashes(tmp_path: Path, what: str, crash: str) -> None:
     first = _run(tmp_path, what, crash)
     assert first.returncode == 0, first.stderr
@@ -123,7 +126,7 @@ def test_a_program_goes_on_whose_compiled_code_crashes(tmp_path: Path, what: str
     assert (second.returncode, second.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("what", CRASHES)
+@pytest.mark.parametrize("what", ["region", pytest.param("cluster", marks=pytest.mark.slow)])
 def test_code_that_does_not_crash_is_used(tmp_path: Path, what: str) -> None:
     done = _run(tmp_path, what, "")
     assert (done.returncode, done.stderr) == (0, "")

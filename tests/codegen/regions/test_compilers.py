@@ -41,7 +41,7 @@ _few = settings(
 )
 
 
-@pytest.fixture(params=COMPILERS)
+@pytest.fixture(params=[COMPILERS[0], *(pytest.param(c, marks=pytest.mark.slow) for c in COMPILERS[1:])])
 def one_compiler(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     if shutil.which(shlex.split(request.param)[0]) is None:
         pytest.skip(f"{request.param} is not installed")
