@@ -18,7 +18,8 @@ DEBUG, INFO, WARN, ERROR, FATAL = (
 )
 
 _logger = _logging.getLogger("penstock")
-_logger.setLevel(WARN)
+if _logger.level == _logging.NOTSET:  # the program may have set it before tf.logging was loaded
+    _logger.setLevel(WARN)
 _counts: Counter[tuple[Any, ...]] = Counter()
 _CALLER = {"stacklevel": 2}  # records name the program's line
 

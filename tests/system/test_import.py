@@ -152,8 +152,21 @@ def test_a_public_function_is_the_one_of_its_module() -> None:
 
 
 def test_a_module_can_be_imported_before_all_others() -> None:
-    names = random.Random(4).sample(sorted(set(MODULES) - {"penstock.as_tensorflow", "penstock.__main__"}), 12)
+    names = random.Random(4).sample(sorted(set(MODULES) - {"penstock.as_tensorflow", "penstock.__main__"}), 8)
     assert not failing(*(f"import {name}" for name in names))
+
+
+def test_every_module_of_public_names_can_be_the_first_that_a_program_uses() -> None:
+    modules = [name for name in EXPORTS["penstock"]["penstock"].split() if f"penstock.{name}" not in EXPORTS]
+    assert "flags" in modules
+    assert not failing(*(f"import penstock as tf; tf.{name}" for name in modules if "=" not in name))
+
+
+def test_what_a_program_sets_before_a_module_is_loaded_stays() -> None:
+    assert not failing(
+        "import logging, penstock as tf; logging.getLogger('penstock').setLevel(logging.ERROR)\n"
+        "assert tf.logging.get_verbosity() == logging.ERROR"
+    )
 
 
 def test_modules_do_not_import_each_other_in_circles() -> None:
