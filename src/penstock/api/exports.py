@@ -547,6 +547,11 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.ops.nn.normalization": "l2_normalize",
         "penstock.ops.reduce": "norm",
     },
+    "penstock.lookup": {
+        "penstock.client.lookup_initializers": "KeyValueTensorInitializer TextFileIndex TextFileInitializer",
+        "penstock.client.lookup_tables": "StaticHashTable experimental",
+        "penstock.client.lookup_vocabularies": "StaticVocabularyTable",
+    },
     "penstock.manip": {
         "penstock.ops.array": "reshape",
         "penstock.ops.array_more": "roll",

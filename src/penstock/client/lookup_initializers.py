@@ -37,7 +37,7 @@ class TableInitializerBase:
         raise NotImplementedError("Calling an abstract method.")
 
 
-@export("contrib.lookup.KeyValueTensorInitializer")
+@export("lookup.KeyValueTensorInitializer", "contrib.lookup.KeyValueTensorInitializer")
 class KeyValueTensorInitializer(TableInitializerBase):
     """Fills a table with `keys` and `values`, two vectors of one length (TF: tf.lookup.KeyValueTensorInitializer)."""
 
@@ -58,7 +58,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
         return op
 
 
-@export("contrib.lookup.TextFileIndex")
+@export("lookup.TextFileIndex", "contrib.lookup.TextFileIndex")
 class TextFileIndex:
     """What of a line to take, if not a column: all of it, or its number (from 0)."""
 
@@ -66,7 +66,7 @@ class TextFileIndex:
     LINE_NUMBER = LINE_NUMBER
 
 
-@export("contrib.lookup.TextFileInitializer")
+@export("lookup.TextFileInitializer", "contrib.lookup.TextFileInitializer")
 class TextFileInitializer(TableInitializerBase):
     """Fills a table from the lines of a file (TF: tf.lookup.TextFileInitializer).
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from penstock.export import export
@@ -135,6 +136,7 @@ class HashTable(_Table):
         return self._init
 
 
+@export("lookup.StaticHashTable")
 class StaticHashTable(HashTable):
     """As HashTable (TF: tf.lookup.StaticHashTable)."""
 
@@ -266,3 +268,8 @@ class DenseHashTable(MutableDenseHashTable):
             name=name,
             checkpoint=checkpoint,
         )
+
+
+experimental = export("lookup.experimental")(
+    SimpleNamespace(DenseHashTable=DenseHashTable, MutableHashTable=MutableHashTable)
+)

@@ -123,6 +123,7 @@ class IdTableWithHashBuckets(LookupInterface):
         raise ValueError(f"Unknown hasher {self._spec.hasher}")
 
 
+@export("lookup.StaticVocabularyTable")
 class StaticVocabularyTable(IdTableWithHashBuckets):
     """Words to ids: those of `initializer`, and for other words `num_oov_buckets` more, by hash.
 
