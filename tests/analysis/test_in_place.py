@@ -53,6 +53,39 @@ def test_each_version_gives_what_its_kernel_gives_in_the_memory_that_it_says(ker
             assert found.data_ptr() == given[index].data_ptr()
 
 
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda x: tf.cumsum(x, 1), lambda x: np.cumsum(x, 1)),
+        (lambda x: tf.reverse(x, [0]), lambda x: x[::-1]),
+        (lambda x: tf.concat([x, x], 0), lambda x: np.concatenate([x, x])),
+        (lambda x: tf.gather(x, [3, 1]), lambda x: x[[3, 1]]),
+        (lambda x: tf.atan2(x, x), lambda x: np.arctan2(x, x)),
+        (lambda x: tf.reduce_max(x, 1), lambda x: x.max(1)),
+        (lambda x: tf.pad(x, [[1, 0], [0, 2]]), lambda x: np.pad(x, [[1, 0], [0, 2]])),
+    ],
+)
+def test_what_any_op_allocates_is_written_over_unless_it_is_fetched_too(make: Any, expected: Any) -> None:
+    x = tf.placeholder(tf.float32, [4, 4])
+    made = make(x)
+    y = tf.exp(made)
+    found, source = _run(y, {x: X})
+    assert "exp_into" in source
+    np.testing.assert_allclose(found, np.exp(expected(X)), rtol=1e-5)
+    found, source = _run([y, made], {x: X})
+    assert "exp_into" not in source
+    np.testing.assert_allclose(found[1], expected(X), rtol=1e-5)
+
+
+def test_what_a_plan_holds_for_all_steps_is_never_written_over() -> None:
+    off = tf.ConfigProto()
+    off.graph_options.rewrite_options.disable_meta_optimizer = True
+    y = tf.exp(tf.range(0.0, 4.0))
+    with tf.Session(config=off) as session:
+        for _ in range(3):
+            np.testing.assert_allclose(session.run(y), np.exp(np.arange(4.0)), rtol=1e-6)
+
+
 def test_a_chain_on_new_memory_stays_in_it() -> None:
     x = tf.placeholder(tf.float32, [4, 4])
     y = tf.exp(tf.tanh(tf.matmul(x, x)) * 2.0 + x)

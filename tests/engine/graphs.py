@@ -154,6 +154,9 @@ _unary(
     damped=lambda a: tf.exp(-tf.abs(a)), identity=tf.identity, stop=tf.stop_gradient, scaled=lambda a: a * 0.75 + 0.125,
     squared=lambda a: tf.tanh(tf.square(a)), clipped=lambda a: tf.clip_by_value(a, -0.5, 0.5), halved=lambda a: a / 2.0,
     nothing=lambda a: a + 0.0, times_one=lambda a: a * 1.0, twice_negative=lambda a: tf.negative(-a),
+    arctangent=tf.atan, error=tf.erfc, area=tf.asinh, checked=lambda a: tf.check_numerics(a, "x"),
+    like_itself=lambda a: tf.reshape(tf.atan(a), tf.shape(a)),
+    times_its_ones=lambda a: tf.sinh(tf.tanh(a)) * tf.fill(tf.shape(a), 1.0),
 )  # fmt: skip
 _binary(
     True,
@@ -163,6 +166,7 @@ _binary(
     maximum=tf.maximum,
     minimum=tf.minimum,
     ratio=lambda a, b: a / (1.0 + tf.abs(b)),
+    direction=lambda a, b: tf.atan2(a, b + 4.0),
 )
 _binary(
     False,

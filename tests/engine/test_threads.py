@@ -20,10 +20,10 @@ from penstock.engine import threads as threads_module
 from penstock.engine.plan import Plan
 from penstock.engine.threads import (
     ALL,
+    FLOPS,
     LEAST,
     QUIET,
-    UNKNOWN,
-    WEIGHTS,
+    UNSAID,
     MeasuredTeam,
     Team,
     Work,
@@ -32,7 +32,7 @@ from penstock.engine.threads import (
     thread_counts,
     work_on,
 )
-from penstock.graph.opdef import registered_ops
+from penstock.graph.opdef import get_op, make_op
 from penstock.graph.step_graph import StepGraph
 from penstock.passes.prune import prune
 from penstock.runtime.observer import Observer
@@ -133,9 +133,23 @@ def test_a_node_of_unknown_shape_may_be_large_and_a_feed_is_no_work() -> None:
     assert work_on(prune([x], [tf.identity(x)], []), CPU) == (0, 0)
 
 
-def test_of_an_op_that_is_not_listed_only_the_most_is_known() -> None:
-    known, possible = work_on(graph_of(tf.cholesky(constant(64, 64))), CPU)
-    assert (known, possible) == (0, UNKNOWN * 64 * 64)
+def test_of_an_op_whose_author_does_not_say_it_only_the_most_is_known() -> None:
+    op = make_op("Unsaid", "x: float", "y: float")
+    (node,) = (n for n in graph_of(tf.exp(constant(64, 64))).nodes if n.op.name == "Exp")
+    node.op = op
+    assert work_on(StepGraph([node], [], []), CPU) == (0, UNSAID * 64 * 64)
+
+
+def test_decompositions_are_counted_by_their_operations() -> None:
+    assert work(tf.cholesky(constant(48, 48))) == pytest.approx(48**3 / 3 / FLOPS)
+    assert work(tf.cholesky(constant(5, 48, 48))) == pytest.approx(5 * 48**3 / 3 / FLOPS)
+
+
+def test_what_one_thread_computes_anyway_is_no_work_for_threads() -> None:
+    assert work(tf.as_string(constant(LEAST))) == 0
+    assert work(get_op("RandomUniform")([LEAST], dtype=tf.float32)) == 0
+    text = tf.placeholder(tf.string, [None])
+    assert work_on(prune([text], [tf.string_to_hash_bucket_fast(text, 10)], []), CPU) == (0, 0)
 
 
 def test_what_the_clients_functions_do_is_not_known() -> None:
@@ -151,11 +165,6 @@ def test_a_node_that_stands_for_others_is_as_large_as_the_largest_of_them() -> N
 def test_nodes_on_other_devices_are_no_work_for_the_processor() -> None:
     graph = graph_of(tf.matmul(constant(64, 64), constant(64, 64)))
     assert work_on(graph, torch.device("meta")) == (0, 0)
-
-
-def test_every_op_with_a_weight_is_there() -> None:
-    internal = {name for name in WEIGHTS if name.startswith("_")}
-    assert set(WEIGHTS) - internal <= set(registered_ops())
 
 
 # --- who decides ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""One op, one case, all checks: value, dtype, inferred shape, memory sharing, gradient by finite differences."""
+"""One op, one case, all checks: value, dtype, shape, traits, sharing of memory, gradient by finite differences."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from penstock.graph.convert import constant
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_gradient, get_op
 from penstock.graph.step_graph import Edge, Node
+from penstock.graph.traits import allocates, shape_class
 from penstock.ops.basic import placeholder
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager
@@ -72,6 +73,7 @@ def check_op(case: OpCase) -> None:
     for value, tensor in zip(values, tensors, strict=True):
         assert tensor.shape.is_compatible_with(np.shape(value)), f"inferred {tensor.shape}, got {np.shape(value)}"
         assert as_dtype(np.asarray(value).dtype) == tensor.dtype.base_dtype, "dtype"
+    check_shape_class(case, values)
     check_aliasing(case)
     if case.grad and _differentiable(case):
         check_gradient(case)
@@ -129,8 +131,27 @@ def _node(found: Any) -> Any:
     return getattr(found, "op", found)
 
 
+def check_shape_class(case: OpCase, values: list[Any]) -> None:
+    """What follows of the shape rule for all shapes must hold for these."""
+    op = get_op(case.op)
+    found = shape_class(op)
+    if found is None:
+        return
+    arrays = {arg.name: array for arg, array in zip(op.inputs, _arrays(case), strict=True)}
+    firsts = [a[0] if isinstance(a, list) else a for a in arrays.values()]
+    if found.kind == "asked":
+        wanted = np.ravel(arrays[found.input]).tolist()
+        expected = tuple(wanted) if -1 not in wanted else np.shape(values[0])
+    elif found.kind == "broadcast":
+        expected = np.broadcast_shapes(*map(np.shape, firsts))
+    else:
+        expected = np.shape(firsts[0])
+    assert np.shape(values[0]) == expected, f"{case.op} is of class {found}"
+
+
 def check_aliasing(case: OpCase) -> None:
-    """A kernel whose output shares memory with an input must be of an op that says `aliases=True`."""
+    """A kernel whose output shares memory with an input must be of an op that says `aliases=True`; what says that it
+    allocates gives dense memory that nobody else has, each time."""
     with Graph().as_default():
         op = _node(get_op(case.op)(*_inputs(case, False, {}), **case.attrs))
     if op.op_def.aliases or op.op_def.stateful:
@@ -155,11 +176,22 @@ def check_aliasing(case: OpCase) -> None:
             if isinstance(out, torch.Tensor) and isinstance(value, torch.Tensor) and out.numel() and value.numel():
                 shared = out.untyped_storage().data_ptr() == value.untyped_storage().data_ptr()
                 assert not shared, f"{case.op} shares memory with an input: say aliases=True"
+    if allocates(op.op_def):
+        again = kernel(*grouped)
+        _assert_all_new((*outputs, *(again if isinstance(again, tuple) else (again,))), case)
     for value, old in zip(flat, before, strict=True):
         same = torch.equal(value, old) if isinstance(value, torch.Tensor) else value.tolist() == old.tolist()
         if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
             same = torch.allclose(value, old, equal_nan=True)
         assert same, f"the kernel of {case.op} wrote to its input"
+
+
+def _assert_all_new(outputs: tuple[Any, ...], case: OpCase) -> None:
+    given = [out for out in outputs if isinstance(out, torch.Tensor) and out.numel()]
+    places = {out.untyped_storage().data_ptr() for out in given}
+    assert len(places) == len(given), f"results of {case.op} share memory: say allocates=False"
+    overlaps = any(torch._debug_has_internal_overlap(out) == 1 for out in given)
+    assert not overlaps, f"elements of a result of {case.op} share memory: say allocates=False"
 
 
 def _differentiable(case: OpCase) -> bool:

@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits
 
 import penstock as tf
 from penstock.engine.pipeline import prepare
+from penstock.graph.opdef import registered_ops
 from penstock.graph.verify import verify
 from penstock.passes import reduced_precision
 from penstock.passes.reduced_precision import _paint, reduce_precision, use_bfloat16
@@ -141,7 +142,8 @@ def test_every_op_that_is_reduced_has_kernels_for_it(
     any_size: None, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cases of tests/ops, on which the op is reduced by itself: near their references, which are NumPy's."""
-    monkeypatch.setattr(reduced_precision, "ALLOW", reduced_precision._REDUCIBLE)
+    reducible = {name for name, op in registered_ops().items() if op.traits.bits16 in ("allow", "infer", "clear")}
+    monkeypatch.setattr(reduced_precision, "_colour", lambda op: "allow" if op.name in reducible else "")
     config, painted = _config(**{field: 1}), set()
 
     def paint(*args: Any) -> Any:
@@ -152,7 +154,7 @@ def test_every_op_that_is_reduced_has_kernels_for_it(
     monkeypatch.setattr(reduced_precision, "_paint", paint)
     monkeypatch.setattr(harness, "Session", lambda: tf.Session(config=config))
     for case in CASES:
-        if case.op in reduced_precision._REDUCIBLE and case.raises is None:
+        if case.op in reducible and case.raises is None:
             values, _ = harness._run(case, fed=True)
             arrays = harness._arrays(case)
             expected = case.ref(*arrays) if callable(case.ref) else case.ref
@@ -161,7 +163,7 @@ def test_every_op_that_is_reduced_has_kernels_for_it(
                 if exact.dtype.kind == "f":
                     size = max(_largest(v) for v in (1.0, exact, *arrays))
                     np.testing.assert_allclose(value, exact, rtol=0, atol=4 * ROUNDING * size, err_msg=str(case))
-    assert painted == reduced_precision._REDUCIBLE - {"Identity"}  # which computes nothing and has no case
+    assert painted == reducible - {"Identity"}  # which computes nothing and has no case
 
 
 def _largest(value: Any) -> float:
@@ -325,8 +327,8 @@ def test_random_programs_give_the_same_but_for_rounding(executor: str, program: 
         start, feeds, fetches = tf.global_variables_initializer(), built.feeds(values), [*built.results, *grads]
         patch.setenv("PENSTOCK_EXECUTOR", executor)
         patch.setattr(reduced_precision, "float32", float64)
-        patch.setattr(reduced_precision, "ALLOW", frozenset({"Mul", "Tanh", "Sin"}))
-        patch.setattr(reduced_precision, "_REDUCIBLE", reduced_precision._REDUCIBLE | {"Sin"})
+        colour = {**dict.fromkeys(("Mul", "Tanh", "Sin"), "allow"), "MatMul": "infer"}
+        patch.setattr(reduced_precision, "_colour", lambda op: colour.get(op.name, op.traits.bits16))
         patch.setattr(reduced_precision, "LEAST_FLOPS", 0)
         patch.setattr(reduced_precision, "FLOPS_PER_ELEMENT", 0)
         patch.setattr(reduced_precision, "bfloat16", float32)

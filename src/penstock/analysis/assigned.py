@@ -16,9 +16,8 @@ from penstock.analysis.hazards import find_reads, is_state
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 
-_ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
-_SHOWS_ALL = frozenset({"Identity", "ReadVariableOp", "StopGradient", "PreventGradient"})
-"""Ops whose result is the whole of what they are given, as it lies there."""
+_AS_IT_LIES = ("same", "value")
+"""Views that are the whole of what they are given, as it lies there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def find_assigned(
     graph: StepGraph, kernels: Mapping[Node, Any], order: Sequence[tuple[Node, bool]]
 ) -> dict[Node, Assigned]:
     """The nodes of a graph without control flow, which runs in `order`, whose results can be made in a variable."""
-    if not any(node.op.name in _ASSIGNS for node in graph.nodes):
+    if not any(node.op.traits.assigns for node in graph.nodes):
         return {}
     runs = [node for node, _ in order if _runs(node, kernels)]
     takers: dict[Edge, int] = {}
@@ -60,7 +59,7 @@ def find_assigned(
     pairs = [
         (node, assign)
         for node, assign in pairwise(runs)
-        if assign.op.name in _ASSIGNS and assign.inputs[1] == Edge(node, 0) and takers[Edge(node, 0)] == 1
+        if assign.op.traits.assigns and assign.inputs[1] == Edge(node, 0) and takers[Edge(node, 0)] == 1
     ]
     if not pairs:
         return {}
@@ -87,6 +86,6 @@ def _runs(node: Node, kernels: Mapping[Node, Any]) -> bool:
 
 def _is_all_of(edge: Edge, variable: Node) -> bool:
     """Whether a value is what `variable` holds, as it lies there."""
-    while not is_state(edge) and edge.node.op.name in _SHOWS_ALL:
+    while not is_state(edge) and edge.node.op.traits.view in _AS_IT_LIES and len(edge.node.dtypes) == 1:
         edge = edge.node.inputs[0]
     return edge.node is variable

@@ -11,17 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.transfer_ops import RECV
 from penstock.graph.verify import BACK
 from penstock.tensor.dtypes import resource
-
-SHOWS_INPUT = PRIMITIVES - {"LoopCond"} | {
-    "Bitcast", "CheckNumerics", "EnsureShape", "ExpandDims", "GuaranteeConst", "Identity", "IdentityN",
-    "PlaceholderWithDefault", "PreventGradient", "Print", "Reshape", "Squeeze", "StopGradient",
-}  # fmt: skip
-"""Ops whose result is their first input's memory in TensorFlow (IdentityN's: each input's), whatever they are given: a
-variable that was read shows through them. Where that depends (on how a slice lies, say), they give a new value here."""
 
 
 def is_state(edge: Edge) -> bool:
@@ -221,7 +214,7 @@ class _Analysis:
         for edge in self.graph.fetches:
             roots = self.roots[edge]
             shared = any(
-                r.op is FEED or r.op.name in ("Const", "_Recv") or is_state(Edge(r, 0)) or r in seen
+                r.op is FEED or r.op is RECV or r.is_constant or is_state(Edge(r, 0)) or r in seen
                 for r in roots
                 if r.dtypes
             )

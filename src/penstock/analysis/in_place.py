@@ -17,18 +17,13 @@ import torch
 from penstock.analysis.assigned import Assigned
 from penstock.analysis.frames import is_loop_merge
 from penstock.graph.node_kernel import abilities
-from penstock.graph.opdef import Kernel
+from penstock.graph.opdef import Bound, Kernel, PassThrough
 from penstock.graph.primitives import NEXT_ITERATIONS
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.traits import allocates
 from penstock.tensor.shapes import adds_nothing
 
 _VERSIONS: dict[Kernel, dict[int, Kernel]] = {}
-
-_NEW = frozenset({
-    "MatMul", "BatchMatMul", "BatchMatMulV2", "Conv2D", "_ConvBias", "Conv2DBackpropInput", "Conv3D",
-    "DepthwiseConv2dNative", "MaxPoolGrad", "AvgPoolGrad", "Softmax", "LogSoftmax", "_ProductSum", "_Cluster",
-})  # fmt: skip
-"""Ops whose results are memory of their own, besides those of kernels that have a version in place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +123,20 @@ class _Ends:
         """Whether `node` is the last to see the memory of its input `index`, sees it once, and its maker has allocated
         it in this step, for nothing else."""
         edge = node.inputs[index]
-        new = edge.node.op.name in _NEW or bool(_versions(self._kernels.get(edge.node)))
-        if not new or edge in self._fetched or node.inputs.count(edge) > 1:
+        if edge in self._fetched or node.inputs.count(edge) > 1 or not self._is_new(edge.node):
             return False
         if self._frames.get(node) is not self._frames.get(edge.node):
             return False  # made once, used in each iteration
-        last, others = self._position[node], (user for user in self._users[edge] if user is not node)
-        return not any(_holds(user) or self._position[user] > last for user in others)
+        users = self._users[edge]
+        last = self._position[node]
+        return len(users) == 1 or not any(u is not node and (_holds(u) or self._position[u] > last) for u in users)
+
+    def _is_new(self, maker: Node) -> bool:
+        """Whether a node gives memory of its own. (What is bound is there once for all steps.)"""
+        kernel = self._kernels.get(maker)
+        if kernel is None or isinstance(kernel, (Bound, PassThrough)):
+            return False
+        return allocates(maker.op) or bool(_versions(kernel))
 
     def variable(self, node: Node, index: int) -> Node | None:
         """The Merge of the loop variable that `node` adds to: whose value only `node` takes, and whose next value is

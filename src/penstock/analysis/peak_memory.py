@@ -85,7 +85,7 @@ class Owners:
         values = [e for port in range(len(node.dtypes)) if not is_state(e := Edge(node, port))]
         shown: frozenset[Edge] = frozenset()
         self.made[node] = []
-        if node.op is FEED or node.op.name == "Const":
+        if node.op is FEED or node.is_constant:
             pass
         elif in_place is not None and _writes_over(node, in_place):
             shown = self.shown.get(node.inputs[in_place.index], shown)

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
+from penstock.analysis.hazards import is_state
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.traits import shape_class
 from penstock.tensor.shapes import adds_nothing
-
-_OF_FIRST = frozenset({
-    "Abs", "AddN", "BiasAdd", "Cast", "Ceil", "Cos", "Elu", "EluGrad", "Erf", "Exp", "Expm1", "Floor", "Identity",
-    "Log", "Log1p", "LogSoftmax", "Neg", "OnesLike", "Reciprocal", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "Round",
-    "Rsqrt", "RsqrtGrad", "Selu", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Softmax", "Softplus", "Sqrt", "SqrtGrad",
-    "Square", "StopGradient", "Tanh", "TanhGrad", "ZerosLike",
-})  # fmt: skip
-"""Ops whose result has the shape of their first input; if the others do not fit, they fail."""
-
-_BROADCAST = frozenset({"Add", "AddV2", "Sub", "Mul", "RealDiv", "Div", "Maximum", "Minimum", "SquaredDifference"})
-
-_OF_A_SHAPE = {"Reshape": 1, "BroadcastTo": 1, "Fill": 0}
-"""Ops whose result has the shape that one of their inputs says."""
 
 
 class ShapeClasses:
@@ -26,7 +15,7 @@ class ShapeClasses:
         self._of: dict[Edge, Edge] = {}
         for node in graph.nodes:
             like = _like(node, self)
-            if like is not None:
+            if like is not None and not is_state(like):  # what a handle leads to may change its shape
                 self._of[Edge(node, 0)] = self._of.get(like, like)
 
     def same(self, a: Edge, b: Edge) -> bool:
@@ -38,25 +27,26 @@ class ShapeClasses:
 
 def _like(node: Node, shapes: ShapeClasses) -> Edge | None:
     """The input that the first output has the shape of."""
-    if node.op.name in _OF_FIRST:
+    found = shape_class(node.op)
+    if found is None or not node.inputs:
+        return None
+    if found.kind == "first":
         return node.inputs[0]
-    if node.op.name in _BROADCAST:
+    if found.kind == "broadcast":
         x, y = node.inputs
         of_x, of_y = x.node.shapes[x.port], y.node.shapes[y.port]
         if shapes.same(x, y) or adds_nothing(of_y, of_x):
             return x
-        if adds_nothing(of_x, of_y):
-            return y
-    if node.op.name in _OF_A_SHAPE:
-        asked = node.inputs[_OF_A_SHAPE[node.op.name]].node
-        if asked.op.name == "Shape":
-            return asked.inputs[0]
-        if node.op.name == "Reshape" and _is_a_vector_again(node, asked):
-            return node.inputs[0]
+        return y if adds_nothing(of_x, of_y) else None
+    asked = next(edges[0].node for name, _, edges in node.grouped_inputs() if name == found.input)
+    if asked.op.name == "Shape":
+        return asked.inputs[0]
+    if node.op.name == "Reshape" and _is_a_vector_again(node, asked):
+        return node.inputs[0]
     return None
 
 
 def _is_a_vector_again(reshape: Node, asked: Node) -> bool:
     """Whether `reshape` makes one dimension, whatever it is, of one."""
     before = reshape.inputs[0].node.shapes[reshape.inputs[0].port]
-    return before.ndims == 1 and asked.op.name == "Const" and asked.attrs["value"].tolist() == [-1]
+    return before.ndims == 1 and asked.is_constant and asked.attrs["value"].tolist() == [-1]

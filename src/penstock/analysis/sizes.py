@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import math
 
-from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import Edge, Node
+from penstock.tensor.dtypes import resource
 
 UNKNOWN_DIM = 32
 """What a dimension that is not known before the step is taken for: batches are of about this size."""
-
-FREE = PRIMITIVES | {
-    "Const", "NoOp", "Identity", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "StopGradient",
-    "PreventGradient", "ControlTrigger", "Variable", "VariableV2", "VarHandleOp", "_Feed",
-    "_Send", "_Recv", "_SendControl", "_RecvControl",
-}  # fmt: skip
-"""Ops that move, name or hold values and compute nothing."""
 
 
 class Sizes:
@@ -35,12 +28,12 @@ class Sizes:
 
     def state_bytes(self, node: Node) -> float:
         """The memory that a variable holds on to between steps."""
-        if node.op.name in ("VariableV2", "Variable"):
+        if node.op.traits.holds != "variable":
+            return 0.0
+        if node.dtypes[0] != resource:
             return self.bytes(Edge(node, 0))
-        if node.op.name == "VarHandleOp":
-            dims = node.attrs["shape"].tuple or ()
-            return float(math.prod(self.unknown_dim if d is None else d for d in dims) * node.attrs["dtype"].size)
-        return 0.0
+        dims = node.attrs["shape"].tuple or ()
+        return float(math.prod(self.unknown_dim if d is None else d for d in dims) * node.attrs["dtype"].size)
 
 
 def _item_bytes(edge: Edge) -> int:

@@ -155,7 +155,7 @@ class _Region:
     def _order_key(self, item: Item) -> int:
         if isinstance(item, Frame):
             return min(self._position[node] for node in item.enters)
-        if isinstance(item, Node) and item.op.name == "Const" and not item.controls:
+        if isinstance(item, Node) and item.is_constant and not item.controls:
             return -1  # a loop may read it without an Enter
         return self._position[item.node if isinstance(item, MergeSide) else item]
 

@@ -125,7 +125,7 @@ class TextFileInitializer(TableInitializerBase):
                 name=scope,
             )
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, op)
-        if filename.op.type == "Const":  # what is fed is no asset of the program
+        if filename.op.op_def.traits.constant:  # what is fed is no asset of the program
             add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
         return op
 

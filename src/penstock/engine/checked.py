@@ -32,15 +32,6 @@ ULPS = 8
 """Floats may differ by this many units in the last place of the largest element, times the square root of how many
 numbers were added up: roundings are independent of each other."""
 
-_HANDLES = frozenset({
-    "Variable", "VariableV2", "VarHandleOp", "TemporaryVariable", "Stack", "StackV2", "TensorArray", "TensorArrayV2",
-    "TensorArrayV3",
-})  # fmt: skip
-"""Ops that give a handle of state which is copied, or lives for one step."""
-
-_REPEATABLE = frozenset({"Assert", "CheckNumerics", "GuaranteeConst", "RestoreV2"})
-"""Ops that are called stateful, but leave nothing behind."""
-
 _NOT_THE_STEPS = (
     errors.CancelledError,
     errors.DeadlineExceededError,
@@ -74,9 +65,9 @@ def _obstacle(reference: Reference, state: SessionState) -> str:
         gives = any(is_state(Edge(node, port)) for port in range(len(node.dtypes)))
         if is_asynchronous(kernel):
             return f"{node.op.name} waits for others"
-        if gives and not takes and node.op.name not in _HANDLES:
+        if gives and not takes and not node.op.traits.holds:
             return f"{node.op.name} holds state that is not copied"
-        if node.op.stateful and not (takes or gives or "seed" in node.attrs or node.op.name in _REPEATABLE):
+        if node.op.stateful and not (takes or gives or "seed" in node.attrs or node.op.traits.repeatable):
             return f"{node.op.name} acts on what is not the session's"
     for key, kept in reference.state.per_node.items():
         on_cpu = getattr(state.per_node.get(key), "device", torch.device("cpu")).type == "cpu"

@@ -23,15 +23,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from penstock.analysis.hazards import is_state
-from penstock.analysis.sizes import FREE
 from penstock.analysis.thresholds import THREADED_ELEMENTS
 from penstock.codegen.c.trials import Trial
-from penstock.codegen.clusters.expressions import is_supported_op
 from penstock.devices.neighbours import NEIGHBOURS
 from penstock.devices.openmp import limited, setters
 from penstock.engine.trial import Times, TrialBlock, trial
-from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.traits import SERIAL, UNKNOWN_WORK, work_per_element
 
 LEAST = THREADED_ELEMENTS
 """Other work than additions is counted in these."""
@@ -41,37 +39,8 @@ FLOPS = 16
 """Operations of a product or a convolution that take as long as an element of an addition: 64 x 64 x 64 is the least
 product that gains."""
 
-_FUNCTIONS = (
-    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Erf", "Erfc", "Exp", "Expm1", "Log", "Log1p",
-    "Pow", "Rsqrt", "Sin", "Sinh", "Sqrt", "Tan", "Tanh",
-)  # fmt: skip
-_SOFTMAXES = ("LogSoftmax", "Softmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
-_SUMS = ("All", "Any", "BiasAddGrad", "L2Loss", "Max", "Mean", "Min", "Prod", "Sum", "_DivideBySize")
-_MOVES = (
-    "BroadcastGradientArgs", "BroadcastTo", "Concat", "ConcatV2", "Fill", "Gather", "GatherNd", "GatherV2",
-    "InvertPermutation", "OneHot", "Pack", "Pad", "PadV2", "RandomStandardNormal", "RandomUniform", "Range", "Rank",
-    "Reverse", "ReverseV2", "Shape", "ShapeN", "Size", "Slice", "Split", "SplitV", "StridedSlice", "StridedSliceGrad",
-    "Tile", "Transpose", "TruncatedNormal", "Unpack",
-)  # fmt: skip
-_STATE = (
-    "ApplyAdadelta", "ApplyAdagrad", "ApplyAdam", "ApplyGradientDescent", "ApplyMomentum", "ApplyRMSProp", "Assign",
-    "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "ReadVariableOp",
-    "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdam", "ResourceApplyGradientDescent",
-    "ResourceApplyMomentum", "ResourceApplyRMSProp", "StackPopV2", "StackPushV2", "StackV2", "TensorArrayCloseV3",
-    "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySizeV3",
-    "TensorArrayV3", "TensorArrayWriteV3",
-)  # fmt: skip
-WEIGHTS = {
-    **dict.fromkeys(_FUNCTIONS, 16.0),  # in MKL, which uses threads sooner than torch
-    **dict.fromkeys(_SOFTMAXES, 8.0),
-    **dict.fromkeys(_SUMS, 0.25),  # nothing is written
-    **dict.fromkeys((*_MOVES, *_STATE), 1.0),
-}
-"""The time that an element takes, by op; 1 for those that have an expression in C. That of others is not known."""
-UNKNOWN = 64.0
-"""The most that an element is likely to take."""
-CLIENTS = ("PyFunc", "PyFuncStateless")
-"""What the client's code does, nobody knows."""
+UNSAID = 64.0
+"""The most that an element is likely to take, of ops of which nobody has said it: those that clients define."""
 
 ALL = math.inf
 """As many threads as the calling thread has."""
@@ -250,19 +219,20 @@ def _work(node: Node) -> Work:
     if isinstance(body, StepGraph):  # a node that stands for others, which run by themselves until they are compiled
         return _largest(body.nodes)
     inputs, outputs = node.inputs, [Edge(node, port) for port in range(len(node.dtypes))]
-    views = node.op.aliases and not any(map(is_state, inputs))
-    if node.op is FEED or node.op.name in FREE or views:
+    weight = work_per_element(node.op)
+    if node.op.flops_fn is None and weight == SERIAL:
         return NOTHING
     known = [_dims(edge) for edge in (*inputs, *outputs)]
     shapes = [dims for dims in known if dims is not None]
-    if len(shapes) < len(known) or node.op.name in CLIENTS:
+    if len(shapes) < len(known):
         return Work(0.0, math.inf)
     if node.op.flops_fn is not None:
         flops: float = node.op.flops_fn(node, shapes[: len(inputs)], shapes[len(inputs) :])
         return Work(flops / FLOPS, flops / FLOPS)
     elements = float(max(map(math.prod, shapes), default=0))
-    weight = WEIGHTS.get(node.op.name, 1.0 if is_supported_op(node.op.name) else None)
-    return Work(0.0, UNKNOWN * elements) if weight is None else Work(weight * elements, weight * elements)
+    if weight is None or weight == UNKNOWN_WORK:
+        return Work(0.0, UNSAID * elements if weight is None else UNKNOWN_WORK)
+    return Work(weight * elements, weight * elements)
 
 
 def _dims(edge: Edge) -> tuple[int, ...] | None:

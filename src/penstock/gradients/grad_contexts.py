@@ -89,9 +89,9 @@ class GradientLoop(WhileContext):
             return self.capture(self.forward.invariants[tensor])
         if tensor.op.type in ("Identity", "Switch") and tensor.op._inputs[0] in self.forward.invariants:
             return self.capture(self.forward.invariants[tensor.op._inputs[0]])
-        recalled = self._constants if tensor.op.type == "Const" else self.pops
+        recalled = self._constants if tensor.op.op_def.traits.constant else self.pops
         if tensor not in recalled:
-            recalled[tensor] = self._copied(tensor) if tensor.op.type == "Const" else self._popped(tensor)
+            recalled[tensor] = self._copied(tensor) if tensor.op.op_def.traits.constant else self._popped(tensor)
         return recalled[tensor]
 
     def _copied(self, tensor: Tensor) -> Tensor:

@@ -23,6 +23,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_gradient, get_op, register_gradient
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, SWITCHES
 from penstock.graph.scopes import get_default_graph, name_scope
 from penstock.ops.basic import gate_tuple
 from penstock.ops.broadcasting import broadcast_static_shape
@@ -172,7 +173,7 @@ Unit = Operation | WhileContext
 """What the walk goes through in one go: an operation, or a whole loop."""
 
 
-_PASS_ROWS = frozenset({"Identity", "RefIdentity", "ReadVariableOp", "Enter", "RefEnter", "Switch", "RefSwitch"})
+_PASS_ROWS = ENTERS | SWITCHES | {"Identity", "RefIdentity", "ReadVariableOp"}
 """Ops whose gradient gives rows where it gets rows."""
 
 
@@ -218,7 +219,7 @@ class _BackwardWalk:
     def _unit(self, op: Operation) -> Unit:
         """The outermost loop, inside the one that is walked, that `op` belongs to; or `op`."""
         context = op._control_flow_context
-        if op.type in ("Exit", "RefExit") and op._inputs:
+        if op.type in EXITS and op._inputs:
             context = op._inputs[0].op._control_flow_context
         unit: Unit = op
         while context is not None and context is not self._inside:
@@ -354,9 +355,7 @@ class _BackwardWalk:
     def _matters(self, tensor: Tensor) -> bool:
         """Whether a tensor that a loop takes in depends on an x; one of another loop's body if that loop does."""
         return tensor in self._reached or (
-            _trainable(tensor.dtype)
-            and isinstance(self._unit(tensor.op), WhileContext)
-            and tensor.op.type not in ("Exit", "RefExit")
+            _trainable(tensor.dtype) and isinstance(self._unit(tensor.op), WhileContext) and tensor.op.type not in EXITS
         )
 
     def _through_op(self, op: Operation, out_grads: list[Any]) -> None:
@@ -370,11 +369,11 @@ class _BackwardWalk:
             if self._options.colocate:
                 stack.enter_context(self._graph.colocate_with(op))
             around = op._control_flow_context is not None and op._control_flow_context.encloses(self._here)
-            if op.type in ("Switch", "RefSwitch"):
+            if op.type in SWITCHES:
                 in_grads: list[Any] = [self._switch_gradient(op, out_grads, around), None]
-            elif op.type in ("Enter", "RefEnter") and around:
+            elif op.type in ENTERS and around:
                 in_grads = out_grads  # within one iteration: what the loop takes in is as it is outside
-            elif op.type in ("Merge", "RefMerge"):
+            elif op.type in MERGES:
                 in_grads = [self._merge_gradient(op, tensor, out_grads[0]) for tensor in op._inputs]
             else:
                 # A y may depend on one output only: the derivative by the others is zero (paper 4.1).
@@ -393,7 +392,7 @@ class _BackwardWalk:
             branch = self._home(tensor.op._control_flow_context)
             assert branch is not None
             return branch.capture(convert_to_tensor(grad))
-        if tensor.op.type not in ("Switch", "RefSwitch"):
+        if tensor.op.type not in SWITCHES:
             raise LookupError(f"{op.name} (Merge) is of no conditional that was built in this program")
         outer = self._home(op._control_flow_context)
         pred = tensor.op._inputs[1] if outer is None else outer.capture(tensor.op._inputs[1])

@@ -52,7 +52,7 @@ def loop_gradient(
         i for i, e in enumerate(loop.enters) if e.dtype.base_dtype.is_floating or e.dtype.base_dtype.is_complex
     ]
     invariants = [(i, o) for i, o in loop.invariants.items() if trainable(o) and reached(o)]
-    if isinstance(loop, GradientLoop) and any(tensor.op.type == "StackV2" for tensor in loop.pops):
+    if isinstance(loop, GradientLoop) and any(tensor.op.op_def.traits.holds == "stack" for tensor in loop.pops):
         raise LookupError(
             f"The second derivative through nested loops is not supported: {loop.forward.frame_name!r} has a loop in "
             "its body, whose gradient keeps a stack for each iteration."
@@ -158,7 +158,7 @@ def zeros_of(tensor: Tensor) -> Tensor:
 def handle_dtype(tensor: Tensor) -> Any:
     """The dtype of the variable behind a resource handle."""
     op = tensor.op
-    while op.type != "VarHandleOp":
+    while op.op_def.traits.holds != "variable":
         if not op._inputs:
             raise ValueError(f"{tensor.name} is no handle of a variable, so it has no gradient")
         op = op._inputs[0].op

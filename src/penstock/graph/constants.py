@@ -6,7 +6,6 @@ back through the ops that carry a value rule (`@OP.value`) and gives an object a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,16 +18,6 @@ if TYPE_CHECKING:
 
 _SMALL = 64
 """Shapes are short vectors; longer int tensors are data, and not followed."""
-
-_FOLDS: dict[str, Callable[..., Any]] = {
-    "Cast": lambda op, x: x.astype(op.attrs["DstT"].np),
-    "ConcatV2": lambda op, *xs: np.concatenate(xs[:-1], xs[-1]),
-    "Equal": lambda op, x, y: np.equal(x, y),
-    "Fill": lambda op, dims, value: np.full(dims, value),
-    "NotEqual": lambda op, x, y: np.not_equal(x, y),
-    "Pack": lambda op, *xs: np.stack(xs, op.attrs["axis"]),
-}
-"""What `constant_value` computes besides shape arithmetic, as TensorFlow does: of constants of any size and dtype."""
 
 _HANDS_ON = frozenset({"Enter", "Switch"})
 """Ops whose outputs, where they are alive, are their first input. (A loop variable changes at its Merge.)"""
@@ -168,12 +157,12 @@ def constant_value(tensor: Tensor) -> np.ndarray | None:
     """The value of `tensor` if it is known without running anything, else None (TF: contrib.util)."""
     if not hasattr(tensor, "op"):
         return None
-    if tensor.op.type == "Const":
+    if tensor.op.op_def.traits.constant:
         return tensor.op.attrs["value"]
     found = partial_value(tensor)
     if found is not None and all(item is not None for item in found.flat):
         return found.astype(tensor.dtype.base_dtype.np)
-    fold = _FOLDS.get(tensor.op.type)
+    fold = tensor.op.op_def.fold_fn
     known = {} if fold is None else {t: constant_value(t) for t in dict.fromkeys(tensor.op._inputs)}
     if fold is None or any(value is None for value in known.values()):
         return None
@@ -221,7 +210,7 @@ def partial_value(tensor: Tensor, memo: dict[Tensor, Any] | None = None) -> np.n
 
 def _asked(op: Operation) -> list[Tensor]:
     """The inputs whose values say what the value of `op` is."""
-    if op.type == "Const" or not any(t.dtype.is_integer for t in op._outputs):
+    if op.op_def.traits.constant or not any(t.dtype.is_integer for t in op._outputs):
         return []
     if op.type in _HANDS_ON:
         return op._inputs[:1]
@@ -230,7 +219,7 @@ def _asked(op: Operation) -> list[Tensor]:
 
 def _partial_value(tensor: Tensor, memo: dict[Tensor, Any]) -> np.ndarray | None:
     op = tensor.op
-    if op.type == "Const":
+    if op.op_def.traits.constant:
         value = op.attrs["value"]
         return value.astype(object) if value.size <= _SMALL and value.dtype.kind in "iub" else None
     if not tensor.dtype.is_integer:

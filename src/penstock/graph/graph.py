@@ -13,6 +13,7 @@ from penstock.graph.default_graphs import default_graphs
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.primitives import EXITS
 from penstock.graph.shape_context import infer_shapes
 from penstock.graph.stack import capture_stack
 
@@ -94,7 +95,7 @@ class Graph:
                     )
             scopes = self._scopes
             inputs, controls = self._brought_in(inputs)
-            if op_def.name not in _EXITS:
+            if op_def.name not in EXITS:
                 for tensor in inputs:
                     _check_loop(tensor, op_def, scopes.context)
             name = self._node_name(name or op_def.name)
@@ -510,13 +511,10 @@ class Graph:
         return False
 
 
-_EXITS = ("Exit", "RefExit")
-
-
 def _check_loop(tensor: Tensor, user: OpDef, context: Any) -> None:
     """ValueError for a tensor of a loop used outside it: it has a value in each iteration, and none there."""
     inside = tensor.op._control_flow_context
-    if inside is None or inside is context or tensor.op.type in _EXITS:
+    if inside is None or inside is context or tensor.op.type in EXITS:
         return
     while inside is not None and not inside.is_loop:
         inside = inside.outer

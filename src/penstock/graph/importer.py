@@ -12,6 +12,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.primitives import MERGES
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.verify import BACK
 from penstock.tensor.shapes import TensorShape
@@ -92,7 +93,7 @@ class _Imported:
     def inputs(self, proto: Any) -> list[Tensor]:
         """The inputs of a node; for one that comes later, which closes a loop, another until `close_loops`."""
         texts = [text for text in proto.input if not text.startswith("^")]
-        if proto.op not in ("Merge", "RefMerge"):
+        if proto.op not in MERGES:
             return [self.tensor(text, proto.name) for text in texts]
         later = [t.partition(":")[0] in self.back_nodes and t.partition(":")[0] not in self.ops for t in texts]
         here = [self.tensor(t, proto.name) for t, is_later in zip(texts, later, strict=True) if not is_later]
@@ -167,7 +168,7 @@ def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> 
 
 def _is_back_edge(source: Any, consumer: Any) -> bool:
     """Whether an edge closes a loop: the consumer comes first then."""
-    return consumer.op in ("Merge", "RefMerge") and source.op in BACK
+    return consumer.op in MERGES and source.op in BACK
 
 
 def _in_order(graph_def: Any) -> list[Any]:

@@ -23,6 +23,7 @@ from penstock.export import export
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.op_modules import MODULE_OF_GRADIENT, MODULE_OF_OP
 from penstock.graph.operators import call
+from penstock.graph.traits import Traits
 from penstock.tensor.dtypes import DType, dtype_from_opdef_name
 from penstock.tensor.shapes import TensorShape
 
@@ -118,7 +119,8 @@ class OpDef:
 
     `aliases`: an output may share memory with an input (a view, or the input itself). `reads`: the reference
     and resource inputs whose state the op only reads; it may write to that of all others. `keeps`: the inputs
-    whose values the op holds on to after it has run (a stack's elements, say).
+    whose values the op holds on to after it has run (a stack's elements, say). `traits`: see `traits.py`, which also
+    has what follows of them.
     """
 
     name: str
@@ -135,7 +137,12 @@ class OpDef:
     doc: str = ""
     shape_fn: ShapeFn | None = None
     value_fn: Callable[..., Any] | None = None
+    fold_fn: Callable[..., Any] | None = None
     flops_fn: Callable[..., float] | None = None
+    puts_fn: ShapeFn | None = None
+    takes_fn: ShapeFn | None = None
+    traits: Traits = field(default_factory=Traits)
+    derived: dict[Any, Any] = field(default_factory=dict, repr=False)
     kernels: list[KernelDef] = field(default_factory=list)
 
     def shape(self, fn: ShapeFn) -> ShapeFn:
@@ -152,6 +159,14 @@ class OpDef:
         self.value_fn = fn
         return fn
 
+    def fold(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: `fn(op, *inputs)` computes arrays of any size and type that are known while the graph is built.
+
+        For the few ops that TensorFlow's `constant_value` computes; shape arithmetic is for `value`.
+        """
+        self.fold_fn = fn
+        return fn
+
     def flops(self, fn: Callable[..., float]) -> Callable[..., float]:
         """Decorator: `fn(node, inputs, outputs)` returns the multiplications and additions of a node of a step.
 
@@ -159,6 +174,18 @@ class OpDef:
         taken for element-wise: the cost model (placement/cost_model.py) counts the bytes that they read and write.
         """
         self.flops_fn = fn
+        return fn
+
+    def puts(self, fn: ShapeFn) -> ShapeFn:
+        """Decorator: `fn(input_shapes)` gives the shape of an element that the op puts into a stack or an array of
+        tensors, which is its first input."""
+        self.puts_fn = fn
+        return fn
+
+    def takes(self, fn: ShapeFn) -> ShapeFn:
+        """Decorator: `fn(element, input_shapes)` gives the shape of the first output of an op that takes elements out
+        of a stack or an array, which is its first input."""
+        self.takes_fn = fn
         return fn
 
     def kernel(
@@ -244,8 +271,9 @@ def make_op(
     keeps: str = "",
     shape: ShapeFn | None = None,
     doc: str = "",
+    **traits: Any,
 ) -> OpDef:
-    """An operation that is in no registry: what a pass puts into steps, and clients never see."""
+    """An operation that is in no registry: what passes put into steps, and clients never see. `traits`: as `Traits`."""
     parsed = {a.name: a for a in map(parse_attr, attrs)}
     return OpDef(
         name,
@@ -261,6 +289,7 @@ def make_op(
         frozenset(keeps.split()),
         doc,
         shape,
+        traits=Traits(**traits),
     )
 
 

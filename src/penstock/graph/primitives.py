@@ -38,7 +38,13 @@ def _unknown(c: ShapeContext, *_: Any) -> TensorShape:
 
 
 SWITCH = define_op(
-    "Switch", "data: T, pred: bool", "output_false: T, output_true: T", attrs=["T: type"], aliases=True, shape=_two
+    "Switch",
+    "data: T, pred: bool",
+    "output_false: T, output_true: T",
+    attrs=["T: type"],
+    aliases=True,
+    shape=_two,
+    view="same",
 )
 REF_SWITCH = define_op(
     "RefSwitch",
@@ -49,6 +55,8 @@ REF_SWITCH = define_op(
     aliases=True,
     reads="data",
     shape=_two,
+    view="same",
+    free=True,
 )
 MERGE = define_op(
     "Merge",
@@ -57,6 +65,7 @@ MERGE = define_op(
     attrs=["T: type", "N: int >= 1"],
     aliases=True,
     shape=_merged,
+    view="same",
 )
 REF_MERGE = define_op(
     "RefMerge",
@@ -66,17 +75,37 @@ REF_MERGE = define_op(
     aliases=True,
     reads="inputs",
     shape=_merged,
+    view="same",
+    free=True,
 )
 _ENTER_ATTRS = ["T: type", "frame_name: string", "is_constant: bool = false", "parallel_iterations: int = 10"]
-ENTER = define_op("Enter", "data: T", "output: T", attrs=_ENTER_ATTRS, aliases=True, shape=_invariant)
+ENTER = define_op("Enter", "data: T", "output: T", attrs=_ENTER_ATTRS, aliases=True, shape=_invariant, view="same")
 REF_ENTER = define_op(
-    "RefEnter", "data: Ref(T)", "output: Ref(T)", attrs=_ENTER_ATTRS, aliases=True, reads="data", shape=_invariant
+    "RefEnter",
+    "data: Ref(T)",
+    "output: Ref(T)",
+    attrs=_ENTER_ATTRS,
+    aliases=True,
+    reads="data",
+    shape=_invariant,
+    view="same",
+    free=True,
 )
-EXIT = define_op("Exit", "data: T", "output: T", attrs=["T: type"], aliases=True, shape=_invariant)
+EXIT = define_op("Exit", "data: T", "output: T", attrs=["T: type"], aliases=True, shape=_invariant, view="same")
 REF_EXIT = define_op(
-    "RefExit", "data: Ref(T)", "output: Ref(T)", attrs=["T: type"], aliases=True, reads="data", shape=_invariant
+    "RefExit",
+    "data: Ref(T)",
+    "output: Ref(T)",
+    attrs=["T: type"],
+    aliases=True,
+    reads="data",
+    shape=_invariant,
+    view="same",
+    free=True,
 )
-NEXT_ITERATION = define_op("NextIteration", "data: T", "output: T", attrs=["T: type"], aliases=True, shape=_invariant)
+NEXT_ITERATION = define_op(
+    "NextIteration", "data: T", "output: T", attrs=["T: type"], aliases=True, shape=_invariant, view="same"
+)
 REF_NEXT_ITERATION = define_op(
     "RefNextIteration",
     "data: Ref(T)",
@@ -85,9 +114,11 @@ REF_NEXT_ITERATION = define_op(
     aliases=True,
     reads="data",
     shape=_invariant,
+    view="same",
+    free=True,
 )
-LOOP_COND = define_op("LoopCond", "input: bool", "output: bool", aliases=True, shape=_invariant)
-CONTROL_TRIGGER = define_op("ControlTrigger", shape=lambda c: [])
+LOOP_COND = define_op("LoopCond", "input: bool", "output: bool", aliases=True, shape=_invariant, free=True)
+CONTROL_TRIGGER = define_op("ControlTrigger", shape=lambda c: [], free=True)
 CONTROL_TRIGGER.kernel()(lambda n: None)
 CONTROL_TRIGGER.not_differentiable()
 

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
+from penstock.graph.traits import ShapeClass, ShapeRule, of_class
 from penstock.tensor.shapes import TensorShape, broadcast_shape
 
+of_first = of_class(ShapeClass("first"))
+"""Decorator: a rule whose first output has the shape of the first input, whatever else it checks."""
 
+
+_ELEMENT_WISE = of_class(ShapeClass("first", element_wise=True))
+
+
+def of_value(name: str) -> Callable[[ShapeRule], ShapeRule]:
+    """Decorator: a rule whose first output has the shape that is the value of the input called `name`."""
+    return of_class(ShapeClass("asked", name))
+
+
+@_ELEMENT_WISE
 def unchanged(c: ShapeContext, x: Any, *_: Any) -> TensorShape:
     """The shape of the first input."""
     return x
@@ -26,11 +40,13 @@ def no_outputs(c: ShapeContext, *_: Any) -> list[TensorShape]:
     return []
 
 
+@of_class(ShapeClass("broadcast", element_wise=True))
 def broadcast(c: ShapeContext, x: TensorShape, y: TensorShape) -> TensorShape:
     """NumPy's broadcasting of two inputs."""
     return broadcast_shape(x, y)
 
 
+@_ELEMENT_WISE
 def same(c: ShapeContext, *shapes: Any) -> TensorShape:
     """All inputs (and the members of list inputs) have one shape, which is the output's."""
     merged = UNKNOWN
@@ -45,6 +61,7 @@ def from_attr(c: ShapeContext, *_: Any) -> TensorShape:
     return c.attrs["shape"]
 
 
+@of_value("shape")
 def from_shape_input(c: ShapeContext, *_: Any) -> TensorShape:
     """The value of the input called `shape`."""
     return c.constant_shape("shape")

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from penstock.graph.opdef import OpDef, parse_arg, parse_attr
 from penstock.graph.operation import Operation
+from penstock.graph.traits import Traits
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
 
 _DTYPE = parse_attr("dtype: type")
-FEED = OpDef("_Feed", (), (parse_arg("output: dtype", {"dtype": _DTYPE}),), {"dtype": _DTYPE})
+FEED = OpDef("_Feed", (), (parse_arg("output: dtype", {"dtype": _DTYPE}),), {"dtype": _DTYPE}, traits=Traits(free=True))
 """The op of feed nodes: internal, hence in no registry; the plan makes them parameters of the step."""
 
 
@@ -49,6 +50,11 @@ class Node:
     dtypes: tuple[DType, ...]
     shapes: tuple[TensorShape, ...]
     source: Operation | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it gives its attribute `value`, always."""
+        return self.op.traits.constant
 
     def grouped_inputs(self) -> Iterator[tuple[str, bool, tuple[Edge, ...]]]:
         """`(argument name, whether it is a list, its edges)` for each argument of the signature."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from penstock.graph.opdef import OpDef, parse_arg, parse_attr
+from penstock.graph.traits import Traits
 
+_FREE = Traits(free=True)
 _T = {"T": parse_attr("T: type")}
 
-SEND = OpDef("_Send", (parse_arg("tensor: T", _T),), (), _T, stateful=True)
-RECV = OpDef("_Recv", (), (parse_arg("tensor: T", _T),), _T, stateful=True)
-SEND_CONTROL = OpDef("_SendControl", (), (), {}, stateful=True)
-RECV_CONTROL = OpDef("_RecvControl", (), (), {}, stateful=True)
+SEND = OpDef("_Send", (parse_arg("tensor: T", _T),), (), _T, stateful=True, traits=_FREE)
+RECV = OpDef("_Recv", (), (parse_arg("tensor: T", _T),), _T, stateful=True, traits=_FREE)
+SEND_CONTROL = OpDef("_SendControl", (), (), {}, stateful=True, traits=_FREE)
+RECV_CONTROL = OpDef("_RecvControl", (), (), {}, stateful=True, traits=_FREE)
 """A control edge between devices: that something has run, without a value."""
 
 SENDS = frozenset({"_Send", "_SendControl"})

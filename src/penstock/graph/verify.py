@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 
+from penstock.graph.primitives import NEXT_ITERATIONS
 from penstock.graph.step_graph import FEED, Node, StepGraph
 
-BACK = frozenset({"NextIteration", "RefNextIteration"})
+BACK = NEXT_ITERATIONS
 """Ops whose outputs close loops: their consumers come before them."""
 
 CHECK = os.environ.get("PENSTOCK_CHECK", "") not in ("", "0")

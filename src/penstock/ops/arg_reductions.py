@@ -76,6 +76,8 @@ def _arg_reduction(
         "output: output_type",
         attrs=[f"T: {_TYPES}", f"Tidx: {index_types} = int32", f"output_type: {outputs} = int64"],
         shape=arg_reduction_shape,
+        work=16.0,
+        launches=True,
     )
     host = ("dimension",)
     op.kernel(T=FLOATS, host=host)(lambda n: _along(n, _ignoring_nan(arg, best, replacement)))

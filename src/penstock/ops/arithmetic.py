@@ -40,10 +40,11 @@ ADD = binary_op(
     "Add",
     "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128, string}",
     torch.add,
+    bits16="infer",
 )
 ADD.kernel("CPU", T="string")(lambda n: lambda x, y: np.asarray(x + y, object))
-ADD_V2 = binary_op("AddV2", NUMBERS, torch.add, np.add, commutative=True, aggregate=True)
-SUB = binary_op("Sub", NUMBERS, torch.sub, np.subtract)
+ADD_V2 = binary_op("AddV2", NUMBERS, torch.add, np.add, commutative=True, aggregate=True, bits16="infer")
+SUB = binary_op("Sub", NUMBERS, torch.sub, np.subtract, bits16="infer")
 ADD.value(lift(lambda x, y: x + y))
 ADD_V2.value(lift(lambda x, y: x + y))
 SUB.value(lift(lambda x, y: x - y))
@@ -94,6 +95,8 @@ ADD_N = define_op(
     commutative=True,
     aggregate=True,
     shape=shape_rules.same,
+    work=1.0,
+    bits16="infer",
 )
 ACCUMULATE_N_V2 = define_op(
     "AccumulateNV2",
@@ -102,10 +105,13 @@ ACCUMULATE_N_V2 = define_op(
     attrs=["N: int >= 1", "T: numbertype", "shape: shape"],
     commutative=True,
     aggregate=True,
+    work=1.0,
+    launches=True,
 )
 
 
 @ACCUMULATE_N_V2.shape
+@shape_rules.of_first
 def accumulate_n_v2_shape(c: ShapeContext, inputs: list[TensorShape]) -> TensorShape:
     return shape_rules.same(c, inputs).merge_with(c.attrs["shape"])
 
@@ -199,7 +205,7 @@ def _tensors(inputs: Any) -> list[Tensor]:
 
 # --- products and powers --------------------------------------------------------------------------------
 
-MUL = binary_op("Mul", NUMBERS, torch.mul, np.multiply, commutative=True)
+MUL = binary_op("Mul", NUMBERS, torch.mul, np.multiply, commutative=True, bits16="infer")
 MUL.value(lift(lambda x, y: x * y))
 
 
@@ -256,7 +262,9 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     return SQUARED_DIFFERENCE(x, y, name=name)
 
 
-POW = binary_op("Pow", "{bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}")
+POW = binary_op(
+    "Pow", "{bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}", work=16.0, bits16="deny"
+)
 add_kernels(POW, torch.pow, types=f"{FLOATS} {COMPLEX}")
 
 
@@ -292,8 +300,8 @@ def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 # --- extrema --------------------------------------------------------------------------------------------
 
-MAXIMUM = binary_op("Maximum", "realnumbertype", commutative=False)
-MINIMUM = binary_op("Minimum", "realnumbertype", commutative=False)
+MAXIMUM = binary_op("Maximum", "realnumbertype", commutative=False, bits16="clear")
+MINIMUM = binary_op("Minimum", "realnumbertype", commutative=False, bits16="clear")
 add_kernels(MAXIMUM, torch.maximum, np.maximum, types=REAL)
 add_kernels(MINIMUM, torch.minimum, np.minimum, types=REAL)
 MAXIMUM.value(lift(lambda x, y: x if x >= y else y))
@@ -331,7 +339,7 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 # --- angles ---------------------------------------------------------------------------------------------
 
-ATAN2 = define_op("Atan2", "y: T, x: T", "z: T", attrs=["T: floattype"], shape=shape_rules.broadcast)
+ATAN2 = define_op("Atan2", "y: T, x: T", "z: T", attrs=["T: floattype"], shape=shape_rules.broadcast, work=8.0)
 add_kernels(ATAN2, torch.atan2)
 
 

@@ -27,7 +27,9 @@ newaxis = None
 
 # --- Shape, ShapeN, Size, Rank --------------------------------------------------------------------------
 
-SHAPE = define_op("Shape", "input: T", "output: out_type", attrs=["T: type", "out_type: indextype = int32"])
+SHAPE = define_op(
+    "Shape", "input: T", "output: out_type", attrs=["T: type", "out_type: indextype = int32"], of_shapes=True
+)
 SHAPE.not_differentiable()
 
 
@@ -53,6 +55,7 @@ SHAPE_N = define_op(
     "input: N * T",
     "output: N * out_type",
     attrs=["N: int >= 1", "T: type", "out_type: indextype = int32"],
+    of_shapes=True,
 )
 SHAPE_N.not_differentiable()
 
@@ -68,7 +71,9 @@ def shape_n_kernel(n: Any) -> Any:
     return lambda xs: tuple(torch.tensor(x.shape, dtype=dtype) for x in xs)
 
 
-SIZE = define_op("Size", "input: T", "output: out_type", attrs=["T: type", "out_type: indextype = int32"])
+SIZE = define_op(
+    "Size", "input: T", "output: out_type", attrs=["T: type", "out_type: indextype = int32"], of_shapes=True
+)
 SIZE.shape(shape_rules.scalar)
 SIZE.not_differentiable()
 
@@ -84,7 +89,7 @@ def size_kernel(n: Any) -> Any:
     return lambda x: torch.scalar_tensor(math.prod(x.shape), dtype=dtype)
 
 
-RANK = define_op("Rank", "input: T", "output: int32", attrs=["T: type"])
+RANK = define_op("Rank", "input: T", "output: int32", attrs=["T: type"], of_shapes=True)
 RANK.shape(shape_rules.scalar)
 RANK.not_differentiable()
 
@@ -148,10 +153,14 @@ RESHAPE = define_op(
     "output: T",
     attrs=["T: type", "Tshape: indextype = int32"],
     aliases=True,
+    bits16="clear",
+    view="reshaped",
+    launches=True,
 )
 
 
 @RESHAPE.shape
+@shape_rules.of_value("shape")
 def reshape_shape(c: ShapeContext, x: TensorShape, shape: TensorShape) -> TensorShape:
     if shape.ndims not in (None, 1):
         raise ValueError(f"sizes input must be 1-D, not {shape}")
@@ -214,6 +223,9 @@ EXPAND_DIMS = define_op(
     "output: T",
     attrs=["T: type", "Tdim: indextype = int32"],
     aliases=True,
+    bits16="clear",
+    view="reshaped",
+    launches=True,
 )
 
 
@@ -259,7 +271,14 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 
 SQUEEZE = define_op(
-    "Squeeze", "input: T", "output: T", attrs=["T: type", "squeeze_dims: list(int) >= 0 = []"], aliases=True
+    "Squeeze",
+    "input: T",
+    "output: T",
+    attrs=["T: type", "squeeze_dims: list(int) >= 0 = []"],
+    aliases=True,
+    bits16="clear",
+    view="reshaped",
+    launches=True,
 )
 
 

@@ -30,10 +30,13 @@ REVERSE = define_op(
         "T: {uint8, int8, uint16, int16, uint32, int32, uint64, int64, bool, bfloat16, half, float, double, "
         "complex64, complex128, string}"
     ],
+    work=1.0,
+    bits16="clear",
 )
 
 
 @REVERSE.shape
+@shape_rules.of_first
 def reverse_shape(c: ShapeContext, x: TensorShape, dims: TensorShape) -> TensorShape:
     rank = dims.with_rank(1).tuple[0]
     if rank is not None and rank > 8:
@@ -72,12 +75,14 @@ SPACE_TO_BATCH = define_op(
     "input: T, paddings: Tpaddings",
     "output: T",
     attrs=["T: type", "Tpaddings: indextype = int32", "block_size: int >= 2"],
+    work=8.0,
 )
 BATCH_TO_SPACE = define_op(
     "BatchToSpace",
     "input: T, crops: Tidx",
     "output: T",
     attrs=["T: type", "block_size: int >= 2", "Tidx: indextype = int32"],
+    work=16.0,
 )
 
 
@@ -123,10 +128,12 @@ ROLL = define_op(
     "input: T, shift: Tshift, axis: Taxis",
     "output: T",
     attrs=["T: type", "Tshift: indextype", "Taxis: indextype"],
+    work=1.0,
 )
 
 
 @ROLL.shape
+@shape_rules.of_first
 def roll_shape(c: ShapeContext, x: TensorShape, shift: TensorShape, axis: TensorShape) -> TensorShape:
     shift.with_rank_at_most(1)
     axis.with_rank_at_most(1)
@@ -184,7 +191,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
 # --- ParallelConcat, ParallelDynamicStitch, GuaranteeConst ----------------------------------------------
 
 PARALLEL_CONCAT = define_op(
-    "ParallelConcat", "values: N * T", "output: T", attrs=["N: int >= 1", "T: type", "shape: shape"]
+    "ParallelConcat", "values: N * T", "output: T", attrs=["N: int >= 1", "T: type", "shape: shape"], work=1.0
 )
 PARALLEL_CONCAT.not_differentiable()
 
@@ -224,14 +231,23 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
 
 
 PARALLEL_DYNAMIC_STITCH = define_op(
-    "ParallelDynamicStitch", "indices: N * int32, data: N * T", "merged: T", attrs=["N: int >= 1", "T: type"]
+    "ParallelDynamicStitch", "indices: N * int32, data: N * T", "merged: T", attrs=["N: int >= 1", "T: type"], work=32.0
 )
 PARALLEL_DYNAMIC_STITCH.shape(dynamic_stitch_shape)
 PARALLEL_DYNAMIC_STITCH.kernel("CPU", T="string")(dynamic_stitch_kernel)
 PARALLEL_DYNAMIC_STITCH.kernel(T=TORCH_TYPES)(dynamic_stitch_kernel)
 PARALLEL_DYNAMIC_STITCH.gradient(dynamic_stitch_gradient)
 
-GUARANTEE_CONST = define_op("GuaranteeConst", "input: T", "output: T", attrs=["T: type"], stateful=True, aliases=True)
+GUARANTEE_CONST = define_op(
+    "GuaranteeConst",
+    "input: T",
+    "output: T",
+    attrs=["T: type"],
+    stateful=True,
+    aliases=True,
+    view="same",
+    repeatable=True,
+)
 GUARANTEE_CONST.shape(shape_rules.unchanged)
 GUARANTEE_CONST.kernel()(lambda n: PASS_THROUGH)
 GUARANTEE_CONST.not_differentiable()

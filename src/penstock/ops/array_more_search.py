@@ -23,9 +23,9 @@ from penstock.tensor.shapes import TensorShape, shape_of
 # --- UniqueV2, UniqueWithCountsV2 -----------------------------------------------------------------------
 
 _ATTRS = ["T: type", "Taxis: indextype = int64", "out_idx: indextype = int32"]
-UNIQUE_V2 = define_op("UniqueV2", "x: T, axis: Taxis", "y: T, idx: out_idx", attrs=_ATTRS)
+UNIQUE_V2 = define_op("UniqueV2", "x: T, axis: Taxis", "y: T, idx: out_idx", attrs=_ATTRS, work=128.0)
 UNIQUE_WITH_COUNTS_V2 = define_op(
-    "UniqueWithCountsV2", "x: T, axis: Taxis", "y: T, idx: out_idx, count: out_idx", attrs=_ATTRS
+    "UniqueWithCountsV2", "x: T, axis: Taxis", "y: T, idx: out_idx, count: out_idx", attrs=_ATTRS, work=128.0
 )
 UNIQUE_V2.not_differentiable()
 UNIQUE_WITH_COUNTS_V2.not_differentiable()
@@ -120,8 +120,8 @@ def unique_with_counts_v2_kernel(n: Any) -> Kernel:
 # --- LowerBound, UpperBound -----------------------------------------------------------------------------
 
 _BOUND = ("sorted_inputs: T, values: T", "output: out_type", ["T: type", "out_type: indextype = int32"])
-LOWER_BOUND = define_op("LowerBound", *_BOUND)
-UPPER_BOUND = define_op("UpperBound", *_BOUND)
+LOWER_BOUND = define_op("LowerBound", *_BOUND, work=1024.0)
+UPPER_BOUND = define_op("UpperBound", *_BOUND, work=1024.0)
 
 
 def bound_shape(c: ShapeContext, rows: TensorShape, values: TensorShape) -> TensorShape:

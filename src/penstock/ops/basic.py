@@ -20,7 +20,7 @@ from penstock.tensor.shapes import TensorShape
 
 # --- Const ----------------------------------------------------------------------------------------------
 
-CONST = define_op("Const", "", "output: dtype", attrs=["value: tensor", "dtype: type"])
+CONST = define_op("Const", "", "output: dtype", attrs=["value: tensor", "dtype: type"], constant=True, launches=True)
 
 
 @CONST.shape
@@ -37,7 +37,9 @@ CONST.not_differentiable()
 
 # --- Placeholders ---------------------------------------------------------------------------------------
 
-PLACEHOLDER = define_op("Placeholder", "", "output: dtype", attrs=["dtype: type", "shape: shape = unknown"])
+PLACEHOLDER = define_op(
+    "Placeholder", "", "output: dtype", attrs=["dtype: type", "shape: shape = unknown"], placeholder=True
+)
 PLACEHOLDER.shape(shape_rules.from_attr)
 PLACEHOLDER.not_differentiable()
 
@@ -56,13 +58,21 @@ def placeholder_kernel(n: Any) -> Any:
     return unfed
 
 
-PLACEHOLDER_V2 = define_op("PlaceholderV2", "", "output: dtype", attrs=["dtype: type", "shape: shape"])
+PLACEHOLDER_V2 = define_op(
+    "PlaceholderV2", "", "output: dtype", attrs=["dtype: type", "shape: shape"], placeholder=True
+)
 PLACEHOLDER_V2.shape(shape_rules.from_attr)
 PLACEHOLDER_V2.not_differentiable()
 PLACEHOLDER_V2.kernel()(placeholder_kernel)
 
 PLACEHOLDER_WITH_DEFAULT = define_op(
-    "PlaceholderWithDefault", "input: dtype", "output: dtype", attrs=["dtype: type", "shape: shape"], aliases=True
+    "PlaceholderWithDefault",
+    "input: dtype",
+    "output: dtype",
+    attrs=["dtype: type", "shape: shape"],
+    aliases=True,
+    view="same",
+    placeholder=True,
 )
 PLACEHOLDER_WITH_DEFAULT.shape(shape_rules.from_attr)
 PLACEHOLDER_WITH_DEFAULT.kernel()(lambda n: PASS_THROUGH)
@@ -91,7 +101,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 # --- Identity and its kin -------------------------------------------------------------------------------
 
-IDENTITY = define_op("Identity", "input: T", "output: T", attrs=["T: type"], aliases=True)
+IDENTITY = define_op("Identity", "input: T", "output: T", attrs=["T: type"], aliases=True, bits16="clear", view="same")
 IDENTITY.shape(shape_rules.unchanged)
 IDENTITY.kernel()(lambda n: PASS_THROUGH)
 
@@ -115,7 +125,7 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 
 # --- NoOp and grouping ----------------------------------------------------------------------------------
 
-NO_OP = define_op("NoOp")
+NO_OP = define_op("NoOp", free=True, launches=True)
 NO_OP.shape(shape_rules.no_outputs)
 NO_OP.kernel()(lambda n: None)
 NO_OP.not_differentiable()

@@ -17,7 +17,7 @@ ALL_INTEGERS = "{int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
 
 
 def _of_both(name: str, torch_fn: Kernel, numpy_fn: Any) -> OpDef:
-    op = binary_op(name, ALL_INTEGERS, commutative=True)
+    op = binary_op(name, ALL_INTEGERS, commutative=True, work=1.0)
     add_kernels(op, torch_fn, numpy_fn, types=INTEGERS)
     op.not_differentiable()
     return op
@@ -33,7 +33,7 @@ INVERT.not_differentiable()
 
 def _shift(name: str, torch_fn: Any, numpy_fn: Any) -> OpDef:
     """A shift by y bits. As in TensorFlow, y counts as 0 below it, and as the place of the highest bit above that."""
-    op = binary_op(name, ALL_INTEGERS)
+    op = binary_op(name, ALL_INTEGERS, work=2.0)
     op.not_differentiable()
 
     @op.kernel(T=INTEGERS)

@@ -9,6 +9,7 @@ import torch
 
 from penstock import errors
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -25,10 +26,13 @@ BROADCAST_TO = define_op(
     "output: T",
     attrs=["T: type", "Tidx: indextype = int32"],
     aliases=True,
+    bits16="clear",
+    launches=True,
 )
 
 
 @BROADCAST_TO.shape
+@shape_rules.of_value("shape")
 def broadcast_to_shape(c: ShapeContext, x: TensorShape, _: TensorShape) -> TensorShape:
     wanted = c.constant_shape("shape")
     if x.ndims is not None and wanted.ndims is not None and x.ndims > wanted.ndims:
@@ -71,7 +75,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     return BROADCAST_TO(input, shape, name=name)
 
 
-BROADCAST_ARGS = define_op("BroadcastArgs", "s0: T, s1: T", "r0: T", attrs=["T: indextype = int32"])
+BROADCAST_ARGS = define_op("BroadcastArgs", "s0: T, s1: T", "r0: T", attrs=["T: indextype = int32"], work=1.0)
 BROADCAST_ARGS.not_differentiable()
 
 

@@ -19,6 +19,7 @@ from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_seed
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.tensor.shapes import TensorShape
 
@@ -191,7 +192,7 @@ def _check_range(classes: np.ndarray, size: int) -> None:
 
 
 def _define_sampler(name: str, attrs: list[str]) -> OpDef:
-    op = define_op(name, "true_classes: int64", _OUTPUTS, attrs=[*_COUNTS, *attrs, *_SEEDS], stateful=True)
+    op = define_op(name, "true_classes: int64", _OUTPUTS, attrs=[*_COUNTS, *attrs, *_SEEDS], stateful=True, work=SERIAL)
     op.shape(sampler_shape)
     op.not_differentiable()
     return op
@@ -265,6 +266,7 @@ COMPUTE_ACCIDENTAL_HITS = define_op(
     "true_classes: int64, sampled_candidates: int64",
     "indices: int32, ids: int64, weights: float",
     attrs=["num_true: int", *_SEEDS],
+    work=SERIAL,
 )
 COMPUTE_ACCIDENTAL_HITS.not_differentiable()
 

@@ -36,7 +36,9 @@ CAST = define_op(
     "y: DstT",
     attrs=["SrcT: type", "DstT: type", "Truncate: bool = false"],
     shape=shape_rules.unchanged,
+    work=1.0,
 )
+CAST.fold(lambda op, x: x.astype(op.attrs["DstT"].np))
 _CASTABLE = f"{NATIVE} {TORCH_LACKS} bool"
 _MANTISSA_BITS = {float64: 52, float32: 23, float16: 10, bfloat16: 7}
 _BITS = {float64: torch.int64, float32: torch.int32, float16: torch.int16, bfloat16: torch.int16}

@@ -29,6 +29,7 @@ SAVE_V2 = define_op(
     "prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes",
     attrs=["dtypes: list(type) >= 1"],
     stateful=True,
+    sets_up=True,
 )
 SAVE_V2.not_differentiable()
 
@@ -111,6 +112,8 @@ RESTORE_V2 = define_op(
     "tensors: dtypes",
     attrs=["dtypes: list(type) >= 1"],
     stateful=True,
+    sets_up=True,
+    repeatable=True,
 )
 RESTORE_V2.not_differentiable()
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
@@ -30,10 +31,14 @@ CLIP_BY_VALUE = define_op(
     "t: T, clip_value_min: T, clip_value_max: T",
     "output: T",
     attrs=["T: numbertype"],
+    work=2.0,
+    bits16="clear",
+    launches=True,
 )
 
 
 @CLIP_BY_VALUE.shape
+@shape_rules.of_first
 def clip_by_value_shape(c: ShapeContext, t: TensorShape, low: TensorShape, high: TensorShape) -> TensorShape:
     for bound in (low, high):
         if bound.ndims:

@@ -61,7 +61,7 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _equality(name: str, torch_fn: Kernel, numpy_fn: Any, of_different_shapes: bool) -> OpDef:
     """Define Equal or NotEqual. Without `incompatible_shape_error`, shapes that do not fit make one bool."""
     attrs = ["T: type", "incompatible_shape_error: bool = true"]
-    op = define_op(name, "x: T, y: T", "z: bool", attrs=attrs, commutative=True)
+    op = define_op(name, "x: T, y: T", "z: bool", attrs=attrs, commutative=True, work=1.0, launches=True)
     op.not_differentiable()
 
     @op.shape
@@ -102,6 +102,8 @@ def _equality(name: str, torch_fn: Kernel, numpy_fn: Any, of_different_shapes: b
 
 EQUAL = _equality("Equal", torch.eq, np.equal, False)
 NOT_EQUAL = _equality("NotEqual", torch.ne, np.not_equal, True)
+EQUAL.fold(lambda op, x, y: np.equal(x, y))
+NOT_EQUAL.fold(lambda op, x, y: np.not_equal(x, y))
 
 
 @export("equal", "math.equal")
@@ -123,6 +125,7 @@ APPROXIMATE_EQUAL = define_op(
     attrs=["T: numbertype", "tolerance: float = 9.999999747378752e-06"],
     commutative=True,
     shape=shape_rules.same,
+    work=8.0,
 )
 APPROXIMATE_EQUAL.not_differentiable()
 
@@ -147,9 +150,13 @@ def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None 
 
 # --- logic ----------------------------------------------------------------------------------------------
 
-LOGICAL_AND = define_op("LogicalAnd", "x: bool, y: bool", "z: bool", commutative=True, shape=shape_rules.broadcast)
-LOGICAL_OR = define_op("LogicalOr", "x: bool, y: bool", "z: bool", commutative=True, shape=shape_rules.broadcast)
-LOGICAL_NOT = define_op("LogicalNot", "x: bool", "y: bool", shape=shape_rules.unchanged)
+LOGICAL_AND = define_op(
+    "LogicalAnd", "x: bool, y: bool", "z: bool", commutative=True, shape=shape_rules.broadcast, work=1.0
+)
+LOGICAL_OR = define_op(
+    "LogicalOr", "x: bool, y: bool", "z: bool", commutative=True, shape=shape_rules.broadcast, work=1.0
+)
+LOGICAL_NOT = define_op("LogicalNot", "x: bool", "y: bool", shape=shape_rules.unchanged, work=1.0)
 LOGICAL_AND.kernel()(lambda n: torch.logical_and)
 LOGICAL_OR.kernel()(lambda n: torch.logical_or)
 LOGICAL_NOT.kernel()(lambda n: torch.logical_not)
@@ -185,7 +192,9 @@ def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
 
 # --- choosing -------------------------------------------------------------------------------------------
 
-SELECT = define_op("Select", "condition: bool, t: T, e: T", "output: T", attrs=["T: type"])
+SELECT = define_op(
+    "Select", "condition: bool, t: T, e: T", "output: T", attrs=["T: type"], work=1.0, bits16="clear", launches=True
+)
 
 
 @SELECT.shape
@@ -239,7 +248,9 @@ def select_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [None, SELECT(condition, grad, zeros), SELECT(condition, zeros, grad)]
 
 
-SELECT_V2 = define_op("SelectV2", "condition: bool, t: T, e: T", "output: T", attrs=["T: type"])
+SELECT_V2 = define_op(
+    "SelectV2", "condition: bool, t: T, e: T", "output: T", attrs=["T: type"], work=1.0, bits16="clear", launches=True
+)
 
 
 @SELECT_V2.shape

@@ -24,6 +24,7 @@ COMPLEX = define_op(
     "out: Tout",
     attrs=["T: {float, double} = float", "Tout: {complex64, complex128} = complex64"],
     shape=shape_rules.broadcast,
+    work=4.0,
 )
 
 
@@ -35,7 +36,7 @@ def complex_kernel(n: Any) -> Any:
     return lambda real, imag: torch.complex(real, imag).to(dtype)
 
 
-def _part(name: str, argument: str, output: str) -> OpDef:
+def _part(name: str, argument: str, output: str, **traits: Any) -> OpDef:
     return define_op(
         name,
         f"{argument}: T",
@@ -43,6 +44,7 @@ def _part(name: str, argument: str, output: str) -> OpDef:
         attrs=["T: {complex64, complex128} = complex64", "Tout: {float, double} = float"],
         shape=shape_rules.unchanged,
         aliases=name in ("Real", "Imag"),
+        **traits,
     )
 
 
@@ -58,8 +60,8 @@ def _part_kernel(fn: Any) -> Any:
 
 REAL = _part("Real", "input", "output")
 IMAG = _part("Imag", "input", "output")
-ANGLE = _part("Angle", "input", "output")
-COMPLEX_ABS = _part("ComplexAbs", "x", "y")
+ANGLE = _part("Angle", "input", "output", work=32.0)
+COMPLEX_ABS = _part("ComplexAbs", "x", "y", work=32.0)
 REAL.kernel()(_part_kernel(torch.real))
 IMAG.kernel()(_part_kernel(torch.imag))
 ANGLE.kernel()(_part_kernel(torch.angle))
@@ -71,6 +73,7 @@ CONJ = define_op(
     "output: T",
     attrs=["T: {complex64, complex128, variant} = complex64"],
     shape=shape_rules.unchanged,
+    work=2.0,
 )
 CONJ.kernel(T="complex64 complex128")(lambda n: torch.conj_physical)
 

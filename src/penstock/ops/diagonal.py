@@ -18,7 +18,7 @@ from penstock.ops.kernel_tools import TORCH_TYPES, as_signed
 from penstock.tensor.shapes import TensorShape, shape_of
 
 _DIAG_TYPES = "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}"
-DIAG = define_op("Diag", "diagonal: T", "output: T", attrs=[_DIAG_TYPES])
+DIAG = define_op("Diag", "diagonal: T", "output: T", attrs=[_DIAG_TYPES], work=0.5)
 DIAG_PART = define_op("DiagPart", "input: T", "diagonal: T", attrs=[_DIAG_TYPES], aliases=True)
 
 
@@ -83,7 +83,7 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
 
 # --- Matrices in the last two axes ----------------------------------------------------------------------
 
-MATRIX_DIAG = define_op("MatrixDiag", "diagonal: T", "output: T", attrs=["T: type"])
+MATRIX_DIAG = define_op("MatrixDiag", "diagonal: T", "output: T", attrs=["T: type"], work=0.5)
 
 
 @MATRIX_DIAG.kernel(T=TORCH_TYPES)
@@ -144,10 +144,11 @@ def matrix_diag_part_gradient(op: Operation, grad: Any) -> Tensor:
     return MATRIX_SET_DIAG(zeros_like(op._inputs[0]), grad)
 
 
-MATRIX_SET_DIAG = define_op("MatrixSetDiag", "input: T, diagonal: T", "output: T", attrs=["T: type"])
+MATRIX_SET_DIAG = define_op("MatrixSetDiag", "input: T, diagonal: T", "output: T", attrs=["T: type"], work=1.0)
 
 
 @MATRIX_SET_DIAG.shape
+@shape_rules.of_first
 def matrix_set_diag_shape(c: ShapeContext, x: TensorShape, diagonal: TensorShape) -> TensorShape:
     _diagonal_shape(x).assert_is_compatible_with(diagonal.with_rank_at_least(1))
     return x
@@ -187,6 +188,7 @@ MATRIX_BAND_PART = define_op(
     "band: T",
     attrs=["T: type", "Tindex: indextype = int64"],
     aliases=True,
+    work=8.0,
 )
 MATRIX_BAND_PART.shape(shape_rules.unchanged)
 

@@ -135,8 +135,8 @@ add_kernels(FLOOR_MOD, torch.remainder, types=FLOATS)
 _add_integer_kernels(FLOOR_MOD, torch.remainder, np.remainder)
 FLOOR_MOD.value(lift(lambda x, y: x % y))
 
-MOD = binary_op("Mod", "{int32, int64, half, half, bfloat16, float, double}")
-TRUNCATE_MOD = binary_op("TruncateMod", "{int32, int64, bfloat16, half, float, double}")
+MOD = binary_op("Mod", "{int32, int64, half, half, bfloat16, float, double}", work=8.0)
+TRUNCATE_MOD = binary_op("TruncateMod", "{int32, int64, bfloat16, half, float, double}", work=8.0)
 for _op in (MOD, TRUNCATE_MOD):
     add_kernels(_op, torch.fmod, types=FLOATS)
     _add_integer_kernels(_op, torch.fmod, np.fmod)

@@ -13,6 +13,7 @@ from penstock.export import export
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.elementwise import NATIVE
 from penstock.ops.kernel_tools import TORCH_LACKS, invalid
 from penstock.ops.sparse_tools import as_sparse, check_bounds, check_parts, strides_of
@@ -25,6 +26,7 @@ EDIT_DISTANCE = define_op(
     "truth_indices: int64, truth_values: T, truth_shape: int64",
     "output: float",
     attrs=["normalize: bool = true", "T: type"],
+    work=SERIAL,
 )
 EDIT_DISTANCE.not_differentiable()
 

@@ -57,6 +57,19 @@ def _axes(subscript: str, rank: int, equation: str) -> tuple[list[str], int]:
     return [*letters[:before], *[""] * hidden, *letters[before:]], hidden
 
 
+@EINSUM.flops
+def einsum_flops(node: Any, inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]]) -> float:
+    """As one product over all letters; what takes several products in turn takes no more."""
+    equation = node.attrs["equation"].decode()
+    subscripts, output = parse(equation, len(inputs))
+    sizes: dict[str, int] = {}
+    for subscript, shape in zip(subscripts, inputs, strict=True):
+        if len(shape) >= len(subscript.replace("...", "")):  # else its rank is not known
+            sizes |= zip(_axes(subscript, len(shape), equation)[0], shape, strict=True)
+    summed = math.prod(size for name, size in sizes.items() if name and name not in output)
+    return 2.0 * math.prod(outputs[0]) * summed
+
+
 @EINSUM.shape
 def einsum_shape(c: ShapeContext, inputs: list[TensorShape]) -> TensorShape:
     equation = c.attrs["equation"].decode()

@@ -51,9 +51,13 @@ def unary_op(
     torch_fn: Kernel,
     numpy_fn: Callable[..., Any] | None = None,
     types: str = NATIVE,
+    *,
+    work: float = 1.0,
+    **traits: Any,
 ) -> OpDef:
-    """Define an element-wise op of one input, `x: T -> y: T`, with T among `allowed`."""
-    op = define_op(name, "x: T", "y: T", attrs=[f"T: {allowed}"], shape=shape_rules.unchanged)
+    """Define an element-wise op of one input, `x: T -> y: T`, with T among `allowed`. `traits`: see `Traits`."""
+    attrs = [f"T: {allowed}"]
+    op = define_op(name, "x: T", "y: T", attrs=attrs, shape=shape_rules.unchanged, work=work, **traits)
     add_kernels(op, torch_fn, numpy_fn, types)
     return op
 
@@ -64,13 +68,16 @@ def binary_op(
     torch_fn: Kernel | None = None,
     numpy_fn: Callable[..., Any] | None = None,
     output: str = "T",
-    commutative: bool = False,
-    aggregate: bool = False,
+    *,
+    work: float = 1.0,
+    **more: Any,
 ) -> OpDef:
-    """Define a broadcasting op, `x: T, y: T -> z: output`, with T among `allowed`; kernels may follow."""
+    """Define a broadcasting op, `x: T, y: T -> z: output`, with T among `allowed`; kernels may follow.
+
+    `more`: what else `define_op` takes.
+    """
     attrs = [f"T: {allowed}"]
-    op = define_op(name, "x: T, y: T", f"z: {output}", attrs=attrs, commutative=commutative, aggregate=aggregate)
-    op.shape(shape_rules.broadcast)
+    op = define_op(name, "x: T, y: T", f"z: {output}", attrs=attrs, shape=shape_rules.broadcast, work=work, **more)
     if torch_fn is not None:
         add_kernels(op, torch_fn, numpy_fn)
     return op
@@ -79,7 +86,7 @@ def binary_op(
 # --- the gradient of broadcasting -----------------------------------------------------------------------
 
 BROADCAST_GRADIENT_ARGS = define_op(
-    "BroadcastGradientArgs", "s0: T, s1: T", "r0: T, r1: T", attrs=["T: indextype = int32"]
+    "BroadcastGradientArgs", "s0: T, s1: T", "r0: T, r1: T", attrs=["T: indextype = int32"], work=1.0
 )
 BROADCAST_GRADIENT_ARGS.not_differentiable()
 

@@ -61,8 +61,8 @@ def _as_complex(x: Tensor, like: Tensor) -> Tensor:
 def _complex_pair(rank: int) -> tuple[OpDef, OpDef]:
     suffix = "" if rank == 1 else f"{rank}D"
     dims = tuple(range(-rank, 0))
-    there = define_op(f"FFT{suffix}", "input: Tcomplex", "output: Tcomplex", attrs=[_COMPLEX])
-    back = define_op(f"IFFT{suffix}", "input: Tcomplex", "output: Tcomplex", attrs=[_COMPLEX])
+    there = define_op(f"FFT{suffix}", "input: Tcomplex", "output: Tcomplex", attrs=[_COMPLEX], work=16.0)
+    back = define_op(f"IFFT{suffix}", "input: Tcomplex", "output: Tcomplex", attrs=[_COMPLEX], work=16.0)
     for op, transform in ((there, torch.fft.fftn), (back, torch.fft.ifftn)):
         op.shape(lambda c, x: x.with_rank_at_least(rank))
 
@@ -93,8 +93,12 @@ FFT3D, IFFT3D = _complex_pair(3)
 def _real_pair(rank: int) -> tuple[OpDef, OpDef]:
     suffix = "" if rank == 1 else f"{rank}D"
     dims = tuple(range(-rank, 0))
-    there = define_op(f"RFFT{suffix}", "input: Treal, fft_length: int32", "output: Tcomplex", attrs=[_REAL, _COMPLEX])
-    back = define_op(f"IRFFT{suffix}", "input: Tcomplex, fft_length: int32", "output: Treal", attrs=[_REAL, _COMPLEX])
+    there = define_op(
+        f"RFFT{suffix}", "input: Treal, fft_length: int32", "output: Tcomplex", attrs=[_REAL, _COMPLEX], work=8.0
+    )
+    back = define_op(
+        f"IRFFT{suffix}", "input: Tcomplex, fft_length: int32", "output: Treal", attrs=[_REAL, _COMPLEX], work=8.0
+    )
 
     def shape(c: ShapeContext, x: TensorShape, length: TensorShape) -> TensorShape:
         _check_rank(x, rank)

@@ -23,10 +23,19 @@ from penstock.tensor.shapes import TensorShape
 
 # --- Fill, zeros, ones ----------------------------------------------------------------------------------
 
-FILL = define_op("Fill", "dims: index_type, value: T", "output: T", attrs=["T: type", "index_type: indextype = int32"])
+FILL = define_op(
+    "Fill",
+    "dims: index_type, value: T",
+    "output: T",
+    attrs=["T: type", "index_type: indextype = int32"],
+    work=1.0,
+    launches=True,
+)
+FILL.fold(lambda op, dims, value: np.full(dims, value))
 
 
 @FILL.shape
+@shape_rules.of_value("dims")
 def fill_shape(c: ShapeContext, dims: TensorShape, value: TensorShape) -> TensorShape:
     value.assert_has_rank(0)
     known = c.constant("dims")
@@ -108,7 +117,7 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
 
 # --- ZerosLike, OnesLike --------------------------------------------------------------------------------
 
-ZEROS_LIKE = define_op("ZerosLike", "x: T", "y: T", attrs=["T: type"])
+ZEROS_LIKE = define_op("ZerosLike", "x: T", "y: T", attrs=["T: type"], work=1.0, bits16="clear")
 ZEROS_LIKE.shape(shape_rules.unchanged)
 ZEROS_LIKE.kernel("CPU", T="string")(lambda n: lambda x: np.full(x.shape, b"", object))
 ZEROS_LIKE.kernel(T=TORCH_TYPES)(lambda n: torch.zeros_like)
@@ -122,6 +131,7 @@ ONES_LIKE = define_op(
         "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, "
         "complex64, complex128, bool}"
     ],
+    work=1.0,
 )
 ONES_LIKE.shape(shape_rules.unchanged)
 ONES_LIKE.kernel()(lambda n: torch.ones_like)
@@ -168,6 +178,7 @@ ONE_HOT = define_op(
     "indices: TI, depth: int32, on_value: T, off_value: T",
     "output: T",
     attrs=["axis: int = -1", "T: type", "TI: {uint8, int8, int32, int64} = int64"],
+    work=1.0,
 )
 ONE_HOT.not_differentiable()
 

@@ -33,7 +33,9 @@ def _same(value: torch.Tensor) -> torch.Tensor:
     return value
 
 
-PRODUCT_SUM = make_op("_ProductSum", "a: N * T, b: N * T", "sum: T", attrs=["N: int >= 2", "T: type", *_TURNED])
+PRODUCT_SUM = make_op(
+    "_ProductSum", "a: N * T, b: N * T", "sum: T", attrs=["N: int >= 2", "T: type", *_TURNED], launches=True
+)
 PRODUCT_SUM.flops_fn = lambda node, inputs, outputs: len(inputs) * MATMUL.flops_fn(node, inputs, outputs) / 2  # type: ignore[misc]
 
 
@@ -51,7 +53,7 @@ def product_sum_kernel(n: Any) -> Kernel:
     return multiply
 
 
-ADD_PRODUCT = make_op("_AddProduct", "x: T, a: T, b: T", "sum: T", attrs=["T: type", *_TURNED])
+ADD_PRODUCT = make_op("_AddProduct", "x: T, a: T, b: T", "sum: T", attrs=["T: type", *_TURNED], launches=True)
 """x + the product of a and b, for x of the product's shape."""
 ADD_PRODUCT.flops_fn = lambda node, inputs, outputs: MATMUL.flops_fn(node, inputs[1:], outputs)  # type: ignore[misc]
 
@@ -69,7 +71,9 @@ ADD_PRODUCT.kernel(T=FUSED_TYPES)(lambda n: _ADD_PRODUCT[n["transpose_a"], n["tr
 
 # --- means ----------------------------------------------------------------------------------------------
 
-DIVIDE_BY_SIZE = make_op("_DivideBySize", "x: T, of: S", "y: T", attrs=["T: type", "S: type", "divisor: int"])
+DIVIDE_BY_SIZE = make_op(
+    "_DivideBySize", "x: T, of: S", "y: T", attrs=["T: type", "S: type", "divisor: int"], work=1.0, launches=True
+)
 """x / (the number of elements of `of` // divisor): the gradient of a mean, without tensors for the number."""
 
 
@@ -91,6 +95,7 @@ def _descent_along_product(name: str, var: str, output: str) -> OpDef:
         attrs=["T: type", *_TURNED],
         stateful=not output,
         aliases=bool(output),
+        launches=True,
     )
     op.kernel(T=FUSED_TYPES)(_descent_kernel)
     op.flops_fn = lambda node, inputs, outputs: MATMUL.flops_fn(node, inputs[2:], [inputs[0]])  # type: ignore[misc]
@@ -119,7 +124,11 @@ RESOURCE_APPLY_PRODUCT_DESCENT = _descent_along_product("_ResourceApplyProductDe
 # --- convolutions ---------------------------------------------------------------------------------------
 
 CONV_BIAS = OpDef(
-    "_ConvBias", (*CONV_2D.inputs, replace(MATMUL.inputs[0], name="bias")), CONV_2D.outputs, CONV_2D.attrs
+    "_ConvBias",
+    (*CONV_2D.inputs, replace(MATMUL.inputs[0], name="bias")),
+    CONV_2D.outputs,
+    CONV_2D.attrs,
+    traits=CONV_2D.traits,
 )
 """Conv2D and the BiasAdd of its result; attributes are those of the Conv2D."""
 CONV_BIAS.flops_fn = CONV_2D.flops_fn

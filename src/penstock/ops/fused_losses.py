@@ -17,7 +17,7 @@ from penstock.ops.nn.cross_entropy import SOFTMAX_CROSS_ENTROPY, SPARSE_SOFTMAX_
 
 def _loss_of(op: OpDef) -> OpDef:
     """An op that gives the first output of `op`, and has its kernel on a GPU."""
-    loss = OpDef(f"_{op.name}Loss", op.inputs, op.outputs[:1], op.attrs)
+    loss = OpDef(f"_{op.name}Loss", op.inputs, op.outputs[:1], op.attrs, traits=op.traits)
 
     @loss.kernel("GPU", T=FUSED_TYPES)
     def kernel_of_a_gpu(n: Any) -> Kernel:

@@ -11,7 +11,7 @@ from torch import Tensor
 from penstock.graph.opdef import Kernel, make_op
 from penstock.ops.fused import FUSED_TYPES
 
-CHANNEL_MOMENTS = make_op("_ChannelMoments", "x: T", "mean: T, variance: T", attrs=["T: type"])
+CHANNEL_MOMENTS = make_op("_ChannelMoments", "x: T", "mean: T, variance: T", attrs=["T: type"], launches=True)
 """x [..., channels] of known shape -> mean and variance of the population [1, ..., 1, channels]."""
 CHANNEL_MOMENTS.flops_fn = lambda node, inputs, outputs: 4 * math.prod(inputs[0])
 

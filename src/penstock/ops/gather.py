@@ -31,12 +31,16 @@ GATHER = define_op(
     "params: Tparams, indices: Tindices",
     "output: Tparams",
     attrs=["validate_indices: bool = true", "Tparams: type", "Tindices: indextype"],
+    work=1.0,
+    part=True,
 )
 GATHER_V2 = define_op(
     "GatherV2",
     "params: Tparams, indices: Tindices, axis: Taxis",
     "output: Tparams",
     attrs=["batch_dims: int = 0", "Tparams: type", "Tindices: {int16, int32, int64}", "Taxis: indextype"],
+    work=1.0,
+    part=True,
 )
 
 

@@ -24,12 +24,15 @@ GATHER_ND = define_op(
     "output: Tparams",
     attrs=["Tparams: type", "Tindices: {int16, int32, int64}", "bad_indices_policy: string = ''"],
     aliases=True,
+    work=32.0,
+    part=True,
 )
 SCATTER_ND = define_op(
     "ScatterNd",
     "indices: Tindices, updates: T, shape: Tindices",
     "output: T",
     attrs=["T: type", "Tindices: {int16, int32, int64}", "bad_indices_policy: string = ''"],
+    work=32.0,
 )
 
 

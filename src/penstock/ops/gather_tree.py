@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
@@ -18,11 +19,13 @@ GATHER_TREE = define_op(
     "step_ids: T, parent_ids: T, max_sequence_lengths: int32, end_token: T",
     "beams: T",
     attrs=["T: {int32}"],
+    work=128.0,
 )
 GATHER_TREE.not_differentiable()
 
 
 @GATHER_TREE.shape
+@shape_rules.of_first
 def gather_tree_shape(
     c: ShapeContext, step_ids: TensorShape, parent_ids: TensorShape, lengths: TensorShape, end_token: TensorShape
 ) -> TensorShape:

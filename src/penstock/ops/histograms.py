@@ -19,7 +19,7 @@ from penstock.tensor.dtypes import as_dtype, int32
 from penstock.tensor.shapes import TensorShape
 
 BINCOUNT = define_op(
-    "Bincount", "arr: int32, size: int32, weights: T", "bins: T", attrs=["T: {int32, int64, float, double}"]
+    "Bincount", "arr: int32, size: int32, weights: T", "bins: T", attrs=["T: {int32, int64, float, double}"], work=64.0
 )
 BINCOUNT.not_differentiable()
 
@@ -58,7 +58,7 @@ def bincount_kernel(n: Any) -> Kernel:
 HISTOGRAM_FIXED_WIDTH = define_op(
     "HistogramFixedWidth", "values: T, value_range: T, nbins: int32", "out: dtype",
     attrs=["T: {int32, int64, float, double}", "dtype: indextype = int32"],
-)  # fmt: skip
+work=16.0)  # fmt: skip
 HISTOGRAM_FIXED_WIDTH.not_differentiable()
 
 
@@ -95,7 +95,11 @@ def histogram_kernel(n: Any) -> Kernel:
 
 
 BUCKETIZE = define_op(
-    "Bucketize", "input: T", "output: int32", attrs=["T: {int32, int64, float, double}", "boundaries: list(float)"]
+    "Bucketize",
+    "input: T",
+    "output: int32",
+    attrs=["T: {int32, int64, float, double}", "boundaries: list(float)"],
+    work=64.0,
 )
 BUCKETIZE.shape(shape_rules.unchanged)
 BUCKETIZE.not_differentiable()

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid, via_numpy
 from penstock.tensor.dtypes import float32, int32
 from penstock.tensor.shapes import TensorShape
@@ -46,7 +48,7 @@ def _suppress(boxes: np.ndarray, scores: np.ndarray, most: Any, overlap: Any, lo
 
 
 def _suppression_op(name: str, inputs: str, attrs: list[str]) -> OpDef:
-    op = define_op(name, inputs, "selected_indices: int32", attrs=attrs)
+    op = define_op(name, inputs, "selected_indices: int32", attrs=attrs, work=SERIAL)
     op.not_differentiable()
 
     @op.shape
@@ -154,16 +156,21 @@ def _draw(images: np.ndarray, boxes: np.ndarray, colors: np.ndarray | None = Non
     return found
 
 
+@shape_rules.of_first
 def _drawn_shape(c: ShapeContext, images: TensorShape, boxes: TensorShape, *_: TensorShape) -> TensorShape:
     boxes.with_rank(3)[2].assert_is_compatible_with(4)
     return images.with_rank(4)
 
 
 DRAW_BOUNDING_BOXES = define_op(
-    "DrawBoundingBoxes", "images: T, boxes: float", "output: T", attrs=["T: {float, half} = float"]
+    "DrawBoundingBoxes", "images: T, boxes: float", "output: T", attrs=["T: {float, half} = float"], work=SERIAL
 )
 DRAW_BOUNDING_BOXES_V2 = define_op(
-    "DrawBoundingBoxesV2", "images: T, boxes: float, colors: float", "output: T", attrs=["T: {float, half} = float"]
+    "DrawBoundingBoxesV2",
+    "images: T, boxes: float, colors: float",
+    "output: T",
+    attrs=["T: {float, half} = float"],
+    work=SERIAL,
 )
 for _op in (DRAW_BOUNDING_BOXES, DRAW_BOUNDING_BOXES_V2):
     _op.shape(_drawn_shape)

@@ -9,6 +9,7 @@ import torch
 
 from penstock import errors
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -17,6 +18,7 @@ from penstock.ops.kernel_tools import invalid
 from penstock.tensor.shapes import TensorShape
 
 
+@shape_rules.of_first
 def _three_channels(c: ShapeContext, images: TensorShape, *_: TensorShape) -> TensorShape:
     images = images.with_rank_at_least(1)
     if images.ndims is not None:
@@ -24,6 +26,7 @@ def _three_channels(c: ShapeContext, images: TensorShape, *_: TensorShape) -> Te
     return images
 
 
+@shape_rules.of_first
 def _three_known(c: ShapeContext, images: TensorShape) -> TensorShape:
     images = _three_channels(c, images)
     return images if images.ndims is None else images[:-1].concatenate([3])
@@ -60,7 +63,7 @@ def to_rgb(hsv: torch.Tensor) -> torch.Tensor:
 
 
 def _color_op(name: str, convert: Callable[[torch.Tensor], torch.Tensor]) -> OpDef:
-    op = define_op(name, "images: T", "output: T", attrs=["T: floattype = float"])
+    op = define_op(name, "images: T", "output: T", attrs=["T: floattype = float"], work=64.0)
     op.shape(_three_known)
 
     @op.kernel()
@@ -121,11 +124,14 @@ def rgb_to_hsv_gradient(op: Operation, grad: Tensor) -> Tensor:
 
 _ADJUST = ["T: {half, float} = float"]
 
-ADJUST_CONTRAST = define_op("AdjustContrastv2", "images: T, contrast_factor: float", "output: T", attrs=_ADJUST)
+ADJUST_CONTRAST = define_op(
+    "AdjustContrastv2", "images: T, contrast_factor: float", "output: T", attrs=_ADJUST, work=16.0
+)
 ADJUST_CONTRAST.not_differentiable()
 
 
 @ADJUST_CONTRAST.shape
+@shape_rules.of_first
 def adjust_contrast_shape(c: ShapeContext, images: TensorShape, factor: TensorShape) -> TensorShape:
     factor.with_rank(0)
     return images.with_rank_at_least(3)
@@ -143,7 +149,7 @@ def adjust_contrast_kernel(n: Any) -> Kernel:
     return adjust
 
 
-ADJUST_HUE = define_op("AdjustHue", "images: T, delta: float", "output: T", attrs=_ADJUST)
+ADJUST_HUE = define_op("AdjustHue", "images: T, delta: float", "output: T", attrs=_ADJUST, work=128.0)
 ADJUST_HUE.shape(_three_channels)
 ADJUST_HUE.not_differentiable()
 
@@ -159,7 +165,7 @@ def adjust_hue_kernel(n: Any) -> Kernel:
     return adjust
 
 
-ADJUST_SATURATION = define_op("AdjustSaturation", "images: T, scale: float", "output: T", attrs=_ADJUST)
+ADJUST_SATURATION = define_op("AdjustSaturation", "images: T, scale: float", "output: T", attrs=_ADJUST, work=128.0)
 ADJUST_SATURATION.shape(_three_channels)
 ADJUST_SATURATION.not_differentiable()
 

@@ -26,6 +26,7 @@ CROP_AND_RESIZE = define_op(
     "image: T, boxes: float, box_ind: int32, crop_size: int32",
     "crops: float",
     attrs=[_TYPES, "method: {'bilinear', 'nearest'} = 'bilinear'", "extrapolation_value: float = 0.0"],
+    work=128.0,
 )
 
 
@@ -103,6 +104,7 @@ CROP_GRAD_IMAGE = define_op(
     "grads: float, boxes: float, box_ind: int32, image_size: int32",
     "output: T",
     attrs=["T: {float, half, double}", "method: {'bilinear', 'nearest'} = 'bilinear'"],
+    work=128.0,
 )
 CROP_GRAD_IMAGE.not_differentiable()
 
@@ -139,6 +141,7 @@ CROP_GRAD_BOXES = define_op(
     "grads: float, image: T, boxes: float, box_ind: int32",
     "output: float",
     attrs=[_TYPES, "method: {'bilinear'} = 'bilinear'"],
+    work=128.0,
 )
 CROP_GRAD_BOXES.not_differentiable()
 

@@ -30,6 +30,7 @@ EXTRACT_IMAGE_PATCHES = define_op(
         "complex128, bool}",
         "padding: {'SAME', 'VALID'}",
     ],
+    work=32.0,
 )
 
 

@@ -67,10 +67,10 @@ def _check_centers(n: Any) -> tuple[bool, bool]:
 
 def _smooth_op(name: str, taps: TapMaker, more: str, grad_types: str) -> tuple[OpDef, OpDef]:
     """ResizeBilinear or ResizeBicubic, and its gradient's op."""
-    op = define_op(name, "images: T, size: int32", "resized_images: float", attrs=[_ANY % more, *_CENTERS])
+    op = define_op(name, "images: T, size: int32", "resized_images: float", attrs=[_ANY % more, *_CENTERS], work=16.0)
     op.shape(resized_shape)
     grad_op = define_op(
-        f"{name}Grad", "grads: float, original_image: T", "output: T", attrs=[f"T: {grad_types}", *_CENTERS]
+        f"{name}Grad", "grads: float, original_image: T", "output: T", attrs=[f"T: {grad_types}", *_CENTERS], work=16.0
     )
     grad_op.shape(_original_shape)
 
@@ -132,7 +132,7 @@ def resize_bilinear_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor | 
 # --- nearest neighbour ----------------------------------------------------------------------------------
 
 RESIZE_NEAREST = define_op(
-    "ResizeNearestNeighbor", "images: T, size: int32", "resized_images: T", attrs=[_ANY % "", *_CENTERS]
+    "ResizeNearestNeighbor", "images: T, size: int32", "resized_images: T", attrs=[_ANY % "", *_CENTERS], work=16.0
 )
 RESIZE_NEAREST.shape(resized_shape)
 
@@ -154,7 +154,7 @@ def resize_nearest_kernel(n: Any) -> Kernel:
 RESIZE_NEAREST_GRAD = define_op(
     "ResizeNearestNeighborGrad", "grads: T, size: int32", "output: T",
     attrs=["T: {uint8, int8, int32, half, float, double, bfloat16}", *_CENTERS],
-)  # fmt: skip
+work=8.0)  # fmt: skip
 RESIZE_NEAREST_GRAD.shape(resized_shape)
 
 
@@ -183,7 +183,9 @@ RESIZE_NEAREST_GRAD.not_differentiable()
 
 # --- area -----------------------------------------------------------------------------------------------
 
-RESIZE_AREA = define_op("ResizeArea", "images: T, size: int32", "resized_images: float", attrs=[_ANY % "", _CENTERS[0]])
+RESIZE_AREA = define_op(
+    "ResizeArea", "images: T, size: int32", "resized_images: float", attrs=[_ANY % "", _CENTERS[0]], work=4.0
+)
 RESIZE_AREA.shape(resized_shape)
 RESIZE_AREA.not_differentiable()
 

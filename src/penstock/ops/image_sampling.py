@@ -14,6 +14,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_seed
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.random import SEEDS
 from penstock.tensor.dtypes import float32, int32
@@ -98,6 +99,7 @@ SAMPLE_DISTORTED = define_op(
     _SAMPLE_OUT,
     attrs=[*_SAMPLE_ATTRS[:3], "min_object_covered: float = 0.10000000149011612", *_SAMPLE_ATTRS[3:]],
     stateful=True,
+    work=SERIAL,
 )
 SAMPLE_DISTORTED_V2 = define_op(
     "SampleDistortedBoundingBoxV2",
@@ -105,6 +107,7 @@ SAMPLE_DISTORTED_V2 = define_op(
     _SAMPLE_OUT,
     attrs=_SAMPLE_ATTRS,
     stateful=True,
+    work=SERIAL,
 )
 
 
@@ -182,6 +185,7 @@ EXTRACT_GLIMPSE = define_op(
         "uniform_noise: bool = true",
         "noise: string = 'uniform'",
     ],
+    work=8.0,
 )
 EXTRACT_GLIMPSE.not_differentiable()
 

@@ -25,13 +25,24 @@ from penstock.tensor.shapes import Dimension, TensorShape, merge_dim, shape_of
 
 # --- Concat, ConcatV2 -----------------------------------------------------------------------------------
 
-CONCAT = define_op("Concat", "concat_dim: int32, values: N * T", "output: T", attrs=["N: int >= 2", "T: type"])
+CONCAT = define_op(
+    "Concat",
+    "concat_dim: int32, values: N * T",
+    "output: T",
+    attrs=["N: int >= 2", "T: type"],
+    work=1.0,
+    bits16="clear",
+)
 CONCAT_V2 = define_op(
     "ConcatV2",
     "values: N * T, axis: Tidx",
     "output: T",
     attrs=["N: int >= 2", "T: type", "Tidx: indextype = int32"],
+    work=1.0,
+    bits16="clear",
+    launches=True,
 )
+CONCAT_V2.fold(lambda op, *xs: np.concatenate(xs[:-1], xs[-1]))
 
 
 def concat_shapes(xs: list[TensorShape], axis: np.ndarray | None) -> TensorShape:
@@ -137,6 +148,7 @@ CONCAT_OFFSET = define_op(
     "concat_dim: int32, shape: N * shape_type",
     "offset: N * shape_type",
     attrs=["N: int >= 2", "shape_type: indextype = int32"],
+    work=1.0,
 )
 CONCAT_OFFSET.not_differentiable()
 
@@ -190,6 +202,8 @@ SPLIT = define_op(
     "output: num_split * T",
     attrs=["num_split: int >= 1", "T: type"],
     aliases=True,
+    bits16="clear",
+    launches=True,
 )
 
 
@@ -246,6 +260,8 @@ SPLIT_V = define_op(
     "output: num_split * T",
     attrs=["num_split: int >= 1", "T: type", "Tlen: {int8, int32, int64} = int64"],
     aliases=True,
+    bits16="clear",
+    launches=True,
 )
 
 

@@ -9,12 +9,14 @@ import torch
 
 from penstock import errors
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.array import check_axis, rank
 from penstock.ops.joining import concat
 from penstock.ops.kernel_tools import invalid
@@ -23,8 +25,12 @@ from penstock.tensor.shapes import TensorShape, shape_of
 # --- Transpose ------------------------------------------------------------------------------------------
 
 _TRANSPOSE_ATTRS = ["T: type", "Tperm: indextype = int32"]
-TRANSPOSE = define_op("Transpose", "x: T, perm: Tperm", "y: T", attrs=_TRANSPOSE_ATTRS, aliases=True)
-CONJUGATE_TRANSPOSE = define_op("ConjugateTranspose", "x: T, perm: Tperm", "y: T", attrs=_TRANSPOSE_ATTRS, aliases=True)
+TRANSPOSE = define_op(
+    "Transpose", "x: T, perm: Tperm", "y: T", attrs=_TRANSPOSE_ATTRS, aliases=True, bits16="clear", launches=True
+)
+CONJUGATE_TRANSPOSE = define_op(
+    "ConjugateTranspose", "x: T, perm: Tperm", "y: T", attrs=_TRANSPOSE_ATTRS, aliases=True, work=2.0
+)
 
 
 @TRANSPOSE.shape
@@ -128,11 +134,12 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 
 # --- InvertPermutation ----------------------------------------------------------------------------------
 
-INVERT_PERMUTATION = define_op("InvertPermutation", "x: T", "y: T", attrs=["T: indextype = int32"])
+INVERT_PERMUTATION = define_op("InvertPermutation", "x: T", "y: T", attrs=["T: indextype = int32"], work=SERIAL)
 INVERT_PERMUTATION.not_differentiable()
 
 
 @INVERT_PERMUTATION.shape
+@shape_rules.of_first
 def invert_permutation_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
     return x.with_rank(1)
 

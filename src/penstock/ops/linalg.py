@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -49,12 +51,23 @@ def mm(x: Tensor, y: Tensor, adj_x: bool = False, adj_y: bool = False) -> Tensor
     return get_op("BatchMatMulV2")(x, y, adj_x=adj_x, adj_y=adj_y)
 
 
+@shape_rules.of_first
 def square_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
     x = x.with_rank_at_least(2)
     if x.ndims is None:
         return x
     side = merge_dim(x.tuple[-1], x.tuple[-2], "rows and columns of a square matrix")
     return x[:-2].concatenate([side, side])
+
+
+def count_flops(op: OpDef, count: Callable[[float, float, float], float]) -> None:
+    """Say what each matrix takes: `count(rows, columns, columns of the second input)` (Golub and Van Loan)."""
+
+    @op.flops
+    def flops(node: Any, inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]]) -> float:
+        *batch, rows, columns = (1, 1, *inputs[0])[-max(2, len(inputs[0])) :]
+        more = inputs[1][-1] if len(inputs) > 1 and inputs[1] else 1
+        return math.prod(batch) * count(rows, columns, more)
 
 
 def check_square(x: torch.Tensor) -> None:
@@ -93,6 +106,7 @@ _SINGULAR = "Input matrix is not invertible."
 
 MATRIX_INVERSE = define_op("MatrixInverse", "input: T", "output: T", attrs=["adjoint: bool = false", _ALL])
 MATRIX_INVERSE.shape(square_shape)
+count_flops(MATRIX_INVERSE, lambda m, n, k: 2 * n**3)
 
 
 @MATRIX_INVERSE.kernel(T=TYPES)
@@ -111,6 +125,7 @@ def matrix_inverse_gradient(op: Operation, grad: Tensor) -> Tensor:
 MATRIX_DETERMINANT = define_op(
     "MatrixDeterminant", "input: T", "output: T", attrs=["T: {half, float, double, complex64, complex128}"]
 )
+count_flops(MATRIX_DETERMINANT, lambda m, n, k: 2 / 3 * n**3)
 
 
 @MATRIX_DETERMINANT.shape
@@ -134,6 +149,7 @@ LOG_MATRIX_DETERMINANT = define_op(
     attrs=["T: {half, float, double, complex64, complex128}"],
 )  # fmt: skip
 LOG_MATRIX_DETERMINANT.shape(lambda c, x: [determinant_shape(c, x)] * 2)
+count_flops(LOG_MATRIX_DETERMINANT, lambda m, n, k: 2 / 3 * n**3)
 
 
 @LOG_MATRIX_DETERMINANT.kernel(T=TYPES)
@@ -175,6 +191,7 @@ def _check_rhs(matrix: torch.Tensor, rhs: torch.Tensor, broadcasts: bool = False
 
 MATRIX_SOLVE = define_op("MatrixSolve", "matrix: T, rhs: T", "output: T", attrs=["adjoint: bool = false", _ALL])
 MATRIX_SOLVE.shape(_solve_shape)
+count_flops(MATRIX_SOLVE, lambda m, n, k: 2 / 3 * n**3 + 2 * n * n * k)
 
 
 @MATRIX_SOLVE.kernel(T=TYPES)
@@ -200,6 +217,7 @@ MATRIX_TRIANGULAR_SOLVE = define_op(
     "MatrixTriangularSolve", "matrix: T, rhs: T", "output: T",
     attrs=["lower: bool = true", "adjoint: bool = false", "T: {bfloat16, double, float, half, complex64, complex128}"],
 )  # fmt: skip
+count_flops(MATRIX_TRIANGULAR_SOLVE, lambda m, n, k: n * n * k)
 
 
 @MATRIX_TRIANGULAR_SOLVE.shape
@@ -237,6 +255,7 @@ def matrix_triangular_solve_gradient(op: Operation, grad: Tensor) -> list[Tensor
 MATRIX_SOLVE_LS = define_op(
     "MatrixSolveLs", "matrix: T, rhs: T, l2_regularizer: double", "output: T", attrs=[_ALL, "fast: bool = true"]
 )
+count_flops(MATRIX_SOLVE_LS, lambda m, n, k: 2 * n * n * (m + n) + 4 * m * n * k)
 
 
 @MATRIX_SOLVE_LS.shape
@@ -323,11 +342,13 @@ def _regularized(gram: Tensor, l2: Tensor) -> Tensor:
 
 CHOLESKY = define_op("Cholesky", "input: T", "output: T", attrs=[_ALL])
 CHOLESKY.shape(square_shape)
+count_flops(CHOLESKY, lambda m, n, k: n**3 / 3)
 _NOT_POSITIVE = "Cholesky decomposition was not successful. The input might not be valid: not positive definite."
 CHOLESKY.kernel(T=TYPES)(lambda n: checked(torch.linalg.cholesky, _NOT_POSITIVE))
 
 CHOLESKY_GRAD = define_op("CholeskyGrad", "l: T, grad: T", "output: T", attrs=["T: {half, float, double}"])
 CHOLESKY_GRAD.shape(lambda c, factor, grad: square_shape(c, factor.merge_with(grad)))
+count_flops(CHOLESKY_GRAD, lambda m, n, k: 6 * n**3)
 CHOLESKY_GRAD.not_differentiable()
 
 

@@ -9,6 +9,7 @@ import torch
 
 from penstock import errors
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -17,10 +18,11 @@ from penstock.ops.elementwise import REAL
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.tensor.shapes import TensorShape
 
-CROSS = define_op("Cross", "a: T, b: T", "product: T", attrs=["T: realnumbertype"])
+CROSS = define_op("Cross", "a: T, b: T", "product: T", attrs=["T: realnumbertype"], work=16.0)
 
 
 @CROSS.shape
+@shape_rules.of_first
 def cross_shape(c: ShapeContext, a: TensorShape, b: TensorShape) -> TensorShape:
     merged = a.with_rank_at_least(1).merge_with(b.with_rank_at_least(1))
     if merged.ndims is not None:

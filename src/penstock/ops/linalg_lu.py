@@ -13,6 +13,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import invalid
+from penstock.ops.linalg import count_flops
 from penstock.tensor.dtypes import as_dtype, int32
 from penstock.tensor.shapes import TensorShape, merge_dim
 
@@ -23,6 +24,7 @@ LU = define_op(
     attrs=["T: {double, float, half, complex64, complex128}", "output_idx_type: indextype = int32"],
 )
 LU.not_differentiable()
+count_flops(LU, lambda m, n, k: 2 / 3 * n**3)
 
 
 @LU.shape

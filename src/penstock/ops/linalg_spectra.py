@@ -19,6 +19,7 @@ from penstock.ops.linalg import (
     TYPES,
     adjoint_of,
     check_square,
+    count_flops,
     mm,
     square_shape,
     widened,
@@ -30,6 +31,7 @@ _ALL = "T: {double, float, half, complex64, complex128}"
 # --- eigenvalues of self-adjoint matrices ---------------------------------------------------------------
 
 SELF_ADJOINT_EIG = define_op("SelfAdjointEigV2", "input: T", "e: T, v: T", attrs=["compute_v: bool = true", _ALL])
+count_flops(SELF_ADJOINT_EIG, lambda m, n, k: 9 * n**3)
 
 
 @SELF_ADJOINT_EIG.shape
@@ -95,6 +97,7 @@ def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
 # --- QR -------------------------------------------------------------------------------------------------
 
 QR = define_op("Qr", "input: T", "q: T, r: T", attrs=["full_matrices: bool = false", _ALL])
+count_flops(QR, lambda m, n, k: 4 * m * n * min(m, n))
 
 
 @QR.shape
@@ -167,6 +170,7 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tupl
 SVD = define_op(
     "Svd", "input: T", "s: T, u: T, v: T", attrs=["compute_uv: bool = true", "full_matrices: bool = false", _ALL]
 )
+count_flops(SVD, lambda m, n, k: 20 * m * n * min(m, n))
 
 
 @SVD.shape

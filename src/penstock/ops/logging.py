@@ -17,6 +17,7 @@ from penstock.graph.convert import convert_n_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
+from penstock.graph.traits import SERIAL
 from penstock.ops.value_text import summarize_value
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType
@@ -36,6 +37,7 @@ PRINT = define_op(
     ],
     stateful=True,
     aliases=True,
+    view="same",
 )
 PRINT.shape(shape_rules.unchanged)
 
@@ -131,6 +133,8 @@ ASSERT = define_op(
     "condition: bool, data: T",
     attrs=["T: list(type) >= 1", "summarize: int = 3"],
     stateful=True,
+    work=SERIAL,
+    repeatable=True,
 )
 ASSERT.shape(shape_rules.no_outputs)
 ASSERT.not_differentiable()

@@ -10,6 +10,7 @@ import torch
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.lookup_tables import KINDS, LookupTable, as_value, elements
 from penstock.tensor.shapes import TensorShape
@@ -35,6 +36,7 @@ def define_both(
             attrs=attrs,
             stateful=version == "2",
             reads="table_handle" if reads else "",
+            work=SERIAL,
         )
         op.shape(shape)
         op.kernel("CPU")(factory)

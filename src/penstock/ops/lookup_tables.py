@@ -19,6 +19,7 @@ from penstock import errors
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Bound, Kernel, define_op
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType, string
@@ -220,6 +221,7 @@ MUTABLE_DENSE_HASH_TABLE = define_op(
     "table_handle: Ref(string)",
     attrs=[*_CONTAINER, *_TYPES, *_VALUE_SHAPE, *_DENSE],
     stateful=True,
+    work=SERIAL,
 )
 MUTABLE_DENSE_HASH_TABLE_V2 = define_op(
     "MutableDenseHashTableV2",
@@ -227,6 +229,7 @@ MUTABLE_DENSE_HASH_TABLE_V2 = define_op(
     "table_handle: resource",
     attrs=[*_CONTAINER, *_TYPES, *_VALUE_SHAPE, *_DENSE],
     stateful=True,
+    work=SERIAL,
 )
 
 

@@ -33,6 +33,8 @@ MATMUL = define_op(
         "grad_a: bool = false",
         "grad_b: bool = false",
     ],
+    bits16="allow",
+    launches=True,
 )
 
 
@@ -106,6 +108,8 @@ def _batch_op(name: str, types: str, broadcasts: bool) -> OpDef:
             "grad_x: bool = false",
             "grad_y: bool = false",
         ],
+        launches=True,
+        bits16="allow",
     )
 
     @op.shape

@@ -22,8 +22,18 @@ from penstock.ops.slicing import SLICE
 from penstock.tensor.shapes import TensorShape, shape_of
 
 _ATTRS = ["T: type", "Tpaddings: indextype = int32"]
-PAD = define_op("Pad", "input: T, paddings: Tpaddings", "output: T", attrs=_ATTRS)
-PAD_V2 = define_op("PadV2", "input: T, paddings: Tpaddings, constant_values: T", "output: T", attrs=_ATTRS)
+PAD = define_op(
+    "Pad", "input: T, paddings: Tpaddings", "output: T", attrs=_ATTRS, work=1.0, bits16="clear", launches=True
+)
+PAD_V2 = define_op(
+    "PadV2",
+    "input: T, paddings: Tpaddings, constant_values: T",
+    "output: T",
+    attrs=_ATTRS,
+    work=1.0,
+    bits16="clear",
+    launches=True,
+)
 
 
 def _pairs(c: ShapeContext, x: TensorShape, paddings: TensorShape) -> tuple[TensorShape, Any]:
@@ -127,8 +137,12 @@ def pad(
 # --- MirrorPad ------------------------------------------------------------------------------------------
 
 _MIRROR_ATTRS = [*_ATTRS, "mode: {'REFLECT', 'SYMMETRIC'}"]
-MIRROR_PAD = define_op("MirrorPad", "input: T, paddings: Tpaddings", "output: T", attrs=_MIRROR_ATTRS)
-MIRROR_PAD_GRAD = define_op("MirrorPadGrad", "input: T, paddings: Tpaddings", "output: T", attrs=_MIRROR_ATTRS)
+MIRROR_PAD = define_op(
+    "MirrorPad", "input: T, paddings: Tpaddings", "output: T", attrs=_MIRROR_ATTRS, work=4.0, bits16="clear"
+)
+MIRROR_PAD_GRAD = define_op(
+    "MirrorPadGrad", "input: T, paddings: Tpaddings", "output: T", attrs=_MIRROR_ATTRS, work=8.0, bits16="clear"
+)
 
 
 @MIRROR_PAD.shape

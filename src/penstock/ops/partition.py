@@ -28,6 +28,7 @@ WHERE = define_op(
         "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, "
         "qint16, quint16, uint16, complex128, half, uint32, uint64, bool} = bool"
     ],
+    work=32.0,
 )
 WHERE.not_differentiable()
 WHERE.kernel(T=f"{TORCH_LACKS} quint16")(lambda n: lambda x: (x != 0).nonzero())
@@ -60,6 +61,8 @@ DYNAMIC_PARTITION = define_op(
     "data: T, partitions: int32",
     "outputs: num_partitions * T",
     attrs=["num_partitions: int >= 1", "T: type"],
+    allocates=False,
+    work=64.0,
 )
 
 
@@ -119,7 +122,7 @@ def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str
 # --- DynamicStitch --------------------------------------------------------------------------------------
 
 DYNAMIC_STITCH = define_op(
-    "DynamicStitch", "indices: N * int32, data: N * T", "merged: T", attrs=["N: int >= 1", "T: type"]
+    "DynamicStitch", "indices: N * int32, data: N * T", "merged: T", attrs=["N: int >= 1", "T: type"], work=32.0
 )
 
 

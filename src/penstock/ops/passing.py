@@ -22,11 +22,21 @@ from penstock.tensor.shapes import TensorShape
 
 # --- Ops that pass their input on -----------------------------------------------------------------------
 
-ENSURE_SHAPE = define_op("EnsureShape", "input: T", "output: T", attrs=["shape: shape", "T: type"], aliases=True)
+ENSURE_SHAPE = define_op(
+    "EnsureShape",
+    "input: T",
+    "output: T",
+    attrs=["shape: shape", "T: type"],
+    aliases=True,
+    bits16="clear",
+    view="same",
+    refuses="taken",
+)
 ENSURE_SHAPE.gradient(identity_gradient)
 
 
 @ENSURE_SHAPE.shape
+@shape_rules.of_first
 def ensure_shape_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
     return x.merge_with(c.attrs["shape"])
 
@@ -53,7 +63,9 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     return ENSURE_SHAPE(x, shape=TensorShape(shape), name=name)
 
 
-IDENTITY_N = define_op("IdentityN", "input: T", "output: T", attrs=["T: list(type) >= 1"], aliases=True)
+IDENTITY_N = define_op(
+    "IdentityN", "input: T", "output: T", attrs=["T: list(type) >= 1"], aliases=True, view="same", launches=True
+)
 IDENTITY_N.kernel()(lambda n: tuple)
 
 
@@ -73,7 +85,9 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     return IDENTITY_N(input, name=name)
 
 
-STOP_GRADIENT = define_op("StopGradient", "input: T", "output: T", attrs=["T: type"], aliases=True)
+STOP_GRADIENT = define_op(
+    "StopGradient", "input: T", "output: T", attrs=["T: type"], aliases=True, bits16="clear", view="same"
+)
 STOP_GRADIENT.shape(shape_rules.unchanged)
 STOP_GRADIENT.value(identity_value)
 STOP_GRADIENT.kernel()(lambda n: PASS_THROUGH)
@@ -88,7 +102,13 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
 
 
 PREVENT_GRADIENT = define_op(
-    "PreventGradient", "input: T", "output: T", attrs=["T: type", "message: string = ''"], aliases=True
+    "PreventGradient",
+    "input: T",
+    "output: T",
+    attrs=["T: type", "message: string = ''"],
+    aliases=True,
+    bits16="clear",
+    view="same",
 )
 PREVENT_GRADIENT.shape(shape_rules.unchanged)
 PREVENT_GRADIENT.kernel()(lambda n: PASS_THROUGH)
@@ -99,14 +119,16 @@ def prevent_gradient_gradient(op: Operation, grad: Any) -> Any:
     raise LookupError(f"Gradient explicitly disabled. Reason: {op.attrs['message'].decode()}")
 
 
-SNAPSHOT = define_op("Snapshot", "input: T", "output: T", attrs=["T: type"], aliases=True)
+SNAPSHOT = define_op("Snapshot", "input: T", "output: T", attrs=["T: type"], aliases=True, view="value")
 SNAPSHOT.shape(shape_rules.unchanged)
 SNAPSHOT.kernel()(lambda n: PASS_THROUGH)
 SNAPSHOT.not_differentiable()
 
 # --- Bitcast --------------------------------------------------------------------------------------------
 
-BITCAST = define_op("Bitcast", "input: T", "output: type", attrs=["T: numbertype", "type: numbertype"], aliases=True)
+BITCAST = define_op(
+    "Bitcast", "input: T", "output: type", attrs=["T: numbertype", "type: numbertype"], aliases=True, view="reshaped"
+)
 BITCAST.not_differentiable()
 
 
@@ -158,6 +180,10 @@ CHECK_NUMERICS = define_op(
     attrs=["T: floattype", "message: string"],
     stateful=True,
     aliases=True,
+    view="same",
+    refuses="always",
+    work=16.0,
+    repeatable=True,
 )
 CHECK_NUMERICS.shape(shape_rules.unchanged)
 

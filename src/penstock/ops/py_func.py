@@ -16,13 +16,16 @@ from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.graph.traits import UNKNOWN_WORK
 from penstock.runtime.values import from_runtime, to_runtime
 from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
 
 _ATTRS = ["token: string", "Tin: list(type) >= 0", "Tout: list(type) >= 0"]
-PY_FUNC = define_op("PyFunc", "input: Tin", "output: Tout", attrs=_ATTRS, stateful=True)
-PY_FUNC_STATELESS = define_op("PyFuncStateless", "input: Tin", "output: Tout", attrs=_ATTRS, keeps="input")
+PY_FUNC = define_op("PyFunc", "input: Tin", "output: Tout", attrs=_ATTRS, stateful=True, work=UNKNOWN_WORK)
+PY_FUNC_STATELESS = define_op(
+    "PyFuncStateless", "input: Tin", "output: Tout", attrs=_ATTRS, keeps="input", work=UNKNOWN_WORK
+)
 
 
 class _Function:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
@@ -43,6 +44,7 @@ QUANTIZE_V2 = define_op(
         "axis: int = -1",
         "ensure_minimum_range: float = 0.009999999776482582",
     ],
+    work=16.0,
 )
 QUANTIZE_V2.not_differentiable()
 
@@ -57,6 +59,7 @@ DEQUANTIZE = define_op(
         "axis: int = -1",
         "dtype: {bfloat16, float} = float",
     ],
+    work=16.0,
 )
 DEQUANTIZE.not_differentiable()
 
@@ -77,12 +80,14 @@ def _with_ranges(c: ShapeContext, x: TensorShape, low: TensorShape, high: Tensor
 
 
 @QUANTIZE_V2.shape
+@shape_rules.of_first
 def quantize_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape) -> list[TensorShape]:
     x, ends = _with_ranges(c, x, low, high)
     return [x, ends, ends]
 
 
 @DEQUANTIZE.shape
+@shape_rules.of_first
 def dequantize_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape) -> TensorShape:
     return _with_ranges(c, x, low, high)[0]
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import SCALAR, ShapeContext
@@ -95,19 +96,21 @@ def _check_same(grad: torch.Tensor, x: torch.Tensor) -> None:
 
 # --- of a constant range --------------------------------------------------------------------------------
 
-FAKE_QUANT_ARGS = define_op("FakeQuantWithMinMaxArgs", "inputs: float", "outputs: float", attrs=_RANGE)
+FAKE_QUANT_ARGS = define_op("FakeQuantWithMinMaxArgs", "inputs: float", "outputs: float", attrs=_RANGE, work=8.0)
 FAKE_QUANT_ARGS_GRADIENT = define_op(
-    "FakeQuantWithMinMaxArgsGradient", "gradients: float, inputs: float", "backprops: float", attrs=_RANGE
+    "FakeQuantWithMinMaxArgsGradient", "gradients: float, inputs: float", "backprops: float", attrs=_RANGE, work=16.0
 )
 FAKE_QUANT_ARGS_GRADIENT.not_differentiable()
 
 
 @FAKE_QUANT_ARGS.shape
+@shape_rules.of_first
 def args_shape(c: ShapeContext, inputs: TensorShape) -> TensorShape:
     return inputs
 
 
 @FAKE_QUANT_ARGS_GRADIENT.shape
+@shape_rules.of_first
 def args_gradient_shape(c: ShapeContext, gradients: TensorShape, inputs: TensorShape) -> TensorShape:
     return gradients.merge_with(inputs)
 
@@ -142,14 +145,15 @@ def _attrs(op: Operation, *more: str) -> dict[str, Any]:
 _VARS = "inputs: float, min: float, max: float"
 _GRADIENTS = "backprops_wrt_input: float, backprop_wrt_min: float, backprop_wrt_max: float"
 
-FAKE_QUANT_VARS = define_op("FakeQuantWithMinMaxVars", _VARS, "outputs: float", attrs=_BITS)
+FAKE_QUANT_VARS = define_op("FakeQuantWithMinMaxVars", _VARS, "outputs: float", attrs=_BITS, work=16.0)
 FAKE_QUANT_VARS_GRADIENT = define_op(
-    "FakeQuantWithMinMaxVarsGradient", f"gradients: float, {_VARS}", _GRADIENTS, attrs=_BITS
+    "FakeQuantWithMinMaxVarsGradient", f"gradients: float, {_VARS}", _GRADIENTS, attrs=_BITS, work=32.0
 )
 FAKE_QUANT_VARS_GRADIENT.not_differentiable()
 
 
 @FAKE_QUANT_VARS.shape
+@shape_rules.of_first
 def vars_shape(c: ShapeContext, inputs: TensorShape, low: TensorShape, high: TensorShape) -> TensorShape:
     low.assert_has_rank(0)
     high.assert_has_rank(0)
@@ -157,6 +161,7 @@ def vars_shape(c: ShapeContext, inputs: TensorShape, low: TensorShape, high: Ten
 
 
 @FAKE_QUANT_VARS_GRADIENT.shape
+@shape_rules.of_first
 def vars_gradient_shape(
     c: ShapeContext, gradients: TensorShape, inputs: TensorShape, low: TensorShape, high: TensorShape
 ) -> list[TensorShape]:
@@ -203,9 +208,9 @@ def vars_gradient(op: Operation, grad: Tensor) -> Any:
 
 # --- of a range for each channel ------------------------------------------------------------------------
 
-FAKE_QUANT_CHANNELS = define_op("FakeQuantWithMinMaxVarsPerChannel", _VARS, "outputs: float", attrs=_BITS)
+FAKE_QUANT_CHANNELS = define_op("FakeQuantWithMinMaxVarsPerChannel", _VARS, "outputs: float", attrs=_BITS, work=16.0)
 FAKE_QUANT_CHANNELS_GRADIENT = define_op(
-    "FakeQuantWithMinMaxVarsPerChannelGradient", f"gradients: float, {_VARS}", _GRADIENTS, attrs=_BITS
+    "FakeQuantWithMinMaxVarsPerChannelGradient", f"gradients: float, {_VARS}", _GRADIENTS, attrs=_BITS, work=32.0
 )
 FAKE_QUANT_CHANNELS_GRADIENT.not_differentiable()
 
@@ -221,11 +226,13 @@ def _channels(inputs: TensorShape, low: TensorShape, high: TensorShape) -> tuple
 
 
 @FAKE_QUANT_CHANNELS.shape
+@shape_rules.of_first
 def channels_shape(c: ShapeContext, inputs: TensorShape, low: TensorShape, high: TensorShape) -> TensorShape:
     return _channels(inputs, low, high)[0]
 
 
 @FAKE_QUANT_CHANNELS_GRADIENT.shape
+@shape_rules.of_first
 def channels_gradient_shape(
     c: ShapeContext, gradients: TensorShape, inputs: TensorShape, low: TensorShape, high: TensorShape
 ) -> list[TensorShape]:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import SCALAR, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.quantization import F32, LIMITS, QUANTIZED, first_step, number
 from penstock.tensor.dtypes import DType, qint32
@@ -19,18 +21,21 @@ REQUANTIZE = define_op(
     "input: Tinput, input_min: float, input_max: float, requested_output_min: float, requested_output_max: float",
     "output: out_type, output_min: float, output_max: float",
     attrs=[f"Tinput: {QUANTIZED}", f"out_type: {QUANTIZED}"],
+    work=16.0,
 )
 QUANTIZE_DOWN_AND_SHRINK_RANGE = define_op(
     "QuantizeDownAndShrinkRange",
     "input: Tinput, input_min: float, input_max: float",
     "output: out_type, output_min: float, output_max: float",
     attrs=[f"Tinput: {QUANTIZED}", f"out_type: {QUANTIZED}"],
+    work=16.0,
 )
 REQUANTIZATION_RANGE = define_op(
     "RequantizationRange",
     "input: Tinput, input_min: float, input_max: float",
     "output_min: float, output_max: float",
     attrs=[f"Tinput: {QUANTIZED}"],
+    work=SERIAL,
 )
 for _op in (REQUANTIZE, QUANTIZE_DOWN_AND_SHRINK_RANGE, REQUANTIZATION_RANGE):
     _op.not_differentiable()
@@ -38,6 +43,7 @@ for _op in (REQUANTIZE, QUANTIZE_DOWN_AND_SHRINK_RANGE, REQUANTIZATION_RANGE):
 
 @REQUANTIZE.shape
 @QUANTIZE_DOWN_AND_SHRINK_RANGE.shape
+@shape_rules.of_first
 def requantize_shape(c: ShapeContext, x: TensorShape, *ends: TensorShape) -> list[TensorShape]:
     for end in ends:
         end.assert_has_rank(0)

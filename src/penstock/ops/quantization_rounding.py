@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -28,6 +29,7 @@ QUANTIZE_AND_DEQUANTIZE = define_op(
         "input_max: float = 0.0",
         "T: floattype",
     ],
+    work=4.0,
 )
 QUANTIZE_AND_DEQUANTIZE_V2 = define_op(
     "QuantizeAndDequantizeV2",
@@ -42,6 +44,7 @@ QUANTIZE_AND_DEQUANTIZE_V2 = define_op(
         "narrow_range: bool = false",
         "axis: int = -1",
     ],
+    work=4.0,
 )
 QUANTIZE_AND_DEQUANTIZE_V3 = define_op(
     "QuantizeAndDequantizeV3",
@@ -54,17 +57,20 @@ QUANTIZE_AND_DEQUANTIZE_V3 = define_op(
         "narrow_range: bool = false",
         "axis: int = -1",
     ],
+    work=4.0,
 )
 
 # --- shapes ---------------------------------------------------------------------------------------------
 
 
 @QUANTIZE_AND_DEQUANTIZE.shape
+@shape_rules.of_first
 def v1_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
     return x
 
 
 @QUANTIZE_AND_DEQUANTIZE_V2.shape
+@shape_rules.of_first
 def v2_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape) -> TensorShape:
     axis = c.attrs["axis"]
     if axis < -1:
@@ -79,6 +85,7 @@ def v2_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShap
 
 
 @QUANTIZE_AND_DEQUANTIZE_V3.shape
+@shape_rules.of_first
 def v3_shape(c: ShapeContext, x: TensorShape, low: TensorShape, high: TensorShape, bits: TensorShape) -> TensorShape:
     bits.assert_has_rank(0)
     return v2_shape(c, x, low, high)

@@ -21,6 +21,7 @@ from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_seed, name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.arithmetic import ADD_V2, MUL, SUB
 from penstock.ops.array import SHAPE
 from penstock.ops.basic import with_dependencies
@@ -60,6 +61,7 @@ RANDOM_UNIFORM = define_op(
     "output: dtype",
     attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
     stateful=True,
+    work=SERIAL,
 )
 RANDOM_UNIFORM.shape(shape_rules.from_shape_input)
 RANDOM_UNIFORM.not_differentiable()
@@ -77,6 +79,7 @@ RANDOM_UNIFORM_INT = define_op(
     "output: Tout",
     attrs=[*SEEDS, "Tout: indextype", "T: indextype"],
     stateful=True,
+    work=SERIAL,
 )
 RANDOM_UNIFORM_INT.not_differentiable()
 
@@ -111,6 +114,7 @@ RANDOM_STANDARD_NORMAL = define_op(
     "output: dtype",
     attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
     stateful=True,
+    work=SERIAL,
 )
 RANDOM_STANDARD_NORMAL.shape(shape_rules.from_shape_input)
 RANDOM_STANDARD_NORMAL.not_differentiable()
@@ -128,6 +132,7 @@ TRUNCATED_NORMAL = define_op(
     "output: dtype",
     attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
     stateful=True,
+    work=32.0,
 )
 TRUNCATED_NORMAL.shape(shape_rules.from_shape_input)
 TRUNCATED_NORMAL.not_differentiable()
@@ -150,7 +155,7 @@ def truncated_normal_kernel(n: Any) -> Kernel:
 
 # --- shuffles and categories ----------------------------------------------------------------------------
 
-RANDOM_SHUFFLE = define_op("RandomShuffle", "value: T", "output: T", attrs=[*SEEDS, "T: type"], stateful=True)
+RANDOM_SHUFFLE = define_op("RandomShuffle", "value: T", "output: T", attrs=[*SEEDS, "T: type"], stateful=True, work=1.0)
 RANDOM_SHUFFLE.shape(shape_rules.unchanged)
 RANDOM_SHUFFLE.not_differentiable()
 
@@ -173,6 +178,7 @@ MULTINOMIAL = define_op(
     "output: output_dtype",
     attrs=[*SEEDS, "T: realnumbertype", "output_dtype: indextype = int64"],
     stateful=True,
+    work=32.0,
 )
 MULTINOMIAL.not_differentiable()
 

@@ -15,6 +15,7 @@ from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_seed, name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.arithmetic import ADD_V2, MAXIMUM
 from penstock.ops.array import size as size_of
 from penstock.ops.division import REAL_DIV
@@ -33,6 +34,7 @@ PARAMETERIZED_TRUNCATED_NORMAL = define_op(
     "output: dtype",
     attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
     stateful=True,
+    work=64.0,
 )
 PARAMETERIZED_TRUNCATED_NORMAL.not_differentiable()
 
@@ -81,6 +83,7 @@ RANDOM_GAMMA = define_op(
     "output: T",
     attrs=[*SEEDS, "S: indextype", "T: {half, float, double}"],
     stateful=True,
+    work=SERIAL,
 )
 RANDOM_GAMMA.shape(_per_parameter_shape)
 
@@ -110,6 +113,7 @@ RANDOM_GAMMA_GRAD = define_op(
     "output: T",
     attrs=["T: {float, double}"],
     shape=shape_rules.broadcast,
+    work=SERIAL,
 )
 RANDOM_GAMMA_GRAD.not_differentiable()
 
@@ -138,6 +142,7 @@ def _define_poisson(name: str, rate: str, attrs: list[str]) -> OpDef:
         "output: dtype",
         attrs=[*SEEDS, "S: indextype", *attrs],
         stateful=True,
+        work=SERIAL,
     )
     op.shape(_per_parameter_shape)
     op.kernel(host=("shape",))(_poisson_kernel)

@@ -79,9 +79,31 @@ def _numpy_kernel(fn: Callable[..., Any]) -> Any:
 _HOST = ("reduction_indices",)
 
 
-def _reduction(name: str, types: str, reduce: Reduce | None, numpy_fn: Any, native: str = NATIVE) -> OpDef:
+_WORK = 0.25
+"""Of an element that is added up: nothing is written."""
+
+
+def _reduction(
+    name: str,
+    types: str,
+    reduce: Reduce | None,
+    numpy_fn: Any,
+    native: str = NATIVE,
+    *,
+    work: float = _WORK,
+    **traits: Any,
+) -> OpDef:
     attrs = ["keep_dims: bool = false", f"T: {types}", "Tidx: indextype = int32"]
-    op = define_op(name, "input: T, reduction_indices: Tidx", "output: T", attrs=attrs, shape=reduction_shape)
+    op = define_op(
+        name,
+        "input: T, reduction_indices: Tidx",
+        "output: T",
+        attrs=attrs,
+        shape=reduction_shape,
+        work=work,
+        launches=True,
+        **traits,
+    )
     if reduce is not None:
         op.kernel(T=native, host=_HOST)(reduction_kernel(reduce))
     op.kernel("CPU", T=TORCH_LACKS)(_numpy_kernel(numpy_fn))
@@ -104,7 +126,9 @@ def _value_rule(fn: Callable[[int, int], int], initial: int) -> Any:
 
 # --- Sum ------------------------------------------------------------------------------------------------
 
-SUM = _reduction("Sum", "numbertype", None, lambda x, axes, keep, dtype: np.sum(x, axes, dtype, keepdims=keep))
+SUM = _reduction(
+    "Sum", "numbertype", None, lambda x, axes, keep, dtype: np.sum(x, axes, dtype, keepdims=keep), bits16="deny"
+)
 SUM.kernel(T=f"{FLOATS} {COMPLEX}", host=_HOST)(reduction_kernel(torch.sum))
 SUM.value(_value_rule(lambda a, b: a + b, 0))
 
@@ -180,7 +204,7 @@ def _numpy_mean(x: np.ndarray, axes: tuple[int, ...], keep: bool, dtype: Any) ->
     return total // max(_count(x.shape, list(axes)), 1)
 
 
-MEAN = _reduction("Mean", "numbertype", None, _numpy_mean)
+MEAN = _reduction("Mean", "numbertype", None, _numpy_mean, bits16="deny")
 MEAN.kernel(T=f"{FLOATS} {COMPLEX}", host=_HOST)(reduction_kernel(torch.mean))
 
 
@@ -222,7 +246,9 @@ def _prod(x: torch.Tensor, axes: list[int], keep: bool) -> torch.Tensor:
     return x
 
 
-PROD = _reduction("Prod", "numbertype", _prod, lambda x, axes, keep, dtype: np.prod(x, axes, dtype, keepdims=keep))
+PROD = _reduction(
+    "Prod", "numbertype", _prod, lambda x, axes, keep, dtype: np.prod(x, axes, dtype, keepdims=keep), bits16="deny"
+)
 PROD.value(_value_rule(lambda a, b: a * b, 1))
 
 
@@ -292,7 +318,7 @@ def _extremum(name: str, fn: Any, numpy_fn: Any, lowest: bool) -> OpDef:
         "{float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, "
         "quint8, qint32, qint16, quint16}"
     )
-    op = _reduction(name, types, reduce, numpy_reduce, native=REAL)
+    op = _reduction(name, types, reduce, numpy_reduce, native=REAL, bits16="clear")
     op.gradient(extremum_gradient)
     return op
 
@@ -319,7 +345,7 @@ def _numpy_norm(x: np.ndarray, axes: tuple[int, ...], keep: bool, dtype: Any) ->
     return np.sqrt(np.sum(np.square(x, dtype=np.float64), axes, keepdims=keep))
 
 
-EUCLIDEAN_NORM = _reduction("EuclideanNorm", "numbertype", None, _numpy_norm)
+EUCLIDEAN_NORM = _reduction("EuclideanNorm", "numbertype", None, _numpy_norm, work=0.5)
 
 
 @EUCLIDEAN_NORM.kernel(T=NATIVE, host=_HOST)
@@ -348,7 +374,15 @@ def euclidean_norm_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 def _of_bools(name: str, reduce: Reduce) -> OpDef:
     attrs = ["keep_dims: bool = false", "Tidx: indextype = int32"]
-    op = define_op(name, "input: bool, reduction_indices: Tidx", "output: bool", attrs=attrs, shape=reduction_shape)
+    op = define_op(
+        name,
+        "input: bool, reduction_indices: Tidx",
+        "output: bool",
+        attrs=attrs,
+        shape=reduction_shape,
+        work=_WORK,
+        launches=True,
+    )
     op.kernel(host=_HOST)(reduction_kernel(reduce))
     op.not_differentiable()
     return op

@@ -18,6 +18,7 @@ from penstock.graph.convert import constant
 from penstock.graph.opdef import Bound, Kernel, OpDef, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.array import reshape, squeeze
 from penstock.ops.cast import cast
 from penstock.ops.gather import out_of_range, take
@@ -53,6 +54,8 @@ VAR_HANDLE_OP = define_op(
         "allowed_devices: list(string) = []",
     ],
     stateful=True,
+    holds="variable",
+    launches=True,
 )
 VAR_HANDLE_OP.shape(shape_rules.scalar)
 VAR_HANDLE_OP.kernel()(lambda n: Bound(n.variable()))
@@ -81,7 +84,13 @@ def _shape_of(c: ShapeContext) -> TensorShape:
 
 
 VAR_IS_INITIALIZED_OP = define_op(
-    "VarIsInitializedOp", "resource: resource", "is_initialized: bool", stateful=True, reads="resource"
+    "VarIsInitializedOp",
+    "resource: resource",
+    "is_initialized: bool",
+    stateful=True,
+    reads="resource",
+    work=SERIAL,
+    sets_up=True,
 )
 VAR_IS_INITIALIZED_OP.shape(shape_rules.scalar)
 VAR_IS_INITIALIZED_OP.kernel(host=("is_initialized",))(lambda n: is_initialized)
@@ -120,6 +129,9 @@ READ_VARIABLE_OP = define_op(
     stateful=True,
     aliases=True,
     reads="resource",
+    work=1.0,
+    view="value",
+    launches=True,
 )
 READ_VARIABLE_OP.shape(lambda c, handle: _shape_of(c))
 READ_VARIABLE_OP.kernel()(lambda n: VariableState.read)
@@ -137,6 +149,7 @@ VARIABLE_SHAPE = define_op(
     attrs=["out_type: indextype = int32"],
     stateful=True,
     reads="input",
+    work=1.0,
 )
 VARIABLE_SHAPE.not_differentiable()
 
@@ -190,6 +203,8 @@ RESOURCE_GATHER = define_op(
     attrs=["batch_dims: int = 0", "validate_indices: bool = true", "dtype: type", "Tindices: indextype"],
     stateful=True,
     reads="resource",
+    work=1.0,
+    part=True,
 )
 
 
@@ -247,6 +262,8 @@ RESOURCE_GATHER_ND = define_op(
     attrs=["dtype: type", "Tindices: indextype"],
     stateful=True,
     reads="resource",
+    work=1.0,
+    part=True,
 )
 
 
@@ -312,6 +329,9 @@ ASSIGN_VARIABLE_OP = define_op(
     "",
     attrs=["dtype: type", "validate_shape: bool = false"],
     stateful=True,
+    work=1.0,
+    assigns=True,
+    launches=True,
 )
 ASSIGN_VARIABLE_OP.not_differentiable()
 
@@ -344,7 +364,9 @@ def assign_variable_kernel(n: Any) -> Kernel:
 
 
 def _define_accumulation(name: str, method: Callable[[Any, Any], Any]) -> OpDef:
-    op = define_op(name, "resource: resource, value: dtype", "", attrs=["dtype: type"], stateful=True)
+    op = define_op(
+        name, "resource: resource, value: dtype", "", attrs=["dtype: type"], stateful=True, work=1.0, launches=True
+    )
     op.shape(_update_shape)
     op.kernel(dtype=NUMBERS)(lambda n: locked(accumulator(name, method)))
     op.kernel(dtype=TORCH_LACKS)(lambda n: locked(signed_accumulator(name, method)))
@@ -361,6 +383,7 @@ RESOURCE_COUNT_UP_TO = define_op(
     "output: T",
     attrs=["limit: int", "T: indextype"],
     stateful=True,
+    work=SERIAL,
 )
 RESOURCE_COUNT_UP_TO.shape(shape_rules.scalar)
 RESOURCE_COUNT_UP_TO.kernel()(counter)

@@ -9,6 +9,7 @@ import torch
 
 from penstock import errors
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant
 from penstock.graph.opdef import define_op, get_op
@@ -22,7 +23,13 @@ from penstock.tensor.shapes import TensorShape, merge_dim, shape_of
 # --- Tile -----------------------------------------------------------------------------------------------
 
 TILE = define_op(
-    "Tile", "input: T, multiples: Tmultiples", "output: T", attrs=["T: type", "Tmultiples: indextype = int32"]
+    "Tile",
+    "input: T, multiples: Tmultiples",
+    "output: T",
+    attrs=["T: type", "Tmultiples: indextype = int32"],
+    work=1.0,
+    bits16="clear",
+    launches=True,
 )
 
 
@@ -89,10 +96,14 @@ REVERSE_V2 = define_op(
         "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, "
         "complex64, complex128, string}",
     ],
+    work=1.0,
+    bits16="clear",
+    launches=True,
 )
 
 
 @REVERSE_V2.shape
+@shape_rules.of_first
 def reverse_v2_shape(c: ShapeContext, x: TensorShape, axis: TensorShape) -> TensorShape:
     axis.assert_has_rank(1)
     axes = c.constant("axis")
@@ -133,10 +144,13 @@ REVERSE_SEQUENCE = define_op(
     "input: T, seq_lengths: Tlen",
     "output: T",
     attrs=["seq_dim: int", "batch_dim: int = 0", "T: type", "Tlen: indextype = int64"],
+    work=32.0,
+    bits16="clear",
 )
 
 
 @REVERSE_SEQUENCE.shape
+@shape_rules.of_first
 def reverse_sequence_shape(c: ShapeContext, x: TensorShape, lengths: TensorShape) -> TensorShape:
     lengths = lengths.with_rank(1)
     if x.ndims is None:

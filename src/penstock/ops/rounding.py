@@ -17,7 +17,7 @@ from penstock.ops.elementwise import FLOATS, INTEGERS, SIGNED, add_kernels, unar
 CEIL = unary_op("Ceil", "floattype", torch.ceil)
 FLOOR = unary_op("Floor", "floattype", torch.floor)
 RINT = unary_op("Rint", "floattype", torch.round)
-ROUND = define_op("Round", "x: T", "y: T", attrs=[f"T: {SIGNED}"], shape=shape_rules.unchanged)
+ROUND = define_op("Round", "x: T", "y: T", attrs=[f"T: {SIGNED}"], shape=shape_rules.unchanged, work=1.0)
 ROUND.kernel(T=FLOATS)(lambda n: torch.round)
 ROUND.kernel(T=INTEGERS)(lambda n: torch.clone)
 
@@ -60,7 +60,7 @@ def round(x: Any, name: str | None = None) -> Tensor:
 
 
 def _predicate(name: str, fn: Any) -> OpDef:
-    op = define_op(name, "x: T", "y: bool", attrs=["T: floattype"], shape=shape_rules.unchanged)
+    op = define_op(name, "x: T", "y: bool", attrs=["T: floattype"], shape=shape_rules.unchanged, work=1.0)
     add_kernels(op, fn)
     op.not_differentiable()
     return op

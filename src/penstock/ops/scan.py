@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -19,6 +20,7 @@ from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.tensor.shapes import TensorShape
 
 
+@shape_rules.of_first
 def scan_shape(c: ShapeContext, x: TensorShape, axis_shape: TensorShape) -> TensorShape:
     """A wrong axis is the kernel's to refuse, as in TensorFlow."""
     return x
@@ -78,6 +80,8 @@ def _scan_op(name: str, scan: Any, numpy_scan: Any, first: int) -> OpDef:
             "Tidx: indextype = int32",
         ],
         shape=scan_shape,
+        work=8.0,
+        launches=True,
     )
 
     @op.kernel(T=NATIVE, host=("axis",))

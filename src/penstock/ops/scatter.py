@@ -80,6 +80,8 @@ def _define_ref(kind: str, types: str = "T: numbertype", nd: bool = False) -> Op
         "output_ref: Ref(T)",
         attrs=[types, "Tindices: indextype", locking, *([_POLICY] if nd else [])],
         aliases=True,
+        work=1.0,
+        part=True,
     )
     op.shape(_ref_shape(_check_nd if nd else _check_rows))
 
@@ -98,6 +100,8 @@ def _define_resource(kind: str, types: str = "dtype: numbertype") -> OpDef:
         "",
         attrs=[types, "Tindices: indextype"],
         stateful=True,
+        work=1.0,
+        part=True,
     )
     op.shape(_resource_shape(_check_rows))
     _add_kernels(op, "dtype", kind, lambda n, update: locked(row_kernel(update)))
@@ -111,6 +115,8 @@ def _define_resource_nd(kind: str) -> OpDef:
         "",
         attrs=["T: type", "Tindices: indextype", "use_locking: bool = true", _POLICY],
         stateful=True,
+        work=1.0,
+        part=True,
     )
     op.shape(_resource_shape(_check_nd))
     _add_kernels(op, "T", kind, lambda n, update: locked(nd_kernel(update, n.text("bad_indices_policy"))))

@@ -90,7 +90,7 @@ def segment_count(data: Any, ids: Any) -> int:
 def _segment_op(name: str, types: str, initial: int, reduce: Rows, numpy_reduce: Any, native: str) -> OpDef:
     """Define a Segment op. What no row falls in is `initial`."""
     attrs = [f"T: {types}", "Tindices: indextype"]
-    op = define_op(name, "data: T, segment_ids: Tindices", "output: T", attrs=attrs, shape=segment_shape)
+    op = define_op(name, "data: T, segment_ids: Tindices", "output: T", attrs=attrs, shape=segment_shape, work=32.0)
 
     @op.kernel(T=native)
     def segment_kernel(n: Any) -> Any:
@@ -129,6 +129,7 @@ SEGMENT_MEAN = define_op(
     "output: T",
     attrs=["T: numbertype", "Tindices: indextype"],
     shape=segment_shape,
+    work=32.0,
 )
 
 
@@ -219,6 +220,7 @@ def _unsorted_op(
         "output: T",
         attrs=[f"T: {types}", f"Tindices: {id_types}", "Tnumsegments: indextype = int32"],
         shape=unsorted_segment_shape,
+        work=1.0,
     )
 
     @op.kernel(T=native, host=("num_segments",))

@@ -25,6 +25,7 @@ RANGE = define_op(
     "start: Tidx, limit: Tidx, delta: Tidx",
     "output: Tidx",
     attrs=["Tidx: {bfloat16, half, float, double, int8, int16, int32, int64, uint16, uint32, uint64} = int32"],
+    work=1.0,
 )
 RANGE.not_differentiable()
 
@@ -122,10 +123,7 @@ def _plain(value: Any, wanted: Any) -> Any:
 
 
 LIN_SPACE = define_op(
-    "LinSpace",
-    "start: T, stop: T, num: Tidx",
-    "output: T",
-    attrs=["T: floattype", "Tidx: indextype = int32"],
+    "LinSpace", "start: T, stop: T, num: Tidx", "output: T", attrs=["T: floattype", "Tidx: indextype = int32"], work=4.0
 )
 LIN_SPACE.not_differentiable()
 

@@ -14,6 +14,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
+from penstock.graph.traits import SERIAL
 from penstock.ops.basic import placeholder
 from penstock.runtime.resources import DEFAULT_CONTAINER, ResourceManager
 from penstock.runtime.values import from_runtime
@@ -65,7 +66,7 @@ GET_SESSION_HANDLE = define_op(
     "GetSessionHandle", "value: T", "handle: string", attrs=["T: type"], stateful=True, shape=shape_rules.scalar
 )
 GET_SESSION_TENSOR = define_op(
-    "GetSessionTensor", "handle: string", "value: dtype", attrs=["dtype: type"], stateful=True
+    "GetSessionTensor", "handle: string", "value: dtype", attrs=["dtype: type"], stateful=True, work=SERIAL
 )
 DELETE_SESSION_TENSOR = define_op("DeleteSessionTensor", "handle: string", "", stateful=True)
 for _op in (GET_SESSION_HANDLE, GET_SESSION_TENSOR, DELETE_SESSION_TENSOR):

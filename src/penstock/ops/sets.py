@@ -14,6 +14,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_tools import as_sparse, check_bounds, check_order, check_parts, row_keys, strides_of, tensor
 from penstock.tensor.shapes import TensorShape
@@ -57,6 +58,7 @@ SET_SIZE = define_op(
     "size: int32",
     attrs=["validate_indices: bool = true", _TYPES],
     shape=lambda c, *parts: UNKNOWN,
+    work=SERIAL,
 )
 SET_SIZE.not_differentiable()
 
@@ -111,6 +113,7 @@ def _operation(name: str, inputs: str) -> OpDef:
         inputs,
         "result_indices: int64, result_values: T, result_shape: int64",
         attrs=["set_operation: string", "validate_indices: bool = true", _TYPES],
+        work=SERIAL,
     )
     op.not_differentiable()
     return op

@@ -21,6 +21,7 @@ STRIDED_SLICE_ASSIGN = define_op(
     "output_ref: Ref(T)",
     attrs=["T: type", "Index: indextype", *MASK_ATTRS],
     aliases=True,
+    work=1.0,
 )
 RESOURCE_STRIDED_SLICE_ASSIGN = define_op(
     "ResourceStridedSliceAssign",
@@ -28,6 +29,7 @@ RESOURCE_STRIDED_SLICE_ASSIGN = define_op(
     "",
     attrs=["T: type", "Index: indextype", *MASK_ATTRS],
     stateful=True,
+    work=1.0,
 )
 STRIDED_SLICE_ASSIGN.not_differentiable()
 RESOURCE_STRIDED_SLICE_ASSIGN.not_differentiable()

@@ -32,6 +32,9 @@ SLICE = define_op(
     "output: T",
     attrs=["T: type", "Index: indextype"],
     aliases=True,
+    bits16="clear",
+    launches=True,
+    part=True,
 )
 
 

@@ -25,6 +25,7 @@ TOP_K = define_op(
     "input: T",
     "values: T, indices: int32",
     attrs=["k: int >= 0", "sorted: bool = true", "T: realnumbertype"],
+    work=16.0,
 )
 TOP_K_V2 = define_op(
     "TopKV2",
@@ -36,6 +37,7 @@ TOP_K_V2 = define_op(
         "Tk: {int16, int32, int64} = int32",
         "index_type: {int16, int32, int64} = int32",
     ],
+    work=16.0,
 )
 
 
@@ -171,8 +173,10 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None, 
 
 COMPARABLE = f"{TYPE_GROUPS['realnumbertype']} bool"
 _OUT_IDX = ["T: type", "out_idx: indextype = int32"]
-UNIQUE = define_op("Unique", "x: T", "y: T, idx: out_idx", attrs=_OUT_IDX)
-UNIQUE_WITH_COUNTS = define_op("UniqueWithCounts", "x: T", "y: T, idx: out_idx, count: out_idx", attrs=_OUT_IDX)
+UNIQUE = define_op("Unique", "x: T", "y: T, idx: out_idx", attrs=_OUT_IDX, work=128.0)
+UNIQUE_WITH_COUNTS = define_op(
+    "UniqueWithCounts", "x: T", "y: T, idx: out_idx, count: out_idx", attrs=_OUT_IDX, work=128.0
+)
 UNIQUE.not_differentiable()
 UNIQUE_WITH_COUNTS.not_differentiable()
 
@@ -261,7 +265,7 @@ class UniqueWithCounts(NamedTuple):
 
 # --- ListDiff -------------------------------------------------------------------------------------------
 
-LIST_DIFF = define_op("ListDiff", "x: T, y: T", "out: T, idx: out_idx", attrs=_OUT_IDX)
+LIST_DIFF = define_op("ListDiff", "x: T, y: T", "out: T, idx: out_idx", attrs=_OUT_IDX, work=128.0)
 LIST_DIFF.not_differentiable()
 
 

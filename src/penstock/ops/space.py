@@ -28,8 +28,12 @@ _DEPTH_ATTRS = [
     "block_size: int >= 2",
     "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
 ]
-DEPTH_TO_SPACE = define_op("DepthToSpace", "input: T", "output: T", attrs=_DEPTH_ATTRS, aliases=True)
-SPACE_TO_DEPTH = define_op("SpaceToDepth", "input: T", "output: T", attrs=_DEPTH_ATTRS, aliases=True)
+DEPTH_TO_SPACE = define_op(
+    "DepthToSpace", "input: T", "output: T", attrs=_DEPTH_ATTRS, aliases=True, bits16="clear", work=2.0
+)
+SPACE_TO_DEPTH = define_op(
+    "SpaceToDepth", "input: T", "output: T", attrs=_DEPTH_ATTRS, aliases=True, bits16="clear", work=4.0
+)
 
 
 def _scaled(dim: int | None, factor: int, up: bool, what: str) -> int | None:
@@ -142,12 +146,16 @@ SPACE_TO_BATCH_ND = define_op(
     "input: T, block_shape: Tblock_shape, paddings: Tpaddings",
     "output: T",
     attrs=["T: type", "Tblock_shape: indextype = int32", "Tpaddings: indextype = int32"],
+    work=8.0,
+    bits16="clear",
 )
 BATCH_TO_SPACE_ND = define_op(
     "BatchToSpaceND",
     "input: T, block_shape: Tblock_shape, crops: Tcrops",
     "output: T",
     attrs=["T: type", "Tblock_shape: indextype = int32", "Tcrops: indextype = int32"],
+    work=16.0,
+    bits16="clear",
 )
 
 

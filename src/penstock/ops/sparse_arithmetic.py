@@ -16,6 +16,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.operators import operator_function
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.elementwise import NATIVE, REAL, like
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed, invalid, via_numpy
 from penstock.ops.sparse_to_dense import SPARSE_TENSOR_DENSE_ADD
@@ -66,6 +67,7 @@ SPARSE_ADD_GRAD = define_op(
     "backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64",
     "a_val_grad: T, b_val_grad: T",
     attrs=["T: numbertype"],
+    work=SERIAL,
 )
 
 
@@ -169,6 +171,7 @@ def _extremum(
         "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64",
         "output_indices: int64, output_values: T",
         attrs=[f"T: {types}"],
+        work=SERIAL,
     )
 
     @op.shape

@@ -36,6 +36,7 @@ def _with_dense(
         "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T",
         "output: T",
         attrs=["T: numbertype"],
+        work=32.0,
     )
 
     @op.shape

@@ -12,6 +12,7 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.array import one_of
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_tools import (
@@ -36,6 +37,7 @@ SPARSE_CONCAT = define_op(
     "indices: N * int64, values: N * T, shapes: N * int64",
     "output_indices: int64, output_values: T, output_shape: int64",
     attrs=["concat_dim: int", "N: int >= 2", "T: type"],
+    work=SERIAL,
 )
 SPARSE_CONCAT.not_differentiable()
 
@@ -143,6 +145,7 @@ SPARSE_SPLIT = define_op(
     "split_dim: int64, indices: int64, values: T, shape: int64",
     "output_indices: num_split * int64, output_values: num_split * T, output_shape: num_split * int64",
     attrs=["num_split: int >= 1", "T: type"],
+    work=SERIAL,
 )
 SPARSE_SPLIT.not_differentiable()
 

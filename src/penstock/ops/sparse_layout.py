@@ -16,6 +16,7 @@ from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.elementwise import NATIVE
@@ -184,12 +185,14 @@ SPARSE_SLICE = define_op(
     "indices: int64, values: T, shape: int64, start: int64, size: int64",
     "output_indices: int64, output_values: T, output_shape: int64",
     attrs=["T: type"],
+    work=SERIAL,
 )
 SPARSE_SLICE_GRAD = define_op(
     "SparseSliceGrad",
     "backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64",
     "val_grad: T",
     attrs=["T: numbertype"],
+    work=SERIAL,
 )
 
 

@@ -12,6 +12,7 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import SCALAR, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_serialize import Parts, rows_of, stacked
 from penstock.ops.sparse_tools import ANY, as_sparse, check_parts, known_parts, sparse_shapes
@@ -59,6 +60,7 @@ ADD_SPARSE = define_op(
     attrs=["T: type", *_NAMES],
     stateful=True,
     keeps="sparse_indices sparse_values",
+    work=SERIAL,
 )
 ADD_MANY_SPARSE = define_op(
     "AddManySparseToTensorsMap",
@@ -67,6 +69,7 @@ ADD_MANY_SPARSE = define_op(
     attrs=["T: type", *_NAMES],
     stateful=True,
     keeps="sparse_indices sparse_values",
+    work=SERIAL,
 )
 TAKE_MANY_SPARSE = define_op(
     "TakeManySparseFromTensorsMap",
@@ -74,6 +77,7 @@ TAKE_MANY_SPARSE = define_op(
     "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",
     attrs=["dtype: type", *_NAMES],
     stateful=True,
+    work=SERIAL,
 )
 for _op in (ADD_SPARSE, ADD_MANY_SPARSE, TAKE_MANY_SPARSE):
     _op.not_differentiable()

@@ -13,9 +13,11 @@ from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.elementwise import NATIVE, conjugate
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.layout import transpose
+from penstock.ops.matrix import matmul_flops
 from penstock.ops.sparse_tools import as_sparse, check_parts
 from penstock.tensor.shapes import TensorShape, merge_dim
 
@@ -26,6 +28,7 @@ SPARSE_TENSOR_DENSE_MATMUL = define_op(
     "a_indices: Tindices, a_values: T, a_shape: int64, b: T",
     "product: T",
     attrs=["T: type", "Tindices: indextype = int64", "adjoint_a: bool = false", "adjoint_b: bool = false"],
+    work=SERIAL,
 )
 
 
@@ -144,6 +147,7 @@ SPARSE_MATMUL = define_op(
         "Tb: {float, bfloat16} = float",
     ],
 )
+SPARSE_MATMUL.flops(matmul_flops)
 
 
 @SPARSE_MATMUL.shape

@@ -63,6 +63,7 @@ def _reduction(name: str, types: str, reduce: Reduce, native: str) -> OpDef:
         "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32",
         "output: T",
         attrs=["keep_dims: bool = false", f"T: {types}"],
+        work=32.0,
     )
 
     @op.shape
@@ -108,6 +109,7 @@ def _sparse_reduction(name: str, types: str, reduce: Reduce, native: str) -> OpD
         "output_indices: int64, output_values: T, output_shape: int64",
         attrs=["keep_dims: bool = false", f"T: {types}"],
         shape=lambda c, *inputs: [UNKNOWN] * 3,
+        work=32.0,
     )
     op.not_differentiable()
 
@@ -219,6 +221,7 @@ SPARSE_SOFTMAX = define_op(
     "sp_indices: int64, sp_values: T, sp_shape: int64",
     "output: T",
     attrs=["T: {half, float, double}"],
+    work=64.0,
 )
 
 

@@ -14,6 +14,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import SCALAR, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.elementwise import NATIVE
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed, invalid
 from penstock.ops.sparse_tools import ANY, as_sparse, check_parts, known_parts, put, sparse_shapes, tensor
@@ -24,12 +25,14 @@ SPARSE_FILL_EMPTY_ROWS = define_op(
     "indices: int64, values: T, dense_shape: int64, default_value: T",
     "output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64",
     attrs=["T: type"],
+    work=SERIAL,
 )
 SPARSE_FILL_EMPTY_ROWS_GRAD = define_op(
     "SparseFillEmptyRowsGrad",
     "reverse_index_map: int64, grad_values: T",
     "d_values: T, d_default_value: T",
     attrs=["T: type"],
+    work=SERIAL,
 )
 
 

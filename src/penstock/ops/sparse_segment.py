@@ -67,6 +67,7 @@ def _segment_op(kind: str, types: str, native: str, counted: bool) -> OpDef:
         f"data: T, indices: Tidx, segment_ids: Tsegmentids{', num_segments: Tnumsegments' if counted else ''}",
         "output: T",
         attrs=[f"T: {types}", _ATTRS[0], *number, _ATTRS[1], "sparse_gradient: bool = false"],
+        work=8.0,
     )
     divisor = _DIVISORS[kind]
 
@@ -134,6 +135,7 @@ def _gradient_op(kind: str) -> OpDef:
         "grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32",
         "output: T",
         attrs=["T: floattype", *_ATTRS],
+        work=8.0,
     )
     op.not_differentiable()
     divisor = _DIVISORS[kind]

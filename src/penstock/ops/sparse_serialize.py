@@ -18,6 +18,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_tools import ANY, as_sparse, check_parts, join, sparse_shapes, take, tensor
 from penstock.runtime.values import from_runtime, to_runtime
@@ -36,6 +37,7 @@ def _serializing(name: str) -> OpDef:
         "sparse_indices: int64, sparse_values: T, sparse_shape: int64",
         "serialized_sparse: out_type",
         attrs=["T: type", "out_type: {string, variant} = string"],
+        work=SERIAL,
     )
     op.not_differentiable()
     return op
@@ -156,6 +158,7 @@ DESERIALIZE_SPARSE = define_op(
     "serialized_sparse: Tserialized",
     "sparse_indices: int64, sparse_values: dtype, sparse_shape: int64",
     attrs=["dtype: type", "Tserialized: {string, variant} = string"],
+    work=SERIAL,
 )
 DESERIALIZE_MANY_SPARSE = define_op(
     "DeserializeManySparse",

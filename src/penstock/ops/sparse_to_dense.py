@@ -26,6 +26,7 @@ SPARSE_TO_DENSE = define_op(
     "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T",
     "dense: T",
     attrs=["validate_indices: bool = true", "T: type", "Tindices: indextype"],
+    work=32.0,
 )
 
 
@@ -165,6 +166,7 @@ SPARSE_TENSOR_DENSE_ADD = define_op(
     "a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
     "output: T",
     attrs=["T: numbertype", "Tindices: indextype"],
+    work=32.0,
 )
 
 

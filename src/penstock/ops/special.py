@@ -16,11 +16,13 @@ from penstock.ops.arithmetic import MUL
 from penstock.ops.elementwise import like, unary_op, unbroadcast
 from penstock.ops.unary import EXP, SQUARE
 
-ERF = unary_op("Erf", "floattype", torch.erf)
-ERFC = unary_op("Erfc", "floattype", torch.erfc)
-LGAMMA = unary_op("Lgamma", "floattype", torch.lgamma)
-DIGAMMA = unary_op("Digamma", "floattype", torch.digamma)
-POLYGAMMA = define_op("Polygamma", "a: T, x: T", "z: T", attrs=["T: {float, double}"], shape=shape_rules.broadcast)
+ERF = unary_op("Erf", "floattype", torch.erf, work=16.0)
+ERFC = unary_op("Erfc", "floattype", torch.erfc, work=16.0)
+LGAMMA = unary_op("Lgamma", "floattype", torch.lgamma, work=32.0)
+DIGAMMA = unary_op("Digamma", "floattype", torch.digamma, work=64.0)
+POLYGAMMA = define_op(
+    "Polygamma", "a: T, x: T", "z: T", attrs=["T: {float, double}"], shape=shape_rules.broadcast, work=1024.0
+)
 
 
 @POLYGAMMA.kernel()

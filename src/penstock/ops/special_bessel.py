@@ -17,10 +17,10 @@ from penstock.ops.arithmetic import ADD_V2, MUL, SUB
 from penstock.ops.elementwise import like, unary_op
 from penstock.ops.unary import ABS, EXP, RECIPROCAL, SIGN, SQUARE
 
-BESSEL_I0E = unary_op("BesselI0e", "floattype", torch.special.i0e)
-BESSEL_I1E = unary_op("BesselI1e", "floattype", torch.special.i1e)
-ERFINV = unary_op("Erfinv", "floattype", torch.special.erfinv)
-NDTRI = unary_op("Ndtri", "floattype", torch.special.ndtri, types="float double")
+BESSEL_I0E = unary_op("BesselI0e", "floattype", torch.special.i0e, work=16.0)
+BESSEL_I1E = unary_op("BesselI1e", "floattype", torch.special.i1e, work=16.0)
+ERFINV = unary_op("Erfinv", "floattype", torch.special.erfinv, work=16.0)
+NDTRI = unary_op("Ndtri", "floattype", torch.special.ndtri, types="float double", work=64.0)
 
 
 @NDTRI.kernel(T="half bfloat16")

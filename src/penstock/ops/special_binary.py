@@ -15,6 +15,7 @@ from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.elementwise import conjugate, sum_to, unbroadcast
 from penstock.ops.kernel_tools import invalid, via_numpy
 from penstock.ops.reduce import reduce_sum
@@ -24,7 +25,7 @@ _FLOATS = "{half, bfloat16, float, double, complex64, complex128}"
 
 
 def _binary(name: str, fn: Kernel, types: str = _FLOATS) -> OpDef:
-    op = define_op(name, "x: T, y: T", "z: T", attrs=[f"T: {types}"], shape=shape_rules.broadcast)
+    op = define_op(name, "x: T, y: T", "z: T", attrs=[f"T: {types}"], shape=shape_rules.broadcast, work=16.0)
     op.kernel()(lambda n: fn)
     return op
 
@@ -72,7 +73,7 @@ def mul_no_nan_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return unbroadcast(op, MUL_NO_NAN(grad, conjugate(y)), MUL_NO_NAN(conjugate(x), grad))
 
 
-NEXT_AFTER = define_op("NextAfter", "x1: T, x2: T", "output: T", attrs=["T: {double, float} = float"])
+NEXT_AFTER = define_op("NextAfter", "x1: T, x2: T", "output: T", attrs=["T: {double, float} = float"], work=4.0)
 NEXT_AFTER.shape(shape_rules.broadcast)
 NEXT_AFTER.kernel()(lambda n: torch.nextafter)
 
@@ -84,7 +85,7 @@ def next_after_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 # --- the incomplete beta function -----------------------------------------------------------------------
 
-BETAINC = define_op("Betainc", "a: T, b: T, x: T", "z: T", attrs=["T: {float, double}"])
+BETAINC = define_op("Betainc", "a: T, b: T, x: T", "z: T", attrs=["T: {float, double}"], work=SERIAL)
 
 
 @BETAINC.shape

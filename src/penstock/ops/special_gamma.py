@@ -11,6 +11,7 @@ from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.traits import SERIAL
 from penstock.ops.arithmetic import ADD_V2, MUL, SUB
 from penstock.ops.elementwise import like, unbroadcast
 from penstock.ops.kernel_tools import via_numpy
@@ -19,9 +20,11 @@ from penstock.ops.special_binary import XLOGY
 from penstock.ops.unary import EXP
 
 _A_AND_X = "a: T, x: T"
-IGAMMA = define_op("Igamma", _A_AND_X, "z: T", attrs=["T: floattype"], shape=shape_rules.broadcast)
-IGAMMAC = define_op("Igammac", _A_AND_X, "z: T", attrs=["T: floattype"], shape=shape_rules.broadcast)
-IGAMMA_GRAD_A = define_op("IgammaGradA", _A_AND_X, "z: T", attrs=["T: {float, double}"], shape=shape_rules.broadcast)
+IGAMMA = define_op("Igamma", _A_AND_X, "z: T", attrs=["T: floattype"], shape=shape_rules.broadcast, work=512.0)
+IGAMMAC = define_op("Igammac", _A_AND_X, "z: T", attrs=["T: floattype"], shape=shape_rules.broadcast, work=512.0)
+IGAMMA_GRAD_A = define_op(
+    "IgammaGradA", _A_AND_X, "z: T", attrs=["T: {float, double}"], shape=shape_rules.broadcast, work=SERIAL
+)
 IGAMMA_GRAD_A.not_differentiable()
 
 
@@ -127,7 +130,7 @@ def igammac_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 # --- zeta -----------------------------------------------------------------------------------------------
 
-ZETA = define_op("Zeta", "x: T, q: T", "z: T", attrs=["T: {float, double}"], shape=shape_rules.broadcast)
+ZETA = define_op("Zeta", "x: T, q: T", "z: T", attrs=["T: {float, double}"], shape=shape_rules.broadcast, work=64.0)
 
 
 @ZETA.kernel()

@@ -17,7 +17,16 @@ from penstock.ops.array import check_axis
 from penstock.ops.kernel_tools import TORCH_TYPES
 from penstock.tensor.shapes import TensorShape, merge_dim, shape_of
 
-PACK = define_op("Pack", "values: N * T", "output: T", attrs=["N: int >= 1", "T: type", "axis: int = 0"])
+PACK = define_op(
+    "Pack",
+    "values: N * T",
+    "output: T",
+    attrs=["N: int >= 1", "T: type", "axis: int = 0"],
+    work=1.0,
+    bits16="clear",
+    launches=True,
+)
+PACK.fold(lambda op, *xs: np.stack(xs, op.attrs["axis"]))
 
 
 @PACK.shape
@@ -86,7 +95,13 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
 pack = stack
 
 UNPACK = define_op(
-    "Unpack", "value: T", "output: num * T", attrs=["num: int >= 0", "T: type", "axis: int = 0"], aliases=True
+    "Unpack",
+    "value: T",
+    "output: num * T",
+    attrs=["num: int >= 0", "T: type", "axis: int = 0"],
+    aliases=True,
+    bits16="clear",
+    launches=True,
 )
 
 

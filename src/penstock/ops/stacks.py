@@ -8,6 +8,7 @@ from typing import Any
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.runtime.stacks import Stack
 from penstock.tensor.shapes import TensorShape
 
@@ -22,6 +23,7 @@ STACK_V2 = define_op(
     "handle: resource",
     attrs=["elem_type: type", "stack_name: string = ''"],
     stateful=True,
+    holds="stack",
 )
 STACK_PUSH_V2 = define_op(
     "StackPushV2",
@@ -31,6 +33,7 @@ STACK_PUSH_V2 = define_op(
     stateful=True,
     aliases=True,
     keeps="elem",
+    work=1.0,
 )
 STACK_POP_V2 = define_op(
     "StackPopV2",
@@ -39,21 +42,35 @@ STACK_POP_V2 = define_op(
     attrs=["elem_type: type"],
     stateful=True,
     aliases=True,
+    work=1.0,
 )
 STACK_CLOSE_V2 = define_op("StackCloseV2", "handle: resource", "", stateful=True)
 
 # The ops of TensorFlow 0.x, by reference.
 
 STACK = define_op(
-    "Stack", "", "handle: Ref(string)", attrs=["elem_type: type", "stack_name: string = ''"], stateful=True
+    "Stack",
+    "",
+    "handle: Ref(string)",
+    attrs=["elem_type: type", "stack_name: string = ''"],
+    stateful=True,
+    holds="stack",
 )
 STACK_PUSH = define_op(
     "StackPush",
     "handle: Ref(string), elem: T",
     "output: T",
     attrs=["T: type", "swap_memory: bool = false"],
+    work=SERIAL,
 )
-STACK_POP = define_op("StackPop", "handle: Ref(string)", "elem: elem_type", attrs=["elem_type: type"], aliases=True)
+STACK_POP = define_op(
+    "StackPop",
+    "handle: Ref(string)",
+    "elem: elem_type",
+    attrs=["elem_type: type"],
+    aliases=True,
+    work=SERIAL,
+)
 STACK_CLOSE = define_op("StackClose", "handle: Ref(string)", "")
 
 
@@ -122,6 +139,10 @@ def _pop(op: OpDef) -> None:
     op.not_differentiable()
 
 
+for _op in (STACK_PUSH_V2, STACK_PUSH):
+    _op.puts(lambda inputs: inputs[1])
+for _op in (STACK_POP_V2, STACK_POP):
+    _op.takes(lambda element, inputs: element)
 _push(STACK_PUSH_V2, copies=False)
 _push(STACK_PUSH, copies=True)  # what is kept behind a reference is no edge that the planner could follow
 _pop(STACK_POP_V2)

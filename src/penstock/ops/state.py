@@ -21,6 +21,7 @@ from penstock.graph import shape_rules
 from penstock.graph.opdef import PASS_THROUGH, Bound, Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed
 from penstock.runtime.resources import VariableState
 from penstock.tensor.dtypes import DType, as_dtype, string
@@ -87,12 +88,16 @@ NUMBERS = "float double half bfloat16 uint8 int8 int16 int32 int64 complex64 com
 
 _VARIABLE_ATTRS = ["shape: shape", "dtype: type", "container: string = ''", "shared_name: string = ''"]
 
-VARIABLE_V2 = define_op("VariableV2", "", "ref: Ref(dtype)", attrs=_VARIABLE_ATTRS, stateful=True)
+VARIABLE_V2 = define_op(
+    "VariableV2", "", "ref: Ref(dtype)", attrs=_VARIABLE_ATTRS, stateful=True, holds="variable", launches=True
+)
 VARIABLE_V2.shape(shape_rules.from_attr)
 VARIABLE_V2.kernel()(lambda n: Bound(n.variable()))
 VARIABLE_V2.not_differentiable()
 
-VARIABLE = define_op("Variable", "", "ref: Ref(dtype)", attrs=_VARIABLE_ATTRS, stateful=True)
+VARIABLE = define_op(
+    "Variable", "", "ref: Ref(dtype)", attrs=_VARIABLE_ATTRS, stateful=True, holds="variable", launches=True
+)
 VARIABLE.not_differentiable()
 
 
@@ -114,6 +119,7 @@ TEMPORARY_VARIABLE = define_op(
     "ref: Ref(dtype)",
     attrs=["shape: shape", "dtype: type", "var_name: string = ''"],
     stateful=True,
+    holds="temporary",
 )
 TEMPORARY_VARIABLE.shape(shape_rules.from_attr)
 TEMPORARY_VARIABLE.not_differentiable()
@@ -166,6 +172,7 @@ DESTROY_TEMPORARY_VARIABLE = define_op(
     attrs=["T: type", "var_name: string"],
     aliases=True,
     reads="ref",
+    work=SERIAL,
 )
 DESTROY_TEMPORARY_VARIABLE.shape(shape_rules.unchanged)
 
@@ -192,6 +199,8 @@ IS_VARIABLE_INITIALIZED = define_op(
     attrs=["dtype: type"],
     allows_uninitialized_input=True,
     reads="ref",
+    work=SERIAL,
+    sets_up=True,
 )
 IS_VARIABLE_INITIALIZED.shape(shape_rules.scalar)
 IS_VARIABLE_INITIALIZED.kernel(host=("is_initialized",))(lambda n: is_initialized)
@@ -214,6 +223,7 @@ REF_IDENTITY = define_op(
     aliases=True,
     reads="input",
     shape=shape_rules.unchanged,
+    work=SERIAL,
 )
 REF_IDENTITY.kernel()(lambda n: PASS_THROUGH)
 REF_IDENTITY.gradient(lambda op, grad: grad)
@@ -226,6 +236,9 @@ ASSIGN = define_op(
     attrs=["T: type", "validate_shape: bool = true", "use_locking: bool = true"],
     allows_uninitialized_input=True,
     aliases=True,
+    work=1.0,
+    assigns=True,
+    launches=True,
 )
 ASSIGN.not_differentiable()
 
@@ -257,6 +270,8 @@ def _define_accumulation(name: str, method: Callable[[Any, Any], Any]) -> Any:
         "output_ref: Ref(T)",
         attrs=["T: numbertype", "use_locking: bool = false"],
         aliases=True,
+        work=1.0,
+        launches=True,
     )
     op.not_differentiable()
 
@@ -280,7 +295,7 @@ def _define_accumulation(name: str, method: Callable[[Any, Any], Any]) -> Any:
 ASSIGN_ADD = _define_accumulation("AssignAdd", torch.Tensor.add_)
 ASSIGN_SUB = _define_accumulation("AssignSub", torch.Tensor.sub_)
 
-COUNT_UP_TO = define_op("CountUpTo", "ref: Ref(T)", "output: T", attrs=["limit: int", "T: indextype"])
+COUNT_UP_TO = define_op("CountUpTo", "ref: Ref(T)", "output: T", attrs=["limit: int", "T: indextype"], work=SERIAL)
 COUNT_UP_TO.not_differentiable()
 
 

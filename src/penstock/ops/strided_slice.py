@@ -27,12 +27,18 @@ STRIDED_SLICE = define_op(
     "output: T",
     attrs=["T: type", "Index: {int16, int32, int64}", *MASK_ATTRS],
     aliases=True,
+    bits16="clear",
+    launches=True,
+    part=True,
 )
 STRIDED_SLICE_GRAD = define_op(
     "StridedSliceGrad",
     "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
     "output: T",
     attrs=["T: type", "Index: indextype", *MASK_ATTRS],
+    work=1.0,
+    bits16="clear",
+    launches=True,
 )
 
 

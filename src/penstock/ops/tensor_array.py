@@ -16,6 +16,7 @@ from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.tensor_arrays import TensorArrayState
 from penstock.tensor.shapes import TensorShape, merge_dim
@@ -51,6 +52,7 @@ TENSOR_ARRAY_V3 = define_op(
         "tensor_array_name: string = ''",
     ],
     stateful=True,
+    holds="array",
 )
 TENSOR_ARRAY_V3.not_differentiable()
 
@@ -76,7 +78,9 @@ def tensor_array_kernel(n: Any) -> Kernel:
     return create
 
 
-TENSOR_ARRAY_SIZE_V3 = define_op("TensorArraySizeV3", "handle: resource, flow_in: float", "size: int32", stateful=True)
+TENSOR_ARRAY_SIZE_V3 = define_op(
+    "TensorArraySizeV3", "handle: resource, flow_in: float", "size: int32", stateful=True, gives_back=True, work=SERIAL
+)
 TENSOR_ARRAY_SIZE_V3.shape(shape_rules.scalar)
 TENSOR_ARRAY_SIZE_V3.not_differentiable()
 
@@ -99,6 +103,7 @@ TENSOR_ARRAY_GRAD_V3 = define_op(
     "grad_handle: resource, flow_out: float",
     attrs=["source: string"],
     stateful=True,
+    holds="array",
 )
 TENSOR_ARRAY_GRAD_WITH_SHAPE = define_op(
     "TensorArrayGradWithShape",
@@ -106,6 +111,7 @@ TENSOR_ARRAY_GRAD_WITH_SHAPE = define_op(
     "grad_handle: resource, flow_out: float",
     attrs=["source: string"],
     stateful=True,
+    holds="array",
 )
 for _op in (TENSOR_ARRAY_GRAD_V3, TENSOR_ARRAY_GRAD_WITH_SHAPE):
     _op.shape(lambda c, *_: [HANDLE, SCALAR])
@@ -144,7 +150,9 @@ TENSOR_ARRAY_WRITE_V3 = define_op(
     stateful=True,
     keeps="value",
     aliases=True,
+    work=1.0,
 )
+TENSOR_ARRAY_WRITE_V3.puts(lambda inputs: inputs[2])
 TENSOR_ARRAY_READ_V3 = define_op(
     "TensorArrayReadV3",
     "handle: resource, index: int32, flow_in: float",
@@ -152,7 +160,9 @@ TENSOR_ARRAY_READ_V3 = define_op(
     attrs=["dtype: type"],
     stateful=True,
     aliases=True,
+    work=1.0,
 )
+TENSOR_ARRAY_READ_V3.takes(lambda element, inputs: element)
 
 
 @TENSOR_ARRAY_WRITE_V3.shape
@@ -215,7 +225,9 @@ TENSOR_ARRAY_GATHER_V3 = define_op(
     "value: dtype",
     attrs=["dtype: type", "element_shape: shape = unknown"],
     stateful=True,
+    work=1.0,
 )
+TENSOR_ARRAY_GATHER_V3.takes(lambda element, inputs: inputs[1].concatenate(element))
 TENSOR_ARRAY_SCATTER_V3 = define_op(
     "TensorArrayScatterV3",
     "handle: resource, indices: int32, value: T, flow_in: float",
@@ -224,7 +236,9 @@ TENSOR_ARRAY_SCATTER_V3 = define_op(
     stateful=True,
     keeps="value",
     aliases=True,
+    work=1.0,
 )
+TENSOR_ARRAY_SCATTER_V3.puts(lambda inputs: inputs[2][1:])
 
 
 @TENSOR_ARRAY_GATHER_V3.shape
@@ -293,7 +307,9 @@ TENSOR_ARRAY_CONCAT_V3 = define_op(
     "value: dtype, lengths: int64",
     attrs=["dtype: type", "element_shape_except0: shape = unknown"],
     stateful=True,
+    work=1.0,
 )
+TENSOR_ARRAY_CONCAT_V3.takes(lambda element, inputs: TensorShape([None]).concatenate(element[1:]))
 TENSOR_ARRAY_SPLIT_V3 = define_op(
     "TensorArraySplitV3",
     "handle: resource, value: T, lengths: int64, flow_in: float",
@@ -302,7 +318,9 @@ TENSOR_ARRAY_SPLIT_V3 = define_op(
     stateful=True,
     keeps="value",
     aliases=True,
+    work=1.0,
 )
+TENSOR_ARRAY_SPLIT_V3.puts(lambda inputs: TensorShape([None]).concatenate(inputs[1][1:]))
 
 
 @TENSOR_ARRAY_CONCAT_V3.shape

@@ -36,6 +36,8 @@ def define_update(
     types: str = FLOATS_AND_COMPLEX,
     shape: Callable[..., Any] | None = None,
     kernel: Callable[[updates.UpdateFactory, int], Callable[[Any], Kernel]] | None = None,
+    launches: bool = True,
+    part: bool = False,
 ) -> tuple[OpDef | None, OpDef | None]:
     """Define the op `name` for reference variables and `resource_name` for resources ("" for none).
 
@@ -44,12 +46,13 @@ def define_update(
     """
     held, settled = states.split(), ["T: numbertype", *leading, LOCKING, *attrs]
     ops: list[OpDef | None] = [None, None]
+    traits = {"work": 1.0, "launches": launches, "part": part}
     if name:
         inputs = ", ".join([*(f"{s}: Ref(T)" for s in held), values])
-        ops[0] = define_op(name, inputs, "out: Ref(T)", attrs=settled, aliases=True)
+        ops[0] = define_op(name, inputs, "out: Ref(T)", attrs=settled, aliases=True, **traits)
     if resource_name:
         inputs = ", ".join([*(f"{s}: resource" for s in held), values])
-        ops[1] = define_op(resource_name, inputs, attrs=settled, stateful=True)
+        ops[1] = define_op(resource_name, inputs, attrs=settled, stateful=True, **traits)
     for op in ops:
         if op is not None:
             op.shape(shape or dense_shape)

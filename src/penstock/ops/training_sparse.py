@@ -92,7 +92,7 @@ def _distinct(indices: torch.Tensor, grad: torch.Tensor) -> Iterator[tuple[torch
 def define_sparse_update(
     name: str, resource_name: str, states: str, values: str, update: updates.UpdateFactory, **how: Any
 ) -> None:
-    how |= {"leading": INDICES, "shape": sparse_shape, "kernel": sparse_kernel}
+    how |= {"leading": INDICES, "shape": sparse_shape, "kernel": sparse_kernel, "launches": False, "part": True}
     define_update(name, resource_name, states, values, update, **how)
 
 

@@ -16,17 +16,17 @@ from penstock.ops.unary import RECIPROCAL, SQRT, SQUARE
 
 _TYPES = "{bfloat16, half, float, double, complex64, complex128}"
 
-SIN = unary_op("Sin", _TYPES, torch.sin)
-COS = unary_op("Cos", _TYPES, torch.cos)
-TAN = unary_op("Tan", _TYPES, torch.tan)
-ASIN = unary_op("Asin", _TYPES, torch.asin)
-ACOS = unary_op("Acos", _TYPES, torch.acos)
-ATAN = unary_op("Atan", _TYPES, torch.atan)
-SINH = unary_op("Sinh", _TYPES, torch.sinh)
-COSH = unary_op("Cosh", _TYPES, torch.cosh)
-ASINH = unary_op("Asinh", _TYPES, torch.asinh)
-ACOSH = unary_op("Acosh", _TYPES, torch.acosh)
-ATANH = unary_op("Atanh", _TYPES, torch.atanh)
+SIN = unary_op("Sin", _TYPES, torch.sin, work=16.0)
+COS = unary_op("Cos", _TYPES, torch.cos, work=16.0)
+TAN = unary_op("Tan", _TYPES, torch.tan, work=16.0)
+ASIN = unary_op("Asin", _TYPES, torch.asin, work=16.0)
+ACOS = unary_op("Acos", _TYPES, torch.acos, work=16.0)
+ATAN = unary_op("Atan", _TYPES, torch.atan, work=16.0)
+SINH = unary_op("Sinh", _TYPES, torch.sinh, work=16.0)
+COSH = unary_op("Cosh", _TYPES, torch.cosh, work=16.0)
+ASINH = unary_op("Asinh", _TYPES, torch.asinh, work=16.0)
+ACOSH = unary_op("Acosh", _TYPES, torch.acosh, work=16.0)
+ATANH = unary_op("Atanh", _TYPES, torch.atanh, work=16.0)
 
 
 def _divide(x: Tensor, y: Tensor) -> Tensor:

@@ -36,22 +36,23 @@ _FLOAT_OR_COMPLEX = "{bfloat16, half, float, double, complex64, complex128}"
 _COMPUTED = f"{FLOATS} {COMPLEX}"
 
 
-def _grad_op(name: str) -> OpDef:
+def _grad_op(name: str, **traits: Any) -> OpDef:
     """Define `y: T, dy: T -> z: T`: the gradient of a function, from the function's value and dy."""
-    return define_op(name, "y: T, dy: T", "z: T", attrs=[f"T: {_FLOAT_OR_COMPLEX}"], shape=shape_rules.same)
+    attrs = [f"T: {_FLOAT_OR_COMPLEX}"]
+    return define_op(name, "y: T, dy: T", "z: T", attrs=attrs, shape=shape_rules.same, work=1.0, **traits)
 
 
 # --- signs and powers -----------------------------------------------------------------------------------
 
-NEG = unary_op("Neg", SIGNED, torch.neg)
-ABS = unary_op("Abs", "{bfloat16, half, float, double, int8, int16, int32, int64}", torch.abs)
+NEG = unary_op("Neg", SIGNED, torch.neg, bits16="clear")
+ABS = unary_op("Abs", "{bfloat16, half, float, double, int8, int16, int32, int64}", torch.abs, bits16="clear")
 SQUARE = unary_op(
     "Square",
     NUMBERS,
     torch.square,
     np.square,
 )
-SIGN = define_op("Sign", "x: T", "y: T", attrs=[f"T: {SIGNED}"], shape=shape_rules.unchanged)
+SIGN = define_op("Sign", "x: T", "y: T", attrs=[f"T: {SIGNED}"], shape=shape_rules.unchanged, work=1.0)
 SIGN.kernel(T=f"{INTEGERS} {COMPLEX}")(lambda n: torch.sgn)
 SIGN.kernel(T=FLOATS)(lambda n: lambda x: torch.where(x == x, torch.sign(x), x))  # NaN stays NaN
 
@@ -118,8 +119,8 @@ def square(x: Any, name: str | None = None) -> Tensor:
     return SQUARE(x, name=name)
 
 
-SQRT = unary_op("Sqrt", _FLOAT_OR_COMPLEX, torch.sqrt)
-RSQRT = unary_op("Rsqrt", _FLOAT_OR_COMPLEX, torch.rsqrt)
+SQRT = unary_op("Sqrt", _FLOAT_OR_COMPLEX, torch.sqrt, work=16.0)
+RSQRT = unary_op("Rsqrt", _FLOAT_OR_COMPLEX, torch.rsqrt, work=16.0)
 RECIPROCAL = unary_op("Reciprocal", SIGNED, torch.reciprocal, types=_COMPUTED)
 INV = unary_op("Inv", SIGNED, torch.reciprocal, types=_COMPUTED)  # of integers TensorFlow has none either
 SQRT_GRAD = _grad_op("SqrtGrad")
@@ -191,14 +192,14 @@ def reciprocal(x: Any, name: str | None = None) -> Tensor:
 
 # --- exponentials and sigmoids --------------------------------------------------------------------------
 
-EXP = unary_op("Exp", _FLOAT_OR_COMPLEX, torch.exp)
-EXPM1 = unary_op("Expm1", _FLOAT_OR_COMPLEX, torch.expm1)
-LOG = unary_op("Log", _FLOAT_OR_COMPLEX, torch.log)
-LOG1P = unary_op("Log1p", _FLOAT_OR_COMPLEX, torch.log1p)
-TANH = unary_op("Tanh", _FLOAT_OR_COMPLEX, torch.tanh)
-SIGMOID = unary_op("Sigmoid", _FLOAT_OR_COMPLEX, torch.sigmoid)
-TANH_GRAD = _grad_op("TanhGrad")
-SIGMOID_GRAD = _grad_op("SigmoidGrad")
+EXP = unary_op("Exp", _FLOAT_OR_COMPLEX, torch.exp, work=16.0, bits16="deny")
+EXPM1 = unary_op("Expm1", _FLOAT_OR_COMPLEX, torch.expm1, work=16.0, bits16="deny")
+LOG = unary_op("Log", _FLOAT_OR_COMPLEX, torch.log, work=16.0, bits16="deny")
+LOG1P = unary_op("Log1p", _FLOAT_OR_COMPLEX, torch.log1p, work=16.0, bits16="deny")
+TANH = unary_op("Tanh", _FLOAT_OR_COMPLEX, torch.tanh, work=16.0, bits16="infer")
+SIGMOID = unary_op("Sigmoid", _FLOAT_OR_COMPLEX, torch.sigmoid, bits16="infer")
+TANH_GRAD = _grad_op("TanhGrad", bits16="infer")
+SIGMOID_GRAD = _grad_op("SigmoidGrad", bits16="infer")
 
 
 _tanh_backward, _sigmoid_backward = torch.ops.aten.tanh_backward, torch.ops.aten.sigmoid_backward

@@ -13,17 +13,9 @@ from penstock.analysis.state_order import unordered_reads
 from penstock.graph.opdef import get_op
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.traits import gives_back, lives_for_a_step
 from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
 from penstock.tensor.dtypes import resource
-
-_MAY_REFUSE = frozenset({"CheckNumerics"})
-"""Pure ops that are run for the errors that they raise."""
-_TAKES_BACK = frozenset({"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3", "TensorArraySizeV3"})
-_OF_ONE_STEP = _TAKES_BACK | {
-    "StackV2", "StackPushV2", "TensorArrayV3", "TensorArrayGradV3", "TensorArrayWriteV3", "TensorArrayScatterV3",
-}  # fmt: skip
-"""Ops on what lives for a step. In loops these take a value from each other, or wait for the iteration; that
-something was taken out is nothing to wait for."""
 
 
 def skip_dead_controls(graph: StepGraph) -> StepGraph:
@@ -43,7 +35,7 @@ def skip_dead_controls(graph: StepGraph) -> StepGraph:
 
 
 def _only_waited_for(node: Node) -> bool:
-    if not is_pure(node) or node.op.name in _MAY_REFUSE or not node.dtypes:
+    if not is_pure(node) or node.op.traits.refuses == "always" or not node.dtypes:
         return False
     return not any(edge.node.op.name in PRIMITIVES for edge in node.inputs)  # what is dead or not is theirs to say
 
@@ -63,9 +55,9 @@ class _RunsWhenever:
         guards = Guards(graph, self._frames, strict=False)
         self._guards = guards.of
         self._value_guards = guards.edge
-        self._reads = {n for n in unordered_reads(graph, self._frames) if n.op.name not in _OF_ONE_STEP}
+        self._reads = {n for n in unordered_reads(graph, self._frames) if not lives_for_a_step(n.op)}
         self.changes_in_loops = any(
-            _has_effect(n) and self.in_loop(n) for n in graph.nodes if n.op.name not in _OF_ONE_STEP
+            _has_effect(n) and self.in_loop(n) for n in graph.nodes if not lives_for_a_step(n.op)
         )
 
     def reads_in_loops(self) -> dict[Node, list[Node]]:
@@ -81,7 +73,7 @@ class _RunsWhenever:
 
     def has_effect(self, node: Node) -> bool:
         """Whether it must be known that `node` has run: it changes something, or reads what is changed later."""
-        taken_back = node.op.name in _TAKES_BACK and self.in_loop(node)
+        taken_back = bool(self._frames) and gives_back(node.op) and self.in_loop(node)
         return node in self._reads or (_has_effect(node) and not taken_back)
 
     def in_loop(self, node: Node) -> bool:
@@ -125,9 +117,9 @@ def _drop_controls(graph: StepGraph, alive: _RunsWhenever) -> StepGraph:
 
 
 def _has_effect(node: Node) -> bool:
-    if node.op is FEED or node.op.name.startswith("Placeholder"):
+    if node.op is FEED or node.op.traits.placeholder:
         return False
-    if node.op.name in _MAY_REFUSE or writes_state(node):
+    if node.op.traits.refuses == "always" or writes_state(node):
         return True
     uses_state = any(map(is_state, node.inputs)) or any(d._is_ref_dtype or d == resource for d in node.dtypes)
     return node.op.stateful and not uses_state

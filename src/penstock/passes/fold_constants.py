@@ -22,8 +22,6 @@ from penstock.tensor.shapes import TensorShape
 MOST_BYTES = 10 << 20
 """Results larger than this are computed in each step, not kept with the plan."""
 
-_FROM_SHAPES = {"Shape", "Size", "Rank", "ShapeN"}
-_NOTHING_TO_COMPUTE = {"Const", "NoOp"}
 _CPU = torch.device("cpu")
 
 
@@ -55,8 +53,8 @@ class _Folding:
     def take(self, node: Node) -> None:
         self._made.append(node)
         inputs = [self._edges.get(edge, edge) for edge in node.inputs]
-        constant = all(edge.node.op.name == "Const" for edge in inputs) and node.op.name not in _NOTHING_TO_COMPUTE
-        if not (constant or node.op.name in _FROM_SHAPES):
+        constant = all(edge.node.is_constant for edge in inputs) and bool(node.dtypes) and not node.is_constant
+        if not (constant or node.op.traits.of_shapes):
             return
         if node.op.name == "Enter" and node.attrs["is_constant"]:
             self._fold(node, [inputs[0].node.attrs["value"]], [node])  # it tells the loop that its iteration has begun
@@ -95,7 +93,7 @@ class _Folding:
         Without control flow, a shape waits for nothing, so that the shape of a variable has to stay: reading it says
         that it is initialised.
         """
-        if node.op.name not in _FROM_SHAPES or (not self._branches and any(map(_reads_state, inputs))):
+        if not node.op.traits.of_shapes or (not self._branches and any(map(_reads_state, inputs))):
             return None
         return _known_shapes(node)
 

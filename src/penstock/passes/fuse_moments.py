@@ -68,7 +68,7 @@ def _over_rows(node: Node) -> bool:
     dims, size = value.node.shapes[value.port].tuple, value.node.shapes[value.port].num_elements()
     if node.attrs["T"] not in (float32, float64) or not node.attrs["keep_dims"]:
         return False
-    if axes.node.op.name != "Const" or axes.node.controls:  # one that waits says more than its value
+    if not axes.node.is_constant or axes.node.controls:  # one that waits says more than its value
         return False
     if dims is None or size is None or size <= REGION_ELEMENTS:
         return False

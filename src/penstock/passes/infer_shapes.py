@@ -16,29 +16,13 @@ from functools import reduce
 from typing import Any
 
 from penstock.analysis.frames import is_loop_merge
+from penstock.analysis.hazards import is_state
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.shape_context import UNKNOWN, output_shapes
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.tensor.shapes import TensorShape
 
-_WRITES: dict[str, Callable[[list[TensorShape]], TensorShape]] = {
-    "StackPushV2": lambda inputs: inputs[1],
-    "TensorArrayWriteV3": lambda inputs: inputs[2],
-    "TensorArrayScatterV3": lambda inputs: inputs[2][1:],
-    "TensorArraySplitV3": lambda inputs: TensorShape([None]).concatenate(inputs[1][1:]),
-}
-"""What puts elements where the first input says: their shape, from those of the inputs."""
-
-_READS: dict[str, Callable[[TensorShape, list[TensorShape]], TensorShape]] = {
-    "StackPopV2": lambda element, inputs: element,
-    "TensorArrayReadV3": lambda element, inputs: element,
-    "TensorArrayGatherV3": lambda element, inputs: inputs[1].concatenate(element),
-    "TensorArrayConcatV3": lambda element, inputs: TensorShape([None]).concatenate(element[1:]),
-}
-"""What takes elements out again: the shape of its first output, from an element's and those of the inputs."""
-
-_MAKES = frozenset({"StackV2", "TensorArrayV3"})
 _SAME_ELEMENTS = ENTERS | EXITS | MERGES | NEXT_ITERATIONS | SWITCHES | {"Identity", "TensorArrayGradV3"}
 """Ops that hand on a handle, or give the handle of an array whose elements have the same shapes."""
 
@@ -133,7 +117,7 @@ class _Inference(ShapeRules):
 
     def run(self) -> None:
         for node in self._graph.nodes:
-            if node in self._open or node.op.name in _WRITES:
+            if node in self._open or node.op.puts_fn is not None:
                 self._infer(node)
         while changed := {node for node, assumed in self._assumed.items() if self._from_elsewhere(node) != assumed}:
             self._infer_again(changed)
@@ -148,14 +132,14 @@ class _Inference(ShapeRules):
                 self._infer(node)
 
     def _infer(self, node: Node) -> None:
-        if node.op.name in _WRITES:
+        if node.op.puts_fn is not None:
             self._write(node)
         if node not in self._open:
             return
         self._inferred.add(node)
         twin, shapes = self._twin(node), node.shapes
         looped = is_loop_merge(node)
-        if looped or node.op.name in _READS:
+        if looped or node.op.takes_fn is not None:
             assumed = self._assumed[node] = self._from_elsewhere(node)
             shapes = (_both(shapes[0], assumed or UNKNOWN), *shapes[1:])
         if not looped:
@@ -175,10 +159,12 @@ class _Inference(ShapeRules):
         if self._lost or None in handles:
             return UNKNOWN
         elements = _common(self._elements.get(made) for made in handles if made is not None)
-        return None if elements is None else _READS[node.op.name](elements, self._inputs(node))
+        takes = node.op.takes_fn
+        return takes(elements, self._inputs(node)) if takes is not None and elements is not None else None
 
     def _write(self, node: Node) -> None:
-        element = _WRITES[node.op.name](self._inputs(node))
+        assert node.op.puts_fn is not None
+        element = node.op.puts_fn(self._inputs(node))
         for made in self._made_by(node.inputs[0]):
             if made is None:
                 self._lost = True
@@ -201,7 +187,7 @@ class _Inference(ShapeRules):
             if node.op.name in _SAME_ELEMENTS:
                 pending += [e.node for e in (node.inputs if node.op.name in MERGES else node.inputs[:1])]
             else:
-                found.add(node if node.op.name in _MAKES else None)
+                found.add(node if node.op.traits.holds and not any(map(is_state, node.inputs)) else None)
         return found
 
 

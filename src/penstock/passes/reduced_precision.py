@@ -16,47 +16,23 @@ from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 
 from penstock.analysis.sizes import Sizes
 from penstock.graph.device_spec import DeviceSpec
+from penstock.graph.opdef import OpDef
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.traits import Bits16
 from penstock.ops.cast import CAST
 from penstock.passes.rewrite import remove_unused
 from penstock.tensor.dtypes import DType, bfloat16, float16, float32
 
 # --- which ops ------------------------------------------------------------------------------------------
 
-ALLOW = frozenset({
-    "MatMul", "BatchMatMul", "BatchMatMulV2",
-    "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter",
-    "Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2",
-})  # fmt: skip
-"""Always reduced, where they are large enough to gain from it."""
+_REDUCIBLE = ("allow", "infer", "clear")
+"""The colours of ops that may be reduced. Depthwise convolutions, which wait for memory, are among "infer": alone they
+gain nothing. Ops without a colour stay as they are."""
 
-INFER = frozenset({
-    "Add", "AddN", "AddV2", "Sub", "Mul", "BiasAdd", "BiasAddGrad", "BiasAddV1",
-    "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad",
-    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter",
-    "Elu", "EluGrad", "LeakyRelu", "LeakyReluGrad", "Selu", "SeluGrad", "Sigmoid", "SigmoidGrad",
-    "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad", "Tanh", "TanhGrad",
-})  # fmt: skip
-"""Reduced between ops of ALLOW, but not after an op of DENY. Depthwise convolutions wait for memory: alone they gain
-nothing."""
 
-CLEAR = frozenset({
-    "Abs", "BatchToSpaceND", "BroadcastTo", "ClipByValue", "Concat", "ConcatV2", "DepthToSpace", "EnsureShape",
-    "ExpandDims", "Identity", "Max", "MaxPool", "MaxPoolGrad", "MaxPoolGradV2", "MaxPoolV2", "Maximum",
-    "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Neg", "Pack", "Pad", "PadV2", "PreventGradient",
-    "Relu", "Relu6", "Relu6Grad", "ReluGrad", "Reshape", "Reverse", "ReverseSequence", "ReverseV2", "Select",
-    "SelectV2", "Slice", "SpaceToBatchND", "SpaceToDepth", "Split", "SplitV", "Squeeze", "StopGradient",
-    "StridedSlice", "StridedSliceGrad", "Tile", "Transpose", "Unpack", "ZerosLike",
-})  # fmt: skip
-"""Reduced wherever that saves a cast, since they move and choose values but do not compute new ones."""
+def _colour(op: OpDef) -> Bits16:
+    return op.traits.bits16
 
-DENY = frozenset({
-    "Exp", "Expm1", "L2Loss", "Log", "Log1p", "LogSoftmax", "Mean", "Pow", "Prod", "Softmax",
-    "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "Sum",
-})  # fmt: skip
-"""Never reduced, and what INFER has after them is not either. Ops on none of the lists stay as they are."""
-
-_REDUCIBLE = ALLOW | INFER | CLEAR
 
 LEAST_FLOPS = 2e7
 FLOPS_PER_ELEMENT = 32
@@ -77,7 +53,7 @@ def reduce_precision(graph: StepGraph, dtypes: Mapping[str, DType], sizes: Sizes
     """
     able: dict[Node, DType] = {}
     for node in graph.nodes:
-        if node.op.name in _REDUCIBLE:
+        if _colour(node.op) in _REDUCIBLE:
             device = DeviceSpec.from_string(node.device).device_type or ""
             if device in dtypes and _is_able(node, device, dtypes[device]):
                 able[node] = dtypes[device]
@@ -139,7 +115,7 @@ class _Casts:
     def _cast(self, edge: Edge, dtype: DType) -> Node:
         node, name = edge.node, f"{edge.name}/{dtype.name}"
         op, inputs, controls = node.op, node.inputs, node.controls
-        if op.name == "Const":
+        if node.is_constant:
             attrs = {"value": node.attrs["value"].astype(dtype.np), "dtype": dtype}
         elif op.name == "Enter" and node.attrs["is_constant"]:
             attrs, inputs = {**node.attrs, "T": dtype}, (self.of(inputs[0], dtype),)
@@ -164,17 +140,17 @@ def _paint(graph: StepGraph, able: Mapping[Node, DType], sizes: Sizes) -> dict[N
             after[other].append(node)
     beside = {node: [*before[node], *after[node]] for node in graph.nodes}
 
-    def of(names: frozenset[str]) -> set[Node]:
-        return {node for node in graph.nodes if node.op.name in names}
+    def of(colour: Bits16) -> set[Node]:
+        return {node for node in graph.nodes if _colour(node.op) == colour}
 
     # 1. Products that gain from it.
-    painted = {node for node in of(ALLOW) if node in able and _is_worth_it(node, sizes)}
+    painted = {node for node in of("allow") if node in able and _is_worth_it(node, sizes)}
     # 2. What is sensitive spreads forward, through what is clear only if something that infers takes it in the end.
-    denied, clear = of(DENY), of(CLEAR)
-    spreads = _reached(denied | of(INFER), before, clear)
+    denied, clear = of("deny"), of("clear")
+    spreads = _reached(denied | of("infer"), before, clear)
     denied |= _reached(denied, after, spreads)
     # 3. What lies between two painted nodes.
-    free = {node for node in able if node.op.name not in ALLOW} - denied
+    free = {node for node in able if _colour(node.op) != "allow"} - denied
     painted |= _reached(painted, after, free) & _reached(painted, before, free)
     # 4. What is clear and next to it.
     painted |= _reached(painted, beside, clear & free)

@@ -22,7 +22,7 @@ def is_pure(node: Node) -> bool:
     """Whether a node gives the same for the same inputs, whenever it runs: no state, no chance, no control flow."""
     if "seed" in node.attrs or "uniform_noise" in node.attrs:  # some that TensorFlow does not call stateful
         return False
-    if node.op.stateful or node.op is FEED or node.op.name in PRIMITIVES or node.op.name.startswith("Placeholder"):
+    if node.op.stateful or node.op is FEED or node.op.name in PRIMITIVES or node.op.traits.placeholder:
         return False
     edges = [*(e.dtype for e in node.inputs), *node.dtypes]
     return not any(dtype._is_ref_dtype or dtype == resource for dtype in edges)

@@ -20,6 +20,7 @@ from penstock.analysis.sizes import Sizes
 from penstock.analysis.state_order import build_order
 from penstock.graph.opdef import OpDef, parse_arg, parse_attr
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.traits import Traits
 from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.rewrite import duplicate, is_pure
 
@@ -107,7 +108,7 @@ def recompute_for_gradients(graph: StepGraph, memory: PlannedMemory | None = Non
     def cheap(node: Node) -> bool:
         if not is_pure(node) or node.controls or not node.dtypes:
             return False
-        return node.op.flops_fn is None and node.op.name != "Const"
+        return node.op.flops_fn is None and not node.is_constant
 
     found = duplicate(graph)
     again: dict[Node, Node] = {}
@@ -142,8 +143,9 @@ def recompute_for_gradients(graph: StepGraph, memory: PlannedMemory | None = Non
 # --- moving to the host ---------------------------------------------------------------------------------
 
 _T = {"T": parse_attr("T: type")}
-SWAP_OUT = OpDef("_SwapOut", (parse_arg("tensor: T", _T),), (parse_arg("copy: T", _T),), _T)
-SWAP_IN = OpDef("_SwapIn", (parse_arg("copy: T", _T),), (parse_arg("tensor: T", _T),), _T)
+_COPIES = Traits(work=1.0, allocates=False)
+SWAP_OUT = OpDef("_SwapOut", (parse_arg("tensor: T", _T),), (parse_arg("copy: T", _T),), _T, traits=_COPIES)
+SWAP_IN = OpDef("_SwapIn", (parse_arg("copy: T", _T),), (parse_arg("tensor: T", _T),), _T, traits=_COPIES)
 
 
 @SWAP_OUT.kernel()
@@ -226,6 +228,6 @@ def _swapped(graph: StepGraph, swaps: list[tuple[Edge, int, list[int]]], positio
 def _can_leave(edge: Edge, sizes: Sizes, least: float) -> bool:
     """Whether a value may be worth the way to the host: memory of its own, and `least` bytes."""
     source = edge.node
-    if is_gradient(source) or not is_pure(source) or source.op.aliases or source.op.name == "Const":
+    if is_gradient(source) or not is_pure(source) or source.op.aliases or source.is_constant:
         return False
     return edge.dtype.torch is not None and sizes.bytes(edge) >= least

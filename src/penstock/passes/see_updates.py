@@ -13,15 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from penstock.analysis.frames import Frame, has_control_flow
-from penstock.analysis.hazards import SHOWS_INPUT
 from penstock.graph.primitives import EXITS, MERGES, SWITCHES
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.traits import shows_input
 from penstock.graph.verify import BACK
 from penstock.passes.fresh_reads import FreshReads
 from penstock.passes.rewrite import remove_unused
 from penstock.passes.write_order import WriteOrder, depth, outside
 
-_RESHAPES = frozenset({"Reshape", "Squeeze", "ExpandDims", "Bitcast"})
 _MOST_ROUNDS = 8
 
 
@@ -123,11 +122,11 @@ class _Shows:
             if index and name in SWITCHES:
                 continue  # which way to go was said when the predicate was made
             if edge.node.dtypes[edge.port]._is_ref_dtype:
-                shown = self._read(node, edge) if name in SHOWS_INPUT else None
+                shown = self._read(node, edge) if shows_input(node.op) else None
             else:
                 shown = self.of.get(edge)
                 shown = self._seen(node, index, shown) if shown is not None else None
-            if shown is not None and name in SHOWS_INPUT:
+            if shown is not None and shows_input(node.op):
                 self._pass_on(node, index, shown)
 
     def _read(self, node: Node, ref: Edge) -> _Shown | None:
@@ -158,7 +157,7 @@ class _Shows:
         elif not index:
             if node.op.name in EXITS:
                 shown = shown.each(lambda read: self._earlier(node, read))
-            elif node.op.name in _RESHAPES:
+            elif node.op.traits.view == "reshaped":
                 shown = shown.each(lambda read: replace(read, reshaped=True))
             for port in range(len(node.dtypes)):
                 self.of[Edge(node, port)] = shown

@@ -95,7 +95,7 @@ def _writes_variable(node: Node) -> bool:
 
 
 def _constant(edge: Edge) -> np.ndarray | None:
-    return edge.node.attrs["value"] if edge.node.op.name == "Const" else None
+    return edge.node.attrs["value"] if edge.node.is_constant else None
 
 
 def _is_one(edge: Edge) -> bool:

@@ -13,10 +13,11 @@ from typing import Any
 
 from tensorboard.compat.proto.cost_graph_pb2 import CostGraphDef
 
-from penstock.analysis.sizes import FREE, UNKNOWN_DIM, Sizes
+from penstock.analysis.sizes import UNKNOWN_DIM, Sizes
 from penstock.checkpoint.replace import write_whole
 from penstock.export import export
-from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.traits import is_free
 from penstock.placement.hardware import SimulatedDevice
 
 KEPT = 16
@@ -40,7 +41,7 @@ class CostModel(Sizes):
 
     def estimate(self, node: Node, device: SimulatedDevice) -> float:
         """The time from shapes alone: the arithmetic or the memory traffic, whichever takes longer, and the launch."""
-        if node.op is FEED or node.op.name in FREE:
+        if is_free(node.op):
             return 0.0
         outputs = [Edge(node, port) for port in range(len(node.dtypes))]
         if node.op.flops_fn is not None:

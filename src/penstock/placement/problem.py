@@ -95,4 +95,4 @@ def make_problem(graph: StepGraph, hardware: Hardware, costs: CostModel) -> Prob
 
 def is_everywhere(node: Node) -> bool:
     """Whether each device has the value by itself: what is fed, and constants that wait for nothing."""
-    return node.op is FEED or (node.op.name == "Const" and not node.controls)
+    return node.op is FEED or (node.is_constant and not node.controls)

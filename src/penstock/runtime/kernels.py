@@ -85,7 +85,7 @@ class KernelContext:
     def const(self, name: str) -> np.ndarray | None:
         """The value of the input called `name` when it is a constant of the graph (and not fed), else None."""
         (edge,) = self.inputs(name)
-        return edge.node.attrs["value"] if edge.node.op.name == "Const" else None
+        return edge.node.attrs["value"] if edge.node.is_constant else None
 
     def input_shape(self, name: str) -> Any:
         """The static shape of the input called `name`."""

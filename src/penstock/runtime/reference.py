@@ -35,10 +35,10 @@ import numpy as np
 import torch
 
 from penstock import errors
-from penstock.analysis.hazards import SHOWS_INPUT
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.traits import shows_input
 from penstock.runtime.failures import node_error
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager, VariableState
@@ -231,7 +231,7 @@ class _ReferenceStep:
         else:
             found = self.call(node, [token.value for token in data])
             past = self.written(node, data, past)
-            shows = [token.shows for token in data] if name in SHOWS_INPUT else []
+            shows = [token.shows for token in data] if shows_input(node.op) else []
             shows += [None] * (len(found) - len(shows))
             self.send(node, tag, [Token(value, past, at) for value, at in zip(found, shows, strict=False)], past)
 

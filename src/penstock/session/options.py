@@ -142,16 +142,13 @@ def _state_names(ops: list[Operation]) -> list[str]:
     return [op.name for op in ops if op.op_def.stateful and any(o.dtype._is_ref_dtype for o in op._outputs)]
 
 
-_SETTING_UP = frozenset({"Assign", "AssignVariableOp", "SaveV2", "RestoreV2", "IsVariableInitialized"})
-
-
 def working_part(graph: Graph) -> list[Operation]:
     """The operations of a graph without those that only initialise, save and restore."""
     left_out: set[Operation] = set()
     operations = graph.get_operations()
     for op in operations:
         before = [*(t.op for t in op._inputs), *op._control_inputs]
-        if op.type in _SETTING_UP or any(n in left_out for n in before):
+        if op.op_def.traits.assigns or op.op_def.traits.sets_up or any(n in left_out for n in before):
             left_out.add(op)
     consumers: dict[Operation, list[Operation]] = {}
     for op in operations:

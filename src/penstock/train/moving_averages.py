@@ -110,7 +110,7 @@ class ExponentialMovingAverage:
                 # Not the average itself: the collection is of the variables that have one.
                 get_default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
                 return average
-            colocate = var.op.type in ("Variable", "VariableV2", "VarHandleOp")
+            colocate = var.op.op_def.traits.holds == "variable"
             return slot_creator.create_zeros_slot(var, self._name, colocate_with_primary=colocate)
 
     def _current_decay(self) -> Tensor:

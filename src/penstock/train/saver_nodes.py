@@ -113,7 +113,7 @@ def _wanted(graph: Graph, restore_op_name: str) -> list[tuple[str, Any, TensorSh
     """`(tensor name, dtype, shape or None, variable)` for each assignment that a Restore node feeds."""
     found = []
     for operation in _controls_of(graph.get_operation_by_name(restore_op_name)):
-        if operation.type not in ("Assign", "AssignVariableOp"):
+        if not operation.op_def.traits.assigns:
             continue
         target, source = operation.inputs
         whole = True

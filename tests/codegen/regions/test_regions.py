@@ -10,7 +10,7 @@ import pytest
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 
 import penstock as tf
-from penstock.codegen.regions.nodes import CONTROL
+from penstock.graph.primitives import PRIMITIVES
 from penstock.ops.resource_variables import READ_VARIABLE_OP
 from tests.codegen.regions.steps import loop, ops_of, regions_of, session_with, started
 
@@ -62,7 +62,7 @@ def test_a_loop_that_writes_a_variable_stays() -> None:
 
     done = tf.while_loop(lambda i: i < 4, body, [0])
     with started() as session:
-        assert not any(CONTROL & set(ops_of(region)) for region in regions_of(session, [done]))
+        assert not any(PRIMITIVES & set(ops_of(region)) for region in regions_of(session, [done]))
         assert session.run(done) == 4
         np.testing.assert_allclose(session.run(total), np.exp(np.arange(4)).sum(), 1e-6)
 
@@ -127,13 +127,34 @@ def test_loops_in_branches_stay_since_not_all_of_them_run() -> None:
     x, pred = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.bool, [])
     y = tf.cond(pred, lambda: loop(x, 2), lambda: loop(x * 2, 3)) + tf.exp(x) * 2
     with started() as session:
-        assert not any(CONTROL & set(ops_of(region)) for region in regions_of(session, [y], [x, pred]))
+        assert not any(PRIMITIVES & set(ops_of(region)) for region in regions_of(session, [y], [x, pred]))
         for taken in (True, False):
             value = np.full(2, 0.25)
             expected = value if taken else value * 2
             for _ in range(2 if taken else 3):
                 expected = np.tanh(expected) * 1.5
             np.testing.assert_allclose(session.run(y, {x: value, pred: taken}), expected + np.exp(value) * 2, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("part", "op"),
+    [
+        (lambda table, ids: tf.gather_nd(table, tf.expand_dims(ids, 1)), "GatherNd"),
+        (lambda table, ids: tf.gather(table, ids), "GatherV2"),
+        (lambda table, ids: table[10:15] * tf.cast(ids[0] + 1, tf.float32), "StridedSlice"),
+    ],
+)
+def test_what_takes_a_part_of_a_large_variable_is_in_a_region(part: Any, op: str) -> None:
+    values = np.arange(160_000, dtype=np.float32).reshape(4000, 40) / 160_000
+    ids = tf.placeholder(tf.int32, [5], name="ids")
+    y = tf.exp(part(tf.Variable(values), ids)) * 2.0
+    with started() as session:
+        (region,) = regions_of(session, [y], [ids])
+        assert op in ops_of(region)
+        expected = np.exp(values[10:15] if op == "StridedSlice" else values[[0, 3999, 7, 7, 1]] * 1.0)
+        for _ in range(4):
+            found = session.run(y, {ids: [0, 3999, 7, 7, 1]})
+            np.testing.assert_allclose(found, expected * 2, rtol=1e-5)
 
 
 def test_a_large_variable_that_others_read_is_no_result_of_a_region() -> None:

@@ -168,7 +168,7 @@ class Trial:
 
 def describe(nodes: Iterable[Node]) -> str:
     """Ops, and where the last of them was built, in a few words."""
-    found = [node for node in nodes if node.op is not FEED and node.op.name != "Const"]
+    found = [node for node in nodes if node.op is not FEED and not node.is_constant]
     ops = list(dict.fromkeys(node.op.name for node in found))
     words = ", ".join(ops[:NAMED]) + (", …" if len(ops) > NAMED else "")
     lines = [node.source.user_line for node in found if node.source is not None and node.source.user_line]

@@ -22,13 +22,13 @@ from penstock.codegen.clusters.expressions import C_TYPES, Expression, express, 
 from penstock.codegen.clusters.program import ClusterProgram, Instruction
 from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.traits import Traits
 from penstock.passes.rewrite import device_type, on_cpu, remove_unused, sort_nodes
 
 LEAST = 2
 """Calls of kernels that a cluster must save one of to be worth it."""
-ALONE = frozenset({"Tanh", "Select", "SelectV2"})
-"""Ops that are worth it on a CPU on their own: torch's kernels take three times as long, from so many elements on."""
 ALONE_FROM = 4096
+"""Elements from which expressions that are worth it alone are, on a CPU."""
 MOST_MEMBERS = 1000
 MOST_VALUES = 200
 """Larger clusters are cut: the time to compile one, and the arguments of one call, have an end."""
@@ -52,8 +52,8 @@ def _is_worth_it(members: dict[Node, Expression]) -> bool:
     if sum(expression.weight > 0 for expression in members.values()) >= LEAST:
         return True
     return any(
-        node.op.name in ALONE and on_cpu(node.device) and (node.shapes[0].num_elements() or 0) >= ALONE_FROM
-        for node in members
+        expression.alone and on_cpu(node.device) and (node.shapes[0].num_elements() or 0) >= ALONE_FROM
+        for node, expression in members.items()
     )
 
 
@@ -219,7 +219,7 @@ def _replace(
 
 
 def _is_scalar_constant(edge: Edge) -> bool:
-    return edge.node.op.name == "Const" and not edge.node.attrs["value"].ndim
+    return edge.node.is_constant and not edge.node.attrs["value"].ndim
 
 
 def _cluster_node(members: dict[Node, Expression], outputs: list[Edge], mode: str) -> Node:
@@ -279,6 +279,7 @@ def _cluster_op(inputs: list[Any], outputs: list[Any]) -> OpDef:
         tuple(ArgDef(f"x{i}", dtype=dtype) for i, dtype in enumerate(inputs)),
         tuple(ArgDef(f"y{i}", dtype=dtype) for i, dtype in enumerate(outputs)),
         {},
+        traits=Traits(launches=True),
     )
     op.kernel()(cluster_kernel)
     return op

@@ -34,6 +34,8 @@ class Expression:
     ctype: str
     shape: str
     weight: int
+    alone: bool = False
+    """Whether it is worth a cluster by itself: torch's kernel takes three times as long."""
 
 
 Rule = Callable[[Node], Expression | None]
@@ -75,7 +77,9 @@ def literal(value: np.ndarray, ctype: str) -> str:
 # --- the table ------------------------------------------------------------------------------------------
 
 
-def _rule(floats: str = "", ints: str = "", bools: str = "", shape: str = BROADCAST, weight: int = 1) -> Rule:
+def _rule(
+    floats: str = "", ints: str = "", bools: str = "", shape: str = BROADCAST, weight: int = 1, alone: bool = False
+) -> Rule:
     """A rule that chooses by the type of the first input; `@` is that type, `#` its unsigned twin."""
 
     def rule(node: Node) -> Expression | None:
@@ -84,7 +88,7 @@ def _rule(floats: str = "", ints: str = "", bools: str = "", shape: str = BROADC
         if not text:
             return None
         text = text.replace("@", source).replace("#", _UNSIGNED.get(source, source))
-        return Expression(text, C_TYPES[node.dtypes[0]], shape, weight)
+        return Expression(text, C_TYPES[node.dtypes[0]], shape, weight, alone)
 
     return rule
 
@@ -119,7 +123,7 @@ def _add_n(node: Node) -> Expression | None:
 
 def _select(shape: str) -> Rule:
     def rule(node: Node) -> Expression | None:
-        return Expression("{0} ? {1} : {2}", C_TYPES[node.dtypes[0]], shape, 1)
+        return Expression("{0} ? {1} : {2}", C_TYPES[node.dtypes[0]], shape, 1, alone=True)
 
     return rule
 
@@ -137,7 +141,7 @@ _POWERS = {-1.0: "1 / {0}", 1.0: "{0}", 2.0: "{0} * {0}", 3.0: "{0} * {0} * {0}"
 def _pow(node: Node) -> Expression | None:
     """Powers by constants that are a product or a quotient; those of roots differ in signs of zero and infinity."""
     exponent, base = node.inputs[1].node, node.inputs[0]
-    if exponent.op.name != "Const" or exponent.attrs["value"].ndim or base.dtype not in (float32, float64):
+    if not exponent.is_constant or exponent.attrs["value"].ndim or base.dtype not in (float32, float64):
         return None
     text = _POWERS.get(float(exponent.attrs["value"]))
     return Expression(text, C_TYPES[base.dtype], BROADCAST, 1) if text else None
@@ -151,7 +155,7 @@ def _by_constant(floats: str, ints: str) -> Rule:
         divisor, ctype = node.inputs[1].node, C_TYPES[node.dtypes[0]]
         if ctype not in _UNSIGNED:
             return others(node)
-        if divisor.op.name != "Const" or np.isin(divisor.attrs["value"], (0, -1)).any():
+        if not divisor.is_constant or np.isin(divisor.attrs["value"], (0, -1)).any():
             return None
         return Expression(ints, ctype, BROADCAST, 4)
 
@@ -228,7 +232,7 @@ _RULES: dict[str, Rule] = {
     "Expm1": _rule("expm1_@({0})", weight=_FUNCTION),
     "Log": _rule("log_@({0})", weight=_FUNCTION),
     "Log1p": _rule("log1p_@({0})", weight=_FUNCTION),
-    "Tanh": _rule("tanh_@({0})", weight=_FUNCTION),
+    "Tanh": _rule("tanh_@({0})", weight=_FUNCTION, alone=True),
     "Sigmoid": _rule("sigmoid_@({0})", weight=_FUNCTION),
     "Relu": _rule("{0} < 0 ? 0 : {0}", "{0} < 0 ? 0 : {0}"),
     "Relu6": _rule("{0} < 0 ? 0 : {0} > 6 ? 6 : {0}", "{0} < 0 ? 0 : {0} > 6 ? 6 : {0}"),

@@ -22,11 +22,11 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from penstock.analysis.hazards import is_state
-from penstock.codegen.clusters.expressions import supported_ops
 from penstock.devices.device import Device
 from penstock.graph.node_kernel import NodeKernel, abilities
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.traits import only_launches
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager, VariableState
 
@@ -75,7 +75,7 @@ class Capturing:
     def takes(self, node: Node, kernels: Mapping[Node, Any]) -> bool:
         """Whether `node` only launches kernels: its op is known for that, and it runs on tensors without contents."""
         if node not in self._known:
-            self._known[node] = node.op.name in CAPTURABLE and (
+            self._known[node] = only_launches(node.op) and (
                 isinstance(kernels[node], Bound) or _runs_without_contents(node, kernels, self._device.kernel_type)
             )
         return self._known[node]
@@ -99,36 +99,6 @@ class Capturing:
 
 
 # --- which nodes ----------------------------------------------------------------------------------------
-
-_FUNCTIONS = (
-    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "ClipByValue", "Cos", "Cosh", "Digamma", "Erf", "Erfc",
-    "Lgamma", "Sin", "Sinh", "Softsign", "SoftsignGrad", "Tan",
-)  # fmt: skip
-_PRODUCTS = (
-    "AvgPool", "AvgPoolGrad", "BatchMatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput",
-    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
-    "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
-    "FusedBatchNormV3", "LRN", "LRNGrad", "MatMul", "MaxPool", "MaxPoolGrad", "_AddProduct", "_ApplyProductDescent",
-    "_ChannelMoments", "_ProductSum", "_ResourceApplyProductDescent",
-)  # fmt: skip
-_SUMS = (
-    "All", "Any", "ArgMax", "ArgMin", "BiasAddGrad", "Cumsum", "L2Loss", "LogSoftmax", "Max", "Mean", "Min", "Prod",
-    "Softmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "Sum", "_DivideBySize",
-    "_SoftmaxCrossEntropyWithLogitsLoss", "_SparseSoftmaxCrossEntropyWithLogitsLoss",
-)  # fmt: skip
-_MOVES = (
-    "BroadcastTo", "ConcatV2", "Const", "ExpandDims", "Fill", "Identity", "IdentityN", "NoOp", "Pack", "Pad",
-    "PadV2", "Reshape", "ReverseV2", "Slice", "Split", "SplitV", "Squeeze", "StopGradient", "StridedSlice",
-    "StridedSliceGrad", "Tile", "Transpose", "Unpack",
-)  # fmt: skip
-_STATE = (
-    "ApplyAdadelta", "ApplyAdagrad", "ApplyAdam", "ApplyGradientDescent", "ApplyMomentum", "ApplyRMSProp", "Assign",
-    "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "ReadVariableOp",
-    "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdam", "ResourceApplyGradientDescent",
-    "ResourceApplyMomentum", "ResourceApplyRMSProp", "VarHandleOp", "Variable", "VariableV2",
-)  # fmt: skip
-CAPTURABLE = frozenset({"_Cluster", *supported_ops(), *_FUNCTIONS, *_PRODUCTS, *_SUMS, *_MOVES, *_STATE})
-"""Ops whose kernels only launch, unless their inputs or attributes make them look at values on the host."""
 
 
 class _NothingFromTheHost(TorchFunctionMode):

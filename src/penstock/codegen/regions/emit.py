@@ -85,7 +85,7 @@ class Site:
     def const(self, index: int) -> np.ndarray | None:
         """The value of input `index` if it is a constant of the graph, or known."""
         edge = self.node.inputs[index]
-        value: np.ndarray | None = edge.node.attrs["value"] if edge.node.op.name == "Const" else self.known.get(edge)
+        value: np.ndarray | None = edge.node.attrs["value"] if edge.node.is_constant else self.known.get(edge)
         return value
 
     def numbers(self, index: int) -> list[int] | None:

@@ -15,28 +15,17 @@ from penstock.codegen.clusters.expressions import C_TYPES, express
 from penstock.codegen.regions.elementwise import fits
 from penstock.codegen.regions.emit import Shape, Site, Value, emitter_of, known_sizes
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS
-from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
+from penstock.graph.primitives import MERGES, PRIMITIVES, SWITCHES
 from penstock.graph.step_graph import Edge, Node
+from penstock.graph.traits import does_nothing, only_names
 from penstock.passes.infer_shapes import ShapeRules
 from penstock.tensor.dtypes import resource
 
-PARTIAL = frozenset({
-    "MatMul", "BatchMatMul", "BatchMatMulV2", "_AddProduct", "_ProductSum", "GatherV2", "Gather", "ResourceGather",
-    "ScatterAdd", "ScatterSub", "ScatterUpdate", "ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate",
-    "SparseApplyGradientDescent", "SparseApplyMomentum", "SparseApplyAdagrad", "ResourceSparseApplyGradientDescent",
-    "ResourceSparseApplyMomentum", "ResourceSparseApplyAdagrad", "Slice", "StridedSlice", "ZerosLike",
-})  # fmt: skip
-"""Ops whose inputs may be larger than that: products use threads in C as well, the others only touch a part."""
+PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "_AddProduct", "_ProductSum"})
+"""Ops whose inputs may be larger than that: they use threads in C as well. So may what is only touched in part be."""
 SUMS = frozenset({"_AddProduct", "ZerosLike"})
 """Ops whose results may be larger: a loop adds up products in place, beginning with zeros."""
-VIEWS = frozenset({
-    "Identity", "StopGradient", "PreventGradient", "Snapshot", "Reshape", "ExpandDims", "Squeeze", "ReadVariableOp",
-})  # fmt: skip
-"""Ops that give a value another name or shape."""
-NOTHING = frozenset({"NoOp", "ControlTrigger"})
-CONTROL = frozenset({*ENTERS, *EXITS, *MERGES, *NEXT_ITERATIONS, *SWITCHES, "LoopCond"})
 FAILS, WORKS = True, False
-VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
 
 
 def c_type(edge: Edge) -> str:
@@ -46,6 +35,18 @@ def c_type(edge: Edge) -> str:
 def shape_of(edge: Edge) -> Shape:
     """The shape of a value, all of which is known."""
     return known_sizes(edge.node.shapes[edge.port])
+
+
+def is_variable(node: Node) -> bool:
+    """Whether the node declares a variable."""
+    return node.op.traits.holds == "variable"
+
+
+def is_view(node: Node) -> bool:
+    """Whether the node gives a value another name or shape."""
+    if node.op.name in PRIMITIVES or len(node.dtypes) != 1 or not only_names(node.op):
+        return False
+    return is_state(node.inputs[0]) or node.inputs[0].dtype == node.dtypes[0]
 
 
 def is_element_wise(node: Node) -> bool:
@@ -62,24 +63,24 @@ def is_writable(node: Node, rules: ShapeRules) -> bool | None:
     Of stacks and arrays `GrowingArrays` has more to say.
     """
     name = node.op.name
-    if name in NOTHING:
+    if does_nothing(node.op):
         return WORKS
     outputs = [Edge(node, port) for port in range(len(node.dtypes))]
     if not all(map(_is_plain, [*node.inputs, *outputs])) or not _takes_its_variables(node):
         return None
-    if name == "Const":
+    if node.is_constant:
         return WORKS if node.attrs["value"].shape == shape_of(Edge(node, 0)) else None
-    if name in CONTROL or name in ARRAY_OPS:
+    if name in PRIMITIVES or name in ARRAY_OPS:
         if any(is_state(edge) and edge.dtype != resource for edge in node.inputs):
             return None
         if name in ARRAY_OPS:
             return FAILS
         return WORKS if _passes_on(node) else None
-    if name in VIEWS:
+    if is_view(node):
         if is_state(Edge(node, 0)):
             return WORKS if node.dtypes[0] == resource else None
         return WORKS if rules.agree(node) else None
-    touched = [] if name in PARTIAL else list(node.inputs)
+    touched = [] if node.op.traits.part or name in PRODUCTS | SUMS else list(node.inputs)
     if name not in SUMS:
         touched += [edge for edge in outputs if not is_state(edge)]
     if any(math.prod(_known_shape(edge) or ()) > REGION_ELEMENTS for edge in touched):
@@ -89,7 +90,7 @@ def is_writable(node: Node, rules: ShapeRules) -> bool | None:
 
 def _takes_its_variables(node: Node) -> bool:
     """Whether the variables behind a node's handles hold what the node takes them for."""
-    taken = node.attrs.get("dtype", node.attrs.get("T")) if node.op.name not in VARIABLES else None
+    taken = node.attrs.get("dtype", node.attrs.get("T")) if not is_variable(node) else None
     found = {variable_of(edge) for edge in node.inputs if edge.dtype == resource}
     return taken is None or all(v is None or v.attrs["dtype"].base_dtype == taken for v in found)
 
@@ -122,11 +123,11 @@ def variable_of(edge: Edge) -> Node | None:
     """The node that declares the variable that a handle or reference leads to."""
     while is_state(edge) and edge.node.inputs:
         edge = edge.node.inputs[0]
-    return edge.node if edge.node.op.name in VARIABLES else None
+    return edge.node if is_variable(edge.node) else None
 
 
 def variable_type(variable: Node) -> str:
-    """The C type of what a node of VARIABLES declares."""
+    """The C type of what the node of a variable declares."""
     return C_TYPES[variable.attrs["dtype"].base_dtype]
 
 
@@ -161,8 +162,9 @@ def _variable_shape(edge: Edge) -> Shape:
 
 def is_shared(node: Node) -> bool:
     """Whether each region has a copy of its own of a node: a constant that is there from the beginning."""
-    return node.op.name == "Const" and not node.controls
+    return node.is_constant and not node.controls
 
 
 def updates_variable(node: Node) -> bool:
-    return node.op.name not in ARRAY_OPS | CONTROL | VIEWS and any(map(is_state, node.inputs)) and writes_state(node)
+    hands_on = node.op.name in ARRAY_OPS | PRIMITIVES or is_view(node)
+    return not hands_on and any(map(is_state, node.inputs)) and writes_state(node)

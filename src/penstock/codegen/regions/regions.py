@@ -19,17 +19,17 @@ from penstock.analysis.state_order import Order, build_order
 from penstock.analysis.thresholds import REGION_ELEMENTS
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS, GrowingArrays, maker_of
 from penstock.codegen.regions.nodes import (
-    CONTROL,
     FAILS,
-    NOTHING,
-    VARIABLES,
-    VIEWS,
     is_shared,
+    is_variable,
+    is_view,
     is_writable,
     updates_variable,
 )
 from penstock.codegen.regions.replace import replace_regions
+from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.traits import is_free
 from penstock.passes.infer_shapes import ShapeRules
 from penstock.passes.rewrite import on_cpu, remove_unused
 from penstock.tensor.dtypes import resource
@@ -72,17 +72,17 @@ def _is_worth_it(nodes: list[Node], alone: bool) -> bool:
     """alone: no other kernel runs in the step, so that what is fed and fetched can stay as it is."""
     if len(nodes) > MOST_NODES:
         return False
-    return any(n.op.name in CONTROL for n in nodes) or sum(map(_costs, nodes)) >= (1 if alone else LEAST)
+    return any(n.op.name in PRIMITIVES for n in nodes) or sum(map(_costs, nodes)) >= (1 if alone else LEAST)
 
 
 def _costs(node: Node) -> bool:
     """Whether a kernel is called for the node."""
-    return node.op is not FEED and node.op.name not in CONTROL | VIEWS | NOTHING | VARIABLES | {"Const"}
+    return not (is_free(node.op) or is_view(node))
 
 
 def _is_large_read(node: Node) -> bool:
     """Whether a node gives the value of a variable of which a region would have to give a copy that takes time."""
-    reads = node.op.name in VIEWS and any(map(is_state, node.inputs)) and not is_state(Edge(node, 0))
+    reads = is_view(node) and any(map(is_state, node.inputs)) and not is_state(Edge(node, 0))
     return reads and (node.shapes[0].num_elements() or 0) > REGION_ELEMENTS
 
 
@@ -164,21 +164,21 @@ class _Units:
         self._keep_handles_together(GrowingArrays(self.graph.nodes))
 
     def _can_write(self, node: Node, unit: _Unit, guards: Guards, fetched: set[Node]) -> bool:
-        if node.op is FEED or node.op.name in VARIABLES or (is_shared(node) and unit.loop is None):
+        if node.op is FEED or is_variable(node) or (is_shared(node) and unit.loop is None):
             return False
         if node.device != unit.device or not on_cpu(node.device):
             return False
         if (guards.of[node] if unit.loop is None else unit.loop.guard) != NO_GUARD:
             return False  # a region runs in every step
-        if unit.loop is None and node.op.name in CONTROL:
+        if unit.loop is None and node.op.name in PRIMITIVES:
             return False
         if unit.loop is not None and (writes_state(node) and node.op.name not in ARRAY_OPS):
             return False  # what changes in a loop changes for others meanwhile
-        if any(edge.dtype._is_ref_dtype and edge.node.op.name not in VARIABLES for edge in node.inputs):
+        if any(edge.dtype._is_ref_dtype and not is_variable(edge.node) for edge in node.inputs):
             return False  # a reference that comes from an update
         if is_loop_merge(node) and any(Edge(node, 1) in user.inputs for user in self.users.get(node, ())):
             return False  # which input came has no variable in C
-        passes_on = node.op.name in ARRAY_OPS | CONTROL | {"Identity"}
+        passes_on = node.op.name in ARRAY_OPS | PRIMITIVES | {"Identity"}
         gives_state = any(is_state(Edge(node, port)) for port in range(len(node.dtypes)))
         if gives_state and not passes_on and (node in fetched or self.users.get(node)):
             return False

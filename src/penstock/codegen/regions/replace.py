@@ -8,6 +8,7 @@ from penstock.analysis.hazards import is_state
 from penstock.codegen.regions.nodes import is_shared, updates_variable, variable_of
 from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.traits import Traits
 from penstock.passes.rewrite import sort_nodes
 
 
@@ -22,7 +23,7 @@ def replace_regions(
     outside: dict[Edge, None] = {edge: None for edge in graph.fetches if edge.node in home}
     for node in graph.nodes:
         for edge in node.inputs:
-            copied = edge.node.op.name == "Const" and node in home
+            copied = edge.node.is_constant and node in home
             if edge.node in home and home.get(node) != home[edge.node] and not copied:
                 outside[edge] = None
     nodes: dict[Node, Node] = {}
@@ -60,8 +61,8 @@ def _region(members: list[Node], outputs: list[Edge], mode: str) -> Node:
     """The node for `members`, with a graph of copies of them as its body."""
     inside = set(members)
     inputs = list(dict.fromkeys(e for n in members for e in n.inputs if e.node not in inside))
-    constants = [e.node for e in inputs if e.node.op.name == "Const"]
-    values = [e for e in inputs if not is_state(e) and e.node.op.name != "Const"]
+    constants = [e.node for e in inputs if e.node.is_constant]
+    values = [e for e in inputs if not is_state(e) and not e.node.is_constant]
     states = [e for e in inputs if is_state(e)]
     controls = dict.fromkeys(c for n in members for c in n.controls if c not in inside)
     controls |= dict.fromkeys(c for c in constants if not is_shared(c))  # one that waits says more than its value
@@ -110,6 +111,7 @@ def _region_op(values: list[Edge], states: list[Edge], outputs: list[Edge], read
         {},
         stateful=len(read) < len(states),
         reads=frozenset(f"s{i}" for i, e in enumerate(states) if e in read),
+        traits=Traits(allocates=False),
     )
     op.kernel()(region_kernel)
     return op

@@ -19,9 +19,10 @@ from penstock.codegen.regions import growing_arrays as growing_arrays
 from penstock.codegen.regions.elementwise import Element, loop_text
 from penstock.codegen.regions.emit import Site, Value, emitter_of, local
 from penstock.codegen.regions.function import LONG, CFunction, Written, work
-from penstock.codegen.regions.nodes import NOTHING, VARIABLES, VIEWS, c_type, is_element_wise, shape_of
+from penstock.codegen.regions.nodes import c_type, is_element_wise, is_variable, is_view, shape_of
 from penstock.graph.primitives import NEXT_ITERATIONS
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.traits import does_nothing
 from penstock.tensor.dtypes import resource
 
 LONGEST_LOOP = 8
@@ -190,9 +191,9 @@ class _RegionWriter:
 
     def _node(self, node: Node) -> None:
         name = node.op.name
-        if node.op is FEED or name in NOTHING or name in VARIABLES:
+        if node.op is FEED or does_nothing(node.op) or is_variable(node):
             return
-        if name == "Const":
+        if node.is_constant:
             self._constant(node)
         elif name in MOVES:
             if node.dtypes[0] != resource:
@@ -201,7 +202,7 @@ class _RegionWriter:
                     self._name(Edge(node, port), value)
         elif name in growing_arrays.ARRAY_OPS:
             self._hold(node)
-        elif name in VIEWS and not (self._is_open(node.inputs[0]) and is_element_wise(node)):
+        elif is_view(node) and not (self._is_open(node.inputs[0]) and is_element_wise(node)):
             if node.dtypes[0] != resource:
                 self._name(Edge(node, 0), self._read(node, 0))
         elif is_element_wise(node):

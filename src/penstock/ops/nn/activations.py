@@ -41,12 +41,14 @@ RELU = define_op(
     _FEATURES,
     "activations: T",
     attrs=["T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8}"],
+    work=1.0,
+    bits16="clear",
 )
 RELU.shape(shape_rules.unchanged)
 RELU.kernel(T=f"{FLOATS} {_INTS}")(lambda n: torch.relu)
 RELU.kernel(T=TORCH_LACKS)(lambda n: torch.clone)
 
-RELU_GRAD = define_op("ReluGrad", _GRADIENTS, "backprops: T", attrs=["T: realnumbertype"])
+RELU_GRAD = define_op("ReluGrad", _GRADIENTS, "backprops: T", attrs=["T: realnumbertype"], work=1.0, bits16="clear")
 RELU_GRAD.shape(shape_rules.same)
 
 
@@ -96,7 +98,7 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
 
 # --- Relu6 ----------------------------------------------------------------------------------------------
 
-RELU6 = define_op("Relu6", _FEATURES, "activations: T", attrs=["T: realnumbertype"])
+RELU6 = define_op("Relu6", _FEATURES, "activations: T", attrs=["T: realnumbertype"], work=1.0, bits16="clear")
 RELU6.shape(shape_rules.unchanged)
 
 
@@ -110,7 +112,7 @@ def relu6_unsigned_kernel(n: Any) -> Kernel:
     return via_numpy(lambda x: np.minimum(x, 6), n["T"])
 
 
-RELU6_GRAD = define_op("Relu6Grad", _GRADIENTS, "backprops: T", attrs=["T: realnumbertype"])
+RELU6_GRAD = define_op("Relu6Grad", _GRADIENTS, "backprops: T", attrs=["T: realnumbertype"], work=1.0, bits16="clear")
 RELU6_GRAD.shape(shape_rules.same)
 
 
@@ -152,7 +154,7 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
 
 _LEAKY = ["alpha: float = 0.20000000298023224", "T: floattype = float"]
 
-LEAKY_RELU = define_op("LeakyRelu", _FEATURES, "activations: T", attrs=_LEAKY)
+LEAKY_RELU = define_op("LeakyRelu", _FEATURES, "activations: T", attrs=_LEAKY, work=1.0, bits16="infer")
 LEAKY_RELU.shape(shape_rules.unchanged)
 
 
@@ -162,7 +164,7 @@ def leaky_relu_kernel(n: Any) -> Kernel:
     return lambda x: fn(x, alpha)
 
 
-LEAKY_RELU_GRAD = define_op("LeakyReluGrad", _GRADIENTS, "backprops: T", attrs=_LEAKY)
+LEAKY_RELU_GRAD = define_op("LeakyReluGrad", _GRADIENTS, "backprops: T", attrs=_LEAKY, work=1.0, bits16="infer")
 LEAKY_RELU_GRAD.shape(shape_rules.same)
 
 
@@ -198,11 +200,11 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
 
 # --- Elu and Selu ---------------------------------------------------------------------------------------
 
-ELU = define_op("Elu", _FEATURES, "activations: T", attrs=_FLOAT)
+ELU = define_op("Elu", _FEATURES, "activations: T", attrs=_FLOAT, work=1.0, bits16="infer")
 ELU.shape(shape_rules.unchanged)
 ELU.kernel()(lambda n: torch._C._nn.elu)
 
-ELU_GRAD = define_op("EluGrad", _FROM_OUTPUTS, "backprops: T", attrs=_FLOAT)
+ELU_GRAD = define_op("EluGrad", _FROM_OUTPUTS, "backprops: T", attrs=_FLOAT, work=1.0, bits16="infer")
 ELU_GRAD.shape(shape_rules.same)
 
 
@@ -232,11 +234,11 @@ def elu(features: Any, name: str | None = None) -> Tensor:
 SELU_SCALE = 1.0507009873554804934193349852946
 SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
 
-SELU = define_op("Selu", _FEATURES, "activations: T", attrs=_FLOAT)
+SELU = define_op("Selu", _FEATURES, "activations: T", attrs=_FLOAT, work=1.0, bits16="infer")
 SELU.shape(shape_rules.unchanged)
 SELU.kernel()(lambda n: torch.selu)
 
-SELU_GRAD = define_op("SeluGrad", _FROM_OUTPUTS, "backprops: T", attrs=_FLOAT)
+SELU_GRAD = define_op("SeluGrad", _FROM_OUTPUTS, "backprops: T", attrs=_FLOAT, work=1.0, bits16="infer")
 SELU_GRAD.shape(shape_rules.same)
 
 
@@ -266,7 +268,7 @@ def selu(features: Any, name: str | None = None) -> Tensor:
 
 # --- Softplus and Softsign ------------------------------------------------------------------------------
 
-SOFTPLUS = define_op("Softplus", _FEATURES, "activations: T", attrs=_FLOAT)
+SOFTPLUS = define_op("Softplus", _FEATURES, "activations: T", attrs=_FLOAT, work=1.0, bits16="infer")
 SOFTPLUS.shape(shape_rules.unchanged)
 
 
@@ -277,7 +279,7 @@ def softplus_kernel(n: Any) -> Kernel:
     return lambda x: fn(x, 1, 50)
 
 
-SOFTPLUS_GRAD = define_op("SoftplusGrad", _GRADIENTS, "backprops: T", attrs=_FLOAT)
+SOFTPLUS_GRAD = define_op("SoftplusGrad", _GRADIENTS, "backprops: T", attrs=_FLOAT, work=1.0, bits16="infer")
 SOFTPLUS_GRAD.shape(shape_rules.same)
 
 
@@ -304,7 +306,7 @@ def softplus(features: Any, name: str | None = None) -> Tensor:
     return SOFTPLUS(features, name=name)
 
 
-SOFTSIGN = define_op("Softsign", _FEATURES, "activations: T", attrs=_FLOAT)
+SOFTSIGN = define_op("Softsign", _FEATURES, "activations: T", attrs=_FLOAT, work=1.0, bits16="infer")
 SOFTSIGN.shape(shape_rules.unchanged)
 
 
@@ -313,7 +315,7 @@ def softsign_kernel(n: Any) -> Kernel:
     return lambda x: x / (torch.abs(x) + 1)
 
 
-SOFTSIGN_GRAD = define_op("SoftsignGrad", _GRADIENTS, "backprops: T", attrs=_FLOAT)
+SOFTSIGN_GRAD = define_op("SoftsignGrad", _GRADIENTS, "backprops: T", attrs=_FLOAT, work=1.0, bits16="infer")
 SOFTSIGN_GRAD.shape(shape_rules.same)
 SOFTSIGN_GRAD.not_differentiable()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
@@ -40,12 +41,14 @@ def _merged(c: ShapeContext, x: TensorShape, *vectors: TensorShape) -> tuple[Ten
     return TensorShape(dims), TensorShape([dims[axis]])
 
 
+@shape_rules.of_first
 def _forward_shape(c: ShapeContext, x: TensorShape, *vectors: TensorShape) -> list[TensorShape]:
     image, channels = _merged(c, x, *(vectors[:2] if c.attrs["is_training"] else vectors))
     reserved = [UNKNOWN] * (len(c.op._outputs) - 5)
     return [image, channels, channels, channels, channels, *reserved]
 
 
+@shape_rules.of_first
 def _grad_shape(c: ShapeContext, g: TensorShape, x: TensorShape, *vectors: TensorShape) -> list[TensorShape]:
     image, channels = _merged(c, g.merge_with(x), *vectors[:3])
     return [image, channels, channels, TensorShape([0]), TensorShape([0])]
@@ -150,6 +153,8 @@ FUSED_BATCH_NORM = define_op(
     _FORWARD_OUTPUTS.format("T", "T"),
     attrs=["T: {float}", _EPSILON, _FACTOR, _FORMAT, _TRAINING],
     aliases=True,
+    launches=True,
+    work=8.0,
 )
 FUSED_BATCH_NORM_V2 = define_op(
     "FusedBatchNormV2",
@@ -157,6 +162,8 @@ FUSED_BATCH_NORM_V2 = define_op(
     _FORWARD_OUTPUTS.format("T", "U"),
     attrs=["T: {half, bfloat16, float}", "U: {float}", _EPSILON, _FACTOR, _FORMAT, _TRAINING],
     aliases=True,
+    launches=True,
+    work=8.0,
 )
 FUSED_BATCH_NORM_V3 = define_op(
     "FusedBatchNormV3",
@@ -164,6 +171,8 @@ FUSED_BATCH_NORM_V3 = define_op(
     _FORWARD_OUTPUTS.format("T", "U") + ", reserve_space_3: U",
     attrs=["T: {half, bfloat16, float}", "U: {bfloat16, float}", _EPSILON, _FACTOR, _FORMAT_3D, _TRAINING],
     aliases=True,
+    launches=True,
+    work=8.0,
 )
 
 FUSED_BATCH_NORM_GRAD = define_op(
@@ -171,18 +180,24 @@ FUSED_BATCH_NORM_GRAD = define_op(
     _GRAD_INPUTS.format("T", "T"),
     _GRAD_OUTPUTS.format("T", 3, 4),
     attrs=["T: {float}", _EPSILON, _FORMAT, _TRAINING],
+    work=8.0,
+    launches=True,
 )
 FUSED_BATCH_NORM_GRAD_V2 = define_op(
     "FusedBatchNormGradV2",
     _GRAD_INPUTS.format("float", "U"),
     _GRAD_OUTPUTS.format("U", 3, 4),
     attrs=["T: {half, bfloat16, float}", "U: {float}", _EPSILON, _FORMAT, _TRAINING],
+    work=8.0,
+    launches=True,
 )
 FUSED_BATCH_NORM_GRAD_V3 = define_op(
     "FusedBatchNormGradV3",
     _GRAD_INPUTS.format("float", "U") + ", reserve_space_3: U",
     _GRAD_OUTPUTS.format("U", 4, 5),
     attrs=["T: {half, bfloat16, float}", "U: {float}", _EPSILON, _FORMAT_3D, _TRAINING],
+    work=8.0,
+    launches=True,
 )
 
 for _op in (FUSED_BATCH_NORM, FUSED_BATCH_NORM_V2, FUSED_BATCH_NORM_V3):

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -24,6 +25,7 @@ def _channels_first(attrs: Any) -> bool:
     return attrs.get("data_format") == b"NCHW"
 
 
+@shape_rules.of_first
 def _bias_shape(c: ShapeContext, value: TensorShape, bias: TensorShape) -> TensorShape:
     value, (size,) = value.with_rank_at_least(2), bias.with_rank(1).as_list()
     if value.tuple is None:
@@ -73,17 +75,35 @@ def _unsigned_bias_kernel(n: Any) -> Kernel:
     return via_numpy(add, n["T"])
 
 
-BIAS_ADD = define_op("BiasAdd", "value: T, bias: T", "output: T", attrs=["T: numbertype", _FORMAT])
+BIAS_ADD = define_op(
+    "BiasAdd",
+    "value: T, bias: T",
+    "output: T",
+    attrs=["T: numbertype", _FORMAT],
+    work=1.0,
+    bits16="infer",
+    launches=True,
+)
 BIAS_ADD.shape(_bias_shape)
 BIAS_ADD.kernel(T=_COMPUTES)(_bias_kernel)
 BIAS_ADD.kernel("CPU", T=TORCH_LACKS)(_unsigned_bias_kernel)
 
-BIAS_ADD_V1 = define_op("BiasAddV1", "value: T, bias: T", "output: T", attrs=["T: numbertype"])
+BIAS_ADD_V1 = define_op(
+    "BiasAddV1", "value: T, bias: T", "output: T", attrs=["T: numbertype"], work=1.0, bits16="infer", launches=True
+)
 BIAS_ADD_V1.shape(_bias_shape)
 BIAS_ADD_V1.kernel(T=_COMPUTES)(_bias_kernel)
 BIAS_ADD_V1.kernel("CPU", T=TORCH_LACKS)(_unsigned_bias_kernel)
 
-BIAS_ADD_GRAD = define_op("BiasAddGrad", "out_backprop: T", "output: T", attrs=["T: numbertype", _FORMAT])
+BIAS_ADD_GRAD = define_op(
+    "BiasAddGrad",
+    "out_backprop: T",
+    "output: T",
+    attrs=["T: numbertype", _FORMAT],
+    work=0.25,
+    bits16="infer",
+    launches=True,
+)
 
 
 @BIAS_ADD_GRAD.shape

@@ -63,6 +63,8 @@ CONV_2D = define_op(
     "input: T, filter: T",
     "output: T",
     attrs=["T: {half, bfloat16, float, double, int32}", *_CONV_2D_ATTRS],
+    bits16="allow",
+    launches=True,
 )
 CONV_2D.shape(conv_shape)
 CONV_2D.flops(conv_flops)
@@ -74,6 +76,8 @@ CONV_2D_BACKPROP_INPUT = define_op(
     "input_sizes: int32, filter: T, out_backprop: T",
     "output: T",
     attrs=["T: {half, bfloat16, float, double, int32}", *_CONV_2D_ATTRS],
+    bits16="allow",
+    launches=True,
 )
 CONV_2D_BACKPROP_INPUT.shape(backprop_input_shape)
 CONV_2D_BACKPROP_INPUT.flops(conv_flops)
@@ -84,6 +88,8 @@ CONV_2D_BACKPROP_FILTER = define_op(
     "input: T, filter_sizes: int32, out_backprop: T",
     "output: T",
     attrs=["T: floattype", *_CONV_2D_ATTRS],
+    bits16="allow",
+    launches=True,
 )
 CONV_2D_BACKPROP_FILTER.shape(backprop_filter_shape)
 CONV_2D_BACKPROP_FILTER.flops(conv_flops)
@@ -116,7 +122,9 @@ def conv2d_backprop_filter_gradient(op: Operation, grad: Tensor) -> list[Tensor 
 
 # --- Conv3D ---------------------------------------------------------------------------------------------
 
-CONV_3D = define_op("Conv3D", "input: T, filter: T", "output: T", attrs=["T: floattype", *_CONV_3D_ATTRS])
+CONV_3D = define_op(
+    "Conv3D", "input: T, filter: T", "output: T", attrs=["T: floattype", *_CONV_3D_ATTRS], bits16="allow"
+)
 CONV_3D.shape(conv_shape)
 CONV_3D.flops(conv_flops)
 CONV_3D.kernel()(forward_kernel)
@@ -126,6 +134,7 @@ CONV_3D_BACKPROP_INPUT = define_op(
     "input_sizes: Tshape, filter: T, out_backprop: T",
     "output: T",
     attrs=["T: floattype", *_CONV_3D_ATTRS, "Tshape: indextype = int32"],
+    bits16="allow",
 )
 CONV_3D_BACKPROP_INPUT.shape(backprop_input_shape)
 CONV_3D_BACKPROP_INPUT.flops(conv_flops)
@@ -136,6 +145,7 @@ CONV_3D_BACKPROP_FILTER = define_op(
     "input: T, filter_sizes: int32, out_backprop: T",
     "output: T",
     attrs=["T: floattype", *_CONV_3D_ATTRS],
+    bits16="allow",
 )
 CONV_3D_BACKPROP_FILTER.shape(backprop_filter_shape)
 CONV_3D_BACKPROP_FILTER.flops(conv_flops)

@@ -24,6 +24,9 @@ SOFTMAX_CROSS_ENTROPY = define_op(
     "features: T, labels: T",
     "loss: T, backprop: T",
     attrs=["T: floattype"],
+    work=8.0,
+    bits16="deny",
+    launches=True,
 )
 
 
@@ -90,6 +93,9 @@ SPARSE_SOFTMAX_CROSS_ENTROPY = define_op(
     "features: T, labels: Tlabels",
     "loss: T, backprop: T",
     attrs=["T: floattype", "Tlabels: indextype = int64"],
+    work=8.0,
+    bits16="deny",
+    launches=True,
 )
 
 

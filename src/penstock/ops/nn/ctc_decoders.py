@@ -13,6 +13,7 @@ from penstock.graph.composite import SparseTensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.tensor.shapes import TensorShape, merge_dim
 
@@ -21,6 +22,7 @@ CTC_GREEDY_DECODER = define_op(
     "inputs: T, sequence_length: int32",
     "decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T",
     attrs=["merge_repeated: bool = false", "blank_index: int = -1", "T: {float, double} = float"],
+    work=SERIAL,
 )
 CTC_BEAM_SEARCH_DECODER = define_op(
     "CTCBeamSearchDecoder",
@@ -33,6 +35,7 @@ CTC_BEAM_SEARCH_DECODER = define_op(
         "merge_repeated: bool = true",
         "T: {float, double} = float",
     ],
+    work=SERIAL,
 )
 CTC_GREEDY_DECODER.not_differentiable()
 CTC_BEAM_SEARCH_DECODER.not_differentiable()

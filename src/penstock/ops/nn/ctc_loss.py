@@ -29,6 +29,7 @@ CTC_LOSS = define_op(
         "ignore_longer_outputs_than_inputs: bool = false",
         "T: {float, double} = float",
     ],
+    work=128.0,
 )
 
 

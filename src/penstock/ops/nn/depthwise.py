@@ -25,7 +25,9 @@ _ATTRS = [
     "dilations: list(int) = [1, 1, 1, 1]",
 ]
 
-DEPTHWISE_CONV_2D = define_op("DepthwiseConv2dNative", "input: T, filter: T", "output: T", attrs=_ATTRS)
+DEPTHWISE_CONV_2D = define_op(
+    "DepthwiseConv2dNative", "input: T, filter: T", "output: T", attrs=_ATTRS, bits16="infer", launches=True
+)
 DEPTHWISE_CONV_2D.shape(depthwise_shape)
 DEPTHWISE_CONV_2D.flops(conv_flops)
 
@@ -40,6 +42,8 @@ DEPTHWISE_BACKPROP_INPUT = define_op(
     "input_sizes: int32, filter: T, out_backprop: T",
     "output: T",
     attrs=_ATTRS,
+    bits16="infer",
+    launches=True,
 )
 DEPTHWISE_BACKPROP_INPUT.shape(backprop_input_shape)
 DEPTHWISE_BACKPROP_INPUT.flops(conv_flops)
@@ -55,6 +59,8 @@ DEPTHWISE_BACKPROP_FILTER = define_op(
     "input: T, filter_sizes: int32, out_backprop: T",
     "output: T",
     attrs=_ATTRS,
+    bits16="infer",
+    launches=True,
 )
 DEPTHWISE_BACKPROP_FILTER.shape(backprop_filter_shape)
 DEPTHWISE_BACKPROP_FILTER.flops(conv_flops)

@@ -10,6 +10,7 @@ import torch
 
 from penstock import errors
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -29,12 +30,12 @@ _ATTRS = [
 ]
 _NATIVE = "float double int32 uint8 int16 int8 int64 bfloat16 half"
 
-DILATION_2D = define_op("Dilation2D", "input: T, filter: T", "output: T", attrs=_ATTRS)
+DILATION_2D = define_op("Dilation2D", "input: T, filter: T", "output: T", attrs=_ATTRS, work=512.0)
 DILATION_2D_BACKPROP_INPUT = define_op(
-    "Dilation2DBackpropInput", "input: T, filter: T, out_backprop: T", "in_backprop: T", attrs=_ATTRS
+    "Dilation2DBackpropInput", "input: T, filter: T, out_backprop: T", "in_backprop: T", attrs=_ATTRS, work=512.0
 )
 DILATION_2D_BACKPROP_FILTER = define_op(
-    "Dilation2DBackpropFilter", "input: T, filter: T, out_backprop: T", "filter_backprop: T", attrs=_ATTRS
+    "Dilation2DBackpropFilter", "input: T, filter: T, out_backprop: T", "filter_backprop: T", attrs=_ATTRS, work=512.0
 )
 DILATION_2D_BACKPROP_INPUT.not_differentiable()
 DILATION_2D_BACKPROP_FILTER.not_differentiable()
@@ -61,6 +62,7 @@ def dilation_2d_shape(c: ShapeContext, x: TensorShape, f: TensorShape) -> Tensor
 
 
 @DILATION_2D_BACKPROP_INPUT.shape
+@shape_rules.of_first
 def dilation_2d_backprop_input_shape(c: ShapeContext, x: TensorShape, *_: TensorShape) -> TensorShape:
     return x
 

@@ -15,9 +15,11 @@ import torch
 
 from penstock import errors
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.traits import SERIAL
 from penstock.tensor.dtypes import int64
 from penstock.tensor.shapes import TensorShape
 
@@ -33,19 +35,21 @@ _ATTRS = [
 ]
 _GRAD_ATTRS = ["overlapping: bool = false", "T: {float, double, int32, int64}"]
 
-FRACTIONAL_MAX_POOL = define_op("FractionalMaxPool", "value: T", f"output: T, {_SEQUENCES}", attrs=_ATTRS)
-FRACTIONAL_AVG_POOL = define_op("FractionalAvgPool", "value: T", f"output: T, {_SEQUENCES}", attrs=_ATTRS)
+FRACTIONAL_MAX_POOL = define_op("FractionalMaxPool", "value: T", f"output: T, {_SEQUENCES}", attrs=_ATTRS, work=SERIAL)
+FRACTIONAL_AVG_POOL = define_op("FractionalAvgPool", "value: T", f"output: T, {_SEQUENCES}", attrs=_ATTRS, work=SERIAL)
 FRACTIONAL_MAX_POOL_GRAD = define_op(
     "FractionalMaxPoolGrad",
     f"orig_input: T, orig_output: T, out_backprop: T, {_SEQUENCES}",
     "output: T",
     attrs=_GRAD_ATTRS,
+    work=SERIAL,
 )
 FRACTIONAL_AVG_POOL_GRAD = define_op(
     "FractionalAvgPoolGrad",
     f"orig_input_tensor_shape: int64, out_backprop: T, {_SEQUENCES}",
     "output: T",
     attrs=_GRAD_ATTRS,
+    work=SERIAL,
 )
 FRACTIONAL_MAX_POOL_GRAD.not_differentiable()
 FRACTIONAL_AVG_POOL_GRAD.not_differentiable()
@@ -71,6 +75,7 @@ FRACTIONAL_AVG_POOL.shape(fractional_pool_shape)
 
 
 @FRACTIONAL_MAX_POOL_GRAD.shape
+@shape_rules.of_first
 def fractional_max_pool_grad_shape(c: ShapeContext, x: TensorShape, *_: TensorShape) -> TensorShape:
     return x.with_rank(4)
 

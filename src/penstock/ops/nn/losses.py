@@ -18,7 +18,7 @@ from penstock.ops.nn.cross_entropy import _ensure_named
 
 # --- L2Loss ---------------------------------------------------------------------------------------------
 
-L2_LOSS = define_op("L2Loss", "t: T", "output: T", attrs=["T: floattype"])
+L2_LOSS = define_op("L2Loss", "t: T", "output: T", attrs=["T: floattype"], work=0.25, bits16="deny", launches=True)
 L2_LOSS.shape(shape_rules.scalar)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
@@ -21,6 +22,7 @@ _ATTRS = [
 ]
 
 
+@shape_rules.of_first
 def _image(c: ShapeContext, *shapes: TensorShape) -> TensorShape:
     merged = shapes[0].with_rank(4)
     for shape in shapes[1:]:
@@ -28,10 +30,12 @@ def _image(c: ShapeContext, *shapes: TensorShape) -> TensorShape:
     return merged
 
 
-LRN = define_op("LRN", "input: T", "output: T", attrs=_ATTRS)
+LRN = define_op("LRN", "input: T", "output: T", attrs=_ATTRS, work=32.0, launches=True)
 LRN.shape(_image)
 
-LRN_GRAD = define_op("LRNGrad", "input_grads: T, input_image: T, output_image: T", "output: T", attrs=_ATTRS)
+LRN_GRAD = define_op(
+    "LRNGrad", "input_grads: T, input_image: T, output_image: T", "output: T", attrs=_ATTRS, work=64.0, launches=True
+)
 LRN_GRAD.shape(_image)
 LRN_GRAD.not_differentiable()
 

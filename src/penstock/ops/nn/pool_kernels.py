@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.nn.spatial import Paddings, View, Window, known_but_batch, per_shape, unchanged, window_of
@@ -47,6 +48,7 @@ def avg_grad_shape(c: ShapeContext, sizes: TensorShape, grad: TensorShape) -> Te
     return c.constant_shape("orig_input_shape").with_rank(len(c.attrs["strides"]))
 
 
+@shape_rules.of_first
 def max_grad_shape(c: ShapeContext, x: TensorShape, *_: TensorShape) -> TensorShape:
     return x.with_rank(len(c.attrs["strides"]))
 

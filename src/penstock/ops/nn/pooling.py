@@ -54,6 +54,9 @@ MAX_POOL = define_op(
         *_ANY_PADDING,
         "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
     ],
+    work=8.0,
+    bits16="clear",
+    launches=True,
 )
 MAX_POOL.shape(pool_shape)
 MAX_POOL.kernel(T=FLOATS)(max_kernel)
@@ -65,6 +68,9 @@ MAX_POOL_GRAD = define_op(
     "orig_input: T, orig_output: T, grad: T",
     "output: T",
     attrs=[*_WINDOW, *_ANY_PADDING, _FORMAT, "T: realnumbertype = float"],
+    work=8.0,
+    bits16="clear",
+    launches=True,
 )
 MAX_POOL_GRAD.shape(max_grad_shape)
 MAX_POOL_GRAD.kernel(T=FLOATS)(max_grad_kernel)
@@ -74,6 +80,7 @@ MAX_POOL_GRAD_GRAD = define_op(
     "orig_input: T, orig_output: T, grad: T",
     "output: T",
     attrs=[*_WINDOW, _PADDING, _FORMAT, "T: realnumbertype"],
+    work=8.0,
 )
 MAX_POOL_GRAD_GRAD.shape(max_grad_grad_shape)
 MAX_POOL_GRAD_GRAD.kernel(T=FLOATS)(max_grad_grad_kernel)
@@ -104,6 +111,7 @@ MAX_POOL_WITH_ARGMAX = define_op(
     "input: T",
     "output: T, argmax: Targmax",
     attrs=[*_WINDOW, "Targmax: indextype = int64", *_ARGMAX_ATTRS[2:], "T: realnumbertype"],
+    work=8.0,
 )
 MAX_POOL_WITH_ARGMAX.kernel(T=FLOATS)(max_with_argmax_kernel)
 
@@ -118,6 +126,7 @@ MAX_POOL_GRAD_WITH_ARGMAX = define_op(
     "input: T, grad: T, argmax: Targmax",
     "output: T",
     attrs=[*_ARGMAX_ATTRS, "Targmax: indextype", "T: realnumbertype"],
+    work=8.0,
 )
 MAX_POOL_GRAD_WITH_ARGMAX.shape(max_grad_shape)
 MAX_POOL_GRAD_WITH_ARGMAX.kernel(T=FLOATS)(argmax_grad_kernel)
@@ -128,6 +137,7 @@ MAX_POOL_GRAD_GRAD_WITH_ARGMAX = define_op(
     "input: T, grad: T, argmax: Targmax",
     "output: T",
     attrs=[*_ARGMAX_ATTRS, "Targmax: indextype", "T: realnumbertype"],
+    work=8.0,
 )
 MAX_POOL_GRAD_GRAD_WITH_ARGMAX.shape(lambda c, x, grad, argmax: argmax)
 MAX_POOL_GRAD_GRAD_WITH_ARGMAX.kernel(T=FLOATS)(argmax_grad_grad_kernel)
@@ -142,7 +152,15 @@ def max_pool_with_argmax_gradient(op: Operation, grad: Tensor, _: Any) -> Tensor
 
 # --- average --------------------------------------------------------------------------------------------
 
-AVG_POOL = define_op("AvgPool", "value: T", "output: T", attrs=[*_WINDOW, _PADDING, _FORMAT, "T: floattype"])
+AVG_POOL = define_op(
+    "AvgPool",
+    "value: T",
+    "output: T",
+    attrs=[*_WINDOW, _PADDING, _FORMAT, "T: floattype"],
+    work=8.0,
+    bits16="infer",
+    launches=True,
+)
 AVG_POOL.shape(pool_shape)
 AVG_POOL.kernel()(avg_kernel)
 
@@ -151,6 +169,9 @@ AVG_POOL_GRAD = define_op(
     "orig_input_shape: int32, grad: T",
     "output: T",
     attrs=[*_WINDOW, _PADDING, _FORMAT, "T: floattype"],
+    work=8.0,
+    bits16="infer",
+    launches=True,
 )
 AVG_POOL_GRAD.shape(avg_grad_shape)
 AVG_POOL_GRAD.kernel(host=("orig_input_shape",))(avg_grad_kernel)
@@ -169,7 +190,7 @@ def avg_pool_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 # --- 3-D ------------------------------------------------------------------------------------------------
 
 MAX_POOL_3D = define_op(
-    "MaxPool3D", "input: T", "output: T", attrs=[*_WINDOW_3D, _FORMAT_3D, "T: {half, bfloat16, float}"]
+    "MaxPool3D", "input: T", "output: T", attrs=[*_WINDOW_3D, _FORMAT_3D, "T: {half, bfloat16, float}"], work=32.0
 )
 MAX_POOL_3D.shape(pool_shape)
 MAX_POOL_3D.kernel()(max_kernel)
@@ -184,6 +205,7 @@ MAX_POOL_3D_GRAD = define_op(
         "T: {half, bfloat16, float} = float",
         "TInput: {half, bfloat16, float} = float",
     ],
+    work=32.0,
 )
 MAX_POOL_3D_GRAD.shape(max_grad_shape)
 MAX_POOL_3D_GRAD.kernel()(max_grad_kernel)
@@ -193,11 +215,14 @@ MAX_POOL_3D_GRAD_GRAD = define_op(
     "orig_input: T, orig_output: T, grad: T",
     "output: T",
     attrs=[*_WINDOW_3D, _FORMAT_3D, "T: realnumbertype"],
+    work=32.0,
 )
 MAX_POOL_3D_GRAD_GRAD.shape(max_grad_grad_shape)
 MAX_POOL_3D_GRAD_GRAD.kernel(T=FLOATS)(max_grad_grad_kernel)
 
-AVG_POOL_3D = define_op("AvgPool3D", "input: T", "output: T", attrs=[*_WINDOW_3D, _FORMAT_3D, "T: floattype"])
+AVG_POOL_3D = define_op(
+    "AvgPool3D", "input: T", "output: T", attrs=[*_WINDOW_3D, _FORMAT_3D, "T: floattype"], work=8.0, bits16="infer"
+)
 AVG_POOL_3D.shape(pool_shape)
 AVG_POOL_3D.kernel()(lambda n: avg_kernel(n, "input"))
 
@@ -206,6 +231,8 @@ AVG_POOL_3D_GRAD = define_op(
     "orig_input_shape: int32, grad: T",
     "output: T",
     attrs=[*_WINDOW_3D, _FORMAT_3D, "T: floattype"],
+    work=8.0,
+    bits16="infer",
 )
 AVG_POOL_3D_GRAD.shape(avg_grad_shape)
 AVG_POOL_3D_GRAD.kernel(host=("orig_input_shape",))(avg_grad_kernel)

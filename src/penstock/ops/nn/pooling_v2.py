@@ -10,6 +10,7 @@ import torch
 
 from penstock import errors
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -43,18 +44,23 @@ MAX_POOL_V2 = define_op(
         _PADDING,
         "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
     ],
+    work=8.0,
+    bits16="clear",
 )
 MAX_POOL_GRAD_V2 = define_op(
     "MaxPoolGradV2",
     "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
     "output: T",
     attrs=[_PADDING, _FORMAT, "T: realnumbertype = float"],
+    work=8.0,
+    bits16="clear",
 )
 MAX_POOL_GRAD_GRAD_V2 = define_op(
     "MaxPoolGradGradV2",
     "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
     "output: T",
     attrs=[_PADDING, _FORMAT, "T: realnumbertype"],
+    work=8.0,
 )
 MAX_POOL_GRAD_GRAD_V2.not_differentiable()
 
@@ -85,6 +91,7 @@ def max_pool_v2_shape(c: ShapeContext, *shapes: TensorShape) -> TensorShape:
 
 
 @MAX_POOL_GRAD_V2.shape
+@shape_rules.of_first
 def max_pool_grad_v2_shape(c: ShapeContext, x: TensorShape, *_: TensorShape) -> TensorShape:
     return max_grad_shape(_four(c), x)
 

@@ -9,6 +9,7 @@ import torch
 
 from penstock import errors
 from penstock.export import export
+from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
@@ -16,11 +17,14 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.tensor.shapes import TensorShape
 
 
+@shape_rules.of_first
 def _at_least_a_vector(c: ShapeContext, logits: TensorShape) -> TensorShape:
     return logits.with_rank_at_least(1)
 
 
-SOFTMAX = define_op("Softmax", "logits: T", "softmax: T", attrs=["T: floattype"])
+SOFTMAX = define_op(
+    "Softmax", "logits: T", "softmax: T", attrs=["T: floattype"], work=8.0, bits16="deny", launches=True
+)
 SOFTMAX.shape(_at_least_a_vector)
 
 
@@ -29,7 +33,9 @@ def softmax_kernel(n: Any) -> Kernel:
     return lambda x: torch.softmax(x, -1)
 
 
-LOG_SOFTMAX = define_op("LogSoftmax", "logits: T", "logsoftmax: T", attrs=["T: floattype"])
+LOG_SOFTMAX = define_op(
+    "LogSoftmax", "logits: T", "logsoftmax: T", attrs=["T: floattype"], work=8.0, bits16="deny", launches=True
+)
 LOG_SOFTMAX.shape(_at_least_a_vector)
 
 

@@ -36,7 +36,7 @@ def _in_top_k(predictions: torch.Tensor, targets: torch.Tensor, k: int) -> torch
 
 
 IN_TOP_K = define_op(
-    "InTopK", "predictions: float, targets: T", "precision: bool", attrs=["k: int", "T: indextype = int32"]
+    "InTopK", "predictions: float, targets: T", "precision: bool", attrs=["k: int", "T: indextype = int32"], work=16.0
 )
 IN_TOP_K.shape(_shape)
 IN_TOP_K.not_differentiable()
@@ -49,7 +49,7 @@ def in_top_k_kernel(n: Any) -> Kernel:
 
 
 IN_TOP_K_V2 = define_op(
-    "InTopKV2", "predictions: float, targets: T, k: T", "precision: bool", attrs=["T: indextype = int32"]
+    "InTopKV2", "predictions: float, targets: T, k: T", "precision: bool", attrs=["T: indextype = int32"], work=16.0
 )
 IN_TOP_K_V2.shape(_shape)
 IN_TOP_K_V2.not_differentiable()
