@@ -33,11 +33,11 @@ from dataclasses import replace
 import numpy as np
 import penstock as tf
 from penstock.codegen.c import compiler
-from penstock.codegen.clusters import kernel as cluster_kernel
-from penstock.codegen.regions import kernel
+from penstock.codegen.clusters import cluster_kernel
+from penstock.codegen.regions import region_kernel
 
 what, before, statement = sys.argv[1:]
-module, name = {"region": (kernel, "region_source"), "cluster": (cluster_kernel, "c_source")}[what]
+module, name = {"region": (region_kernel, "region_source"), "cluster": (cluster_kernel, "c_source")}[what]
 make = getattr(module, name)
 
 def changed(*given):

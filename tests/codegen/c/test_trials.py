@@ -28,15 +28,15 @@ from penstock.codegen.regions import region_kernel as region_kernel
 PROGRAM = """
 import sys
 import penstock as tf
-from penstock.codegen.regions import kernel
-make = kernel.region_source
+from penstock.codegen.regions import region_kernel
+make = region_kernel.region_source
 
 def changed(written):
     found = make(written)
     text = found.text.replace("const int found =", sys.argv[1] + "const int found =")
     return type(found)(found.name, text, found.support)
 
-kernel.region_source = changed
+region_kernel.region_source = changed
 x = tf.placeholder(tf.float32, [3])
 v = tf.Variable([1., 1., 1.])
 update = tf.assign_add(v, tf.cumsum(x))
