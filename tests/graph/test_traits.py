@@ -32,11 +32,8 @@ OPS = registered_ops()
 SOURCES = Path(penstock.__file__).parent
 PATTERNS_AND_LOWERINGS = {
     "analysis/host_scalars.py",  # each op in Python
-    "codegen/clusters/expressions.py",  # each op in C
     "codegen/regions/growing_arrays.py",  # stacks and arrays in C, here and in writer.py
     "codegen/regions/nodes.py",  # the products that are written in C
-    "codegen/regions/ops_reductions.py",
-    "codegen/regions/ops_scatters.py",
     "codegen/regions/writer.py",
     "codegen/tuned/tuned_kernels.py",  # a kernel of its own for each op
     "gradients/gradients.py",  # gradients that are rows

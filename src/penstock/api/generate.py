@@ -21,8 +21,15 @@ import penstock
 from penstock.api.elsewhere import ELSEWHERE
 from penstock.api.exports import EXPORTS
 from penstock.api.namespace import names_in
+from penstock.emit import registry
 from penstock.graph import opdef, operators
-from penstock.graph.op_modules import MODULE_OF_GRADIENT, MODULE_OF_OP, MODULE_OF_OPERATOR
+from penstock.graph.op_modules import (
+    MODULE_OF_EMITTER,
+    MODULE_OF_GRADIENT,
+    MODULE_OF_OP,
+    MODULE_OF_OPERATOR,
+    MODULE_OF_SUPPORT,
+)
 
 ROOT = Path(__file__).parent.parent
 Table = dict[str, dict[str, str]]
@@ -118,18 +125,27 @@ def _names(attribute: str, call: ast.expr) -> Iterator[tuple[str, list[str]]]:
 
 
 def op_modules() -> dict[str, dict[str, str]]:
-    """The ops that each module defines; gradients that are in another module than their ops; operators' functions."""
-    if opdef._ops or opdef._gradients or operators._functions:
+    """The ops that each module defines; gradients and emitters that are in another module than their ops; operators'
+    functions; functions in C."""
+    if opdef._ops or opdef._gradients or operators._functions or registry._emitters or registry._support:
         raise RuntimeError("what a module registers is found by importing it: do it in a process of its own")
-    for table in (MODULE_OF_OP, MODULE_OF_GRADIENT, MODULE_OF_OPERATOR):
+    for table in (MODULE_OF_OP, MODULE_OF_GRADIENT, MODULE_OF_OPERATOR, MODULE_OF_EMITTER, MODULE_OF_SUPPORT):
         table.clear()  # it may be wrong by now
-    ops, gradients, functions = _Noted(), _Noted(), _Noted()
+    ops, gradients, functions, emitters, support = _Noted(), _Noted(), _Noted(), _Noted(), _Noted()
     opdef._ops, opdef._gradients, operators._functions = ops, gradients, functions
+    registry._emitters, registry._support = emitters, support
     for module in pkgutil.walk_packages([str(ROOT)], "penstock."):
         if not module.name.endswith(("__main__", "as_tensorflow")):
             importlib.import_module(module.name)
     apart = {name: module for name, module in gradients.setters.items() if ops.setters.get(name, module) != module}
-    return {"OP": _by_module(ops.setters), "GRADIENT": _by_module(apart), "OPERATOR": _by_module(functions.setters)}
+    beside = {name: module for name, module in emitters.setters.items() if ops.setters.get(name) != module}
+    return {
+        "OP": _by_module(ops.setters),
+        "GRADIENT": _by_module(apart),
+        "OPERATOR": _by_module(functions.setters),
+        "EMITTER": _by_module(beside),
+        "SUPPORT": _by_module(support.setters),
+    }
 
 
 class _Noted(dict[str, Any]):

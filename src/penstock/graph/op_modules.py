@@ -239,3 +239,45 @@ _OPERATORS: dict[str, str] = {
     "penstock.ops.unary": "abs negative",
 }
 MODULE_OF_OPERATOR = {name: module for module, names in _OPERATORS.items() for name in names.split()}
+
+_EMITTERS: dict[str, str] = {
+    "penstock.ops.array_c": "Rank Shape ShapeN Size VariableShape",
+    "penstock.ops.filling_c": "Fill OneHot",
+    "penstock.ops.fused": "_AddProduct _ApplyProductDescent _DivideBySize _ProductSum _ResourceApplyProductDescent",
+    "penstock.ops.gather_c": "Gather GatherV2 ResourceGather",
+    "penstock.ops.gather_nd": "ResourceGatherNd",
+    "penstock.ops.joining_c": "Concat ConcatV2 Pack Split SplitV Unpack",
+    "penstock.ops.nn.conv_c": "Conv2D Conv2DBackpropFilter Conv2DBackpropInput _ConvBias",
+    "penstock.ops.nn.pooling_c": "AvgPool AvgPoolGrad MaxPool MaxPoolGrad",
+    "penstock.ops.nn.softmax_c": "LogSoftmax Softmax SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
+    "penstock.ops.partition": "ParallelDynamicStitch",
+    "penstock.ops.reductions_c": "All Any Max Mean Min Prod Sum",
+    "penstock.ops.reversing": "Reverse",
+    "penstock.ops.scatter_c": (
+        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul "
+        "ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate "
+        "ResourceScatterSub ResourceScatterUpdate ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul ScatterNdAdd "
+        "ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate"
+    ),
+    "penstock.ops.segment_c": "UnsortedSegmentSum",
+    "penstock.ops.slicing_c": "Slice StridedSlice StridedSliceGrad",
+    "penstock.ops.sorting_c": "TopK TopKV2",
+    "penstock.ops.state_c": "AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp",
+    "penstock.ops.training_updates_c": (
+        "ApplyAdadelta ApplyAdagrad ApplyAdagradV2 ApplyAdam ApplyCenteredRMSProp ApplyGradientDescent ApplyMomentum "
+        "ApplyRMSProp ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradV2 ResourceApplyAdam "
+        "ResourceApplyCenteredRMSProp ResourceApplyGradientDescent ResourceApplyMomentum ResourceApplyRMSProp "
+        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradV2 "
+        "ResourceSparseApplyCenteredRMSProp ResourceSparseApplyMomentum ResourceSparseApplyRMSProp SparseApplyAdadelta "
+        "SparseApplyAdagrad SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyMomentum SparseApplyRMSProp"
+    ),
+}
+MODULE_OF_EMITTER = {name: module for module, names in _EMITTERS.items() for name in names.split()}
+
+_SUPPORTS: dict[str, str] = {
+    "penstock.emit.products": "products",
+    "penstock.emit.reductions": "reductions",
+    "penstock.ops.nn.softmax_c": "softmax",
+    "penstock.ops.sorting_c": "top_k",
+}
+MODULE_OF_SUPPORT = {name: module for module, names in _SUPPORTS.items() for name in names.split()}

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, local
+from penstock.emit.tools import block, loop, normal_axis, split_at
 from penstock.export import export
 from penstock.graph.opdef import OpDef, define_op
 from penstock.graph.operation import Operation, Tensor
@@ -137,3 +140,29 @@ def arg_max(input: Any, dimension: Any, output_type: Any = int64, name: str | No
 def arg_min(input: Any, dimension: Any, output_type: Any = int64, name: str | None = None) -> Tensor:
     """`argmin` under its older name (TF: tf.arg_min)."""
     return ARG_MIN(input, dimension, output_type=output_type, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("ArgMax", "ArgMin")
+def arg_reduction_in_c(s: Site) -> str | None:
+    """The first of equals. No NaN is chosen but where there is nothing else; then it is the first element."""
+    (x, _), (y,), axes = s.inputs, s.outputs, s.numbers(1)
+    axis = normal_axis(axes[0], len(x.shape)) if axes else None
+    if axis is None or not x.shape[axis] or y.ctype not in ("i32", "i64"):
+        return None
+    outer, size, inner = split_at(x.shape, axis)
+    greatest = s.node.op.name == "ArgMax"
+    worst = f"({'-' * greatest}INF_{x.ctype})"
+    o, i, r, row, best, at = map(local, ("o", "i", "r", "row", "best", "at"))
+    first, element = f"{row}[0]", f"{row}[{r} * {inner}]"
+    one = block(
+        f"const {x.ctype} *const {row} = {x.at(f'{o} * {size * inner} + {i}')};",
+        f"{x.ctype} {best} = {f'{first} == {first} ? {first} : {worst}' if x.is_float else first};",
+        f"i64 {at} = 0;",
+        f"for (i64 {r} = 1; {r} < {size}; {r}++)",
+        f"if ({element} {'>' if greatest else '<'} {best}) {best} = {element}, {at} = {r};",
+        f"{y.element(f'{o} * {inner} + {i}')} = {at};",
+    )
+    return loop(o, outer, loop(i, inner, one))

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock.analysis.in_place import register_in_place
+from penstock.emit.expressions import BROADCAST, C_TYPES, SAME, UNSIGNED, Expression, expresses, expression
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.constants import lift
@@ -16,6 +17,7 @@ from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.step_graph import Node
 from penstock.ops.basic import identity
 from penstock.ops.elementwise import (
     COMPLEX,
@@ -31,7 +33,7 @@ from penstock.ops.elementwise import (
     unbroadcast,
 )
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
-from penstock.tensor.dtypes import as_dtype, string
+from penstock.tensor.dtypes import as_dtype, float32, float64, string
 from penstock.tensor.shapes import TensorShape
 
 # --- sums and differences -------------------------------------------------------------------------------
@@ -354,3 +356,36 @@ def atan2_gradient(op: Operation, grad: Tensor) -> list[Any]:
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """The angle of the point (x, y), from -pi to pi (TF: tf.atan2)."""
     return ATAN2(y, x, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+expression("SquaredDifference", "({0} - {1}) * ({0} - {1})", "(@)(((#){0} - (#){1}) * ((#){0} - (#){1}))")
+expression("Maximum", "maximum_@({0}, {1})", "{0} > {1} ? {0} : {1}")
+expression("Minimum", "minimum_@({0}, {1})", "{0} < {1} ? {0} : {1}")
+for _op, _sign in (("Add", "+"), ("AddV2", "+"), ("Sub", "-"), ("Mul", "*")):
+    expression(_op, f"{{0}} {_sign} {{1}}", f"(@)((#){{0}} {_sign} (#){{1}})")
+
+
+@expresses("AddN", "AccumulateNV2")
+def add_n_expression(node: Node) -> Expression | None:
+    """The sum from left to right, as the kernel's."""
+    ctype = C_TYPES[node.dtypes[0]]
+    if ctype == "u8":
+        return None
+    unsigned = UNSIGNED.get(ctype, ctype)
+    text = " + ".join(f"({unsigned}){{{i}}}" for i in range(len(node.inputs)))
+    return Expression(f"({ctype})({text})", ctype, SAME, len(node.inputs) - 1)
+
+
+_POWERS = {-1.0: "1 / {0}", 1.0: "{0}", 2.0: "{0} * {0}", 3.0: "{0} * {0} * {0}"}
+
+
+@expresses("Pow")
+def pow_expression(node: Node) -> Expression | None:
+    """Powers by constants that are a product or a quotient; those of roots differ in signs of zero and infinity."""
+    exponent, base = node.inputs[1].node, node.inputs[0]
+    if not exponent.is_constant or exponent.attrs["value"].ndim or base.dtype not in (float32, float64):
+        return None
+    text = _POWERS.get(float(exponent.attrs["value"]))
+    return Expression(text, C_TYPES[base.dtype], BROADCAST, 1) if text else None

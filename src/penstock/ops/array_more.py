@@ -8,6 +8,9 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, Value
+from penstock.emit.tools import copy, normal_axis, row_major
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
@@ -284,3 +287,35 @@ def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None
             shaped = get_op("Reshape")(row, [-1 if i == axis else 1 for i in range(rank)])
             columns.append(get_op("BroadcastTo")(shaped, leads))
         return get_op("GatherNd")(params, get_op("ConcatV2")([*columns, indices], rank - 1), name=scope)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("Roll")
+def roll_in_c(s: Site) -> str | None:
+    """Each axis that moves is two parts: what stays in front of the other, and what comes round."""
+    x, (y,), shifts, axes = s.inputs[0], s.outputs, s.numbers(1), s.numbers(2)
+    if shifts is None or axes is None or not x.size:
+        return None
+    found = [normal_axis(axis, len(x.shape)) for axis in axes]
+    if None in found:
+        return None
+    moves = [0] * len(x.shape)
+    for axis, shift in zip(found, shifts, strict=True):
+        moves[axis] = (moves[axis] + shift) % x.shape[axis]  # type: ignore[index]
+    return _rolled(y, x, moves)
+
+
+def _rolled(y: Value, x: Value, moves: list[int]) -> str:
+    steps = row_major(x.shape)
+    parts: list[tuple[list[int], int, int]] = [([], 0, 0)]  # sizes, and where each part goes and comes from
+    for dim, move, step in zip(x.shape, moves, steps, strict=True):
+        halves = [(dim - move, move, 0), (move, 0, dim - move)]
+        parts = [
+            ([*dims, size], to + there * step, start + here * step)
+            for dims, to, start in parts
+            for size, there, here in halves
+            if size
+        ]
+    return "\n".join(copy(y, steps, x, steps, dims, to, start) for dims, to, start in parts)

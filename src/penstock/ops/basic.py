@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.emit.expressions import expression
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import IndexedSlices, of_sparse
@@ -198,3 +199,8 @@ def gate_tuple(tensors: Any, name: str | None = None, control_inputs: Any = None
             else:
                 gated.append(None if item is None else with_dependencies([gate], item))
         return gated
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+expression("Identity", "{0}", "{0}", "{0}", weight=0)

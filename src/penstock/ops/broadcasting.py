@@ -8,6 +8,9 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.emit.registry import emits
+from penstock.emit.site import Site
+from penstock.emit.tools import copy, row_major
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
@@ -127,3 +130,16 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
             along = reshape(vector, [-1 if i == axis else 1 for i in range(len(vectors))])
             grids.append(BROADCAST_TO(along, convert_to_tensor(ends, int32)) if ends else along)
         return grids
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("BroadcastTo")
+def broadcast_to_in_c(s: Site) -> str | None:
+    x, y = s.inputs[0], s.outputs[0]
+    lead = (1,) * (len(y.shape) - len(x.shape)) + x.shape
+    if any(d not in (1, wanted) for d, wanted in zip(lead, y.shape, strict=True)):
+        return None
+    strides = [0 if d == 1 else step for d, step in zip(lead, row_major(lead), strict=True)]
+    return copy(y, row_major(y.shape), x, strides, y.shape)

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import torch
 
+from penstock.emit.expressions import BROADCAST, C_TYPES, Expression, expresses
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import IndexedSlices, SparseTensor
@@ -15,6 +16,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
+from penstock.graph.step_graph import Node
 from penstock.ops.elementwise import NATIVE, like
 from penstock.ops.kernel_tools import TORCH_LACKS
 from penstock.tensor.dtypes import (
@@ -188,3 +190,14 @@ def to_complex64(x: Any, name: str = "ToComplex64") -> Any:
 def to_complex128(x: Any, name: str = "ToComplex128") -> Any:
     """x as complex128 (TF: tf.to_complex128)."""
     return cast(x, complex128, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@expresses("Cast")
+def cast_expression(node: Node) -> Expression | None:
+    source, target = C_TYPES[node.attrs["SrcT"]], C_TYPES[node.attrs["DstT"]]
+    if node.attrs["Truncate"] and (source, target) == ("f64", "f32"):
+        return None
+    return Expression("{0} != 0" if target == "u8" else f"({target}){{0}}", target, BROADCAST, int(source != target))

@@ -7,12 +7,23 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.emit.expressions import (
+    BROADCAST,
+    C_TYPES,
+    SELECT as SELECT_SHAPE,
+    Expression,
+    Rule,
+    expresses,
+    expression,
+    formula,
+)
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.operators import operator_function
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
+from penstock.graph.step_graph import Node
 from penstock.ops.elementwise import NATIVE, REAL, add_kernels, binary_op, like, sum_to
 from penstock.ops.kernel_tools import TORCH_TYPES
 from penstock.tensor.shapes import TensorShape, broadcast_shape, unknown_shape
@@ -277,3 +288,36 @@ def select_v2_gradient(op: Operation, grad: Tensor) -> list[Any]:
 def select(condition: Any, x: Any, y: Any, name: str | None = None) -> Tensor:
     """x where `condition` holds, else y: by elements, by rows, or as a whole (TF 0.x: tf.select)."""
     return SELECT(condition, x, y, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+expression("LogicalAnd", bools="{0} & {1}")
+expression("LogicalOr", bools="{0} | {1}")
+expression("LogicalNot", bools="!{0}")
+for _name, _sign in (("Less", "<"), ("LessEqual", "<="), ("Greater", ">"), ("GreaterEqual", ">=")):
+    expression(_name, f"{{0}} {_sign} {{1}}", f"{{0}} {_sign} {{1}}")
+
+
+def _equality_rule(text: str) -> Rule:
+    compare = formula(text, text, text)
+
+    def rule(node: Node) -> Expression | None:
+        return compare(node) if node.attrs["incompatible_shape_error"] else None
+
+    return rule
+
+
+expresses("Equal")(_equality_rule("{0} == {1}"))
+expresses("NotEqual")(_equality_rule("{0} != {1}"))
+
+
+def _selection(shape: str) -> Rule:
+    def rule(node: Node) -> Expression | None:
+        return Expression("{0} ? {1} : {2}", C_TYPES[node.dtypes[0]], shape, 1, alone=True)
+
+    return rule
+
+
+expresses("Select")(_selection(SELECT_SHAPE))
+expresses("SelectV2")(_selection(BROADCAST))

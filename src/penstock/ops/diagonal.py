@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 
 from penstock import errors
+from penstock.emit.registry import emits
+from penstock.emit.site import Shape, Site, local
+from penstock.emit.tools import copy, copy_all, fill, loop, row_major
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
@@ -242,3 +246,54 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
     A negative number keeps that whole triangle. TF: tf.matrix_band_part.
     """
     return MATRIX_BAND_PART(input, num_lower, num_upper, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("MatrixDiag", "Diag")
+def matrix_diag_in_c(s: Site) -> str:
+    (x,), (y,) = s.inputs, s.outputs
+    dims, steps = _diagonal((x.size, x.size) if s.node.op.name == "Diag" else y.shape)
+    return "\n".join([fill(y), copy(y, steps, x, row_major(dims), dims)])
+
+
+@emits("MatrixDiagPart", "DiagPart")
+def matrix_diag_part_in_c(s: Site) -> str | None:
+    (x,), (y,) = s.inputs, s.outputs
+    if s.node.op.name == "DiagPart" and x.shape != y.shape * 2:
+        return None
+    dims, steps = _diagonal((y.size, y.size) if s.node.op.name == "DiagPart" else x.shape)
+    return copy(y, row_major(dims), x, steps, dims)
+
+
+@emits("MatrixSetDiag")
+def matrix_set_diag_in_c(s: Site) -> str | None:
+    (x, diagonal), (y,) = s.inputs, s.outputs
+    dims, steps = _diagonal(x.shape)
+    if diagonal.shape != (*x.shape[:-2], dims[1]):
+        return None
+    return "\n".join([copy_all(y, x), copy(y, steps, diagonal, row_major(dims), dims)])
+
+
+@emits("MatrixBandPart")
+def matrix_band_part_in_c(s: Site) -> str | None:
+    (x, *_), (y,), lower, upper = s.inputs, s.outputs, s.numbers(1), s.numbers(2)
+    if lower is None or upper is None or len(x.shape) < 2:
+        return None
+    rows, columns = x.shape[-2:]
+    if lower[0] > rows or upper[0] > columns:
+        return None
+    b, r, c = local("b"), local("r"), local("c")
+    below = f"{r} - {c} <= {lower[0]}" if lower[0] >= 0 else "1"
+    above = f"{c} - {r} <= {upper[0]}" if upper[0] >= 0 else "1"
+    place = f"({b} * {rows} + {r}) * {columns} + {c}"
+    one = f"{y.element(place)} = {below} && {above} ? {x.element(place)} : 0;"
+    return loop(b, math.prod(x.shape[:-2]), loop(r, rows, loop(c, columns, one)))
+
+
+def _diagonal(shape: Shape) -> tuple[list[int], list[int]]:
+    """The dimensions of the main diagonals of matrices, and how far their elements are apart."""
+    rows, columns = shape[-2:]
+    batch = math.prod(shape[:-2])
+    return [batch, min(rows, columns)], [rows * columns, columns + 1]

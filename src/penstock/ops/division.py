@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.emit.expressions import BROADCAST, C_TYPES, UNSIGNED, Expression, Rule, expresses, expression, formula
 from penstock.export import export
 from penstock.graph.composite import SparseTensor
 from penstock.graph.constants import lift
@@ -15,6 +16,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.operators import operator_function
 from penstock.graph.scopes import name_scope
+from penstock.graph.step_graph import Node
 from penstock.ops.arithmetic import MUL
 from penstock.ops.cast import cast
 from penstock.ops.elementwise import (
@@ -243,3 +245,31 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The remainder of `truncatediv`, with the sign of x (TF: tf.truncatemod)."""
     return TRUNCATE_MOD(x, y, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+def _by_constant(floats: str, ints: str) -> Rule:
+    """Integer division, by constants that no quotient fails for: it would end the process."""
+    others = formula(floats)
+
+    def rule(node: Node) -> Expression | None:
+        divisor, ctype = node.inputs[1].node, C_TYPES[node.dtypes[0]]
+        if ctype not in UNSIGNED:
+            return others(node)
+        if not divisor.is_constant or np.isin(divisor.attrs["value"], (0, -1)).any():
+            return None
+        return Expression(ints, ctype, BROADCAST, 4)
+
+    return rule
+
+
+_WRONG_SIGN = "{0} % {1} != 0 & ({0} < 0) != ({1} < 0)"
+"""Where a quotient that is rounded towards zero is not the floor."""
+expression("RealDiv", "{0} / {1}")
+expression("Div", "{0} / {1}")
+expression("DivNoNan", "{1} == 0 ? 0 : {0} / {1}")
+expression("TruncateDiv", "trunc_@({0} / {1})")
+expresses("FloorDiv")(_by_constant("floor_@({0} / {1})", f"{{0}} / {{1}} - ({_WRONG_SIGN})"))
+expresses("FloorMod")(_by_constant("", f"{{0}} % {{1}} + (({_WRONG_SIGN}) ? {{1}} : 0)"))

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.emit.registry import emits
+from penstock.emit.site import Site
+from penstock.emit.tools import constants
 from penstock.graph import shape_rules
 from penstock.graph.convert import constant
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
@@ -203,3 +206,14 @@ def like(value: float, x: Tensor) -> Tensor:
     """A scalar constant of the dtype of `x`."""
     dtype: DType = as_dtype(x.dtype).base_dtype
     return constant(np.array(value).astype(dtype.np), dtype)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("BroadcastGradientArgs")
+def broadcast_gradient_args_in_c(s: Site) -> str | None:
+    first, second = s.numbers(0), s.numbers(1)
+    if first is None or second is None:
+        return None
+    return "\n".join(constants(y, axes) for y, axes in zip(s.outputs, reduced_axes(first, second), strict=True))

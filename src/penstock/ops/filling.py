@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.emit.expressions import expression
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.constants import constant_value
@@ -307,3 +308,9 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_dtype, nam
         mask = get_op("Less")(positions, ends)
         dtype = as_dtype(dtype)
         return mask if dtype.is_bool else get_op("Cast")(mask, DstT=dtype)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+expression("ZerosLike", "0", "0", "0", weight=0)
+expression("OnesLike", "1", "1", "1", weight=0)

@@ -11,6 +11,10 @@ from typing import Any
 import torch
 
 from penstock.analysis.in_place import register_in_place
+from penstock.emit.products import product
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, local
+from penstock.emit.tools import loop, written
 from penstock.graph.opdef import Kernel, OpDef, make_op
 from penstock.ops.matrix import MATMUL
 from penstock.ops.nn.conv import CONV_2D
@@ -137,3 +141,47 @@ CONV_BIAS.flops_fn = CONV_2D.flops_fn
 @CONV_BIAS.kernel(T=f"{FUSED_TYPES} bfloat16")
 def conv_bias_kernel(n: Any) -> Kernel:
     return forward_kernel(n)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("_ProductSum")
+def product_sum_in_c(s: Site) -> str | None:
+    half = len(s.inputs) // 2
+    parts = [
+        product(a, b, s.outputs[0], s.node.attrs["transpose_a"], s.node.attrs["transpose_b"], add=i > 0)
+        for i, (a, b) in enumerate(zip(s.inputs[:half], s.inputs[half:], strict=True))
+    ]
+    return None if None in parts else "\n".join(p for p in parts if p)
+
+
+@emits("_AddProduct")
+def add_product_in_c(s: Site) -> str | None:
+    x, a, b = s.inputs
+    (to,) = s.outputs
+    text = product(a, b, to, s.node.attrs["transpose_a"], s.node.attrs["transpose_b"], add=True)
+    if text is None or x.shape != to.shape:
+        return None
+    if to.pointer == x.pointer:
+        return text
+    return "\n".join([f"memcpy({to.pointer}, {x.pointer}, {to.size} * sizeof({to.ctype}));", text])
+
+
+@emits("_ApplyProductDescent", "_ResourceApplyProductDescent")
+def apply_product_descent_in_c(s: Site) -> str | None:
+    to, (_, alpha, a, b) = written(s), s.inputs
+    if to is None or alpha.size != 1:
+        return None
+    turned = s.node.attrs["transpose_a"], s.node.attrs["transpose_b"]
+    return product(a, b, to, *turned, alpha=f"-{alpha.element(0)}", add=True)
+
+
+@emits("_DivideBySize")
+def divide_by_size_in_c(s: Site) -> str | None:
+    (x, of), (y,) = s.inputs, s.outputs
+    if not x.is_float or x.shape != y.shape:
+        return None
+    number = f"({x.ctype}){of.size // s.node.attrs['divisor']}"
+    i = local("i")
+    return loop(i, x.size, f"{y.element(i)} = {x.element(i)} / {number};", vector=True)

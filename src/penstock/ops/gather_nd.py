@@ -8,6 +8,10 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.emit.indices import add_row, check_nd, is_nd, move_row, nd_place
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, local
+from penstock.emit.tools import block, fill, loop
 from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
@@ -189,3 +193,32 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
     indices [..., k], updates [..., s(k+1)…sn] -> shape [s1…sn].
     """
     return SCATTER_ND(indices, updates, shape, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("GatherNd", "ResourceGatherNd")
+def gather_nd_in_c(s: Site) -> str | None:
+    (params, indices), (y,) = s.inputs, s.outputs
+    if (
+        not is_nd(s, indices, params.shape) or 0 in params.shape
+    ):  # which the kernel refuses, if anything is wanted of it
+        return None
+    i = local("i")
+    count, size, place, _ = nd_place(indices, params.shape, i)
+    moves = loop(i, count, move_row(y, f"{i} * {size}", params, place, size)) if size else ""
+    return block(check_nd(s, indices, params.shape), moves)
+
+
+@emits("ScatterNd")
+def scatter_nd_in_c(s: Site) -> str | None:
+    (indices, updates, _), (y,) = s.inputs, s.outputs
+    if not is_nd(s, indices, y.shape) or y.ctype == "u8":
+        return None
+    i = local("i")
+    count, size, place, _ = nd_place(indices, y.shape, i)
+    if updates.shape != (*indices.shape[:-1], *y.shape[indices.shape[-1] :]):
+        return None
+    add = add_row(y, place, updates, f"{i} * {size}", size)
+    return block(check_nd(s, indices, y.shape), fill(y), loop(i, count, add))

@@ -8,6 +8,9 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, local
+from penstock.emit.tools import block, check_indices, copy, fill, loop, row_major
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.constants import constant_value
@@ -169,3 +172,28 @@ def invert_permutation_kernel(n: Any) -> Any:
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """y with y[x[i]] = i (TF: tf.invert_permutation)."""
     return INVERT_PERMUTATION(x, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("Transpose", "ConjugateTranspose")
+def transpose_in_c(s: Site) -> str | None:
+    (x, _), (y,), perm = s.inputs, s.outputs, s.numbers(1)
+    if perm is None:
+        return None
+    strides = row_major(x.shape)
+    return copy(y, row_major(y.shape), x, [strides[axis % len(perm)] for axis in perm], y.shape)
+
+
+@emits("InvertPermutation")
+def invert_permutation_in_c(s: Site) -> str:
+    """An index that appears twice leaves a place without one."""
+    (x,), (y,) = s.inputs, s.outputs
+    i, j = local("i"), local("j")
+    return block(
+        check_indices(s, x, x.size),
+        fill(y, "-1"),
+        loop(i, x.size, f"{y.element(x.element(i))} = {i};"),
+        loop(j, x.size, f"if ({y.element(j)} < 0) {s.failed}"),
+    )

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.emit.products import product
+from penstock.emit.registry import emits
+from penstock.emit.site import Site
+from penstock.emit.tools import nest, offset, row_major
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import OpDef, define_op, get_op
@@ -251,3 +255,35 @@ def trace(x: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "Trace", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return SUM(get_op("MatrixDiagPart")(x), np.array([-1], np.int32), name=scope)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("MatMul")
+def mat_mul_in_c(s: Site) -> str | None:
+    a, b = s.inputs
+    return product(a, b, s.outputs[0], s.node.attrs["transpose_a"], s.node.attrs["transpose_b"])
+
+
+@emits("BatchMatMul", "BatchMatMulV2")
+def batch_mat_mul_in_c(s: Site) -> str | None:
+    a, b, to = *s.inputs, s.outputs[0]
+    batch = to.shape[:-2]
+    if s.node.op.name == "BatchMatMul" and not a.shape[:-2] == b.shape[:-2] == batch:
+        return None
+    steps = []
+    for v in (a, b, to):
+        lead = (1,) * (len(to.shape) - len(v.shape)) + v.shape
+        steps.append([0 if d == 1 else step for d, step in zip(lead, row_major(lead), strict=True)][:-2])
+    problem = False
+
+    def one(indices: list[str]) -> str:
+        nonlocal problem
+        places = tuple(offset(indices, step) for step in steps)
+        text = product(a, b, to, s.node.attrs["adj_x"], s.node.attrs["adj_y"], places=places)  # type: ignore[arg-type]
+        problem = text is None
+        return text or ";"
+
+    text = nest(batch, one)
+    return None if problem else text

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, local
+from penstock.emit.tools import block, copy, fill, nest, offset, row_major
 from penstock.export import export
 from penstock.graph.constants import constant_value, partial_value
 from penstock.graph.convert import constant, convert_to_tensor
@@ -232,3 +235,47 @@ def mirror_pad_gradient(op: Operation, grad: Any) -> list[Any]:
 @MIRROR_PAD_GRAD.gradient
 def mirror_pad_grad_gradient(op: Operation, grad: Any) -> list[Any]:
     return [MIRROR_PAD(grad, op._inputs[1], mode=op.attrs["mode"]), None]
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("Pad", "PadV2")
+def pad_in_c(s: Site) -> str | None:
+    x, (y,), paddings = s.inputs[0], s.outputs, _paddings(s)
+    if paddings is None:
+        return None
+    steps = row_major(y.shape)
+    start = sum(before * step for (before, _), step in zip(paddings, steps, strict=True))
+    background = fill(y, s.inputs[2].element(0) if len(s.inputs) > 2 else "0")
+    return "\n".join([background, copy(y, steps, x, row_major(x.shape), x.shape, to_start=start)])
+
+
+@emits("MirrorPad")
+def mirror_pad_in_c(s: Site) -> str | None:
+    (x, _), (y,), paddings = s.inputs, s.outputs, _paddings(s)
+    if paddings is None or not x.size:
+        return None
+    edge = 0 if s.node.attrs["mode"] == b"SYMMETRIC" else 1
+    if any(max(pair) > d - edge for pair, d in zip(paddings, x.shape, strict=True)):
+        return None
+
+    def one(indices: list[str]) -> str:
+        lines, places = [], []
+        for i, (before, _), d in zip(indices, paddings, x.shape, strict=True):
+            p = local("p")
+            lines.append(f"i64 {p} = {i} - {before};")
+            lines.append(f"{p} = {p} < 0 ? {edge - 1} - {p} : {p};")
+            lines.append(f"{p} = {p} >= {d} ? {2 * d - 1 - edge} - {p} : {p};")
+            places.append(p)
+        value = x.element(offset(places, row_major(x.shape)))
+        return block(*lines, f"{y.element(offset(indices, row_major(y.shape)))} = {value};")
+
+    return nest(y.shape, one)
+
+
+def _paddings(s: Site) -> list[tuple[int, int]] | None:
+    found = s.numbers(1)
+    if found is None or any(p < 0 for p in found):
+        return None
+    return list(zip(found[::2], found[1::2], strict=True))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import torch
 
 from penstock import errors
+from penstock.emit.indices import move_row
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, local
+from penstock.emit.tools import block, check_indices, fill, loop
 from penstock.export import export
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import convert_to_tensor
@@ -187,3 +192,24 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     indices[m] [m1…mk] int32, data[m] [m1…mk, ...] -> [max index + 1, ...]. TF: tf.dynamic_stitch.
     """
     return DYNAMIC_STITCH(indices, data, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("DynamicStitch", "ParallelDynamicStitch")
+def dynamic_stitch_in_c(s: Site) -> str | None:
+    """Of several rows for one place the last counts; constant indices say how many places there are."""
+    half = len(s.inputs) // 2
+    indices, data, (y,) = s.inputs[:half], s.inputs[half:], s.outputs
+    tail = data[0].shape[len(indices[0].shape) :]
+    if any(s.const(i) is None for i in range(half)):
+        return None
+    if any(v.shape != i.shape + tail or i.ctype != "i32" for i, v in zip(indices, data, strict=True)):
+        return None
+    size, lines = math.prod(tail), []
+    for index, values in zip(indices, data, strict=True):
+        i = local("i")
+        move = move_row(y, f"{index.element(i)} * {size}", values, f"{i} * {size}", size)
+        lines += [check_indices(s, index, y.shape[0]), loop(i, index.size, move)]
+    return block(fill(y), *lines)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.emit.expressions import expression
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import of_sparse
@@ -240,3 +241,9 @@ def add_check_numerics_ops() -> Operation:
                 with control_dependencies(checks[-1:]):
                     checks.append(check_numerics(output, output.name).op)
     return group(*checks)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+for _op in ("StopGradient", "PreventGradient", "Snapshot"):
+    expression(_op, "{0}", "{0}", "{0}", weight=0)

@@ -8,6 +8,9 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.emit.registry import emits
+from penstock.emit.site import Site
+from penstock.emit.tools import copy, row_major
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.constants import constant_value
@@ -213,3 +216,30 @@ def reverse_sequence(
     along = one_of("seq_axis", seq_axis, "seq_dim", seq_dim)
     batch = one_of("batch_axis", batch_axis, "batch_dim", batch_dim, needed=False)
     return REVERSE_SEQUENCE(input, seq_lengths, seq_dim=along, batch_dim=batch or 0, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("Tile")
+def tile_in_c(s: Site) -> str | None:
+    """Each axis becomes two, the first of which counts the repetitions."""
+    x, y = s.inputs[0], s.outputs[0]
+    dims, there, here = [], [], []
+    for d, whole, to, step in zip(x.shape, y.shape, row_major(y.shape), row_major(x.shape), strict=True):
+        dims += [whole // d if d else 0, d]
+        there += [d * to, to]
+        here += [0, step]
+    return copy(y, there, x, here, dims)
+
+
+@emits("ReverseV2", "Reverse")
+def reverse_in_c(s: Site) -> str | None:
+    (x, _), (y,), given = s.inputs, s.outputs, s.numbers(1)
+    if given is None:
+        return None
+    rank = len(x.shape)
+    axes = [a for a, marked in enumerate(given) if marked] if s.node.op.name == "Reverse" else [a % rank for a in given]
+    steps = row_major(x.shape)
+    start = sum((x.shape[a] - 1) * steps[a] for a in axes)
+    return copy(y, steps, x, [-t if a in axes else t for a, t in enumerate(steps)], x.shape, start=start)

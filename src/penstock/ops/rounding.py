@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from penstock.emit.expressions import expression
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import of_sparse
@@ -87,3 +88,14 @@ def is_inf(x: Any, name: str | None = None) -> Tensor:
 def is_finite(x: Any, name: str | None = None) -> Tensor:
     """Where x is neither infinite nor NaN, as bool (TF: tf.is_finite)."""
     return IS_FINITE(x, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+expression("Floor", "floor_@({0})")
+expression("Ceil", "ceil_@({0})")
+expression("Round", "rint_@({0})", "{0}")
+expression("Rint", "rint_@({0})")
+expression("IsNan", "{0} != {0}")
+expression("IsInf", "abs_@({0}) == INF_@")
+expression("IsFinite", "abs_@({0}) < INF_@")

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, local
+from penstock.emit.tools import block, loop, normal_axis, split_at
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
@@ -137,3 +140,31 @@ def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = Fals
     with name_scope(name, "Cumprod", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return CUMPROD(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("Cumsum", "Cumprod")
+def scan_in_c(s: Site) -> str | None:
+    """Floats are added up in float64, as in torch."""
+    (x, _), (y,), given = s.inputs, s.outputs, s.number(1)
+    axis = normal_axis(given, len(x.shape)) if given is not None else None
+    if axis is None or x.ctype == "u8":
+        return None
+    outer, size, inner = split_at(x.shape, axis)
+    first, operator = ("0", "+") if s.node.op.name == "Cumsum" else ("1", "*")
+    o, i, r, at, start, total = map(local, ("o", "i", "r", "at", "start", "total"))
+    put, step = f"{y.element(at)} = ({y.ctype}){total};", f"{total} = {total} {operator} {x.element(at)};"
+    place = f"({size - 1} - {r})" if s.node.attrs["reverse"] else r
+    one = block(
+        f"const i64 {start} = {o} * {size * inner} + {i};",
+        f"{'f64' if x.is_float else x.ctype} {total} = {first};",
+        loop(
+            r,
+            size,
+            f"const i64 {at} = {start} + {place} * {inner};",
+            *((put, step) if s.node.attrs["exclusive"] else (step, put)),
+        ),
+    )
+    return loop(o, outer, loop(i, inner, one))

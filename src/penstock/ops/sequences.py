@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, local
+from penstock.emit.tools import loop
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Bound, define_op
@@ -169,3 +172,19 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor
         if start.dtype.is_integer:
             start, stop = cast(start, float64), cast(stop, float64)
         return LIN_SPACE(start, stop, num, name=scope)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("Range")
+def range_of_in_c(s: Site) -> str | None:
+    """In float64 where numbers are floats, as the kernel does."""
+    start, limit, delta = s.const(0), s.const(1), s.const(2)
+    (y,) = s.outputs
+    if start is None or limit is None or delta is None:
+        return None
+    exact = "f64" if y.is_float else "i64"
+    first, step = (float(v).hex() if y.is_float else f"{int(v)}LL" for v in (start, delta))
+    i = local("i")
+    return loop(i, y.size, f"{y.element(i)} = ({y.ctype})(({exact}){i} * {step} + {first});")

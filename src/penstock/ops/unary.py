@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from penstock.analysis.in_place import register_in_place
+from penstock.emit.expressions import FUNCTION_WEIGHT, SAME, expression
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.composite import of_sparse
@@ -311,3 +312,27 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """`log(sigmoid(x))`, without overflow (TF: tf.log_sigmoid)."""
     with name_scope(name, "LogSigmoid", [x]) as scope:
         return NEG(get_op("Softplus")(NEG(convert_to_tensor(x, name="x"))), name=scope)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+expression("Neg", "-{0}", "(@)(0 - (#){0})")
+expression("Abs", "abs_@({0})", "{0} < 0 ? (@)(0 - (#){0}) : {0}")
+expression("Square", "{0} * {0}", "(@)((#){0} * (#){0})")
+expression("Sign", "sign_@({0})", "(@)(({0} > 0) - ({0} < 0))")
+expression("Sqrt", "sqrt_@({0})", weight=2)
+expression("Rsqrt", "1 / sqrt_@({0})", weight=2)
+expression("Reciprocal", "1 / {0}")
+expression("Inv", "1 / {0}")
+expression("Exp", "exp_@({0})", weight=FUNCTION_WEIGHT)
+expression("Expm1", "expm1_@({0})", weight=FUNCTION_WEIGHT)
+expression("Log", "log_@({0})", weight=FUNCTION_WEIGHT)
+expression("Log1p", "log1p_@({0})", weight=FUNCTION_WEIGHT)
+expression("Tanh", "tanh_@({0})", weight=FUNCTION_WEIGHT, alone=True)
+expression("Sigmoid", "sigmoid_@({0})", weight=FUNCTION_WEIGHT)
+expression("TanhGrad", "{1} * (1 - {0} * {0})", shape=SAME)
+expression("SigmoidGrad", "{1} * (1 - {0}) * {0}", shape=SAME)
+expression("SqrtGrad", "{1} / {0} * (@)0.5", shape=SAME)
+expression("RsqrtGrad", "{0} * {0} * {0} * {1} * (@)-0.5", shape=SAME)
+expression("ReciprocalGrad", "-({0} * {0} * {1})", shape=SAME)
+expression("InvGrad", "-({0} * {0} * {1})", shape=SAME)

@@ -26,8 +26,8 @@ from penstock.codegen.c.object_cache import ObjectCache
 from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source, file_of, groups
 from penstock.codegen.clusters.cluster_source import c_source
-from penstock.codegen.clusters.expressions import Expression
 from penstock.codegen.clusters.program import ClusterProgram, Instruction
+from penstock.emit.expressions import Expression
 
 
 @pytest.fixture(autouse=True)

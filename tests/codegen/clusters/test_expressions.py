@@ -14,7 +14,7 @@ import penstock as tf
 from penstock.codegen.c.source import shared_text
 from penstock.codegen.c.toolchain import find_toolchain
 from penstock.codegen.clusters import clusters as clusters_module
-from penstock.codegen.clusters.expressions import C_TYPES, express, supported_ops
+from penstock.emit.expressions import C_TYPES, express, expressed_ops
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.passes.prune import prune
@@ -90,7 +90,7 @@ def _case(kind: str, shape: list[int | None]) -> tuple[list[Tensor], list[str], 
     condition = tf.placeholder("bool", shape)
     fetches: list[Tensor] = []
     names: list[str] = []
-    for name in supported_ops():
+    for name in expressed_ops():
         for tensor in _build(name, x, y, condition):
             node = next(n for n in prune([x, y, condition], [tensor], []).nodes if n.name == tensor.op.name)
             if express(node) is not None:
@@ -190,4 +190,4 @@ def test_every_op_of_the_table_is_tried() -> None:
     with tf.Graph().as_default():
         for kind in KINDS:
             tried.update(_case(kind, [None, 3])[1])
-    assert tried == set(supported_ops())
+    assert tried == set(expressed_ops())

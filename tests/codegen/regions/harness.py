@@ -14,8 +14,9 @@ import torch
 
 from penstock.codegen.c.source import shared_text
 from penstock.codegen.c.toolchain import find_toolchain
-from penstock.codegen.clusters.expressions import C_TYPES
-from penstock.codegen.regions.emit import Site, Value, emitter_of, numbered, support_text
+from penstock.emit.expressions import C_TYPES
+from penstock.emit.registry import emitter_of, support_text
+from penstock.emit.site import Site, Value, numbered
 from penstock.graph.constants import make_array
 from penstock.graph.convert import constant
 from penstock.graph.graph import Graph

@@ -12,9 +12,9 @@ import numpy as np
 import penstock as tf
 import penstock.codegen.regions
 from conformance.samples import at_the_edges, in_other_types, inputs_of
-from penstock.codegen.clusters.expressions import C_TYPES, supported_ops
-from penstock.codegen.regions.emit import emitted_ops
 from penstock.codegen.regions.nodes import is_writable
+from penstock.emit.expressions import C_TYPES, expressed_ops
+from penstock.emit.registry import emitted_ops
 from penstock.graph.opdef import ArgDef, get_op, has_op
 from penstock.graph.operation import Operation
 from penstock.passes.infer_shapes import ShapeRules
@@ -24,7 +24,7 @@ from tests.codegen.regions.test_emitters import updates
 from tests.ops.harness import OpCase
 from tests.ops.test_ops import CASES
 
-OPS = [name for name in dict.fromkeys([*emitted_ops(), *supported_ops()]) if has_op(name)]
+OPS = [name for name in dict.fromkeys([*emitted_ops(), *expressed_ops()]) if has_op(name)]
 """Those that programs have: what passes make is in test_emitters.py."""
 SOURCES = ("fed", "constant", "variable", "computed")
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import penstock.codegen.regions  # noqa: F401  (registers the emitters)
-from penstock.codegen.regions.emit import emitted_ops
+from penstock.emit.registry import emitted_ops
 from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.ops import fused
 from penstock.tensor.dtypes import as_dtype, resource

@@ -18,8 +18,8 @@ import pytest
 import penstock as tf
 from conformance.samples import inputs_of
 from penstock.codegen.c import compiler, toolchain
-from penstock.codegen.clusters.expressions import supported_ops
 from penstock.codegen.regions import regions
+from penstock.emit.expressions import expressed_ops
 from penstock.graph.opdef import get_op
 from tests.codegen import steps
 from tests.codegen.clusters import test_expressions as expressions
@@ -88,7 +88,7 @@ def problem(name: str, have: np.ndarray, want: np.ndarray, inputs: list[np.ndarr
     with np.errstate(all="ignore"):
         have, want = np.atleast_1d(have, want)
         apart = steps.ulps_apart(have, want)
-        if name in supported_ops() and not tolerance(name):
+        if name in expressed_ops() and not tolerance(name):
             apart[apart <= expressions.ULPS.get(name, 0)] = 0
         bound = tolerance(name)
         if bound or name in expressions.ABSOLUTE:

@@ -18,8 +18,8 @@ from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.host_scalars import find_host_nodes
 from penstock.analysis.levels import find_levels, find_sources
 from penstock.analysis.state_order import build_order
-from penstock.codegen.clusters.expressions import C_TYPES, Expression, express, is_supported_op, literal
 from penstock.codegen.clusters.program import ClusterProgram, Instruction
+from penstock.emit.expressions import C_TYPES, Expression, express, has_expression, literal
 from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import Traits
@@ -70,7 +70,7 @@ class _Finder:
 
     def clusters(self) -> list[dict[Node, Expression]]:
         """The members of each cluster, in the order of the graph, with their expressions."""
-        if not any(is_supported_op(node.op.name) for node in self.graph.nodes):
+        if not any(has_expression(node.op.name) for node in self.graph.nodes):
             return []
         frames = find_frames(self.graph)[1]
         self._find_candidates(frames)
@@ -83,7 +83,7 @@ class _Finder:
         guards = _guards(self.graph, frames)
         on_host = find_host_nodes(self.graph, frames)
         for node in self.graph.nodes:
-            if not is_supported_op(node.op.name) or node in on_host or not _is_compiled_for(node.device):
+            if not has_expression(node.op.name) or node in on_host or not _is_compiled_for(node.device):
                 continue
             expression = express(node)
             if expression is not None:

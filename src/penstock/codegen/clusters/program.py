@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.codegen.clusters.expressions import BIAS, BROADCAST, SELECT, Expression
+from penstock.emit.expressions import BIAS, BROADCAST, SELECT, Expression
 
 Shape = tuple[int, ...]
 

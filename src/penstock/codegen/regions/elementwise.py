@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.codegen.clusters.expressions import BIAS, SAME, SELECT, Expression
-from penstock.codegen.regions.emit import Shape, Value, local
-from penstock.codegen.regions.ops_tools import block, loop, merged, offset
+from penstock.emit.expressions import BIAS, SAME, SELECT, Expression
+from penstock.emit.site import Shape, Value, local
+from penstock.emit.tools import block, loop, merged, offset
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One node of a loop: `name`, which is `emit.local`, is computed from `operands`: values in memory, C text of
+    """One node of a loop: `name`, which is `site.local`, is computed from `operands`: values in memory, C text of
     constants, or names of elements before it. `stored`: where it goes, if it is needed outside the loop."""
 
     name: str

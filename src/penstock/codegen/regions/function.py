@@ -1,7 +1,7 @@
 """A C function in the making: its statements, the memory that its values take, and what it takes from outside.
 
 In its text NAME stands for the name that the function gets in the end (`source.py`). All names that belong to the
-whole begin with it, those of values among them, and what statements declare has other ones (`emit.local`): so nothing
+whole begin with it, those of values among them, and what statements declare has other ones (`site.local`): so nothing
 means something else where it is written than where it is read.
 """
 
@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.analysis.hazards import is_state
-from penstock.codegen.clusters.expressions import literal
 from penstock.codegen.regions import growing_arrays as growing_arrays
 from penstock.codegen.regions.buffers import Buffer, assign_offsets
-from penstock.codegen.regions.emit import Value, numbered, uses
 from penstock.codegen.regions.nodes import c_type, shape_of, variable_type
 from penstock.codegen.regions.outline import MOST_TEXT, Outline, Statement, is_whole, outlined
+from penstock.emit.expressions import literal
+from penstock.emit.site import Value, numbered, uses
 from penstock.graph.step_graph import Edge, Node, StepGraph
 
 INLINE = 64

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.codegen.clusters.expressions import C_TYPES
-from penstock.codegen.regions.emit import Shape, Value, known_sizes, local
-from penstock.codegen.regions.ops_tools import block, loop
+from penstock.emit.expressions import C_TYPES
+from penstock.emit.site import Shape, Value, known_sizes, local
+from penstock.emit.tools import block, loop
 from penstock.graph.step_graph import Edge, Node
 from penstock.tensor.dtypes import DType, resource
 from penstock.tensor.shapes import TensorShape

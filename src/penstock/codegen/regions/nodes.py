@@ -11,10 +11,11 @@ import math
 
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.thresholds import REGION_ELEMENTS
-from penstock.codegen.clusters.expressions import C_TYPES, express
 from penstock.codegen.regions.elementwise import fits
-from penstock.codegen.regions.emit import Shape, Site, Value, emitter_of, known_sizes
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS
+from penstock.emit.expressions import C_TYPES, express
+from penstock.emit.registry import emitter_of
+from penstock.emit.site import Shape, Site, Value, known_sizes
 from penstock.graph.primitives import MERGES, PRIMITIVES, SWITCHES
 from penstock.graph.step_graph import Edge, Node
 from penstock.graph.traits import does_nothing, only_names

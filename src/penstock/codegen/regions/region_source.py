@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from penstock.codegen.c.source import Source
-from penstock.codegen.regions.emit import support_text
 from penstock.codegen.regions.function import Written
 from penstock.codegen.regions.prelude import prelude
+from penstock.emit.registry import support_text
 
 ON_STACK = 1 << 16
 """Bytes that a function takes of its thread's stack; more come from malloc."""

@@ -2,7 +2,7 @@
 
 What the generated Python function of a step does, with everything known beforehand settled: shapes, where values lie,
 what is copied. Element-wise nodes become loops (`elementwise.py`), stacks and TensorArrays structs
-(`growing_arrays.py`), other nodes what their emitters say (`emit.py`), loops and conditionals themselves.
+(`growing_arrays.py`), other nodes what their emitters say (`emit/registry.py`), loops and conditionals themselves.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from types import MappingProxyType
 
 from penstock.analysis.hazards import Hazards, is_state, writes_state
 from penstock.analysis.structure import Branch, Loop, MergeSide, Statement
-from penstock.codegen.clusters.expressions import express, literal
 from penstock.codegen.python.segment import MOVES
 from penstock.codegen.regions import growing_arrays as growing_arrays
 from penstock.codegen.regions.elementwise import Element, loop_text
-from penstock.codegen.regions.emit import Site, Value, emitter_of, local
 from penstock.codegen.regions.function import LONG, CFunction, Written, work
 from penstock.codegen.regions.nodes import c_type, is_element_wise, is_variable, is_view, shape_of
+from penstock.emit.expressions import express, literal
+from penstock.emit.registry import emitter_of
+from penstock.emit.site import Site, Value, local
 from penstock.graph.primitives import NEXT_ITERATIONS
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import does_nothing

@@ -8,12 +8,24 @@ import numpy as np
 import torch
 
 from penstock.analysis.in_place import register_in_place
+from penstock.emit.expressions import (
+    BROADCAST,
+    C_TYPES,
+    FUNCTION_WEIGHT,
+    SAME,
+    Expression,
+    Rule,
+    expresses,
+    expression,
+    literal,
+)
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
+from penstock.graph.step_graph import Node
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.nn.conv_kernels import FLOATS
 
@@ -334,3 +346,34 @@ def softsign_gradient(op: Operation, grad: Tensor) -> Tensor:
 def softsign(features: Any, name: str | None = None) -> Tensor:
     """features / (abs(features) + 1) (TF: tf.nn.softsign)."""
     return SOFTSIGN(features, name=name)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+def _leaky(text: str, shape: str) -> Rule:
+    def rule(node: Node) -> Expression | None:
+        ctype = C_TYPES[node.dtypes[0]]
+        alpha = literal(np.array(node.attrs["alpha"], node.dtypes[0].as_numpy_dtype), ctype)
+        return Expression(text.replace("$", alpha), ctype, shape, 1)
+
+    return rule
+
+
+_SELU = f"(@){SELU_SCALE} * ({{0}} > 0 ? {{0}} : (@){SELU_SCALE_ALPHA / SELU_SCALE} * expm1_@({{0}}))"
+_SELU_GRAD = f"({{1}} < 0 ? {{1}} + (@){SELU_SCALE_ALPHA} : (@){SELU_SCALE}) * {{0}}"
+expression("Relu", "{0} < 0 ? 0 : {0}", "{0} < 0 ? 0 : {0}")
+expression("Relu6", "{0} < 0 ? 0 : {0} > 6 ? 6 : {0}", "{0} < 0 ? 0 : {0} > 6 ? 6 : {0}")
+expresses("LeakyRelu")(_leaky("{0} > 0 ? {0} : {0} * $", BROADCAST))
+expression("Elu", "elu_@({0})", weight=FUNCTION_WEIGHT)
+expression("Selu", _SELU, weight=FUNCTION_WEIGHT)
+expression("Softplus", "softplus_@({0})", weight=2 * FUNCTION_WEIGHT)
+expression("Softsign", "{0} / (abs_@({0}) + 1)")
+# As TensorFlow's product with (features > 0): an infinite gradient gives NaN where that is 0.
+expression("ReluGrad", "{1} > 0 ? {0} : {0} * 0", "{1} > 0 ? {0} : 0", shape=SAME)
+expression("Relu6Grad", "{1} > 0 & {1} < 6 ? {0} : 0", "{1} > 0 & {1} < 6 ? {0} : 0", shape=SAME)
+expresses("LeakyReluGrad")(_leaky("{1} > 0 ? {0} : {0} * $", SAME))
+expression("EluGrad", "{1} > 0 ? {0} : {0} * ({1} + 1)", shape=SAME)
+expression("SeluGrad", _SELU_GRAD, shape=SAME)
+expression("SoftplusGrad", "sigmoid_@({1}) * {0}", shape=SAME, weight=FUNCTION_WEIGHT)
+expression("SoftsignGrad", "{0} / ((abs_@({1}) + 1) * (abs_@({1}) + 1))", shape=SAME)

@@ -6,6 +6,10 @@ from typing import Any
 
 import torch
 
+from penstock.emit.expressions import BIAS, Expression, expresses, formula
+from penstock.emit.reductions import SUM, reduce
+from penstock.emit.registry import emits
+from penstock.emit.site import Site
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
@@ -13,6 +17,7 @@ from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.graph.step_graph import Node
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.nn.activations import relu
 from penstock.tensor.shapes import TensorShape, merge_dim
@@ -183,3 +188,20 @@ def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Te
     with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
         product = get_op("MatMul")(convert_to_tensor(x, name="x"), convert_to_tensor(weights, name="weights"))
         return relu(bias_add(product, convert_to_tensor(biases, name="biases")), name=scope)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+_ADDED = formula("{0} + {1}", "(@)((#){0} + (#){1})", shape=BIAS)
+
+
+@expresses("BiasAdd", "BiasAddV1")
+def bias_add_expression(node: Node) -> Expression | None:
+    return None if node.attrs.get("data_format") == b"NCHW" else _ADDED(node)
+
+
+@emits("BiasAddGrad")
+def bias_add_grad_in_c(s: Site) -> str | None:
+    (x,), (y,) = s.inputs, s.outputs
+    channel = 1 if s.node.attrs["data_format"] == b"NCHW" else len(x.shape) - 1
+    return reduce(x, [axis for axis in range(len(x.shape)) if axis != channel], y, SUM) if len(x.shape) > 1 else None

@@ -7,6 +7,9 @@ from typing import Any
 
 import torch
 
+from penstock.emit.reductions import SQUARES, reduce, scaled
+from penstock.emit.registry import emits
+from penstock.emit.site import Site
 from penstock.export import export
 from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
@@ -120,3 +123,13 @@ def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = Fal
         zeros, ones = get_op("ZerosLike")(z), get_op("OnesLike")(z)
         small = get_op("LogicalAnd")(get_op("GreaterEqual")(z, zeros), get_op("LessEqual")(z, ones))
         return loss + get_op("Select")(small, zeros, stirling)
+
+
+# --- in C -----------------------------------------------------------------------------------------------
+
+
+@emits("L2Loss")
+def l2_loss_in_c(s: Site) -> str | None:
+    (x,), (y,) = s.inputs, s.outputs
+    text = reduce(x, list(range(len(x.shape))), y, SQUARES)
+    return None if text is None else "\n".join([text, scaled(y, "/ 2")])

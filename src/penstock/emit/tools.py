@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from penstock.codegen.regions.emit import Shape, Site, Value, local
+from penstock.emit.site import Shape, Site, Value, local
 
 BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "u8": 1}
 STACK = 16384

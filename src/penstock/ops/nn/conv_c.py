@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 
-from penstock.codegen.regions.emit import Shape, Site, Value, emits, local
-from penstock.codegen.regions.ops_tools import BYTES, STACK, block, copy, fill, loop, row_major
+from penstock.emit.registry import emits
+from penstock.emit.site import Shape, Site, Value, local
+from penstock.emit.tools import BYTES, STACK, block, copy, fill, loop, row_major
 from penstock.ops.nn.spatial import Window, window_of
 
 MOST_PRODUCTS, MOST_ROWS = 1 << 20, 1 << 10

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from penstock.codegen.regions.emit import Site, Value, emits, local, supports
-from penstock.codegen.regions.ops_tools import fill, loop, nest, offset, row_major, written
+from penstock.emit.registry import supports
+from penstock.emit.site import Value
+from penstock.emit.tools import fill
 
 BLAS_FROM = 1 << 19
 """Multiplications from which BLAS may be quicker, having threads; below, its preparations cost more than it saves."""
 
 # Torch's library is not linked with the object, nor are its symbols those of the process: it is asked for by name.
-supports(r"""
+supports(
+    "products",
+    r"""
 #define BLAS(T) static void (*blas_##T)(const char *, const char *, const int *, const int *, const int *, const T *, \
   const T *, const int *, const T *, const int *, const T *, T *, const int *);
 BLAS(f32) BLAS(f64)
@@ -24,10 +27,13 @@ __attribute__((constructor)) static void find_blas(void) {
   *(void **)&blas_f64 = dlsym(torch, "dgemm_");
 }
 #endif
-""")
+""",
+)
 
 # A tile is a few rows of one vector each. Sums and products are contracted where the processor can: BLAS does so, too.
-supports(r"""
+supports(
+    "products",
+    r"""
 #if defined(__clang__)
 #define CONTRACTED
 #define CONTRACT _Pragma("clang fp contract(fast)")
@@ -43,7 +49,8 @@ supports(r"""
 #define TALLEST 4
 #endif
 #define DEPTH 256
-""")
+""",
+)
 _TILE = r"""
 typedef @ line_@ __attribute__((vector_size(64), aligned(sizeof(@))));
 enum { WIDTH_@ = 64 / sizeof(@) };
@@ -135,8 +142,8 @@ ONCE void large_product_@(int m, int n, int k, @ alpha, const @ *a, int turn_a, 
   else blas_@(turn_b ? "T" : "N", turn_a ? "T" : "N", &n, &m, &k, &alpha, b, &wide_b, a, &wide_a, &beta, c, &n);
 }
 """
-supports(_TILE, "f32", "f64", "i32", "i64")
-supports(_LARGE, "f32", "f64")
+supports("products", _TILE, "f32", "f64", "i32", "i64")
+supports("products", _LARGE, "f32", "f64")
 
 
 def product(
@@ -169,73 +176,3 @@ def product(
     steps = [("1", str(m)) if turn_a else (str(k), "1"), ("1", str(k)) if turn_b else (str(n), "1")]
     arguments = f"{left}, {', '.join(steps[0])}, {right}, {', '.join(steps[1])}, {int(add)}, {result}, {n}"
     return f"product_{to.ctype}({m}, {n}, {k}, {alpha}, {arguments});"
-
-
-@emits("MatMul")
-def mat_mul(s: Site) -> str | None:
-    a, b = s.inputs
-    return product(a, b, s.outputs[0], s.node.attrs["transpose_a"], s.node.attrs["transpose_b"])
-
-
-@emits("BatchMatMul", "BatchMatMulV2")
-def batch_mat_mul(s: Site) -> str | None:
-    a, b, to = *s.inputs, s.outputs[0]
-    batch = to.shape[:-2]
-    if s.node.op.name == "BatchMatMul" and not a.shape[:-2] == b.shape[:-2] == batch:
-        return None
-    steps = []
-    for v in (a, b, to):
-        lead = (1,) * (len(to.shape) - len(v.shape)) + v.shape
-        steps.append([0 if d == 1 else step for d, step in zip(lead, row_major(lead), strict=True)][:-2])
-    problem = False
-
-    def one(indices: list[str]) -> str:
-        nonlocal problem
-        places = tuple(offset(indices, step) for step in steps)
-        text = product(a, b, to, s.node.attrs["adj_x"], s.node.attrs["adj_y"], places=places)  # type: ignore[arg-type]
-        problem = text is None
-        return text or ";"
-
-    text = nest(batch, one)
-    return None if problem else text
-
-
-@emits("_ProductSum")
-def product_sum(s: Site) -> str | None:
-    half = len(s.inputs) // 2
-    parts = [
-        product(a, b, s.outputs[0], s.node.attrs["transpose_a"], s.node.attrs["transpose_b"], add=i > 0)
-        for i, (a, b) in enumerate(zip(s.inputs[:half], s.inputs[half:], strict=True))
-    ]
-    return None if None in parts else "\n".join(p for p in parts if p)
-
-
-@emits("_AddProduct")
-def add_product(s: Site) -> str | None:
-    x, a, b = s.inputs
-    (to,) = s.outputs
-    text = product(a, b, to, s.node.attrs["transpose_a"], s.node.attrs["transpose_b"], add=True)
-    if text is None or x.shape != to.shape:
-        return None
-    if to.pointer == x.pointer:
-        return text
-    return "\n".join([f"memcpy({to.pointer}, {x.pointer}, {to.size} * sizeof({to.ctype}));", text])
-
-
-@emits("_ApplyProductDescent", "_ResourceApplyProductDescent")
-def apply_product_descent(s: Site) -> str | None:
-    to, (_, alpha, a, b) = written(s), s.inputs
-    if to is None or alpha.size != 1:
-        return None
-    turned = s.node.attrs["transpose_a"], s.node.attrs["transpose_b"]
-    return product(a, b, to, *turned, alpha=f"-{alpha.element(0)}", add=True)
-
-
-@emits("_DivideBySize")
-def divide_by_size(s: Site) -> str | None:
-    (x, of), (y,) = s.inputs, s.outputs
-    if not x.is_float or x.shape != y.shape:
-        return None
-    number = f"({x.ctype}){of.size // s.node.attrs['divisor']}"
-    i = local("i")
-    return loop(i, x.size, f"{y.element(i)} = {x.element(i)} / {number};", vector=True)

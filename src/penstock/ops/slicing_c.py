@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import islice
 
-from penstock.codegen.regions.emit import Shape, Site, Value, emits, local
-from penstock.codegen.regions.ops_tools import block, copy, fill, row_major
+from penstock.emit.registry import emits
+from penstock.emit.site import Shape, Site, Value, local
+from penstock.emit.tools import block, copy, fill, row_major
 from penstock.ops.strided_slice import MASKS
 
 

@@ -1,12 +1,13 @@
-"""Assignments that add to variables, and updates of some of their rows or elements."""
+"""Updates of some of their rows or elements."""
 
 from __future__ import annotations
 
 import math
 
-from penstock.codegen.regions.emit import Site, Value, emits, local
-from penstock.codegen.regions.ops_gathers import INDEX_TYPES, check_nd, is_nd, nd_place
-from penstock.codegen.regions.ops_tools import block, check_indices, loop, written
+from penstock.emit.indices import INDEX_TYPES, check_nd, is_nd, nd_place
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, Value, local
+from penstock.emit.tools import block, check_indices, loop, written
 
 _KINDS = {
     "Update": "{1}", "Add": "{0} + {1}", "Sub": "{0} - {1}", "Mul": "{0} * {1}", "Div": "{0} / {1}",
@@ -14,16 +15,6 @@ _KINDS = {
 }  # fmt: skip
 _OF_INTS = {"Min": "{0} < {1} ? {0} : {1}", "Max": "{0} > {1} ? {0} : {1}"}
 _ND_KINDS = [kind for kind in _KINDS if kind not in ("Mul", "Div")]
-
-
-@emits("AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp")
-def accumulate(s: Site) -> str | None:
-    to, value = s.inputs
-    if to.shape != value.shape or to.ctype == "u8":
-        return None
-    operator = "+" if "Add" in s.node.op.name else "-"
-    i = local("i")
-    return loop(i, to.size, f"{to.element(i)} {operator}= {value.element(i)};", vector=True)
 
 
 @emits(*(f"{kind}Scatter{way}" for kind in ("", "Resource") for way in _KINDS))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.codegen.regions.emit import Site, emits, supports
-from penstock.codegen.regions.ops_tools import check_indices
+from penstock.emit.registry import emits, supports
+from penstock.emit.site import Site
+from penstock.emit.tools import check_indices
 
 # Rows go in blocks, so that logarithms are taken of a vector of sums. Short rows are turned into columns meanwhile, as
 # adding up across a vector takes longer than all else.
 supports(
+    "softmax",
     r"""
 enum { ROWS_@ = 16, SHORT_@ = 32 };
 static int block_of_@(i64 left) { return left < ROWS_@ ? (int)left : ROWS_@; }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.codegen.regions.emit import Shape, Site, Value, emits, local
-from penstock.codegen.regions.ops_convolutions import is_plain
-from penstock.codegen.regions.ops_tools import block, fill, loop
+from penstock.emit.registry import emits
+from penstock.emit.site import Shape, Site, Value, local
+from penstock.emit.tools import block, fill, loop
+from penstock.ops.nn.conv_c import is_plain
 from penstock.ops.nn.spatial import window_of
 
 MOST_STEPS = 1 << 18

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import re
 
-from penstock.codegen.regions.emit import Site, Value, emits, local
-from penstock.codegen.regions.ops_gathers import INDEX_TYPES
-from penstock.codegen.regions.ops_tools import block, check_indices, loop
+from penstock.emit.indices import INDEX_TYPES
+from penstock.emit.registry import emits
+from penstock.emit.site import Site, Value, local
+from penstock.emit.tools import block, check_indices, loop
 from penstock.tensor.dtypes import resource
 
 # In C, of the names of the op's inputs; @ is their type. Lines before the first blank one are computed once.

@@ -1,25 +1,11 @@
-"""How ops are written in C: the registry of emitters.
-
-An emitter writes one node, whose shapes are all known, as C statements::
-
-    @emits("L2Loss")
-    def l2_loss(s: Site) -> str | None:
-        ...
-
-It gives None for attributes, types or shapes that it does not know. Element-wise ops need none: their expressions
-(`codegen/clusters/expressions.py`) are written by `writer.py`, and so are ops that only give a value another shape or
-name.
-
-A file of C begins with `clusters.source.shared_text()`, a FAIL macro, and `support_text()`: the functions that
-emitted statements call.
-"""
+"""A node of a step at its place in C: what emitters are given (`registry.py`)."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -119,40 +105,3 @@ def numbered(text: str, names: dict[str, str]) -> str:
 def uses(text: str, names: Mapping[str, str]) -> bool:
     """Whether one of these names of `local` is in `text`."""
     return bool(names) and any(found[0] in names for found in _LOCAL.finditer(text))
-
-
-Emitter = Callable[[Site], "str | None"]
-_EMITTERS: dict[str, Emitter] = {}
-_SUPPORT: list[str] = []
-
-
-def emits(*ops: str) -> Callable[[Emitter], Emitter]:
-    """Decorator: the emitter of these ops."""
-
-    def register(emitter: Emitter) -> Emitter:
-        for op in ops:
-            if op in _EMITTERS:
-                raise ValueError(f"{op} has an emitter already")
-            _EMITTERS[op] = emitter
-        return emitter
-
-    return register
-
-
-def emitter_of(op: str) -> Emitter | None:
-    return _EMITTERS.get(op)
-
-
-def emitted_ops() -> list[str]:
-    """The names of the ops that have an emitter."""
-    return list(_EMITTERS)
-
-
-def supports(text: str, *types: str) -> None:
-    """Put C functions into `support_text`: `text`, or one copy with @ as each of the types."""
-    _SUPPORT.extend([text.replace("@", t) for t in types] if types else [text])
-
-
-def support_text() -> str:
-    """The functions that emitted statements call, to stand once in a file."""
-    return "".join(_SUPPORT)

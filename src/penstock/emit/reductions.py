@@ -11,8 +11,9 @@ import math
 from dataclasses import dataclass
 from itertools import groupby
 
-from penstock.codegen.regions.emit import Site, Value, emits, local, supports
-from penstock.codegen.regions.ops_tools import block, copy_all, fill, loop, nest, normal_axis, offset, row_major
+from penstock.emit.registry import supports
+from penstock.emit.site import Value, local
+from penstock.emit.tools import block, copy_all, fill, loop, nest, normal_axis, offset, row_major
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,14 @@ class Reduction:
     element: str = "(x)"
 
 
-_FLOATS, _INTS = ("f32", "f64"), ("i32", "i64")
-SUM = Reduction("sum", _FLOATS + _INTS, "0", "(({a}) + ({b}))")
-SQUARES = Reduction("squares", _FLOATS, "0", "(({a}) + ({b}))", "((x) * (x))")
-PRODUCT = Reduction("product_of", _FLOATS + _INTS, "1", "(({a}) * ({b}))")
-MAX = Reduction("max", _FLOATS, "(-INF_@)", "maximum_@({a}, {b})")
-MIN = Reduction("min", _FLOATS, "INF_@", "minimum_@({a}, {b})")
-INT_MAX = Reduction("max", _INTS, "(@)((u64)1 << (8 * sizeof(@) - 1))", "(({a}) > ({b}) ? ({a}) : ({b}))")
-INT_MIN = Reduction("min", _INTS, "(@)~((u64)1 << (8 * sizeof(@) - 1))", "(({a}) < ({b}) ? ({a}) : ({b}))")
+FLOATS, INTS = ("f32", "f64"), ("i32", "i64")
+SUM = Reduction("sum", FLOATS + INTS, "0", "(({a}) + ({b}))")
+SQUARES = Reduction("squares", FLOATS, "0", "(({a}) + ({b}))", "((x) * (x))")
+PRODUCT = Reduction("product_of", FLOATS + INTS, "1", "(({a}) * ({b}))")
+MAX = Reduction("max", FLOATS, "(-INF_@)", "maximum_@({a}, {b})")
+MIN = Reduction("min", FLOATS, "INF_@", "minimum_@({a}, {b})")
+INT_MAX = Reduction("max", INTS, "(@)((u64)1 << (8 * sizeof(@) - 1))", "(({a}) > ({b}) ? ({a}) : ({b}))")
+INT_MIN = Reduction("min", INTS, "(@)~((u64)1 << (8 * sizeof(@) - 1))", "(({a}) < ({b}) ? ({a}) : ({b}))")
 ALL = Reduction("all", ("u8",), "1", "(({a}) & ({b}))")
 ANY = Reduction("any", ("u8",), "0", "(({a}) | ({b}))")
 
@@ -85,7 +86,7 @@ APART void <name>_rows_@(const @ *x, i64 rows, i64 down, i64 n, @ *y) {
 for _reduction in (SUM, SQUARES, PRODUCT, MAX, MIN, INT_MAX, INT_MIN, ALL, ANY):
     _text = _TEXT.replace("<name>", _reduction.name).replace("<first>", _reduction.first)
     _text = _text.replace("<combine>", _reduction.combine.format(a="a", b="b"))
-    supports(_text.replace("<element>", _reduction.element), *_reduction.types)
+    supports("reductions", _text.replace("<element>", _reduction.element), *_reduction.types)
 
 
 def reduce(x: Value, axes: list[int], y: Value, how: Reduction) -> str | None:
@@ -163,66 +164,7 @@ def _rows(x: Value, y: Value, groups: list[_Group], how: Reduction) -> str:
     return "\n".join([first, nest([g.size for g in (*outer, *others)], one)])
 
 
-# --- the ops --------------------------------------------------------------------------------------------
-
-_OPS = {
-    "Sum": (SUM, SUM), "Prod": (PRODUCT, PRODUCT), "Max": (MAX, INT_MAX), "Min": (MIN, INT_MIN), "All": (ALL, ALL),
-    "Any": (ANY, ANY), "Mean": (SUM, SUM),
-}  # fmt: skip
-"""How floats, and how other types are reduced."""
-
-
-@emits(*_OPS)
-def reduction(s: Site) -> str | None:
-    (x, _), (y,), axes = s.inputs, s.outputs, s.numbers(1)
-    if axes is None:
-        return None
-    if not axes:
-        return copy_all(y, x)
-    mean = s.node.op.name == "Mean"
-    if mean and not x.is_float:
-        return _mean_of_ints(x, axes, y)
-    text = reduce(x, axes, y, _OPS[s.node.op.name][not x.is_float])
-    if text is None or not mean:
-        return text
-    return "\n".join([text, _scaled(y, f"/ ({y.ctype}){x.size // max(y.size, 1)}")])
-
-
-def _scaled(y: Value, scale: str) -> str:
+def scaled(y: Value, scale: str) -> str:
+    """Statements that compute each element of y once more: from itself and `scale`, an operator and what it takes."""
     i = local("i")
     return loop(i, y.size, f"{y.element(i)} = {y.element(i)} {scale};") if y.size else ""
-
-
-def _mean_of_ints(x: Value, axes: list[int], y: Value) -> str | None:
-    """Of sums in 64 bits, rounded to zero; 0 of nothing."""
-    found = [normal_axis(axis, len(x.shape)) for axis in axes]
-    if x.ctype not in _INTS or None in found or len(set(found)) < len(found):
-        return None
-    if not x.size:
-        return fill(y)
-    steps, kept = row_major(x.shape), [axis for axis in range(len(x.shape)) if axis not in found]
-    to = row_major([x.shape[a] for a in kept])
-    count = x.size // y.size
-
-    def one(indices: list[str]) -> str:
-        start = offset(indices, [steps[a] for a in kept])
-        inside = [(x.shape[a], steps[a]) for a in range(len(x.shape)) if a not in kept]
-        total, strides = local("total"), [step for _, step in inside]
-        add = nest([d for d, _ in inside], lambda r: f"{total} += {x.element(offset(r, strides, start))};", "r")
-        return block(f"i64 {total} = 0;", add, f"{y.element(offset(indices, to))} = {total} / {count};")
-
-    return nest([x.shape[a] for a in kept], one)
-
-
-@emits("L2Loss")
-def l2_loss(s: Site) -> str | None:
-    (x,), (y,) = s.inputs, s.outputs
-    text = reduce(x, list(range(len(x.shape))), y, SQUARES)
-    return None if text is None else "\n".join([text, _scaled(y, "/ 2")])
-
-
-@emits("BiasAddGrad")
-def bias_add_grad(s: Site) -> str | None:
-    (x,), (y,) = s.inputs, s.outputs
-    channel = 1 if s.node.attrs["data_format"] == b"NCHW" else len(x.shape) - 1
-    return reduce(x, [axis for axis in range(len(x.shape)) if axis != channel], y, SUM) if len(x.shape) > 1 else None

@@ -1,0 +1,125 @@
+"""Element-wise ops in C: an expression for each, in the words that C and CUDA share. It stands beside its op::
+
+    expression("Neg", "-{0}", "(@)(0 - (#){0})")
+
+An expression computes one element. It says what it computes from as `{0}`, `{1}`, …; its functions are those of
+`codegen/c/preamble.py`. Values are of the C types f32, f64, i32, i64 and u8 (TensorFlow's bool). Ints wrap around as
+torch's: they are added as unsigned numbers, whose overflow C defines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.graph.opdef import registered_ops
+from penstock.graph.step_graph import Node
+from penstock.tensor.dtypes import DType, bool as bool_dtype, float32, float64, int32, int64
+
+C_TYPES: dict[DType, str] = {float32: "f32", float64: "f64", int32: "i32", int64: "i64", bool_dtype: "u8"}
+UNSIGNED = {"i32": "u32", "i64": "u64"}
+
+BROADCAST = "broadcast"
+SAME = "same"
+BIAS = "bias"
+SELECT = "select"
+"""How the shape of a result comes about: inputs are broadcast; are all of one shape; the second is a vector of the
+first's last dimension; the condition of a Select is a scalar or of the shape of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """One element of an op's result. `weight`: its cost, an addition being 1 and a copy 0."""
+
+    text: str
+    ctype: str
+    shape: str
+    weight: int
+    alone: bool = False
+    """Whether it is worth a cluster by itself: torch's kernel takes three times as long."""
+
+
+Rule = Callable[[Node], Expression | None]
+_rules: dict[str, Rule] = {}
+FUNCTION_WEIGHT = 8
+"""The weight of an exponential, about."""
+
+
+def expresses(*ops: str) -> Callable[[Rule], Rule]:
+    """Decorator: the rule that gives the expression of a node of these ops, None for types and attributes that have
+    none. It must stand in the file that defines them."""
+
+    def register(rule: Rule) -> Rule:
+        for op in ops:
+            if op in _rules:
+                raise ValueError(f"{op} has an expression already")
+            _rules[op] = rule
+        return rule
+
+    return register
+
+
+def expression(
+    op: str,
+    floats: str = "",
+    ints: str = "",
+    bools: str = "",
+    shape: str = BROADCAST,
+    weight: int = 1,
+    alone: bool = False,
+) -> None:
+    """Register the expression of an op: see `formula`."""
+    expresses(op)(formula(floats, ints, bools, shape, weight, alone))
+
+
+def formula(
+    floats: str = "", ints: str = "", bools: str = "", shape: str = BROADCAST, weight: int = 1, alone: bool = False
+) -> Rule:
+    """A rule that chooses by the type of the first input; `@` is that type, `#` its unsigned twin."""
+
+    def rule(node: Node) -> Expression | None:
+        source = C_TYPES[node.inputs[0].dtype]
+        text = floats if source in ("f32", "f64") else ints if source in UNSIGNED else bools
+        if not text:
+            return None
+        text = text.replace("@", source).replace("#", UNSIGNED.get(source, source))
+        return Expression(text, C_TYPES[node.dtypes[0]], shape, weight, alone)
+
+    return rule
+
+
+def express(node: Node) -> Expression | None:
+    """The expression of `node`, None if its op, its types or its attributes have none."""
+    rule = _rules.get(node.op.name)
+    if rule is None or len(node.dtypes) != 1:
+        return None
+    if any(dtype not in C_TYPES for dtype in (*(e.dtype for e in node.inputs), *node.dtypes)):
+        return None
+    return rule(node)
+
+
+def has_expression(op: str) -> bool:
+    """Whether an op that is registered has an expression for some types."""
+    return op in _rules
+
+
+def expressed_ops() -> list[str]:
+    """The names of the ops that have one; all ops are imported for it."""
+    registered_ops()
+    return list(_rules)
+
+
+def literal(value: np.ndarray, ctype: str) -> str:
+    """A scalar constant as C text, exact to the bit (but for the payload of NaNs)."""
+    if ctype == "u8":
+        return str(int(value))
+    if ctype in UNSIGNED:
+        return f"({ctype})({int(value) + 2**63}ULL - 9223372036854775808ULL)" if value < 0 else f"({ctype}){value}LL"
+    number = float(value)
+    if number != number:
+        return f"NAN_{ctype}"
+    if number in (np.inf, -np.inf):
+        return f"({'-' if number < 0 else ''}INF_{ctype})"
+    return f"({number.hex()}{'f' if ctype == 'f32' else ''})"
