@@ -18,7 +18,9 @@ import pytest
 
 import penstock as tf
 from penstock.api.exports import EXPORTS
-from penstock.graph.op_modules import MODULE_OF_OP
+from penstock.emit.expressions import expressed_ops
+from penstock.emit.registry import emitted_ops
+from penstock.graph.op_modules import MODULE_OF_EMITTER, MODULE_OF_OP
 from penstock.graph.opdef import registered_ops
 
 ROOT = Path(tf.__path__[0])
@@ -120,6 +122,41 @@ for register in (lambda: tf.define_op("Relu"), lambda: tf.RegisterGradient("Segm
         print(error)
 """
     assert python(program).stdout.count("already registered") == 2
+
+
+def test_what_an_op_is_in_c_is_found_in_a_process_that_has_loaded_the_op_alone() -> None:
+    """Emitters also where not even the op is: their table says where they are."""
+    emitted, expressed = emitted_ops(), dict[str, list[str]]()
+    for name in expressed_ops():
+        expressed.setdefault(MODULE_OF_OP[name], []).append(name)
+    assert len(emitted) > 100 and len(MODULE_OF_EMITTER) > 50
+    assert not failing(
+        "from penstock.emit.registry import MODULE_OF_EMITTER, emitter_of; from penstock.graph.opdef import get_op\n"
+        f"assert all(emitter_of(name) for name in {emitted} if name in MODULE_OF_EMITTER or get_op(name))",
+        *(
+            "from penstock.emit.expressions import has_expression; from penstock.graph.opdef import get_op\n"
+            f"get_op('{names[0]}')\n"
+            f"assert all(map(has_expression, {names}))"
+            for names in expressed.values()
+        ),
+    )
+
+
+def test_the_functions_that_emitted_c_calls_are_the_same_whatever_is_loaded_first() -> None:
+    program = "from penstock.emit.registry import support_text; print(support_text())"
+    first, second = (f"import penstock.ops.{name}\n{program}" for name in ("sorting_c", "nn.softmax_c"))
+    assert python(first).stdout == python(second).stdout
+
+
+def test_a_second_emitter_for_an_op_is_refused_also_where_the_first_is_not_loaded_yet() -> None:
+    program = """
+from penstock.emit.registry import emits
+try:
+    emits("Softmax")(lambda site: None)
+except ValueError as error:
+    print(error)
+"""
+    assert python(program).stdout == "Softmax has an emitter already\n"
 
 
 # --- the ways to come by a name -------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 import penstock as tf
-import penstock.codegen.regions
 from conformance.samples import at_the_edges, in_other_types, inputs_of
 from penstock.codegen.regions.nodes import is_writable
 from penstock.emit.expressions import C_TYPES, expressed_ops

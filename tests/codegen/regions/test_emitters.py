@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-import penstock.codegen.regions  # noqa: F401  (registers the emitters)
 from penstock.emit.registry import emitted_ops
 from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.ops import fused
@@ -236,3 +237,33 @@ def test_a_slice_fails_where_its_size_is_not_what_it_was_written_for() -> None:
     for other in (2, 4, 5, -1):
         s.inputs[2] = np.array([other], np.int32)
         assert call(function, s)[0] is None
+
+
+# --- an op of one's own ---------------------------------------------------------------------------------
+
+OWN = """
+import penstock as tf
+from penstock.emit.expressions import expression
+from penstock.emit.registry import emits
+from penstock.graph import shape_rules
+from penstock.graph.opdef import define_op
+
+HALF = define_op("Half", "x: T", "y: T", attrs=["T: {float, int32}"], shape=shape_rules.unchanged)
+HALF.kernel()(lambda n: lambda x: x / 2)
+expression("Half", "{0} / 2")
+LAST = define_op("Last", "x: float", "y: float", shape=shape_rules.scalar)
+LAST.kernel()(lambda n: lambda x: x[-1].clone())
+emits("Last")(lambda s: f"{s.outputs[0].element(0)} = {s.inputs[0].element(s.inputs[0].size - 1)};")
+
+x = tf.placeholder(tf.float32, [3])
+y = LAST(HALF(x) + 1) * 3
+with tf.Session() as session:
+    print(session.explain(y, [x]).split("# mul")[0].count("_region("))
+    print([float(session.run(y, {x: [1, 2, 5 + i]})) for i in range(30)][::10])
+"""
+
+
+def test_an_op_of_ones_own_is_written_in_c_as_those_of_penstock_are() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PENSTOCK_COMPILE": "on"}
+    found = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True, check=True, env=environment)
+    assert found.stdout == "1\n[10.5, 25.5, 40.5]\n"
