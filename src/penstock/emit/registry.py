@@ -18,26 +18,42 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from penstock.emit.site import Site
 from penstock.graph.op_modules import MODULE_OF_EMITTER, MODULE_OF_SUPPORT
 from penstock.graph.opdef import registered_ops
 
-Emitter = Callable[[Site], "str | None"]
+Writer = Callable[[Site], "str | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Emitter:
+    """What writes an op, and what a region must know of it.
+
+    large: its inputs may be larger than those of other nodes of regions, since it uses threads in C as well.
+    adds: it adds to its first input, in the memory of that where a loop adds up; its result may be larger, too.
+    """
+
+    write: Writer
+    large: bool = False
+    adds: bool = False
+
+
 _emitters: dict[str, Emitter] = {}
 _support: dict[str, str] = {}
 
 
-def emits(*ops: str) -> Callable[[Emitter], Emitter]:
-    """Decorator: the emitter of these ops."""
+def emits(*ops: str, large: bool = False, adds: bool = False) -> Callable[[Writer], Writer]:
+    """Decorator: the emitter of these ops; see `Emitter`."""
 
-    def register(emitter: Emitter) -> Emitter:
+    def register(write: Writer) -> Writer:
         for op in ops:
             _import(MODULE_OF_EMITTER.get(op))
             if op in _emitters:
                 raise ValueError(f"{op} has an emitter already")
-            _emitters[op] = emitter
-        return emitter
+            _emitters[op] = Emitter(write, large, adds)
+        return write
 
     return register
 

@@ -146,7 +146,7 @@ def conv_bias_kernel(n: Any) -> Kernel:
 # --- in C -----------------------------------------------------------------------------------------------
 
 
-@emits("_ProductSum")
+@emits("_ProductSum", large=True)
 def product_sum_in_c(s: Site) -> str | None:
     half = len(s.inputs) // 2
     parts = [
@@ -156,7 +156,7 @@ def product_sum_in_c(s: Site) -> str | None:
     return None if None in parts else "\n".join(p for p in parts if p)
 
 
-@emits("_AddProduct")
+@emits("_AddProduct", large=True, adds=True)
 def add_product_in_c(s: Site) -> str | None:
     x, a, b = s.inputs
     (to,) = s.outputs

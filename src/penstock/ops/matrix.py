@@ -260,13 +260,13 @@ def trace(x: Any, name: str | None = None) -> Tensor:
 # --- in C -----------------------------------------------------------------------------------------------
 
 
-@emits("MatMul")
+@emits("MatMul", large=True)
 def mat_mul_in_c(s: Site) -> str | None:
     a, b = s.inputs
     return product(a, b, s.outputs[0], s.node.attrs["transpose_a"], s.node.attrs["transpose_b"])
 
 
-@emits("BatchMatMul", "BatchMatMulV2")
+@emits("BatchMatMul", "BatchMatMulV2", large=True)
 def batch_mat_mul_in_c(s: Site) -> str | None:
     a, b, to = *s.inputs, s.outputs[0]
     batch = to.shape[:-2]

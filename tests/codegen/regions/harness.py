@@ -158,7 +158,7 @@ def _write(s: Sample) -> None:
         kinds = [(array.dtype, array.shape) for array in s.outputs]
     inputs = [_value(i, array.dtype, array.shape) for i, array in enumerate(s.inputs)]
     outputs = [_value(len(inputs) + i, dtype, shape) for i, (dtype, shape) in enumerate(kinds)]
-    s.text = emitter(Site(s.node, inputs, outputs))
+    s.text = emitter.write(Site(s.node, inputs, outputs))
 
 
 def _value(number: int, dtype: Any, shape: tuple[int, ...]) -> Value:

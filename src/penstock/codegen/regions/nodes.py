@@ -22,10 +22,6 @@ from penstock.graph.traits import does_nothing, only_names
 from penstock.passes.infer_shapes import ShapeRules
 from penstock.tensor.dtypes import resource
 
-PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "_AddProduct", "_ProductSum"})
-"""Ops whose inputs may be larger than that: they use threads in C as well. So may what is only touched in part be."""
-SUMS = frozenset({"_AddProduct", "ZerosLike"})
-"""Ops whose results may be larger: a loop adds up products in place, beginning with zeros."""
 FAILS, WORKS = True, False
 
 
@@ -81,12 +77,20 @@ def is_writable(node: Node, rules: ShapeRules) -> bool | None:
         if is_state(Edge(node, 0)):
             return WORKS if node.dtypes[0] == resource else None
         return WORKS if rules.agree(node) else None
-    touched = [] if node.op.traits.part or name in PRODUCTS | SUMS else list(node.inputs)
-    if name not in SUMS:
-        touched += [edge for edge in outputs if not is_state(edge)]
-    if any(math.prod(_known_shape(edge) or ()) > REGION_ELEMENTS for edge in touched):
+    if any(math.prod(_known_shape(edge) or ()) > REGION_ELEMENTS for edge in _small(node)):
         return None
     return WORKS if is_element_wise(node) else _emitted(node, rules)
+
+
+def _small(node: Node) -> list[Edge]:
+    """What must be small of what a node takes and gives, for it to be quicker in C. What is only touched in part need
+    not be, nor what a loop adds up in place, beginning with zeros."""
+    emitter, expression = emitter_of(node.op.name), express(node)
+    if (emitter is not None and emitter.adds) or (expression is not None and expression.text == "0"):
+        return []
+    is_large = node.op.traits.part or (emitter is not None and emitter.large)
+    outputs = [Edge(node, port) for port in range(len(node.dtypes))]
+    return [*(() if is_large else node.inputs), *(edge for edge in outputs if not is_state(edge))]
 
 
 def _takes_its_variables(node: Node) -> bool:
@@ -116,7 +120,7 @@ def _emitted(node: Node, rules: ShapeRules) -> bool | None:
     inputs = [Value(f"x{i}", _type_of(e), _variable_shape(e)) for i, e in enumerate(node.inputs)]
     edges = [Edge(node, port) for port in range(len(node.dtypes))]
     outputs = [Value(f"y{e.port}", c_type(e), shape_of(e)) for e in edges if not is_state(e)]
-    text = emitter(Site(node, inputs, outputs))
+    text = emitter.write(Site(node, inputs, outputs))
     return None if text is None else "FAIL()" in text
 
 

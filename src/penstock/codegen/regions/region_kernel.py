@@ -28,6 +28,7 @@ from penstock.codegen.regions.region_launch import Launch, launcher
 from penstock.codegen.regions.region_source import region_source
 from penstock.codegen.regions.rehearsal import RegionRehearsal, contents, first_call
 from penstock.codegen.regions.writer import Unwritable, write_step
+from penstock.emit.registry import emitter_of
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
@@ -116,8 +117,8 @@ class Region:
         }
         self.lowered = lower(self.body, kernels)
         in_place = self.lowered.in_place
-        products = (n for n in in_place if n.op.name == "_AddProduct")
-        self.sums = {n: merge for n in products if (merge := in_place[n].variable) is not None}
+        sums = (n for n in in_place if (emitter := emitter_of(n.op.name)) is not None and emitter.adds)
+        self.sums = {n: merge for n in sums if (merge := in_place[n].variable) is not None}
         self._members = self._segment()
         self._observed: Segment | None = None
         self._lock = threading.Lock()

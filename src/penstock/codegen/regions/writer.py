@@ -275,7 +275,7 @@ class _RegionWriter:
         for edge, value in zip((e for e in writes if not is_state(e)), outputs, strict=True):
             self.values[edge] = value
         emitter = emitter_of(node.op.name)
-        text = emitter(Site(node, inputs, outputs)) if emitter is not None else None
+        text = emitter.write(Site(node, inputs, outputs)) if emitter is not None else None
         if text is None:
             raise Unwritable(f"{node.name} = {node.op.name} has no C")
         if "FAIL()" in text and self.wrote is not None:
