@@ -14,7 +14,7 @@ from tests.anywhere import alarm as alarm
 
 def ordered(*fetches: tf.Tensor) -> dict[str, Node]:
     graph: StepGraph = prune([], list(fetches), [])
-    order_state(graph, find_frames(graph)[1])
+    graph = order_state(graph, find_frames(graph)[1])
     return {node.name: node for node in graph.nodes}
 
 

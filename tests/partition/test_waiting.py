@@ -15,7 +15,6 @@ from penstock.graph.step_graph import Node
 from penstock.partition.circles import check_for_circles
 from penstock.partition.partition import Partition, partition
 from penstock.passes.prune import prune
-from penstock.passes.rewrite import duplicate
 from tests.anywhere import alarm as alarm
 from tests.placement.test_place import TWO, _hardware
 
@@ -32,7 +31,7 @@ def _there_and_back() -> tuple[Any, list[Partition]]:
     graph = prune([x], [tf.sqrt(tf.exp(tf.negative(x, name="there"), name="back"), name="end")], [])
     for node in graph.nodes:
         node.device = TWO[1] if node.name == "back" else TWO[0]
-    return graph, partition(duplicate(graph))
+    return graph, partition(graph)
 
 
 def _make_circle(parts: list[Partition]) -> None:

@@ -13,6 +13,7 @@ from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.hazards import state_accesses
 from penstock.analysis.levels import find_sources
 from penstock.graph.primitives import EXITS, MERGES, SWITCHES
+from penstock.graph.rewrite import with_waits
 from penstock.graph.step_graph import Node, StepGraph
 
 Order = list[tuple[Node, Node]]
@@ -33,9 +34,15 @@ def build_order(graph: StepGraph, frames: Frames, without: Collection[Node] = ()
     return list(_conflicts(accesses))
 
 
-def order_state(graph: StepGraph, frames: Frames) -> None:
-    """Control edges for `build_order`, but not where nodes are in loops or branches: there the program says itself
-    what comes first. `frames`: the frame of each node that is in one (frames.py)."""
+def order_state(graph: StepGraph, frames: Frames) -> StepGraph:
+    """`graph` with the control edges of `state_waits`."""
+    return with_waits(graph, state_waits(graph, frames))
+
+
+def state_waits(graph: StepGraph, frames: Frames) -> dict[Node, tuple[Node, ...]]:
+    """What nodes must wait for to keep `build_order`, but not where they are in loops or branches: there the program
+    says itself what comes first. `frames`: the frame of each node that is in one (frames.py)."""
+    found: dict[Node, tuple[Node, ...]] = {}
     seen: set[Node] = set()
     before: dict[Node, list[Node]] = {}
     for first, second in build_order(graph, frames, _unordered(graph, frames)):
@@ -43,8 +50,11 @@ def order_state(graph: StepGraph, frames: Frames) -> None:
     for node in graph.nodes:
         known = {*node.controls, *(edge.node for edge in node.inputs)}
         wanted = dict.fromkeys(first for first in before.get(node, ()) if first in seen)
-        node.controls += tuple(first for first in wanted if first not in known)
+        more = tuple(first for first in wanted if first not in known)
+        if more:
+            found[node] = more
         seen.add(node)
+    return found
 
 
 def unordered_reads(graph: StepGraph, frames: Frames) -> set[Node]:

@@ -14,12 +14,12 @@ from penstock.devices.device import Device
 from penstock.engine.dataflow import Carry
 from penstock.engine.pipeline import StepOptions
 from penstock.engine.plan import DataflowPlan, Plan, make_kernels, make_plan
+from penstock.graph.rewrite import copy, rewritten
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.graph.transfer_ops import TRANSFERS
 from penstock.partition.compression import compress, decompress
 from penstock.partition.partition import Partition, partition
 from penstock.partition.recv_timing import RecvTiming, delay_recvs, time_recvs
-from penstock.passes.rewrite import duplicate
 from penstock.placement.hardware import Hardware
 from penstock.placement.problem import is_everywhere, make_problem
 from penstock.runtime.kernels import SessionState
@@ -32,7 +32,7 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
     """The plan of a placed graph: one device's, or one for each with what they send each other."""
     devices = options.devices
     by_name = {device.name: device for device in devices}
-    used = settle_devices(graph)
+    graph, used = settle_devices(graph)
     if not used:  # nothing but feeds and constants
         return make_plan(graph, state, devices[0])
     if len(used) == 1 and by_name[used[0]].runs_anywhere:
@@ -41,23 +41,23 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
     if options.time_recvs and len(used) > 1 and not has_control_flow(graph):
         hardware = options.hardware or Hardware.of(list(devices))
         place = {name: i for i, name in enumerate(hardware.names)}
-        ordered = duplicate(graph)
-        order_state(ordered, {})  # as in the parts: what waits for a Recv must not be what the Recv is to wait for
+        # Ordered as in the parts: what waits for a Recv must not be what the Recv is to wait for.
+        ordered = order_state(graph, {})
         problem = make_problem(ordered, hardware, options.costs)
         timing = time_recvs(problem, [place[node.device] for node in graph.nodes])
-    parts = partition(duplicate(graph), options.compress)
+    parts = partition(graph, options.compress)
     if timing is not None:
         delay_recvs(parts, problem, timing)
     return PartitionedPlan(graph, parts, state, by_name, timing)
 
 
-def settle_devices(graph: StepGraph) -> list[str]:
-    """The devices of a placed graph. What needs none of its own does not make the step one of several."""
+def settle_devices(graph: StepGraph) -> tuple[StepGraph, list[str]]:
+    """A placed graph without the devices of what needs none of its own, and the devices of the rest: the step's."""
     used = list(dict.fromkeys(node.device for node in graph.nodes if not is_everywhere(node)))
-    for node in graph.nodes:
-        if used and node.device not in used:
-            node.device = used[0]
-    return used
+    moved = {node: copy(node) for node in graph.nodes if used and node.device not in used}
+    for node in moved.values():
+        node.device = used[0]
+    return rewritten(graph, moved), used
 
 
 class PartitionedPlan(Plan):

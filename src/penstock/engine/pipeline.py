@@ -19,7 +19,7 @@ from penstock.passes.fold_constants import fold_constants
 from penstock.passes.fuse import fuse
 from penstock.passes.fuse_moments import fuse_moments
 from penstock.passes.group_updates import group_updates
-from penstock.passes.infer_shapes import infer_shapes, take_shapes
+from penstock.passes.infer_shapes import infer_shapes
 from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.prune import prune
 from penstock.passes.reduced_precision import emulate_float16, use_bfloat16, use_float16
@@ -142,8 +142,7 @@ def prepare(
     """
     o = options
     memory = PlannedMemory(o.costs)
-    graph = see_updates(prune(feeds, fetches, targets))
-    take_shapes(graph, fed)
+    graph = see_updates(prune(feeds, fetches, targets, fed))
     passed = [_passed("prune", graph, show)]
     for name, transform in BEFORE_PLACING.items():
         if name in o.passes:

@@ -68,8 +68,10 @@ def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
         except Unstructured:
             if choice == "structured":
                 raise
-    order_state(graph, find_frames(graph)[1] if has_control_flow(graph) else {})
-    return DataflowPlan(graph, kernels, device.torch, state.closing)
+    ordered = order_state(graph, find_frames(graph)[1] if has_control_flow(graph) else {})
+    pairs = zip(ordered.nodes, graph.nodes, strict=True)
+    kernels = {node: kernels[old] for node, old in pairs if old in kernels}
+    return DataflowPlan(ordered, kernels, device.torch, state.closing)
 
 
 class Plan:

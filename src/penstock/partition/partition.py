@@ -14,9 +14,10 @@ import numpy as np
 
 from penstock.analysis.frames import Frame, find_frames, has_control_flow, is_loop_merge, is_regular, malformed
 from penstock.analysis.hazards import state_accesses, state_reads
-from penstock.analysis.state_order import order_state
+from penstock.analysis.state_order import state_waits
 from penstock.graph.opdef import get_op
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS
+from penstock.graph.rewrite import duplicate
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.transfer_ops import COMPRESS, RECV, RECV_CONTROL, SEND, SEND_CONTROL
 from penstock.graph.verify import BACK
@@ -41,7 +42,7 @@ def partition(graph: StepGraph, compress: bool = False) -> list[Partition]:
 
     InternalError where parts would wait for each other for ever.
     """
-    parts = _Partitioner(graph, compress).run()
+    parts = _Partitioner(duplicate(graph), compress).run()
     check_for_circles(parts)
     return parts
 
@@ -81,7 +82,8 @@ class _Partitioner:
         for frame in dict.fromkeys(self.frames.values()):
             if frame.parent is not None and not is_regular(frame):
                 raise malformed(f"the loop {frame.name!r}, on several devices, has no LoopCond", *frame.enters[:2])
-        order_state(graph, self.frames)
+        for node, waits in state_waits(graph, self.frames).items():
+            node.controls += waits
         self.parts: dict[str, _PartInProgress] = {}
         self.merges: dict[tuple[Frame, str], Node] = {}
         for node in graph.nodes:

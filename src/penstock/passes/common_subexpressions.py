@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.passes.rewrite import frozen, is_pure, remove_unused, replace_edges
+from penstock.passes.rewrite import frozen, is_pure
 
 
 def merge_common_subexpressions(graph: StepGraph) -> StepGraph:
@@ -28,4 +29,4 @@ def merge_common_subexpressions(graph: StepGraph) -> StepGraph:
             nodes[node] = found
             for port in range(len(node.dtypes)):
                 edges[Edge(node, port)] = Edge(found, port)
-    return remove_unused(replace_edges(graph, edges, nodes)) if nodes else graph
+    return remove_unused(rewritten(graph, edges=edges, controls=nodes)) if nodes else graph

@@ -6,38 +6,48 @@ an image that nobody asked for would be computed in each step, to be waited for 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.analysis.frames import NO_GUARD, Frame, Guard, find_frames, has_control_flow
 from penstock.analysis.guards import Guards
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.state_order import unordered_reads
-from penstock.graph.opdef import get_op
 from penstock.graph.primitives import PRIMITIVES
+from penstock.graph.rewrite import copy, remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import gives_back, lives_for_a_step
-from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
+from penstock.passes.rewrite import is_pure, only_waiting
 from penstock.tensor.dtypes import resource
 
 
 def skip_dead_controls(graph: StepGraph) -> StepGraph:
     """The same effects in the same order, without what is only waited for."""
     alive = _RunsWhenever(graph)
+    kept: dict[Node, tuple[Node, ...]] = {}
+    edges: dict[Edge, Edge] = {}
     if not alive.changes_in_loops:
-        graph = _pass_identities(_drop_controls(graph, alive))
-    taken = {edge.node for edge in graph.fetches} | set(graph.targets)
+        kept = _kept_controls(graph, alive)
+        edges = _passed_identities(graph, kept)
+    instead: dict[Node, Node] = {}
+    taken = {edges.get(edge, edge).node for edge in graph.fetches} | set(graph.targets)
     for node in reversed(graph.nodes):
-        if node not in taken and _only_waited_for(node):
+        sources = [edges.get(edge, edge).node for edge in node.inputs]
+        controls = kept.get(node, node.controls)
+        if node not in taken and _only_waited_for(node, sources):
             # A NoOp that waits for what the node would have waited for is in the same branches and iterations.
-            node.controls = tuple(dict.fromkeys([*node.controls, *(e.node for e in node.inputs)]))
-            node.op, node.attrs = get_op("NoOp"), {}
-            node.inputs, node.dtypes, node.shapes = (), (), ()
-        taken.update(edge.node for edge in node.inputs)
-    return remove_unused(graph)
+            instead[node] = only_waiting(node, tuple(dict.fromkeys([*controls, *sources])))
+            continue
+        if controls != node.controls:
+            made = instead[node] = copy(node)
+            made.controls = controls
+        taken.update(sources)
+    return remove_unused(rewritten(graph, instead, edges))
 
 
-def _only_waited_for(node: Node) -> bool:
+def _only_waited_for(node: Node, sources: list[Node]) -> bool:
     if not is_pure(node) or node.op.traits.refuses == "always" or not node.dtypes:
         return False
-    return not any(edge.node.op.name in PRIMITIVES for edge in node.inputs)  # what is dead or not is theirs to say
+    return not any(source.op.name in PRIMITIVES for source in sources)  # what is dead or not is theirs to say
 
 
 class _RunsWhenever:
@@ -89,8 +99,8 @@ class _RunsWhenever:
         return self._guards[control] <= NO_GUARD.union(*map(self._value_guards, values))
 
 
-def _drop_controls(graph: StepGraph, alive: _RunsWhenever) -> StepGraph:
-    """Without the control edges after which nothing more has happened than before.
+def _kept_controls(graph: StepGraph, alive: _RunsWhenever) -> dict[Node, tuple[Node, ...]]:
+    """The control inputs that stay, of nodes that have any: after the others nothing more has happened than before.
 
     What happens are effects. Reading a variable is none: reads and writes of one keep the order in which they were
     built, which is the order of the graph's nodes, with control edges or without. But where a variable is used in loops
@@ -99,6 +109,7 @@ def _drop_controls(graph: StepGraph, alive: _RunsWhenever) -> StepGraph:
     bits = {node: 1 << i for i, node in enumerate(filter(alive.has_effect, graph.nodes))}
     in_loops = alive.reads_in_loops()
     effects: dict[Node, int] = {}  # a bit for each effect that comes before a node, or is its own
+    found: dict[Node, tuple[Node, ...]] = {}
     targets = set(graph.targets)
     for node in graph.nodes:
         before = 0
@@ -111,9 +122,10 @@ def _drop_controls(graph: StepGraph, alive: _RunsWhenever) -> StepGraph:
             if effects[control] & ~before or node in targets or not alive.with_values_of(control, node):
                 kept.append(control)
                 before |= effects[control]
-        node.controls = tuple(kept)
+        if node.controls:
+            found[node] = tuple(kept)
         effects[node] = before | bits.get(node, 0)
-    return graph
+    return found
 
 
 def _has_effect(node: Node) -> bool:
@@ -125,16 +137,16 @@ def _has_effect(node: Node) -> bool:
     return node.op.stateful and not uses_state
 
 
-def _pass_identities(graph: StepGraph) -> StepGraph:
-    """Whoever takes an Identity that waits for nothing takes its input."""
+def _passed_identities(graph: StepGraph, controls: Mapping[Node, tuple[Node, ...]]) -> dict[Edge, Edge]:
+    """Whoever takes an Identity that waits for nothing takes its input. `controls`: what waits, and for what."""
     edges: dict[Edge, Edge] = {}
     kept = {edge.node for edge in graph.fetches} | set(graph.targets)
     for node in graph.nodes:
-        if node.op.name == "Identity" and is_pure(node) and not node.controls and node not in kept:
+        if node.op.name == "Identity" and is_pure(node) and not controls.get(node) and node not in kept:
             (source,) = node.inputs
             if source.node.op.name in PRIMITIVES:
                 continue  # names what is taken in a loop or a branch
             says_more = any(key.startswith("_") and key != "_class" for key in node.attrs)
             if node.device in ("", source.node.device) and not says_more:
                 edges[Edge(node, 0)] = edges.get(source, source)
-    return replace_edges(graph, edges, {})
+    return edges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from penstock.analysis.frames import has_control_flow
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Bound, get_op
 from penstock.graph.primitives import SWITCHES
+from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
+from penstock.passes.rewrite import is_pure
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager
 from penstock.runtime.values import constant_to_runtime, from_runtime
@@ -75,8 +77,7 @@ class _Folding:
     def finished(self) -> StepGraph:
         if not self._edges:
             return self._graph
-        graph = StepGraph(self._made, self._graph.feeds, self._graph.fetches, self._graph.targets)
-        return remove_unused(replace_edges(graph, self._edges, self._controls))
+        return remove_unused(rewritten(self._graph, edges=self._edges, controls=self._controls, nodes=self._made))
 
     def _fold(self, node: Node, values: list[np.ndarray], waits: list[Node]) -> Node:
         """Constants of the outputs of `node`; returns one of them."""
@@ -144,8 +145,7 @@ def _computed(node: Node, inputs: list[Edge], state: SessionState) -> list[np.nd
     ):
         return None
     try:
-        node.inputs = tuple(inputs)
-        kernel = make_kernel(node, "CPU", _CPU, state)
+        kernel = make_kernel(replace(node, inputs=tuple(inputs)), "CPU", _CPU, state)
         if isinstance(kernel, Bound):  # the factory has seen that there is nothing left to compute
             return [np.array(from_runtime(kernel.value, node.dtypes[0]), node.dtypes[0].np)]
         if not isinstance(kernel, NodeKernel) or kernel.start is not None:

@@ -29,7 +29,6 @@ class FreshReads:
     def __init__(self, graph: StepGraph, shown: Mapping[Edge, Sequence[Node]], certain: set[Edge]) -> None:
         self._graph, self._shown, self._certain = graph, shown, certain
         self._control_flow = any(node.op.name in PRIMITIVES for node in graph.nodes)
-        self._inputs = {node: node.inputs for node in graph.nodes}  # as they were
         self._before: dict[Node, list[Node]] = {}
         self._behind: dict[Node, list[Node]] = {}
         self._reads: dict[object, Edge] = {}
@@ -38,11 +37,12 @@ class FreshReads:
         self._numbers: dict[Node, int] = {}
         self._count = 0
 
-    def graph(self) -> StepGraph:
+    def nodes(self) -> list[Node]:
+        """Those of the graph, with the reads."""
         nodes: list[Node] = []
         for node in self._graph.nodes:
             nodes += [*self._before.get(node, ()), node, *self._behind.get(node, ())]
-        return StepGraph(nodes, self._graph.feeds, self._graph.fetches, self._graph.targets)
+        return nodes
 
     def read(
         self, node: Node, edge: Edge, value: Edge, variable: Node, reshaped: bool, waits: list[Node], when: object
@@ -112,7 +112,7 @@ class FreshReads:
             waits = [self._alive_with(edge)] if node.inputs or node.controls else []
             self._tags[edge] = self._const(place, node, number, waits)
         elif node.op.name in PRIMITIVES:
-            inputs = self._inputs[node]
+            inputs = node.inputs
             ports = 2 if node.op.name in MERGES | SWITCHES else 1
             dtypes = [int32] * ports
             clone = self._new(
@@ -123,7 +123,7 @@ class FreshReads:
             taken = inputs if node.op.name in MERGES else inputs[:1]
             clone.node.inputs = (*map(self._tag, taken), *inputs[len(taken) :])
         else:
-            tag = self._tag(self._inputs[node][edge.port if node.op.name == "IdentityN" else 0])
+            tag = self._tag(node.inputs[edge.port if node.op.name == "IdentityN" else 0])
             if node.controls or len(node.inputs) > 1:  # which say whether it comes, as they do for the value
                 tag = self._identity(place, node, tag, [node])
             self._tags[edge] = tag

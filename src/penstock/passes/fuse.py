@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.analysis.thresholds import REGION_ELEMENTS
+from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused import (
     ADD_PRODUCT,
@@ -20,7 +21,6 @@ from penstock.ops.fused import (
     RESOURCE_APPLY_PRODUCT_DESCENT,
 )
 from penstock.ops.fused_losses import LOSS, SPARSE_LOSS
-from penstock.passes.rewrite import remove_unused, replace_edges
 
 
 class Uses:
@@ -54,21 +54,13 @@ Rule = Callable[[Node, Uses], Node | None]
 def fuse(graph: StepGraph) -> StepGraph:
     """Apply the rules to every node, in the graph's order."""
     uses = Uses(graph)
-    nodes: list[Node] = []
-    edges: dict[Edge, Edge] = {}
-    fused: dict[Node, Node | None] = {}
+    fused: dict[Node, Node] = {}
     for node in graph.nodes:
         rule = RULES.get(node.op.name)
         found = rule(node, uses) if rule is not None else None
-        if found is not None and not _computes(found):
-            found = None
-        nodes.append(found or node)
-        if found is not None:
+        if found is not None and _computes(found):
             fused[node] = found
-            edges |= {Edge(node, port): Edge(found, port) for port in range(len(found.dtypes))}
-    if not fused:
-        return graph
-    return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, fused))
+    return remove_unused(rewritten(graph, fused)) if fused else graph
 
 
 def _computes(node: Node) -> bool:

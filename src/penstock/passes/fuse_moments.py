@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from penstock.analysis.thresholds import REGION_ELEMENTS
+from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused_moments import CHANNEL_MOMENTS
 from penstock.passes.fuse import Uses
-from penstock.passes.rewrite import remove_unused, replace_edges
 from penstock.tensor.dtypes import float32, float64
 
 NAMES = frozenset({"StopGradient", "Identity"})
@@ -25,7 +25,7 @@ def fuse_moments(graph: StepGraph) -> StepGraph:
     Those of small ones are left for a region (`codegen/regions/`). Sums over the last axis gain nothing from it.
     """
     uses = Uses(graph)
-    fused: dict[Node, Node | None] = {}
+    variances: dict[Node, Node | None] = {}
     edges: dict[Edge, Edge] = {}
     made: dict[Node, Node] = {}
     for variance in graph.nodes:
@@ -33,12 +33,9 @@ def fuse_moments(graph: StepGraph) -> StepGraph:
         if mean is None or mean in made:
             continue
         node = made[mean] = _moments(mean, variance)
-        fused |= {mean: node, variance: node}
-        edges |= {Edge(mean, 0): Edge(node, 0), Edge(variance, 0): Edge(node, 1)}
-    if not made:
-        return graph
-    nodes = [made.get(node, node) for node in graph.nodes]
-    return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, fused))
+        variances[variance] = node
+        edges[Edge(variance, 0)] = Edge(node, 1)
+    return remove_unused(rewritten(graph, made, edges, variances)) if made else graph
 
 
 def _mean_of(variance: Node, uses: Uses) -> Node | None:

@@ -16,9 +16,10 @@ from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.levels import find_levels, find_sources
 from penstock.analysis.state_order import Order, build_order
 from penstock.analysis.thresholds import THREADED_ELEMENTS
+from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused_updates import GROUPED, can_be_grouped, gradient_of
-from penstock.passes.rewrite import frozen, on_cpu, remove_unused, sort_nodes
+from penstock.passes.rewrite import frozen, on_cpu
 
 MOST_ELEMENTS = THREADED_ELEMENTS
 """Larger variables are worth threads, and a call does not count for them."""
@@ -45,7 +46,11 @@ def group_updates(graph: StepGraph) -> StepGraph:
     for node, key in keys.items():
         groups.setdefault((levels[node], key), []).append(node)
     made = {node: group for members in groups.values() if (group := _grouped(members)) for node in members}
-    return _replaced(graph, made, order) if made else graph
+    if not made:
+        return graph
+    nodes = dict.fromkeys(made.get(node, node) for node in graph.nodes)
+    order = [(made.get(first, first), made.get(second, second)) for first, second in order]
+    return remove_unused(rewritten(graph, controls=made, nodes=nodes, order=order))
 
 
 def _keys(graph: StepGraph, nodes: Iterable[Node], order: Order) -> dict[Node, Key]:
@@ -102,13 +107,3 @@ def _grouped(members: list[Node]) -> Node | None:
     attrs = {key: value for key, value in first.attrs.items() if key != "_class"} | {"N": len(members)}
     controls = tuple(dict.fromkeys(control for node in members for control in node.controls))
     return Node(f"{first.name}/group", op, attrs, tuple(inputs), controls, first.device, (), (), first.source)
-
-
-def _replaced(graph: StepGraph, made: dict[Node, Node], order: Order) -> StepGraph:
-    """`graph` with the nodes `made` in place of their members. `order`: the first must stay before the second."""
-    nodes = list(dict.fromkeys(made.get(node, node) for node in graph.nodes))
-    for node in nodes:
-        node.controls = tuple(dict.fromkeys(made.get(control, control) for control in node.controls))
-    order = [(made.get(first, first), made.get(second, second)) for first, second in order]
-    targets = list(dict.fromkeys(made.get(node, node) for node in graph.targets))
-    return remove_unused(StepGraph(sort_nodes(nodes, order), graph.feeds, graph.fetches, targets))

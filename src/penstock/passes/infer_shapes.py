@@ -19,6 +19,7 @@ from penstock.analysis.frames import is_loop_merge
 from penstock.analysis.hazards import is_state
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
+from penstock.graph.rewrite import copy, rewritten
 from penstock.graph.shape_context import UNKNOWN, output_shapes
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.tensor.shapes import TensorShape
@@ -34,17 +35,18 @@ def infer_shapes(graph: StepGraph, fed: Sequence[tuple[int, ...]] = ()) -> StepG
     those that the graph has. Where a rule raises, or contradicts what is known already, a node keeps its shape: it is
     the kernel that says what is wrong, in the step. ValueError for a fed shape that a feed cannot have.
     """
-    take_shapes(graph, fed)
+    given = {node: _shaped(node, (node.shapes[0].merge_with(TensorShape(dims)),))
+             for node, dims in zip(graph.feeds, fed, strict=bool(fed))}  # fmt: skip
+    graph = rewritten(graph, given)
     opened = [node for node in graph.nodes if not _settled(node)]
-    if opened:
-        _Inference(graph, opened).run()
-    return graph
+    found = _Inference(graph, opened).run() if opened else {}
+    return rewritten(graph, {n: _shaped(n, shapes) for n, shapes in found.items() if shapes != n.shapes})
 
 
-def take_shapes(graph: StepGraph, fed: Sequence[tuple[int, ...]]) -> None:
-    """Give the feeds the shapes of what is fed. ValueError for one that contradicts what is known of its feed."""
-    for node, dims in zip(graph.feeds, fed, strict=bool(fed)):
-        node.shapes = (node.shapes[0].merge_with(TensorShape(dims)),)
+def _shaped(node: Node, shapes: tuple[TensorShape, ...]) -> Node:
+    made = copy(node)
+    made.shapes = shapes
+    return made
 
 
 def _settled(node: Node) -> bool:
@@ -115,14 +117,14 @@ class _Inference(ShapeRules):
         self._lost = False
         """Whether something is written to where nobody knows."""
 
-    def run(self) -> None:
+    def run(self) -> dict[Node, tuple[TensorShape, ...]]:
+        """The shapes of the nodes that were open."""
         for node in self._graph.nodes:
             if node in self._open or node.op.puts_fn is not None:
                 self._infer(node)
         while changed := {node for node, assumed in self._assumed.items() if self._from_elsewhere(node) != assumed}:
             self._infer_again(changed)
-        for node in self._open:
-            node.shapes = tuple([tensor._shape for tensor in self._twins[node]._outputs])
+        return {node: tuple([tensor._shape for tensor in self._twins[node]._outputs]) for node in self._open}
 
     def _infer_again(self, changed: set[Node]) -> None:
         """Infer what follows from the nodes in `changed`, past shapes that stay: values may be known no more."""

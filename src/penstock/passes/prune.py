@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
+from penstock.tensor.shapes import TensorShape
 
 
-def prune(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> StepGraph:
+def prune(
+    feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], shapes: Sequence[tuple[int, ...]] = ()
+) -> StepGraph:
     """The transitive closure of `fetches` and `targets`, cut at `feeds`, with a feed node for each fed edge.
 
-    A fed edge's producer runs only if something else needs it.
+    A fed edge's producer runs only if something else needs it. `shapes`: those of the values that will be fed;
+    ValueError for one that contradicts what is known of its feed.
     """
     fed = {tensor: _feed_node(tensor) for tensor in feeds}
+    for node, dims in zip(fed.values(), shapes, strict=bool(shapes)):
+        node.shapes = (node.shapes[0].merge_with(TensorShape(dims)),)
     needed = _closure(fed, fetches, [op for op in targets if not _replaced(op, fed)])
     nodes: dict[Operation, Node] = {}
 

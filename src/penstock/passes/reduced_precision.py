@@ -17,10 +17,10 @@ from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 from penstock.analysis.sizes import Sizes
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import OpDef
+from penstock.graph.rewrite import copy, remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import Bits16
 from penstock.ops.cast import CAST
-from penstock.passes.rewrite import remove_unused
 from penstock.tensor.dtypes import DType, bfloat16, float16, float32
 
 # --- which ops ------------------------------------------------------------------------------------------
@@ -60,6 +60,9 @@ def reduce_precision(graph: StepGraph, dtypes: Mapping[str, DType], sizes: Sizes
     painted = _paint(graph, able, sizes or Sizes())
     if not painted:
         return graph
+    own = {node: copy(node) for node in graph.nodes}
+    graph = rewritten(graph, own)
+    painted = {own[node]: dtype for node, dtype in painted.items()}
     fetched = [edge.dtype.base_dtype for edge in graph.fetches]
     casts = _Casts()
     for node in graph.nodes:

@@ -19,10 +19,11 @@ from penstock.analysis.peak_memory import Owners
 from penstock.analysis.sizes import Sizes
 from penstock.analysis.state_order import build_order
 from penstock.graph.opdef import OpDef, parse_arg, parse_attr
+from penstock.graph.rewrite import duplicate
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import Traits
 from penstock.passes.planned_memory import PlannedMemory
-from penstock.passes.rewrite import duplicate, is_pure
+from penstock.passes.rewrite import is_pure
 
 # --- order ----------------------------------------------------------------------------------------------
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 
 from penstock.analysis.frames import Frame, has_control_flow
 from penstock.graph.primitives import EXITS, MERGES, SWITCHES
+from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import shows_input
 from penstock.graph.verify import BACK
 from penstock.passes.fresh_reads import FreshReads
-from penstock.passes.rewrite import remove_unused
 from penstock.passes.write_order import WriteOrder, depth, outside
 
 _MOST_ROUNDS = 8
@@ -35,15 +35,18 @@ def see_updates(graph: StepGraph) -> StepGraph:
     variables = {edge: tuple(read.variable for read in shown.reads) for edge, shown in shows.of.items()}
     fresh = FreshReads(graph, variables, {edge for edge, shown in shows.of.items() if shown.certain})
     before = {late.node: list(dict.fromkeys(_before(late.node))) for late in shows.late}
+    taken: dict[Node, list[Edge]] = {}
     for late in shows.late:
         node = late.node
-        edge = value = node.inputs[late.index]
+        inputs = taken.setdefault(node, list(node.inputs))
+        edge = value = inputs[late.index]
         for read in late.reads:
             waits = [n for n in before[node] if order.before(read.variable, [n], read.loop) & ~read.seen]
             when = late.moment, order.before(read.variable, waits, read.loop)
             value = fresh.read(node, edge, value, read.variable, read.reshaped, waits, when)
-        node.inputs = (*node.inputs[: late.index], value, *node.inputs[late.index + 1 :])
-    return remove_unused(fresh.graph())
+        inputs[late.index] = value
+    made = {node: replace(node, inputs=tuple(inputs)) for node, inputs in taken.items()}
+    return remove_unused(rewritten(graph, made, nodes=fresh.nodes()))
 
 
 def _before(node: Node) -> list[Node]:

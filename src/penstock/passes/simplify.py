@@ -16,44 +16,56 @@ from penstock.analysis.guards import Guards
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.shape_classes import ShapeClasses
 from penstock.graph.primitives import SWITCHES
+from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused import DIVIDE_BY_SIZE
-from penstock.passes.rewrite import is_pure, remove_unused, replace_edges
+from penstock.passes.rewrite import is_pure
 
-Rule = Callable[[Node, ShapeClasses], Edge | None]
+
+class _Simpler:
+    """What a graph has become so far: `edges` are what is taken in place of others."""
+
+    def __init__(self, graph: StepGraph) -> None:
+        self.edges: dict[Edge, Edge] = {}
+        self._shapes = ShapeClasses(graph)
+
+    def inputs(self, node: Node) -> tuple[Edge, ...]:
+        return tuple([self.edges.get(e, e) for e in node.inputs])
+
+    def same_shape(self, a: Edge, b: Edge) -> bool:
+        return self._shapes.same(a, b)
+
+
+Rule = Callable[[Node, _Simpler], Edge | None]
 
 
 def simplify(graph: StepGraph) -> StepGraph:
     """Apply the rules to every node, in the graph's order; each gives an edge that is the same as the node's output."""
-    shapes = ShapeClasses(graph)
+    simpler = _Simpler(graph)
+    edges = simpler.edges
     late = _after_writes(graph)
     alive = _SameTimes(graph)
     fetched, there = set(graph.fetches), set(graph.nodes)
-    edges: dict[Edge, Edge] = {}
-    replaced: dict[Node, Node | None] = {}
-    nodes: list[Node] = []
+    instead: dict[Node, Node] = {}
+    controls: dict[Node, Node | None] = {}
     for node in graph.nodes:
-        node.inputs = tuple(edges.get(e, e) for e in node.inputs)
         rule = RULES.get(node.op.name)
-        found = rule(node, shapes) if rule is not None and is_pure(node) and not node.controls else None
-        if found is not None and late and any(e.node in late and e != found for e in node.inputs):
-            found = None  # what is left out says when the rest comes
-        if found is not None and not alive.alike(node, found):
-            found = None  # what is left out says whether it comes
-        if found is not None and found.node not in there:
-            there.add(found.node)
-            nodes.append(found.node)
-            replaced[node] = found.node
-            edges[Edge(node, 0)] = found
+        found = rule(node, simpler) if rule is not None and is_pure(node) and not node.controls else None
+        if found is None:
             continue
-        nodes.append(node)
-        if found is not None and Edge(node, 0) not in fetched:  # a fetch keeps memory of its own
+        if late and any(e.node in late and e != found for e in simpler.inputs(node)):
+            continue  # what is left out says when the rest comes
+        if not alive.alike(node, found):
+            continue  # what is left out says whether it comes
+        if found.node not in there:
+            there.add(found.node)
+            instead[node] = found.node
+            edges[Edge(node, 0)] = found
+        elif Edge(node, 0) not in fetched:  # a fetch keeps memory of its own
             edges[Edge(node, 0)] = found
             if found.node.op.name not in SWITCHES:  # one side of which may be dead, and with it the node
-                replaced[node] = found.node
-    if not edges:
-        return graph
-    return remove_unused(replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, replaced))
+                controls[node] = found.node
+    return remove_unused(rewritten(graph, instead, edges, controls)) if edges else graph
 
 
 class _SameTimes:
@@ -103,22 +115,23 @@ def _is_one(edge: Edge) -> bool:
     return value is not None and value.ndim == 0 and value.dtype.kind in "fiuc" and bool(value == 1)
 
 
-def _mul(node: Node, shapes: ShapeClasses) -> Edge | None:
+def _mul(node: Node, g: _Simpler) -> Edge | None:
+    inputs = g.inputs(node)
     for index in (0, 1):
-        one, other = node.inputs[index], node.inputs[1 - index]
+        one, other = inputs[index], inputs[1 - index]
         if _is_one(one):
             return other
-        number = _spread_number(one, other, shapes)
+        number = _spread_number(one, other, g)
         if number is not None:
             return Edge(replace(node, inputs=(number, other) if index == 0 else (other, number)), 0)
     return None
 
 
-def _div(node: Node, shapes: ShapeClasses) -> Edge | None:
-    x, y = node.inputs
+def _div(node: Node, g: _Simpler) -> Edge | None:
+    x, y = g.inputs(node)
     if _is_one(y):
         return x
-    size = _size(y)
+    size = _size(y, g)
     if size is not None and node.dtypes[0].is_floating:
         of, divisor = size
         attrs = {"T": node.attrs["T"], "S": of.dtype, "divisor": divisor}
@@ -126,67 +139,69 @@ def _div(node: Node, shapes: ShapeClasses) -> Edge | None:
     return None
 
 
-def _size(edge: Edge) -> tuple[Edge, int] | None:
+def _size(edge: Edge, g: _Simpler) -> tuple[Edge, int] | None:
     """(x, n) of Cast(FloorDiv(Size(x), n)), as the gradient of a mean has it."""
     cast = edge.node
     if cast.op.name != "Cast" or cast.controls:
         return None
-    division = cast.inputs[0].node
+    division = g.inputs(cast)[0].node
     if division.op.name != "FloorDiv" or division.controls:
         return None
-    size, by = division.inputs
+    size, by = g.inputs(division)
     number = _constant(by)
     if size.node.op.name != "Size" or size.node.controls or number is None or number.ndim or number < 1:
         return None
-    return size.node.inputs[0], int(number)
+    return g.inputs(size.node)[0], int(number)
 
 
-def _spread_number(spread: Edge, beside: Edge, shapes: ShapeClasses) -> Edge | None:
+def _spread_number(spread: Edge, beside: Edge, g: _Simpler) -> Edge | None:
     """The scalar that BroadcastTo(scalar, Shape(x)) repeats, if x has the shape of what it is multiplied with.
 
     Also as ExpandDims(BroadcastTo(scalar, Shape(losses)), -1) beside the rows that a cross entropy has beside its
     losses.
     """
     node, rows = spread.node, False
-    if node.op.name == "ExpandDims" and not node.controls and _is_last_axis(node):
-        node, rows = node.inputs[0].node, True
+    if node.op.name == "ExpandDims" and not node.controls and _is_last_axis(node, g):
+        node, rows = g.inputs(node)[0].node, True
     if node.op.name != "BroadcastTo" or node.controls:
         return None
-    number, shape = node.inputs
+    number, shape = g.inputs(node)
     if number.node.shapes[number.port].tuple != ():
         return None
-    of = shape.node.inputs[0] if shape.node.op.name == "Shape" and not shape.node.controls else None
+    of = g.inputs(shape.node)[0] if shape.node.op.name == "Shape" and not shape.node.controls else None
     if of is None:
         known = None if rows else _constant(shape)
         static = beside.node.shapes[beside.port].tuple
         return number if known is not None and tuple(known.tolist()) == static else None
     if rows:
         of_rows = of.node.op.name in _CROSS_ENTROPIES and of.port == 0
-        return number if of_rows and shapes.same(Edge(of.node, 1), beside) else None
-    return number if shapes.same(of, beside) else None
+        return number if of_rows and g.same_shape(Edge(of.node, 1), beside) else None
+    return number if g.same_shape(of, beside) else None
 
 
 _CROSS_ENTROPIES = ("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
 
 
-def _is_last_axis(node: Node) -> bool:
-    axis = _constant(node.inputs[1])
+def _is_last_axis(node: Node, g: _Simpler) -> bool:
+    axis = _constant(g.inputs(node)[1])
     return axis is not None and axis.size == 1 and int(axis.reshape(())) in (-1, 1)
 
 
-def _reshape(node: Node, shapes: ShapeClasses) -> Edge | None:
-    x = node.inputs[0]
-    return x if shapes.same(x, Edge(node, 0)) else None
+def _reshape(node: Node, g: _Simpler) -> Edge | None:
+    x = g.inputs(node)[0]
+    return x if g.same_shape(x, Edge(node, 0)) else None
 
 
-def _cast(node: Node, shapes: ShapeClasses) -> Edge | None:
-    return node.inputs[0] if node.inputs[0].dtype == node.dtypes[0] else None
+def _cast(node: Node, g: _Simpler) -> Edge | None:
+    x = g.inputs(node)[0]
+    return x if x.dtype == node.dtypes[0] else None
 
 
-def _reduction(node: Node, shapes: ShapeClasses) -> Edge | None:
+def _reduction(node: Node, g: _Simpler) -> Edge | None:
     """Over no axes: the gradient of a broadcast that was none."""
-    axes = _constant(node.inputs[1])
-    return node.inputs[0] if axes is not None and axes.size == 0 else None
+    x, over = g.inputs(node)
+    axes = _constant(over)
+    return x if axes is not None and axes.size == 0 else None
 
 
 _REDUCTIONS = ("Sum", "Mean", "Prod", "Max", "Min", "All", "Any")

@@ -6,10 +6,13 @@ and with them what was kept alive from the forward loop to the backward one.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.graph.opdef import get_op
 from penstock.graph.primitives import ENTERS, SWITCHES
+from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.passes.rewrite import remove_unused
+from penstock.passes.rewrite import only_waiting
 
 _HANDS_ON = ENTERS | SWITCHES | {"Identity"}
 
@@ -27,6 +30,7 @@ def drop_unused_stacks(graph: StepGraph) -> StepGraph:
         for edge in node.inputs:
             consumers.setdefault(edge.node, []).append((node, edge))
     kept = {edge.node for edge in graph.fetches} | set(graph.targets)
+    instead: dict[Node, Node] = {}
     for stack in stacks:
         users = _users(stack, consumers)
         if users is None or kept.intersection(users):
@@ -35,11 +39,11 @@ def drop_unused_stacks(graph: StepGraph) -> StepGraph:
         if any(pop in consumers for pop in pops):
             continue
         for user in users:
-            _pass_on(user, user.inputs[-1])  # of a push the element, of a pop the handle
+            instead[user] = _passing_on(user, user.inputs[-1])  # of a push the element, of a pop the handle
         for pop in pops:
             if pop.controls and pop.inputs[0].node.op.name in ENTERS:
-                _wait_only(pop)  # an Enter is alive in every iteration, so the control inputs say it all
-    return remove_unused(graph)
+                instead[pop] = only_waiting(pop)  # an Enter is alive in every iteration: controls say it all
+    return remove_unused(rewritten(graph, instead))
 
 
 def _users(stack: Node, consumers: dict[Node, list[tuple[Node, Edge]]]) -> list[Node] | None:
@@ -57,13 +61,9 @@ def _users(stack: Node, consumers: dict[Node, list[tuple[Node, Edge]]]) -> list[
     return found
 
 
-def _pass_on(node: Node, edge: Edge) -> None:
-    """Make `node` the Identity of one of its inputs."""
-    node.op, node.attrs = get_op("Identity"), {"T": edge.dtype}
-    node.inputs, node.dtypes, node.shapes = (edge,), (edge.dtype,), (edge.node.shapes[edge.port],)
-
-
-def _wait_only(node: Node) -> None:
-    """Make `node`, whose outputs nobody takes, a NoOp."""
-    node.op, node.attrs = get_op("NoOp"), {}
-    node.inputs, node.dtypes, node.shapes = (), (), ()
+def _passing_on(node: Node, edge: Edge) -> Node:
+    """The Identity of one of the node's inputs, which waits as the node does."""
+    shape = edge.node.shapes[edge.port]
+    return replace(
+        node, op=get_op("Identity"), attrs={"T": edge.dtype}, inputs=(edge,), dtypes=(edge.dtype,), shapes=(shape,)
+    )

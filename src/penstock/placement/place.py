@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from penstock import errors
 from penstock.devices.device import Device
+from penstock.graph.rewrite import copy, rewritten
 from penstock.graph.step_graph import FEED, Node, StepGraph
 from penstock.placement.constraints import Group, find_groups
 from penstock.placement.cost_model import CostModel
@@ -25,24 +26,28 @@ def place(
     hardware: Hardware | None = None,
     pinned: dict[str, str] | None = None,
 ) -> StepGraph:
-    """Set the device of every node to the full name of one of `devices`.
+    """`graph` with the full name of one of `devices` as the device of every node.
 
     With one device, or without a strategy, each node goes to the first that it may be on. `pinned`: the devices of
     nodes by name, which were placed before. InvalidArgumentError, naming nodes and lines, for what cannot be.
     """
     if len(devices) == 1 and not any(node.device for node in graph.nodes):
-        for node in graph.nodes:
-            node.device = devices[0].name
-        return graph
+        return _on(graph, dict.fromkeys(graph.nodes, 0), devices)
     groups = find_groups(graph, devices, soft, pinned)
     if strategy is None or all(len(group.feasible) == 1 for group in groups.values()):
-        for node in graph.nodes:
-            node.device = devices[groups[node].feasible[0]].name
-        return graph
+        return _on(graph, {node: groups[node].feasible[0] for node in graph.nodes}, devices)
     hardware = hardware or Hardware.of(list(devices))
-    for node, device in _decide(graph, groups, strategy, costs or CostModel(), hardware).items():
-        node.device = devices[device].name
-    return graph
+    return _on(graph, _decide(graph, groups, strategy, costs or CostModel(), hardware), devices)
+
+
+def _on(graph: StepGraph, where: Mapping[Node, int], devices: Sequence[Device]) -> StepGraph:
+    """`graph` with each node on one of `devices`."""
+    instead: dict[Node, Node] = {}
+    for node, device in where.items():
+        if node.device != devices[device].name:
+            made = instead[node] = copy(node)
+            made.device = devices[device].name
+    return rewritten(graph, instead)
 
 
 def make_choice(graph: StepGraph, groups: dict[Node, Group], costs: CostModel, hardware: Hardware) -> Choice:

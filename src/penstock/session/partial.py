@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from penstock import errors
 from penstock.analysis.frames import find_frames
 from penstock.analysis.hazards import state_reads
-from penstock.analysis.state_order import order_state
+from penstock.analysis.state_order import state_waits
 from penstock.devices.device import Device
 from penstock.engine.dataflow import build_program
 from penstock.engine.partitioned import make_carry, settle_devices
@@ -20,9 +20,9 @@ from penstock.engine.pipeline import StepOptions, prepare
 from penstock.engine.plan import explain_unit, make_kernels
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.rewrite import with_waits
 from penstock.graph.step_graph import FEED, Node, StepGraph
 from penstock.partition.partition import Partition, partition
-from penstock.passes.rewrite import duplicate
 from penstock.placement.place import state_devices
 from penstock.runtime.executor import Execution
 from penstock.runtime.kernels import SessionState
@@ -48,8 +48,9 @@ class PartialRun:
                 None, None, "partial_run_setup must specify at least one target to fetch or execute."
             )
         place_state(graph, options)
-        whole = prepare(feeds, wanted.tensors, wanted.targets, replace(options, passes=())).graph
-        options.placed.update(state_devices(whole))
+        placed = prepare(feeds, wanted.tensors, wanted.targets, replace(options, passes=())).graph
+        options.placed.update(state_devices(placed))
+        whole, used = settle_devices(placed)
         self._needs = _feeds_before(whole)
         self._feeds = dict(zip(feeds, whole.feeds, strict=True))
         self._nodes: dict[Tensor | Operation, Node] = {
@@ -58,9 +59,8 @@ class PartialRun:
         }
         devices = {device.name: device for device in options.devices}
         rendezvous = Rendezvous()
-        self._parts = [
-            _DevicePart(part, devices, state, rendezvous) for part in _by_device(whole, self._needs, options.devices)
-        ]
+        parts = _by_device(whole, self._needs, used or [options.devices[0].name])
+        self._parts = [_DevicePart(part, devices, state, rendezvous) for part in parts]
         self._places = {
             tensor: next((part, part.fetches.index(index)) for part in self._parts if index in part.fetches)
             for index, tensor in enumerate(wanted.tensors)
@@ -188,13 +188,11 @@ def _feeds_before(graph: StepGraph) -> dict[Node, frozenset[Node]]:
     return needs
 
 
-def _by_device(graph: StepGraph, needs: dict[Node, frozenset[Node]], devices: Sequence[Device]) -> list[Partition]:
+def _by_device(graph: StepGraph, needs: dict[Node, frozenset[Node]], devices: list[str]) -> list[Partition]:
     """A graph for each device. Uses of state are ordered where that makes none wait for more feeds."""
-    used = settle_devices(graph) or [devices[0].name]
-    if len(used) > 1:
-        return partition(duplicate(graph))
-    own = {node: node.controls for node in graph.nodes}
-    order_state(graph, find_frames(graph)[1])
-    for node in graph.nodes:
-        node.controls = tuple(c for c in node.controls if c in own[node] or needs[c] <= needs[node])
-    return [Partition(used[0], graph, list(range(len(graph.feeds))), list(range(len(graph.fetches))))]
+    if len(devices) > 1:
+        return partition(graph)
+    waits = state_waits(graph, find_frames(graph)[1])
+    waits = {node: tuple(c for c in before if needs[c] <= needs[node]) for node, before in waits.items()}
+    graph = with_waits(graph, waits)
+    return [Partition(devices[0], graph, list(range(len(graph.feeds))), list(range(len(graph.fetches))))]

@@ -21,9 +21,10 @@ from penstock.analysis.state_order import build_order
 from penstock.codegen.clusters.program import ClusterProgram, Instruction
 from penstock.emit.expressions import C_TYPES, Expression, express, has_expression, literal
 from penstock.graph.opdef import ArgDef, OpDef
+from penstock.graph.rewrite import Order, remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import Traits
-from penstock.passes.rewrite import device_type, on_cpu, remove_unused, sort_nodes
+from penstock.passes.rewrite import device_type, on_cpu
 
 LEAST = 2
 """Calls of kernels that a cluster must save one of to be worth it."""
@@ -37,10 +38,7 @@ Key = tuple[Any, ...]
 
 
 def form_clusters(graph: StepGraph, mode: str) -> StepGraph:
-    """`graph` with a `_Cluster` node in place of each set of nodes that is worth it; itself where there is none.
-
-    The nodes' own `inputs` and `controls` change with the graph, as in other passes.
-    """
+    """`graph` with a `_Cluster` node in place of each set of nodes that is worth it; itself where there is none."""
     finder = _Finder(graph)
     clusters = [c for c in finder.clusters() if _is_worth_it(c)]
     if not clusters:
@@ -190,9 +188,7 @@ def _is_compiled_for(device: str) -> bool:
 # --- replacing ------------------------------------------------------------------------------------------
 
 
-def _replace(
-    graph: StepGraph, clusters: list[dict[Node, Expression]], order: list[tuple[Node, Node]], mode: str
-) -> StepGraph:
+def _replace(graph: StepGraph, clusters: list[dict[Node, Expression]], order: Order, mode: str) -> StepGraph:
     home = {node: i for i, members in enumerate(clusters) for node in members}
     users: dict[Node, set[int | None]] = {}
     for node in graph.nodes:
@@ -207,15 +203,9 @@ def _replace(
         cluster = _cluster_node(members, outputs or [Edge(next(reversed(members)), 0)], mode)
         edges |= {edge: Edge(cluster, port) for port, edge in enumerate(outputs)}
         nodes |= dict.fromkeys(members, cluster)
-    kept = [n for n in graph.nodes if n not in nodes]
-    every = [*dict.fromkeys(nodes.get(n, n) for n in graph.nodes)]
-    for node in [*kept, *dict.fromkeys(nodes.values())]:
-        node.inputs = tuple(edges.get(e, e) for e in node.inputs)
-        controls = dict.fromkeys(nodes.get(c, c) for c in node.controls)
-        node.controls = tuple(c for c in controls if c is not node)
-    ordered = sort_nodes(every, [(nodes.get(a, a), nodes.get(b, b)) for a, b in order])
-    targets = list(dict.fromkeys(nodes.get(n, n) for n in graph.targets))
-    return StepGraph(ordered, graph.feeds, [edges.get(e, e) for e in graph.fetches], targets)
+    every = dict.fromkeys(nodes.get(n, n) for n in graph.nodes)
+    order = [(nodes.get(a, a), nodes.get(b, b)) for a, b in order]
+    return rewritten(graph, edges=edges, controls=nodes, nodes=every, order=order)
 
 
 def _is_scalar_constant(edge: Edge) -> bool:

@@ -28,10 +28,11 @@ from penstock.codegen.regions.nodes import (
 )
 from penstock.codegen.regions.replace import replace_regions
 from penstock.graph.primitives import PRIMITIVES
+from penstock.graph.rewrite import copy, remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import is_free
 from penstock.passes.infer_shapes import ShapeRules
-from penstock.passes.rewrite import on_cpu, remove_unused
+from penstock.passes.rewrite import on_cpu
 from penstock.tensor.dtypes import resource
 
 LEAST = 2
@@ -95,12 +96,14 @@ def _with_own_reads(graph: StepGraph) -> StepGraph:
     if not any(len(takers) > 1 for takers in users.values()):
         return graph
     nodes: list[Node] = []
+    instead: dict[Node, Node] = {}
     for node in graph.nodes:
         nodes.append(node)
         for i, user in enumerate(users.get(node, ())[1:]):
             nodes.append(replace(node, name=f"{node.name}/own_{i}"))
-            user.inputs = tuple(Edge(nodes[-1], 0) if e.node is node else e for e in user.inputs)
-    return StepGraph(nodes, graph.feeds, graph.fetches, graph.targets)
+            made = instead.setdefault(user, copy(user))
+            made.inputs = tuple(Edge(nodes[-1], 0) if e.node is node else e for e in made.inputs)
+    return rewritten(graph, instead, nodes=nodes)
 
 
 class _Units:

@@ -7,14 +7,12 @@ from dataclasses import replace
 from penstock.analysis.hazards import is_state
 from penstock.codegen.regions.nodes import is_shared, updates_variable, variable_of
 from penstock.graph.opdef import ArgDef, OpDef
+from penstock.graph.rewrite import Order, copy, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import Traits
-from penstock.passes.rewrite import sort_nodes
 
 
-def replace_regions(
-    graph: StepGraph, regions: list[list[Node]], order: list[tuple[Node, Node]], mode: str
-) -> StepGraph:
+def replace_regions(graph: StepGraph, regions: list[list[Node]], order: Order, mode: str) -> StepGraph:
     """`graph` with a `_Region` node in place of each of `regions`, whose nodes are in an order in which they can run.
 
     order: nodes of which the first must stay before the second.
@@ -35,14 +33,9 @@ def replace_regions(
         nodes |= dict.fromkeys(members, made)
         edges |= {edge: Edge(made, port) for port, edge in enumerate(outputs)}
     edges |= {edge: edges.get(source, source) for edge, source in named.items()}
-    every = list(dict.fromkeys(nodes.get(n, n) for n in graph.nodes))
-    for node in every:
-        node.inputs = tuple(edges.get(e, e) for e in node.inputs)
-        node.controls = tuple(c for c in dict.fromkeys(nodes.get(c, c) for c in node.controls) if c is not node)
-    order = [(nodes.get(a, a), nodes.get(b, b)) for a, b in order]
-    ordered = sort_nodes(every, [(a, b) for a, b in order if a is not b])
-    targets = list(dict.fromkeys(nodes.get(n, n) for n in graph.targets))
-    return StepGraph(ordered, graph.feeds, [edges.get(e, e) for e in graph.fetches], targets)
+    every = dict.fromkeys(nodes.get(n, n) for n in graph.nodes)
+    order = [(nodes.get(a, a), nodes.get(b, b)) for a, b in order if a not in nodes or nodes[a] is not nodes.get(b)]
+    return rewritten(graph, edges=edges, controls=nodes, nodes=every, order=order)
 
 
 def _unnamed(edge: Edge) -> Edge:
@@ -90,7 +83,7 @@ def _body(members: list[Node], inputs: list[Edge], values: list[Edge], outputs: 
             copies.setdefault(source, replace(source, controls=(), inputs=()))
             edges[e] = Edge(copies[source], 0)
     for node in members:
-        copies[node] = replace(node)
+        copies[node] = copy(node)
     for node in members:
         copies[node].inputs = tuple(edges.get(e) or Edge(copies[e.node], e.port) for e in node.inputs)
         copies[node].controls = tuple(copies[c] for c in node.controls if c in copies)

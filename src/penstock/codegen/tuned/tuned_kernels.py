@@ -9,8 +9,9 @@ from typing import Any
 
 from penstock.codegen.tuned import linear, lrn, pooling, winograd
 from penstock.graph.opdef import Kernel, KernelDef, OpDef
-from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.passes.rewrite import on_cpu, replace_edges
+from penstock.graph.rewrite import rewritten
+from penstock.graph.step_graph import Node, StepGraph
+from penstock.passes.rewrite import on_cpu
 from penstock.tensor.dtypes import DType, bfloat16, float32
 
 
@@ -42,12 +43,7 @@ _KERNELS = {
 
 def use_tuned_kernels(graph: StepGraph, mode: str) -> StepGraph:
     """`graph` with such nodes replaced by ones that have both kernels; itself where there is none."""
-    found = {node: replace(node, op=_variant(node.op, mode)) for node in graph.nodes if _has_own(node)}
-    if not found:
-        return graph
-    edges = {Edge(node, 0): Edge(other, 0) for node, other in found.items()}
-    nodes = [found.get(node, node) for node in graph.nodes]
-    return replace_edges(StepGraph(nodes, graph.feeds, graph.fetches, graph.targets), edges, {**found})
+    return rewritten(graph, {n: replace(n, op=_variant(n.op, mode)) for n in graph.nodes if _has_own(n)})
 
 
 def _has_own(node: Node) -> bool:

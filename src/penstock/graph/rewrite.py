@@ -1,0 +1,146 @@
+"""Replacing nodes of a `StepGraph`: a new graph, while the nodes of the old one stay as they are.
+
+Nodes refer to those that they take values from or wait for, so what comes after a replacement is copied. Whatever
+keeps a graph (a plan, a session, a pass that compares two ways) can therefore hand it to any pass.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from penstock.graph.primitives import MERGES, NEXT_ITERATIONS
+from penstock.graph.step_graph import Edge, Node, StepGraph
+
+Order = list[tuple[Node, Node]]
+"""Pairs of nodes of which the first must come before the second."""
+_NONE: Mapping[Any, Any] = MappingProxyType({})
+
+
+def rewritten(
+    graph: StepGraph,
+    instead: Mapping[Node, Node] = _NONE,
+    edges: Mapping[Edge, Edge] = _NONE,
+    controls: Mapping[Node, Node | None] = _NONE,
+    nodes: Iterable[Node] | None = None,
+    order: Order | None = None,
+) -> StepGraph:
+    """`graph` with nodes and edges replaced; itself where nothing is. What does not come after them is shared.
+
+    instead: nodes made for this call, which take the place of others, with the same outputs, and are completed here.
+    edges: what is taken in place of an edge. controls: what is waited for, or is a target, in place of a node; None:
+    nothing. nodes: those to have in place of `graph.nodes`. order: given, the nodes are sorted, with such pairs kept.
+
+    All of them name nodes as they are in `graph` or `nodes`, even where these are replaced themselves.
+    """
+    if not (instead or edges or controls or nodes is not None):
+        return graph
+    listed = graph.nodes if nodes is None else list(nodes)
+    stale = {node for node, _ in edges}
+    stale.update(instead, controls)
+    new = dict(instead)
+    unsorted = order is not None or any(node.op.name in MERGES for node in listed)
+    while _copy_followers(listed, stale, new) and unsorted:
+        pass  # what takes a value may come before what gives it
+
+    def taken(edge: Edge) -> Edge:
+        edge = edges.get(edge, edge)
+        now = new.get(edge[0])
+        return edge if now is None else Edge(now, edge[1])
+
+    def awaited(waits: Iterable[Node], *but: Node) -> list[Node]:
+        found = dict.fromkeys([controls.get(c, c) for c in waits])
+        return [new.get(c, c) for c in found if c is not None and c not in but]
+
+    for node, made in new.items():
+        if made.inputs:
+            made.inputs = tuple([taken(e) if e[0] in stale else e for e in made.inputs])
+        if made.controls:
+            made.controls = tuple(awaited(made.controls, node, made))
+    fetches, feeds = [taken(e) for e in graph.fetches], [new.get(n, n) for n in graph.feeds]
+    targets = awaited(graph.targets) if controls else [new.get(n, n) for n in graph.targets]
+    found = [new.get(n, n) for n in listed]
+    if order is not None:
+        found = sort_nodes(found, [(new.get(a, a), new.get(b, b)) for a, b in order])
+    return StepGraph(found, feeds, fetches, targets)
+
+
+def _copy_followers(nodes: list[Node], stale: set[Node], new: dict[Node, Node]) -> bool:
+    """Add to `new` a copy of each node that takes something from a stale one, and is stale then; whether any is."""
+    before = len(new)
+    for node in nodes:
+        if node in new:
+            continue
+        for edge in node.inputs:
+            if edge[0] in stale:
+                break
+        else:
+            if not node.controls or stale.isdisjoint(node.controls):
+                continue
+        new[node] = copy(node)
+        stale.add(node)
+    return len(new) > before
+
+
+def with_waits(graph: StepGraph, waits: Mapping[Node, tuple[Node, ...]]) -> StepGraph:
+    """`graph` with `waits` as further control inputs of nodes."""
+    instead = {node: copy(node) for node, more in waits.items() if more}
+    for node, made in instead.items():
+        made.controls += waits[node]
+    return rewritten(graph, instead)
+
+
+def copy(node: Node) -> Node:
+    """`dataclasses.replace` without its price."""
+    return Node(
+        node.name, node.op, node.attrs, node.inputs, node.controls, node.device, node.dtypes, node.shapes, node.source
+    )
+
+
+def duplicate(graph: StepGraph) -> StepGraph:
+    """The same graph of nodes of its own."""
+    return rewritten(graph, {node: copy(node) for node in graph.nodes})
+
+
+def remove_unused(graph: StepGraph) -> StepGraph:
+    """Without the nodes that no fetch and no target needs; fed nodes stay, since values come for them."""
+    needed: set[Node] = set(graph.feeds)
+    pending = [*(e.node for e in graph.fetches), *graph.targets]
+    while pending:
+        node = pending.pop()
+        if node not in needed:
+            needed.add(node)
+            pending += [e.node for e in node.inputs]
+            pending += node.controls
+    if len(needed) == len(graph.nodes):
+        return graph
+    return StepGraph([n for n in graph.nodes if n in needed], graph.feeds, graph.fetches, graph.targets)
+
+
+def sort_nodes(nodes: list[Node], order: Order) -> list[Node]:
+    """`nodes` in an order in which they can run, near to the one that they have. `order`: what it has to keep."""
+    place = {node: i for i, node in enumerate(nodes)}
+    waiting = dict.fromkeys(nodes, 0)
+    users: dict[Node, list[Node]] = {}
+    for node in nodes:
+        before = [e.node for e in node.inputs if e.node.op.name not in NEXT_ITERATIONS] + list(node.controls)
+        for source in (s for s in before if s in place):
+            users.setdefault(source, []).append(node)
+            waiting[node] += 1
+    for first, second in order:
+        users.setdefault(first, []).append(second)
+        waiting[second] += 1
+    ready = [place[node] for node in nodes if not waiting[node]]
+    heapq.heapify(ready)
+    result = []
+    while ready:
+        node = nodes[heapq.heappop(ready)]
+        result.append(node)
+        for user in users.get(node, ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, place[user])
+    assert len(result) == len(nodes), "a replacement made a cycle"
+    return result
