@@ -19,8 +19,9 @@ from penstock.tensor.dtypes import resource
 
 def is_state(edge: Edge) -> bool:
     """Whether the edge carries a handle of state (a reference or a resource), not a value."""
-    dtype = edge.dtype
-    return bool(dtype._is_ref_dtype) or dtype == resource
+    node, port = edge
+    dtype = node.dtypes[port]
+    return dtype is resource or dtype._is_ref_dtype
 
 
 @dataclass(slots=True)

@@ -46,9 +46,9 @@ def rewritten(
         pass  # what takes a value may come before what gives it
 
     def taken(edge: Edge) -> Edge:
-        edge = edges.get(edge, edge)
-        now = new.get(edge[0])
-        return edge if now is None else Edge(now, edge[1])
+        node, port = edge = edges.get(edge, edge)
+        now = new.get(node)
+        return edge if now is None else Edge(now, port)
 
     def awaited(waits: Iterable[Node], *but: Node) -> list[Node]:
         found = dict.fromkeys([controls.get(c, c) for c in waits])

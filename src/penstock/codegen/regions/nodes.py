@@ -147,10 +147,13 @@ def _is_plain(edge: Edge) -> bool:
 
 
 def _known_shape(edge: Edge) -> Shape | None:
-    variable = variable_of(edge) if is_state(edge) else None
-    if is_state(edge) and variable is None:
-        return None
-    shape = variable.attrs["shape"] if variable is not None else edge.node.shapes[edge.port]
+    if is_state(edge):
+        variable = variable_of(edge)
+        if variable is None:
+            return None
+        shape = variable.attrs["shape"]
+    else:
+        shape = edge.node.shapes[edge.port]
     return known_sizes(shape) if shape.is_fully_defined() else None
 
 
