@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from penstock import absent as _absent
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Bound, define_op
 from penstock.graph.operation import Tensor
+from penstock.runtime.kernels import KernelContext
 
 FACT = define_op("Fact", "", "fact: string")
 FACT.shape(shape_rules.scalar)
@@ -17,7 +16,7 @@ FACT.not_differentiable()
 
 
 @FACT.kernel("CPU")
-def fact_kernel(n: Any) -> Bound:
+def fact_kernel(ctx: KernelContext) -> Bound:
     return Bound(np.array(b"0! == 1", object))
 
 

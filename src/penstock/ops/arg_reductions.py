@@ -18,6 +18,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import FLOATS, INTEGERS
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.reduce import renamed
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int64
 from penstock.tensor.shapes import TensorShape, unknown_shape
 
@@ -39,9 +40,9 @@ def arg_reduction_shape(c: ShapeContext, x: TensorShape, dimension: TensorShape)
     return TensorShape(x.tuple[:at] + x.tuple[at + 1 :])
 
 
-def _along(n: Any, find: Callable[[torch.Tensor, int], torch.Tensor]) -> Any:
+def _along(ctx: KernelContext, find: Callable[[torch.Tensor, int], torch.Tensor]) -> Any:
     """A kernel that calls `find` with the axis, checked, and gives its answer the output's type."""
-    wanted, known = n.torch_dtype("output_type"), n.const("dimension")
+    wanted, known = ctx.torch_dtype("output_type"), ctx.const("dimension")
 
     def checked(x: torch.Tensor, dimension: int) -> torch.Tensor:
         rank = x.dim()

@@ -33,6 +33,7 @@ from penstock.ops.elementwise import (
     unbroadcast,
 )
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype, float32, float64, string
 from penstock.tensor.shapes import TensorShape
 
@@ -120,17 +121,17 @@ def accumulate_n_v2_shape(c: ShapeContext, inputs: list[TensorShape]) -> TensorS
 
 @ADD_N.kernel(T=NATIVE)
 @ACCUMULATE_N_V2.kernel(T=NATIVE)
-def add_n_kernel(n: Any) -> Any:
-    return {1: _one, 2: _two}.get(n["N"], _many)
+def add_n_kernel(ctx: KernelContext) -> Any:
+    return {1: _one, 2: _two}.get(ctx["N"], _many)
 
 
 @ADD_N.kernel("CPU", T=TORCH_LACKS)
 @ACCUMULATE_N_V2.kernel("CPU", T=TORCH_LACKS)
-def add_n_numpy_kernel(n: Any) -> Any:
+def add_n_numpy_kernel(ctx: KernelContext) -> Any:
     def add_all(inputs: list[np.ndarray]) -> Any:
         return np.sum(np.stack(inputs), axis=0, dtype=inputs[0].dtype)
 
-    return via_numpy(add_all, n["T"])
+    return via_numpy(add_all, ctx["T"])
 
 
 def _one(inputs: list[torch.Tensor]) -> torch.Tensor:
@@ -244,8 +245,8 @@ SQUARED_DIFFERENCE = binary_op(
 
 
 @SQUARED_DIFFERENCE.kernel()
-def squared_difference_kernel(n: Any) -> Any:
-    if n["T"].is_complex:
+def squared_difference_kernel(ctx: KernelContext) -> Any:
+    if ctx["T"].is_complex:
         return lambda x, y: torch.sub(x, y).abs().square().to(x.dtype)
     sub, square = torch.sub, torch.square
     return lambda x, y: square(sub(x, y))
@@ -271,7 +272,7 @@ add_kernels(POW, torch.pow, types=f"{FLOATS} {COMPLEX}")
 
 
 @POW.kernel(T=INTEGERS)
-def pow_integers_kernel(n: Any) -> Any:
+def pow_integers_kernel(ctx: KernelContext) -> Any:
     """TensorFlow refuses negative exponents, also of 1 and -1."""
 
     def power(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -19,6 +19,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import TORCH_TYPES
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32, int64
 from penstock.tensor.shapes import TensorShape, shape_of
 
@@ -45,8 +46,8 @@ def shape_value(op: Operation, _: Any) -> np.ndarray | None:
 
 
 @SHAPE.kernel(host=("output",))
-def shape_kernel(n: Any) -> Any:
-    array, from_numpy, dtype = np.array, torch.from_numpy, n["out_type"].np
+def shape_kernel(ctx: KernelContext) -> Any:
+    array, from_numpy, dtype = np.array, torch.from_numpy, ctx["out_type"].np
     return lambda x: from_numpy(array(x.shape, dtype))  # half the time of torch.tensor
 
 
@@ -66,8 +67,8 @@ def shape_n_shape(c: ShapeContext, xs: list[TensorShape]) -> list[TensorShape]:
 
 
 @SHAPE_N.kernel(host=("output",))
-def shape_n_kernel(n: Any) -> Any:
-    dtype = n.torch_dtype("out_type")
+def shape_n_kernel(ctx: KernelContext) -> Any:
+    dtype = ctx.torch_dtype("out_type")
     return lambda xs: tuple(torch.tensor(x.shape, dtype=dtype) for x in xs)
 
 
@@ -84,8 +85,8 @@ def size_value(op: Operation, _: Any) -> np.ndarray | None:
 
 
 @SIZE.kernel(host=("output",))
-def size_kernel(n: Any) -> Any:
-    dtype = n.torch_dtype("out_type")
+def size_kernel(ctx: KernelContext) -> Any:
+    dtype = ctx.torch_dtype("out_type")
     return lambda x: torch.scalar_tensor(math.prod(x.shape), dtype=dtype)
 
 
@@ -100,7 +101,7 @@ def rank_value(op: Operation, _: Any) -> np.ndarray | None:
 
 
 @RANK.kernel(host=("output",))
-def rank_kernel(n: Any) -> Any:
+def rank_kernel(ctx: KernelContext) -> Any:
     return lambda x: torch.tensor(x.ndim, dtype=torch.int32)
 
 
@@ -193,12 +194,12 @@ def reshape_value(op: Operation, x: Any, shape: Any) -> np.ndarray | None:
 
 
 @RESHAPE.kernel(host=("shape",))
-def reshape_kernel(n: Any) -> Any:
-    dims = n.const("shape")
+def reshape_kernel(ctx: KernelContext) -> Any:
+    dims = ctx.const("shape")
     if dims is None:
         return lambda x, shape: x.reshape(shape.tolist())
-    dims = tuple(dims.tolist())
-    return lambda x, _: x.reshape(dims)
+    known = tuple(dims.tolist())
+    return lambda x, _: x.reshape(known)
 
 
 @RESHAPE.gradient
@@ -246,13 +247,13 @@ def expand_dims_value(op: Operation, x: Any, dim: Any) -> np.ndarray | None:
 
 
 @EXPAND_DIMS.kernel("CPU", T="string")
-def expand_dims_of_strings(n: Any) -> Any:
+def expand_dims_of_strings(ctx: KernelContext) -> Any:
     return lambda x, dim: np.expand_dims(x, dim.item())
 
 
 @EXPAND_DIMS.kernel(host=("dim",), T=TORCH_TYPES)
-def expand_dims_kernel(n: Any) -> Any:
-    dim = n.const("dim")
+def expand_dims_kernel(ctx: KernelContext) -> Any:
+    dim = ctx.const("dim")
     if dim is None:
         return lambda x, dim: x.unsqueeze(dim.item())
     at = dim.item()
@@ -302,8 +303,8 @@ def squeeze_value(op: Operation, x: Any) -> np.ndarray | None:
 
 
 @SQUEEZE.kernel()
-def squeeze_kernel(n: Any) -> Any:
-    axes = tuple(n["squeeze_dims"])
+def squeeze_kernel(ctx: KernelContext) -> Any:
+    axes = tuple(ctx["squeeze_dims"])
     if not axes:
         return lambda x: x.squeeze()
 
@@ -315,7 +316,7 @@ def squeeze_kernel(n: Any) -> Any:
                 )
         return x.squeeze(axes)
 
-    dims = n.input_shape("input").tuple
+    dims = ctx.input_shape("input").tuple
     known = dims is not None and all(dims[a] == 1 for a in axes)
     return (lambda x: x.squeeze(axes)) if known else squeeze_checked
 

@@ -21,6 +21,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import TORCH_TYPES, signed_inside
 from penstock.ops.partition import dynamic_stitch_gradient, dynamic_stitch_kernel, dynamic_stitch_shape
 from penstock.ops.space import batch_to_space_nd_kernel, space_to_batch_nd_kernel, square_blocks_shape
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 # --- Reverse --------------------------------------------------------------------------------------------
@@ -57,13 +58,13 @@ def _marked(dims: torch.Tensor, rank: int) -> list[int]:
 
 
 @REVERSE.kernel("CPU", T="string")
-def reverse_strings(n: Any) -> Kernel:
+def reverse_strings(ctx: KernelContext) -> Kernel:
     return lambda x, dims: np.flip(x, tuple(_marked(dims, x.ndim))).copy()
 
 
 @REVERSE.kernel(host=("dims",), T=TORCH_TYPES)
-def reverse_kernel(n: Any) -> Kernel:
-    return signed_inside(n, lambda x, dims: x.flip(_marked(dims, x.ndim)))
+def reverse_kernel(ctx: KernelContext) -> Kernel:
+    return signed_inside(ctx, lambda x, dims: x.flip(_marked(dims, x.ndim)))
 
 
 @REVERSE.gradient
@@ -99,19 +100,19 @@ def batch_to_space_shape(c: ShapeContext, x: TensorShape, crops: TensorShape) ->
     return square_blocks_shape(c, x, "crops", to_batch=False)
 
 
-def _square(n: Any, kernel: Any) -> Kernel:
-    block = torch.full((2,), n["block_size"])
+def _square(ctx: KernelContext, kernel: Any) -> Kernel:
+    block = torch.full((2,), ctx["block_size"])
     return lambda x, edges: kernel(x, block, edges)
 
 
 @SPACE_TO_BATCH.kernel(host=("paddings",), T=TORCH_TYPES)
-def space_to_batch_kernel(n: Any) -> Kernel:
-    return _square(n, space_to_batch_nd_kernel(n))
+def space_to_batch_kernel(ctx: KernelContext) -> Kernel:
+    return _square(ctx, space_to_batch_nd_kernel(ctx))
 
 
 @BATCH_TO_SPACE.kernel(host=("crops",), T=TORCH_TYPES)
-def batch_to_space_kernel(n: Any) -> Kernel:
-    return _square(n, batch_to_space_nd_kernel(n))
+def batch_to_space_kernel(ctx: KernelContext) -> Kernel:
+    return _square(ctx, batch_to_space_nd_kernel(ctx))
 
 
 @SPACE_TO_BATCH.gradient
@@ -160,7 +161,7 @@ def _moves(x: Any, shift: torch.Tensor, axis: torch.Tensor) -> tuple[list[int], 
 
 
 @ROLL.kernel("CPU", T="string")
-def roll_strings(n: Any) -> Kernel:
+def roll_strings(ctx: KernelContext) -> Kernel:
     def roll(x: np.ndarray, shift: torch.Tensor, axis: torch.Tensor) -> np.ndarray:
         shifts, axes = _moves(x, shift, axis)
         return np.roll(x, tuple(shifts), tuple(axes))
@@ -169,12 +170,12 @@ def roll_strings(n: Any) -> Kernel:
 
 
 @ROLL.kernel(host=("shift", "axis"), T=TORCH_TYPES)
-def roll_kernel(n: Any) -> Kernel:
+def roll_kernel(ctx: KernelContext) -> Kernel:
     def roll(x: torch.Tensor, shift: torch.Tensor, axis: torch.Tensor) -> torch.Tensor:
         shifts, axes = _moves(x, shift, axis)
         return torch.roll(x, shifts, axes) if axes else x.clone()
 
-    return signed_inside(n, roll)
+    return signed_inside(ctx, roll)
 
 
 @ROLL.gradient
@@ -215,12 +216,12 @@ def parallel_concat_shape(c: ShapeContext, values: list[TensorShape]) -> TensorS
 
 
 @PARALLEL_CONCAT.kernel("CPU", T="string")
-def parallel_concat_strings(n: Any) -> Kernel:
+def parallel_concat_strings(ctx: KernelContext) -> Kernel:
     return np.concatenate
 
 
 @PARALLEL_CONCAT.kernel(T=TORCH_TYPES)
-def parallel_concat_kernel(n: Any) -> Kernel:
+def parallel_concat_kernel(ctx: KernelContext) -> Kernel:
     return torch.cat
 
 

@@ -17,6 +17,7 @@ from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import check_axis
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed, via_numpy
 from penstock.ops.sorting import COMPARABLE, distinct_elements, distinct_strings
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype, int32, string
 from penstock.tensor.shapes import TensorShape, shape_of
 
@@ -94,8 +95,8 @@ def _distinct_slices(x: Any, axis: torch.Tensor, strings: bool) -> tuple[Any, to
 
 @UNIQUE_V2.kernel("CPU", T="string")
 @UNIQUE_V2.kernel(host=("axis",), T=COMPARABLE)
-def unique_v2_kernel(n: Any) -> Kernel:
-    dtype, strings = n.torch_dtype("out_idx"), n["T"] == string
+def unique_v2_kernel(ctx: KernelContext) -> Kernel:
+    dtype, strings = ctx.torch_dtype("out_idx"), ctx["T"] == string
 
     def unique(x: Any, axis: torch.Tensor) -> tuple[Any, torch.Tensor]:
         y, which = _distinct_slices(x, axis, strings)
@@ -106,8 +107,8 @@ def unique_v2_kernel(n: Any) -> Kernel:
 
 @UNIQUE_WITH_COUNTS_V2.kernel("CPU", T="string")
 @UNIQUE_WITH_COUNTS_V2.kernel(host=("axis",), T=COMPARABLE)
-def unique_with_counts_v2_kernel(n: Any) -> Kernel:
-    dtype, strings = n.torch_dtype("out_idx"), n["T"] == string
+def unique_with_counts_v2_kernel(ctx: KernelContext) -> Kernel:
+    dtype, strings = ctx.torch_dtype("out_idx"), ctx["T"] == string
 
     def unique(x: Any, axis: torch.Tensor) -> tuple[Any, torch.Tensor, torch.Tensor]:
         y, which = _distinct_slices(x, axis, strings)
@@ -139,8 +140,8 @@ def _checked(rows: Any, values: Any) -> None:
         )
 
 
-def _bound_kernel(n: Any, right: bool) -> Kernel:
-    dtype = n.torch_dtype("out_type")
+def _bound_kernel(ctx: KernelContext, right: bool) -> Kernel:
+    dtype = ctx.torch_dtype("out_type")
 
     def search(rows: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
         _checked(rows, values)
@@ -149,7 +150,7 @@ def _bound_kernel(n: Any, right: bool) -> Kernel:
     return search
 
 
-def _numpy_bound_kernel(n: Any, side: Any) -> Kernel:
+def _numpy_bound_kernel(ctx: KernelContext, side: Any) -> Kernel:
     def search(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         _checked(rows, values)
         found = np.empty(values.shape, np.int64)
@@ -157,7 +158,7 @@ def _numpy_bound_kernel(n: Any, side: Any) -> Kernel:
             found[i] = np.searchsorted(row, wanted, side)
         return found
 
-    return via_numpy(search, n["out_type"])
+    return via_numpy(search, ctx["out_type"])
 
 
 _NATIVE = "float double int32 uint8 int16 int8 int64 bfloat16 half"

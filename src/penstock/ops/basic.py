@@ -15,6 +15,7 @@ from penstock.graph.opdef import PASS_THROUGH, Bound, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import control_dependencies, get_default_graph, graph_of, name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import constant_to_runtime
 from penstock.tensor.dtypes import as_dtype, float32, opdef_name
 from penstock.tensor.shapes import TensorShape
@@ -30,8 +31,8 @@ def const_shape(c: ShapeContext) -> TensorShape:
 
 
 @CONST.kernel()
-def const_kernel(n: Any) -> Bound:
-    return Bound(constant_to_runtime(n["value"], n["dtype"], n.device))
+def const_kernel(ctx: KernelContext) -> Bound:
+    return Bound(constant_to_runtime(ctx["value"], ctx["dtype"], ctx.device))
 
 
 CONST.not_differentiable()
@@ -46,14 +47,14 @@ PLACEHOLDER.not_differentiable()
 
 
 @PLACEHOLDER.kernel()
-def placeholder_kernel(n: Any) -> Any:
+def placeholder_kernel(ctx: KernelContext) -> Any:
     """Runs only where nothing is fed in its place."""
-    dims = n["shape"].tuple
+    dims = ctx["shape"].tuple
     shape = "" if dims is None else f" and shape [{','.join('?' if d is None else str(d) for d in dims)}]"
 
     def unfed() -> None:
         raise ValueError(
-            f"You must feed a value for placeholder tensor '{n.name}' with dtype {opdef_name(n['dtype'])}{shape}"
+            f"You must feed a value for placeholder tensor '{ctx.name}' with dtype {opdef_name(ctx['dtype'])}{shape}"
         )
 
     return unfed

@@ -12,6 +12,7 @@ from penstock.graph.opdef import Kernel, OpDef
 from penstock.graph.operation import Tensor
 from penstock.ops.elementwise import INTEGERS, add_kernels, binary_op, unary_op
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.kernels import KernelContext
 
 ALL_INTEGERS = "{int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
 
@@ -37,13 +38,13 @@ def _shift(name: str, torch_fn: Any, numpy_fn: Any) -> OpDef:
     op.not_differentiable()
 
     @op.kernel(T=INTEGERS)
-    def shift_kernel(n: Any) -> Kernel:
-        last = torch.iinfo(n.torch_dtype()).bits - 1
+    def shift_kernel(ctx: KernelContext) -> Kernel:
+        last = torch.iinfo(ctx.torch_dtype()).bits - 1
         return lambda x, y: torch_fn(x, y.clamp(0, last))
 
     @op.kernel("CPU", T=TORCH_LACKS)
-    def shift_on_host_kernel(n: Any) -> Kernel:
-        dtype = n["T"]
+    def shift_on_host_kernel(ctx: KernelContext) -> Kernel:
+        dtype = ctx["T"]
         last = np.array(np.iinfo(dtype.np).bits - 1, dtype.np)
         return via_numpy(lambda x, y: numpy_fn(x, np.minimum(y, last)), dtype)
 

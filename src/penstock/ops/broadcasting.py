@@ -20,6 +20,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import RESHAPE, reshape, shape as shape_of_tensor, size
 from penstock.ops.kernel_tools import TORCH_TYPES
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape, broadcast_shape
 
@@ -45,13 +46,13 @@ def broadcast_to_shape(c: ShapeContext, x: TensorShape, _: TensorShape) -> Tenso
 
 
 @BROADCAST_TO.kernel("CPU", T="string")
-def broadcast_strings(n: Any) -> Any:
+def broadcast_strings(ctx: KernelContext) -> Any:
     return lambda x, shape: np.broadcast_to(x, shape.tolist())
 
 
 @BROADCAST_TO.kernel(host=("shape",), T=TORCH_TYPES)
-def broadcast_to_kernel(n: Any) -> Any:
-    dims = n.const("shape")
+def broadcast_to_kernel(ctx: KernelContext) -> Any:
+    dims = ctx.const("shape")
     if dims is not None:
         known = _checked_dims(dims.tolist())
         return lambda x, _: x.expand(known)
@@ -96,8 +97,8 @@ def broadcast_args_value(op: Operation, s0: Any, s1: Any) -> np.ndarray | None:
 
 
 @BROADCAST_ARGS.kernel(host=("s0", "s1", "r0"))
-def broadcast_args_kernel(n: Any) -> Any:
-    dtype = n.torch_dtype()
+def broadcast_args_kernel(ctx: KernelContext) -> Any:
+    dtype = ctx.torch_dtype()
     return lambda s0, s1: torch.tensor(np.broadcast_shapes(s0.tolist(), s1.tolist()), dtype=dtype)
 
 

@@ -21,6 +21,7 @@ from penstock.graph.scopes import get_seed
 from penstock.graph.shape_context import ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 # --- distributions --------------------------------------------------------------------------------------
@@ -100,18 +101,18 @@ class Learned(Weighted):
         self.upto = None
 
 
-def fixed_weights(n: Any) -> np.ndarray:
+def fixed_weights(ctx: KernelContext) -> np.ndarray:
     """The weights of a FixedUnigramCandidateSampler: reserved classes have none."""
-    path, unigrams = n.text("vocab_file"), n["unigrams"]
+    path, unigrams = ctx.text("vocab_file"), ctx["unigrams"]
     if bool(path) == bool(unigrams):
         raise invalid("Must provide exactly one of vocab_file and unigrams")
-    if n["shard"] >= n["num_shards"]:
-        raise invalid(f"shard must be below num_shards, got shard {n['shard']} of {n['num_shards']}")
+    if ctx["shard"] >= ctx["num_shards"]:
+        raise invalid(f"shard must be below num_shards, got shard {ctx['shard']} of {ctx['num_shards']}")
     found = [_last_number(line) for line in _lines(path)] if path else list(unigrams)
-    found = [0.0] * n["num_reserved_ids"] + [weight ** n["distortion"] for weight in found]
-    mine = np.array(found[n["shard"] :: n["num_shards"]], np.float32)
-    if len(mine) != n["range_max"]:
-        raise invalid(f"range_max is {n['range_max']}, but there are weights of {len(mine)} classes")
+    found = [0.0] * ctx["num_reserved_ids"] + [weight ** ctx["distortion"] for weight in found]
+    mine = np.array(found[ctx["shard"] :: ctx["num_shards"]], np.float32)
+    if len(mine) != ctx["range_max"]:
+        raise invalid(f"range_max is {ctx['range_max']}, but there are weights of {len(mine)} classes")
     return mine
 
 
@@ -198,11 +199,11 @@ def _define_sampler(name: str, attrs: list[str]) -> OpDef:
     return op
 
 
-def _sampling(n: Any, distribution: Distribution) -> Kernel:
+def _sampling(ctx: KernelContext, distribution: Distribution) -> Kernel:
     """A kernel that draws from the node's distribution by the node's stream."""
-    generator, count, unique, num_true = n.generator(), n["num_sampled"], n["unique"], n["num_true"]
+    generator, count, unique, num_true = ctx.generator(), ctx["num_sampled"], ctx["unique"], ctx["num_true"]
     size, possible = distribution.size, distribution.possible
-    lock = n.state.keep(("sampler lock", n.name), threading.Lock)
+    lock = ctx.state.keep(("sampler lock", ctx.name), threading.Lock)
 
     def draw(true_classes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         classes = _check(true_classes, num_true)
@@ -227,9 +228,9 @@ THREAD_UNSAFE_UNIGRAM = _define_sampler("ThreadUnsafeUnigramCandidateSampler", _
 
 @LEARNED_UNIGRAM.kernel("CPU")
 @THREAD_UNSAFE_UNIGRAM.kernel("CPU")
-def learned_kernel(n: Any) -> Kernel:
+def learned_kernel(ctx: KernelContext) -> Kernel:
     """What was learned is kept for the session's life, as the stream is."""
-    return _sampling(n, n.state.keep(("learned unigrams", n.name), lambda: Learned(n["range_max"])))
+    return _sampling(ctx, ctx.state.keep(("learned unigrams", ctx.name), lambda: Learned(ctx["range_max"])))
 
 
 FIXED_UNIGRAM = _define_sampler(
@@ -250,9 +251,9 @@ ALL = _define_sampler("AllCandidateSampler", [])
 
 
 @ALL.kernel("CPU")
-def all_kernel(n: Any) -> Kernel:
+def all_kernel(ctx: KernelContext) -> Kernel:
     """Every class, each once."""
-    count, num_true = n["num_sampled"], n["num_true"]
+    count, num_true = ctx["num_sampled"], ctx["num_true"]
 
     def every(true_classes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         _check_range(_check(true_classes, num_true), count)
@@ -279,8 +280,8 @@ def accidental_hits_shape(c: ShapeContext, true_classes: TensorShape, sampled: T
 
 
 @COMPUTE_ACCIDENTAL_HITS.kernel()
-def accidental_hits_kernel(n: Any) -> Kernel:
-    num_true, device = n["num_true"], n.device
+def accidental_hits_kernel(ctx: KernelContext) -> Kernel:
+    num_true, device = ctx["num_true"], ctx.device
     lowest = torch.finfo(torch.float32).min
 
     def hits(true_classes: torch.Tensor, sampled: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

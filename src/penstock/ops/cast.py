@@ -19,6 +19,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.step_graph import Node
 from penstock.ops.elementwise import NATIVE, like
 from penstock.ops.kernel_tools import TORCH_LACKS
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import (
     DType,
     as_dtype,
@@ -56,15 +57,15 @@ def cast_value(op: Operation, value: np.ndarray | None) -> Any:
 
 
 @CAST.kernel(SrcT=_CASTABLE, DstT=_CASTABLE)
-def cast_kernel(n: Any) -> Any:
+def cast_kernel(ctx: KernelContext) -> Any:
     """Numbers out of range become what the processor makes of them, in TensorFlow too."""
-    source, target = n["SrcT"], n["DstT"]
-    dtype = n.torch_dtype("DstT")
+    source, target = ctx["SrcT"], ctx["DstT"]
+    dtype = ctx.torch_dtype("DstT")
     if source == target:
         return torch.clone
     if source.is_complex and not target.is_complex:
         return lambda x: x.real.to(dtype, copy=True)  # the imaginary part goes without torch's warning
-    if n["Truncate"] and _MANTISSA_BITS.get(target, 99) < _MANTISSA_BITS.get(source, 0):
+    if ctx["Truncate"] and _MANTISSA_BITS.get(target, 99) < _MANTISSA_BITS.get(source, 0):
         return _truncating(source, target)
     return lambda x: x.to(dtype)
 

@@ -16,6 +16,7 @@ from penstock.checkpoint import CheckpointReader, Slice, SlicedTensor, delete_ch
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import to_runtime
 from penstock.tensor.dtypes import DType, as_dtype
 from penstock.tensor.shapes import TensorShape
@@ -45,7 +46,7 @@ def save_shape(
 
 
 @SAVE_V2.kernel(host=("prefix", "tensor_names", "shape_and_slices"))
-def save_kernel(n: Any) -> Kernel:
+def save_kernel(ctx: KernelContext) -> Kernel:
     def save(prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, tensors: list[Any]) -> None:
         path = _prefix(prefix)
         _make_parent(path)
@@ -130,8 +131,8 @@ def restore_shape(c: ShapeContext, prefix: TensorShape, names: TensorShape, slic
 
 
 @RESTORE_V2.kernel(host=("prefix", "tensor_names", "shape_and_slices"))
-def restore_kernel(n: Any) -> Kernel:
-    dtypes, device = n["dtypes"], n.device
+def restore_kernel(ctx: KernelContext) -> Kernel:
+    dtypes, device = ctx["dtypes"], ctx.device
 
     def restore(prefix: np.ndarray, names: np.ndarray, slices: np.ndarray) -> tuple[Any, ...]:
         with CheckpointReader(_prefix(prefix)) as reader:
@@ -177,7 +178,7 @@ SHARDED_FILENAME.not_differentiable()
 
 
 @SHARDED_FILENAME.kernel(host=("basename", "shard", "num_shards", "filename"))
-def sharded_filename_kernel(n: Any) -> Kernel:
+def sharded_filename_kernel(ctx: KernelContext) -> Kernel:
     def name(basename: np.ndarray, shard: Any, num_shards: Any) -> np.ndarray:
         return np.array(b"%s-%05d-of-%05d" % (basename.item(), int(shard), int(num_shards)), object)
 
@@ -195,8 +196,8 @@ MERGE_V2_CHECKPOINTS.not_differentiable()
 
 
 @MERGE_V2_CHECKPOINTS.kernel(host=("checkpoint_prefixes", "destination_prefix"))
-def merge_kernel(n: Any) -> Kernel:
-    delete, allow_missing = n["delete_old_dirs"], n["allow_missing_files"]
+def merge_kernel(ctx: KernelContext) -> Kernel:
+    delete, allow_missing = ctx["delete_old_dirs"], ctx["allow_missing_files"]
 
     def merge(prefixes: np.ndarray, destination: np.ndarray) -> None:
         paths, target = [os.fsdecode(p) for p in prefixes.reshape(-1)], _prefix(destination)

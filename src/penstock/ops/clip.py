@@ -24,6 +24,7 @@ from penstock.ops.elementwise import REAL, like, sum_to
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.unary import SQRT
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 CLIP_BY_VALUE = define_op(
@@ -57,7 +58,7 @@ def _check_bounds(t: Any, low: Any, high: Any) -> None:
 
 
 @CLIP_BY_VALUE.kernel(T=REAL)
-def clip_by_value_kernel(n: Any) -> Any:
+def clip_by_value_kernel(ctx: KernelContext) -> Any:
     maximum, minimum = torch.maximum, torch.minimum  # not clamp, which prefers the upper bound to the lower
 
     def clip(t: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
@@ -69,12 +70,12 @@ def clip_by_value_kernel(n: Any) -> Any:
 
 
 @CLIP_BY_VALUE.kernel("CPU", T=TORCH_LACKS)
-def clip_by_value_numpy_kernel(n: Any) -> Any:
+def clip_by_value_numpy_kernel(ctx: KernelContext) -> Any:
     def clip(t: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
         _check_bounds(t, low, high)
         return np.maximum(np.minimum(t, high), low)
 
-    return via_numpy(clip, n["T"])
+    return via_numpy(clip, ctx["T"])
 
 
 @CLIP_BY_VALUE.gradient

@@ -26,6 +26,7 @@ from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
 from penstock.graph.step_graph import Node
 from penstock.ops.elementwise import NATIVE, REAL, add_kernels, binary_op, like, sum_to
 from penstock.ops.kernel_tools import TORCH_TYPES
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, broadcast_shape, unknown_shape
 
 
@@ -87,10 +88,10 @@ def _equality(name: str, torch_fn: Kernel, numpy_fn: Any, of_different_shapes: b
             return SCALAR
 
     @op.kernel(T=TORCH_TYPES)
-    def equality_kernel(n: Any) -> Any:
-        if n["incompatible_shape_error"]:
+    def equality_kernel(ctx: KernelContext) -> Any:
+        if ctx["incompatible_shape_error"]:
             return torch_fn
-        answer = torch.tensor(of_different_shapes, device=n.device)
+        answer = torch.tensor(of_different_shapes, device=ctx.device)
 
         def compare(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             try:
@@ -102,7 +103,7 @@ def _equality(name: str, torch_fn: Kernel, numpy_fn: Any, of_different_shapes: b
         return compare
 
     @op.kernel("CPU", T="string")
-    def string_equality_kernel(n: Any) -> Any:
+    def string_equality_kernel(ctx: KernelContext) -> Any:
         def compare(x: np.ndarray, y: np.ndarray) -> torch.Tensor:
             return torch.from_numpy(np.asarray(numpy_fn(x, y), bool))
 
@@ -142,8 +143,8 @@ APPROXIMATE_EQUAL.not_differentiable()
 
 
 @APPROXIMATE_EQUAL.kernel(T=NATIVE)
-def approximate_equal_kernel(n: Any) -> Any:
-    tolerance = n["tolerance"]
+def approximate_equal_kernel(ctx: KernelContext) -> Any:
+    tolerance = ctx["tolerance"]
 
     def compare(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         if x.shape != y.shape:
@@ -220,7 +221,7 @@ def select_shape(c: ShapeContext, condition: TensorShape, t: TensorShape, e: Ten
 
 
 @SELECT.kernel(T=TORCH_TYPES)
-def select_kernel(n: Any) -> Any:
+def select_kernel(ctx: KernelContext) -> Any:
     where = torch.where
 
     def select(condition: torch.Tensor, t: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
@@ -232,7 +233,7 @@ def select_kernel(n: Any) -> Any:
 
 
 @SELECT.kernel("CPU", T="string")
-def select_strings_kernel(n: Any) -> Any:
+def select_strings_kernel(ctx: KernelContext) -> Any:
     def select(condition: torch.Tensor, t: np.ndarray, e: np.ndarray) -> np.ndarray:
         return np.asarray(np.where(_rows(condition, t, e).numpy(), t, e), object)
 
@@ -270,7 +271,7 @@ def select_v2_shape(c: ShapeContext, condition: TensorShape, t: TensorShape, e: 
 
 
 @SELECT_V2.kernel("CPU", T="string")
-def select_v2_strings_kernel(n: Any) -> Any:
+def select_v2_strings_kernel(ctx: KernelContext) -> Any:
     return lambda condition, t, e: np.asarray(np.where(condition.numpy(), t, e), object)
 
 

@@ -16,6 +16,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.arithmetic import MUL
 from penstock.ops.elementwise import like, unbroadcast
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, complex64, complex128, float32, float64
 
 COMPLEX = define_op(
@@ -29,9 +30,9 @@ COMPLEX = define_op(
 
 
 @COMPLEX.kernel()
-def complex_kernel(n: Any) -> Any:
-    dtype = n.torch_dtype("Tout")
-    if n["T"].base_dtype == dtype.to_real():
+def complex_kernel(ctx: KernelContext) -> Any:
+    dtype = ctx.torch_dtype("Tout")
+    if ctx["T"].base_dtype == dtype.to_real():
         return torch.complex
     return lambda real, imag: torch.complex(real, imag).to(dtype)
 
@@ -49,9 +50,9 @@ def _part(name: str, argument: str, output: str, **traits: Any) -> OpDef:
 
 
 def _part_kernel(fn: Any) -> Any:
-    def factory(n: Any) -> Any:
-        dtype = n.torch_dtype("Tout")
-        if dtype == n.torch_dtype("T").to_real():
+    def factory(ctx: KernelContext) -> Any:
+        dtype = ctx.torch_dtype("Tout")
+        if dtype == ctx.torch_dtype("T").to_real():
             return fn
         return lambda x: fn(x).to(dtype)
 

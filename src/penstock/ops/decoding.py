@@ -18,6 +18,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import one_of
 from penstock.ops.strings import each, invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import to_runtime
 from penstock.tensor.dtypes import DType, as_dtype, int32, string
 from penstock.tensor.example_protos import Example
@@ -78,8 +79,8 @@ def _numbers(raw: bytearray, shape: tuple[int, ...], dtype: DType, little_endian
 
 
 @DECODE_RAW.kernel("CPU")
-def decode_raw_kernel(n: Any) -> Kernel:
-    dtype, little_endian = n["out_type"], n["little_endian"]
+def decode_raw_kernel(ctx: KernelContext) -> Kernel:
+    dtype, little_endian = ctx["out_type"], ctx["little_endian"]
     width = dtype.np.itemsize
 
     def decode(texts: np.ndarray) -> Any:
@@ -101,8 +102,8 @@ def decode_raw_kernel(n: Any) -> Kernel:
 
 
 @DECODE_PADDED_RAW.kernel("CPU")
-def decode_padded_raw_kernel(n: Any) -> Kernel:
-    dtype, little_endian = n["out_type"], n["little_endian"]
+def decode_padded_raw_kernel(ctx: KernelContext) -> Kernel:
+    dtype, little_endian = ctx["out_type"], ctx["little_endian"]
     width = dtype.np.itemsize
 
     def decode(texts: np.ndarray, fixed_length: torch.Tensor) -> Any:
@@ -171,8 +172,8 @@ def _inflate(text: bytes, window: int) -> bytes:
 
 
 @DECODE_COMPRESSED.kernel("CPU")
-def decode_compressed_kernel(n: Any) -> Kernel:
-    kind = n["compression_type"]
+def decode_compressed_kernel(ctx: KernelContext) -> Kernel:
+    kind = ctx["compression_type"]
     if kind not in (b"", b"ZLIB", b"GZIP"):
         raise invalid(f"compression_type {kind.decode(errors='replace')!r} is not one of '', 'ZLIB' and 'GZIP'")
     if not kind:
@@ -195,7 +196,7 @@ DECODE_JSON_EXAMPLE.not_differentiable()
 
 
 @DECODE_JSON_EXAMPLE.kernel("CPU")
-def decode_json_example_kernel(n: Any) -> Kernel:
+def decode_json_example_kernel(ctx: KernelContext) -> Kernel:
     def convert(text: bytes) -> bytes:
         try:
             return json_format.Parse(text, Example()).SerializeToString(deterministic=True)

@@ -15,6 +15,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.strings import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime, to_runtime
 from penstock.tensor.dtypes import DType, opdef_name, string
 from penstock.tensor.shapes import TensorShape
@@ -119,9 +120,9 @@ def _real(text: bytes) -> float:
 
 
 @DECODE_CSV.kernel("CPU")
-def decode_csv_kernel(n: Any) -> Kernel:
-    delimiter, na_value, columns = n["field_delim"], n["na_value"], list(n["select_cols"])
-    dtypes = list(n["OUT_TYPE"])
+def decode_csv_kernel(ctx: KernelContext) -> Kernel:
+    delimiter, na_value, columns = ctx["field_delim"], ctx["na_value"], list(ctx["select_cols"])
+    dtypes = list(ctx["OUT_TYPE"])
     if len(delimiter) != 1:
         raise invalid("field_delim should be only 1 char")
     if any(column < 0 for column in columns):
@@ -130,7 +131,7 @@ def decode_csv_kernel(n: Any) -> Kernel:
         raise invalid("select_cols is not strictly increasing.")
     if columns and len(columns) != len(dtypes):
         raise invalid("select_cols should match output size")
-    split, parsers = _splitter(delimiter, n["use_quote_delim"]), [_parser(dtype) for dtype in dtypes]
+    split, parsers = _splitter(delimiter, ctx["use_quote_delim"]), [_parser(dtype) for dtype in dtypes]
 
     def fields_of(row: int, record: bytes) -> list[bytes]:
         fields = split(record)

@@ -19,6 +19,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.filling import zeros_like
 from penstock.ops.kernel_tools import TORCH_TYPES, as_signed
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, shape_of
 
 _DIAG_TYPES = "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}"
@@ -32,8 +33,8 @@ def diag_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
 
 
 @DIAG.kernel()
-def diag_kernel(n: Any) -> Any:
-    if n.input_shape("diagonal").ndims == 1:
+def diag_kernel(ctx: KernelContext) -> Any:
+    if ctx.input_shape("diagonal").ndims == 1:
         return torch.diag_embed
     return lambda x: torch.diag_embed(x.reshape(-1)).reshape(x.shape + x.shape)
 
@@ -54,7 +55,7 @@ def diag_part_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
 
 
 @DIAG_PART.kernel()
-def diag_part_kernel(n: Any) -> Any:
+def diag_part_kernel(ctx: KernelContext) -> Any:
     def part(x: torch.Tensor) -> torch.Tensor:
         half = x.ndim // 2
         dims = x.shape[:half]
@@ -91,8 +92,8 @@ MATRIX_DIAG = define_op("MatrixDiag", "diagonal: T", "output: T", attrs=["T: typ
 
 
 @MATRIX_DIAG.kernel(T=TORCH_TYPES)
-def matrix_diag_kernel(n: Any) -> Any:
-    if n.input_shape("diagonal").ndims:
+def matrix_diag_kernel(ctx: KernelContext) -> Any:
+    if ctx.input_shape("diagonal").ndims:
         return torch.diag_embed
 
     def embed(x: torch.Tensor) -> torch.Tensor:
@@ -130,7 +131,7 @@ def matrix_diag_part_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
 
 
 @MATRIX_DIAG_PART.kernel(T=TORCH_TYPES)
-def matrix_diag_part_kernel(n: Any) -> Any:
+def matrix_diag_part_kernel(ctx: KernelContext) -> Any:
     return lambda x: _matrices(x).diagonal(0, -2, -1)
 
 
@@ -159,7 +160,7 @@ def matrix_set_diag_shape(c: ShapeContext, x: TensorShape, diagonal: TensorShape
 
 
 @MATRIX_SET_DIAG.kernel(T=TORCH_TYPES)
-def matrix_set_diag_kernel(n: Any) -> Any:
+def matrix_set_diag_kernel(ctx: KernelContext) -> Any:
     def set_diag(x: torch.Tensor, diagonal: torch.Tensor) -> torch.Tensor:
         found = _matrices(x).clone(memory_format=torch.contiguous_format)
         place = found.diagonal(0, -2, -1)
@@ -198,7 +199,7 @@ MATRIX_BAND_PART.shape(shape_rules.unchanged)
 
 
 @MATRIX_BAND_PART.kernel(host=("num_lower", "num_upper"), T=TORCH_TYPES)
-def matrix_band_part_kernel(n: Any) -> Any:
+def matrix_band_part_kernel(ctx: KernelContext) -> Any:
     def band(x: torch.Tensor, num_lower: torch.Tensor, num_upper: torch.Tensor) -> torch.Tensor:
         lower, upper = int(num_lower.item()), int(num_upper.item())
         rows, columns = x.shape[-2:]

@@ -30,6 +30,7 @@ from penstock.ops.elementwise import (
     unbroadcast,
 )
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import (
     DType,
     float32,
@@ -51,9 +52,9 @@ def _add_integer_kernels(op: Any, torch_fn: Callable[..., Any], numpy_fn: Callab
     By a constant number that is safe, torch divides there too: it takes a third of the time for small tensors.
     """
 
-    def factory(n: Any) -> Any:
-        by = n.const("y")
-        if by is not None and not by.ndim and by not in (0, -1) and n["T"].name not in TORCH_LACKS.split():
+    def factory(ctx: KernelContext) -> Any:
+        by = ctx.const("y")
+        if by is not None and not by.ndim and by not in (0, -1) and ctx["T"].name not in TORCH_LACKS.split():
             return torch_fn
 
         def divide(x: np.ndarray, y: np.ndarray) -> Any:
@@ -61,7 +62,7 @@ def _add_integer_kernels(op: Any, torch_fn: Callable[..., Any], numpy_fn: Callab
                 raise ValueError("Integer division by zero")
             return numpy_fn(x, y)
 
-        return via_numpy(divide, n["T"])
+        return via_numpy(divide, ctx["T"])
 
     op.kernel("CPU", T=f"{INTEGERS} {TORCH_LACKS}")(factory)
     op.kernel("GPU", T=INTEGERS)(lambda n: torch_fn)
@@ -104,7 +105,7 @@ DIV_NO_NAN = binary_op("DivNoNan", "{half, float, bfloat16, double, complex64, c
 
 
 @DIV_NO_NAN.kernel()
-def div_no_nan_kernel(n: Any) -> Any:
+def div_no_nan_kernel(ctx: KernelContext) -> Any:
     return lambda x, y: torch.div(x, y).masked_fill_(y == 0, 0)
 
 

@@ -17,6 +17,7 @@ from penstock.graph.traits import SERIAL
 from penstock.ops.elementwise import NATIVE
 from penstock.ops.kernel_tools import TORCH_LACKS, invalid
 from penstock.ops.sparse_tools import as_sparse, check_bounds, check_parts, strides_of
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
 from penstock.tensor.shapes import TensorShape, merge_dim
 
@@ -83,8 +84,8 @@ def _sequences(indices: torch.Tensor, values: Any, dims: list[int]) -> dict[int,
 
 
 @EDIT_DISTANCE.kernel("CPU", T=f"{NATIVE} {TORCH_LACKS} bool string")
-def edit_distance_kernel(n: Any) -> Kernel:
-    normalize, dtype = n["normalize"], n["T"]
+def edit_distance_kernel(ctx: KernelContext) -> Kernel:
+    normalize, dtype = ctx["normalize"], ctx["T"]
 
     def distances(
         indices: torch.Tensor,

@@ -19,6 +19,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import COMPLEX, FLOATS, INTEGERS, conjugate, sum_to
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape, broadcast_shape
 
@@ -107,9 +108,9 @@ def _partly(subscripts: list[str], output: str, inputs: list[TensorShape], equat
 
 @EINSUM.kernel("CPU", T=f"{FLOATS} {COMPLEX} {INTEGERS}")
 @EINSUM.kernel("GPU", T=f"{FLOATS} {COMPLEX}")
-def einsum_kernel(n: Any) -> Kernel:
-    equation = n.text("equation").replace(" ", "")
-    subscripts, output = parse(equation, n["N"])
+def einsum_kernel(ctx: KernelContext) -> Kernel:
+    equation = ctx.text("equation").replace(" ", "")
+    subscripts, output = parse(equation, ctx["N"])
     text = f"{','.join(subscripts)}->{output}"
 
     def einsum(inputs: list[torch.Tensor]) -> torch.Tensor:

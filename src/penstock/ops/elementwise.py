@@ -18,6 +18,7 @@ from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, as_dtype
 from penstock.tensor.shapes import TensorShape
 
@@ -106,8 +107,8 @@ def broadcast_gradient_args_shape(c: ShapeContext, s0: TensorShape, s1: TensorSh
 
 
 @BROADCAST_GRADIENT_ARGS.kernel(host=("s0", "s1", "r0", "r1"))
-def broadcast_gradient_args_kernel(n: Any) -> Any:
-    dtype = n.torch_dtype()
+def broadcast_gradient_args_kernel(ctx: KernelContext) -> Any:
+    dtype = ctx.torch_dtype()
     none = torch.empty(0, dtype=dtype)  # which has no element that anybody could change
 
     def reduced(s0: torch.Tensor, s1: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

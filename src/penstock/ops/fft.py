@@ -18,6 +18,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import like
 from penstock.ops.padding import pad
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import complex64, complex128, float32, float64, int32
 from penstock.tensor.shapes import TensorShape
 
@@ -67,7 +68,7 @@ def _complex_pair(rank: int) -> tuple[OpDef, OpDef]:
         op.shape(lambda c, x: x.with_rank_at_least(rank))
 
         @op.kernel()
-        def kernel(n: Any, transform: Any = transform) -> Kernel:
+        def kernel(ctx: KernelContext, transform: Any = transform) -> Kernel:
             def run(x: torch.Tensor) -> torch.Tensor:
                 _check(x, rank)
                 return transform(x, dim=dims) if x.numel() else x.clone()
@@ -134,8 +135,8 @@ def _real_pair(rank: int) -> tuple[OpDef, OpDef]:
                 )
 
     @there.kernel(host=("fft_length",))
-    def rfft_kernel(n: Any) -> Kernel:
-        dtype = _matching(n).torch_dtype("Tcomplex")
+    def rfft_kernel(ctx: KernelContext) -> Kernel:
+        dtype = _matching(ctx).torch_dtype("Tcomplex")
 
         def run(x: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
             _check(x, rank)
@@ -149,8 +150,8 @@ def _real_pair(rank: int) -> tuple[OpDef, OpDef]:
         return run
 
     @back.kernel(host=("fft_length",))
-    def irfft_kernel(n: Any) -> Kernel:
-        dtype = _matching(n).torch_dtype("Treal")
+    def irfft_kernel(ctx: KernelContext) -> Kernel:
+        dtype = _matching(ctx).torch_dtype("Treal")
 
         def run(x: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
             _check(x, rank)
@@ -197,12 +198,12 @@ def _real_pair(rank: int) -> tuple[OpDef, OpDef]:
     return there, back
 
 
-def _matching(n: Any) -> Any:
-    if (n["Treal"] == float64) != (n["Tcomplex"] == complex128):
+def _matching(ctx: KernelContext) -> Any:
+    if (ctx["Treal"] == float64) != (ctx["Tcomplex"] == complex128):
         raise errors.InvalidArgumentError(
-            None, None, f"A real FFT of {n['Treal'].name} and {n['Tcomplex'].name}: both must be of one precision"
+            None, None, f"A real FFT of {ctx['Treal'].name} and {ctx['Tcomplex'].name}: both must be of one precision"
         )
-    return n
+    return ctx
 
 
 # --- sizes, which are numbers where they are known, else scalars ----------------------------------------

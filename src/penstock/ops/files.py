@@ -15,6 +15,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import SCALAR, ShapeContext
 from penstock.ops.strings import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import string
 from penstock.tensor.shapes import TensorShape
 
@@ -54,7 +55,7 @@ def _path(name: str, value: np.ndarray) -> str:
 
 
 @READ_FILE.kernel("CPU")
-def read_file_kernel(n: Any) -> Kernel:
+def read_file_kernel(ctx: KernelContext) -> Kernel:
     def read(filename: np.ndarray) -> np.ndarray:
         with gfile.GFile(_path("filename", filename), "rb") as file:
             return np.array(file.read(), object)
@@ -63,7 +64,7 @@ def read_file_kernel(n: Any) -> Kernel:
 
 
 @WRITE_FILE.kernel("CPU")
-def write_file_kernel(n: Any) -> Kernel:
+def write_file_kernel(ctx: KernelContext) -> Kernel:
     def write(filename: np.ndarray, contents: np.ndarray) -> None:
         path = _path("filename", filename)
         if contents.ndim:
@@ -77,7 +78,7 @@ def write_file_kernel(n: Any) -> Kernel:
 
 
 @MATCHING_FILES.kernel("CPU")
-def matching_files_kernel(n: Any) -> Kernel:
+def matching_files_kernel(ctx: KernelContext) -> Kernel:
     def match(pattern: np.ndarray) -> np.ndarray:
         if pattern.ndim > 1:
             raise invalid(f"Input patterns tensor must be scalar or vector, but had shape: {list(pattern.shape)}")

@@ -19,6 +19,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import check_axis, expand_dims, rank, reshape, shape as shape_of_tensor
 from penstock.ops.kernel_tools import TORCH_TYPES
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, as_dtype, bool as bool_dtype, float32, int32, string
 from penstock.tensor.shapes import TensorShape
 
@@ -53,13 +54,13 @@ def fill_value(op: Operation, dims: Any, value: Any) -> np.ndarray | None:
 
 
 @FILL.kernel("CPU", T="string")
-def fill_with_string(n: Any) -> Any:
+def fill_with_string(ctx: KernelContext) -> Any:
     return lambda dims, value: np.full(dims.tolist(), value[()], object)
 
 
 @FILL.kernel(host=("dims",), T=TORCH_TYPES)
-def fill_kernel(n: Any) -> Any:
-    dims = n.const("dims")
+def fill_kernel(ctx: KernelContext) -> Any:
+    dims = ctx.const("dims")
     if dims is None:
         return lambda dims, value: value.new_empty(dims.tolist()).fill_(value)
     known = dims.tolist()
@@ -201,9 +202,9 @@ def one_hot_shape(
 
 @ONE_HOT.kernel("CPU", T="string", host=("depth",))
 @ONE_HOT.kernel(host=("depth",), T=TORCH_TYPES)
-def one_hot_kernel(n: Any) -> Any:
-    axis, device = n["axis"], n.device
-    choose = np.where if n["T"] == string else torch.where
+def one_hot_kernel(ctx: KernelContext) -> Any:
+    axis, device = ctx["axis"], ctx.device
+    choose = np.where if ctx["T"] == string else torch.where
 
     def classes(depth: int, rank: int) -> torch.Tensor:
         """0 … depth-1 along the new axis."""
@@ -215,7 +216,7 @@ def one_hot_kernel(n: Any) -> Any:
     def one_hot(indices: torch.Tensor, depth: torch.Tensor, on: Any, off: Any) -> Any:
         return choose(indices.unsqueeze(axis) == classes(int(depth.item()), indices.ndim), on, off)
 
-    depth, rank = n.const("depth"), n.input_shape("indices").ndims
+    depth, rank = ctx.const("depth"), ctx.input_shape("indices").ndims
     if depth is None or rank is None:
         return one_hot
     known = classes(depth.item(), rank)

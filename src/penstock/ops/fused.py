@@ -20,6 +20,7 @@ from penstock.ops.matrix import MATMUL
 from penstock.ops.nn.conv import CONV_2D
 from penstock.ops.nn.conv_kernels import forward_kernel
 from penstock.ops.training_updates import hyper
+from penstock.runtime.kernels import KernelContext
 
 FUSED_TYPES = "float double"
 
@@ -28,9 +29,9 @@ FUSED_TYPES = "float double"
 _TURNED = ["transpose_a: bool", "transpose_b: bool"]
 
 
-def turned(n: Any) -> tuple[Any, Any]:
+def turned(ctx: KernelContext) -> tuple[Any, Any]:
     """What makes the left and the right factor of torch.mm of the two matrices of a product."""
-    return (torch.t if n["transpose_a"] else _same), (torch.t if n["transpose_b"] else _same)
+    return (torch.t if ctx["transpose_a"] else _same), (torch.t if ctx["transpose_b"] else _same)
 
 
 def _same(value: torch.Tensor) -> torch.Tensor:
@@ -44,10 +45,10 @@ PRODUCT_SUM.flops_fn = lambda node, inputs, outputs: len(inputs) * MATMUL.flops_
 
 
 @PRODUCT_SUM.kernel(T=FUSED_TYPES)
-def product_sum_kernel(n: Any) -> Kernel:
+def product_sum_kernel(ctx: KernelContext) -> Kernel:
     """The sum of products, as one product of the matrices laid one after another along the axis summed over."""
-    left, right = turned(n)
-    a_axis, b_axis = (0 if n["transpose_a"] else 1), (1 if n["transpose_b"] else 0)
+    left, right = turned(ctx)
+    a_axis, b_axis = (0 if ctx["transpose_a"] else 1), (1 if ctx["transpose_b"] else 0)
 
     def multiply(a: list[torch.Tensor], b: list[torch.Tensor]) -> torch.Tensor:
         if any(x.shape[a_axis] != y.shape[b_axis] for x, y in zip(a, b, strict=True)):
@@ -82,8 +83,8 @@ DIVIDE_BY_SIZE = make_op(
 
 
 @DIVIDE_BY_SIZE.kernel()
-def divide_by_size_kernel(n: Any) -> Kernel:
-    divisor, dtype, device = n["divisor"], n.torch_dtype(), n.device
+def divide_by_size_kernel(ctx: KernelContext) -> Kernel:
+    divisor, dtype, device = ctx["divisor"], ctx.torch_dtype(), ctx.device
     number = torch.scalar_tensor
     return lambda x, of: torch.div(x, number(of.numel() // divisor, dtype=dtype, device=device))
 
@@ -106,10 +107,10 @@ def _descent_along_product(name: str, var: str, output: str) -> OpDef:
     return op
 
 
-def _descent_kernel(n: Any) -> Kernel:
+def _descent_kernel(ctx: KernelContext) -> Kernel:
     """var -= alpha * product, added up by the product itself: the gradient is never written to memory."""
-    left, right = turned(n)
-    rate = hyper(n, "alpha")
+    left, right = turned(ctx)
+    rate = hyper(ctx, "alpha")
 
     def update(var: Any, alpha: Any, a: torch.Tensor, b: torch.Tensor) -> Any:
         step = rate(alpha)
@@ -139,8 +140,8 @@ CONV_BIAS.flops_fn = CONV_2D.flops_fn
 
 
 @CONV_BIAS.kernel(T=f"{FUSED_TYPES} bfloat16")
-def conv_bias_kernel(n: Any) -> Kernel:
-    return forward_kernel(n)
+def conv_bias_kernel(ctx: KernelContext) -> Kernel:
+    return forward_kernel(ctx)
 
 
 # --- in C -----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from torch import Tensor
 from penstock.graph.opdef import Kernel, OpDef
 from penstock.ops.fused import FUSED_TYPES
 from penstock.ops.nn.cross_entropy import SOFTMAX_CROSS_ENTROPY, SPARSE_SOFTMAX_CROSS_ENTROPY
+from penstock.runtime.kernels import KernelContext
 
 
 def _loss_of(op: OpDef) -> OpDef:
@@ -20,8 +21,8 @@ def _loss_of(op: OpDef) -> OpDef:
     loss = OpDef(f"_{op.name}Loss", op.inputs, op.outputs[:1], op.attrs, traits=op.traits)
 
     @loss.kernel("GPU", T=FUSED_TYPES)
-    def kernel_of_a_gpu(n: Any) -> Kernel:
-        both = _kernel(op, "GPU", n)
+    def kernel_of_a_gpu(ctx: KernelContext) -> Kernel:
+        both = _kernel(op, "GPU", ctx)
         return lambda logits, labels: both(logits, labels)[0]
 
     return loss
@@ -40,14 +41,14 @@ SPARSE_LOSS = _loss_of(SPARSE_SOFTMAX_CROSS_ENTROPY)
 
 
 @LOSS.kernel("CPU", T=FUSED_TYPES)
-def loss_kernel(n: Any) -> Kernel:
+def loss_kernel(ctx: KernelContext) -> Kernel:
     log_softmax, total = torch.log_softmax, torch.sum
     return lambda logits, labels: total(log_softmax(logits, 1).mul_(labels), 1).neg_()
 
 
 @SPARSE_LOSS.kernel("CPU", T=FUSED_TYPES)
-def sparse_loss_kernel(n: Any) -> Kernel:
-    both = _kernel(SPARSE_SOFTMAX_CROSS_ENTROPY, "CPU", n)
+def sparse_loss_kernel(ctx: KernelContext) -> Kernel:
+    both = _kernel(SPARSE_SOFTMAX_CROSS_ENTROPY, "CPU", ctx)
     log_softmax = torch.log_softmax
 
     def loss(logits: Tensor, labels: Tensor) -> Tensor:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from penstock.graph.opdef import Kernel, make_op
 from penstock.ops.fused import FUSED_TYPES
+from penstock.runtime.kernels import KernelContext
 
 CHANNEL_MOMENTS = make_op("_ChannelMoments", "x: T", "mean: T, variance: T", attrs=["T: type"], launches=True)
 """x [..., channels] of known shape -> mean and variance of the population [1, ..., 1, channels]."""
@@ -20,13 +20,13 @@ MOST_ROWS = 2048
 
 
 @CHANNEL_MOMENTS.kernel("CPU", T=FUSED_TYPES)
-def channel_moments_kernel(n: Any) -> Kernel:
+def channel_moments_kernel(ctx: KernelContext) -> Kernel:
     """By the kernel of batch normalizations, which reads rows as they lie in memory.
 
     Many rows are taken as fewer wide ones, each of `folds`; the variance of all is the mean of the parts' variances and
     the variance of their means.
     """
-    *outer, channels = n.input_shape("x").as_list()
+    *outer, channels = ctx.input_shape("x").as_list()
     rows, shape = math.prod(outer), [*(1 for _ in outer), channels]
     folds = _folds(rows)
     wide, parts = [rows // folds, folds * channels], [folds, channels]
@@ -43,8 +43,8 @@ def channel_moments_kernel(n: Any) -> Kernel:
 
 
 @CHANNEL_MOMENTS.kernel("GPU", T=FUSED_TYPES)
-def channel_moments_kernel_of_a_gpu(n: Any) -> Kernel:
-    axes = list(range(n.input_shape("x").ndims - 1))
+def channel_moments_kernel_of_a_gpu(ctx: KernelContext) -> Kernel:
+    axes = list(range(ctx.input_shape("x").ndims - 1))
 
     def moments(x: Tensor) -> tuple[Tensor, Tensor]:
         variance, mean = torch.var_mean(x, axes, correction=0, keepdim=True)

@@ -20,14 +20,15 @@ from penstock.graph.step_graph import Node
 from penstock.ops import training as training, training_updates as updates  # the first registers the ops
 from penstock.ops.fused import FUSED_TYPES
 from penstock.ops.training_updates import Update, UpdateFactory, hyper
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import float32, float64, resource
 
 # --- updates of lists -----------------------------------------------------------------------------------
 # As those of training_updates.py, of lists of buffers and gradients: torch's kernels of optimizers take them.
 
 
-def _gradient_descent(n: Any) -> Update:
-    rate = hyper(n, "alpha")
+def _gradient_descent(ctx: KernelContext) -> Update:
+    rate = hyper(ctx, "alpha")
 
     def update(w: list[Tensor], alpha: Any, delta: list[Tensor]) -> None:
         torch._foreach_add_(w, delta, alpha=-rate(alpha))
@@ -35,8 +36,8 @@ def _gradient_descent(n: Any) -> Update:
     return update
 
 
-def _momentum(n: Any) -> Update:
-    rate, decay, nesterov = hyper(n, "lr"), hyper(n, "momentum"), n["use_nesterov"]
+def _momentum(ctx: KernelContext) -> Update:
+    rate, decay, nesterov = hyper(ctx, "lr"), hyper(ctx, "momentum"), ctx["use_nesterov"]
 
     def update(w: list[Tensor], a: list[Tensor], lr: Any, grad: list[Tensor], momentum: Any) -> None:
         torch._fused_sgd_(
@@ -47,14 +48,14 @@ def _momentum(n: Any) -> Update:
     return update
 
 
-def _adagrad(n: Any) -> Update:
-    rate = hyper(n, "lr")
+def _adagrad(ctx: KernelContext) -> Update:
+    rate = hyper(ctx, "lr")
     update = _adagrad_v2_by(lambda epsilon: 0.0, rate)
     return lambda w, a, lr, grad: update(w, a, lr, 0.0, grad)
 
 
-def _adagrad_v2(n: Any) -> Update:
-    return _adagrad_v2_by(hyper(n, "epsilon"), hyper(n, "lr"))
+def _adagrad_v2(ctx: KernelContext) -> Update:
+    return _adagrad_v2_by(hyper(ctx, "epsilon"), hyper(ctx, "lr"))
 
 
 def _adagrad_v2_by(small: Callable[[Any], Any], rate: Callable[[Any], Any]) -> Update:
@@ -71,9 +72,9 @@ _FIRST = torch.tensor(1.0)
 """A number of steps after which the rate has not decayed."""
 
 
-def _adam(n: Any) -> Update:
-    power1, power2, rate = hyper(n, "beta1_power"), hyper(n, "beta2_power"), hyper(n, "lr")
-    decay1, decay2, small = hyper(n, "beta1"), hyper(n, "beta2"), hyper(n, "epsilon")
+def _adam(ctx: KernelContext) -> Update:
+    power1, power2, rate = hyper(ctx, "beta1_power"), hyper(ctx, "beta2_power"), hyper(ctx, "lr")
+    decay1, decay2, small = hyper(ctx, "beta1"), hyper(ctx, "beta2"), hyper(ctx, "epsilon")
 
     def update(
         w: list[Tensor], m: list[Tensor], v: list[Tensor], beta1_power: Any, beta2_power: Any, lr: Any, beta1: Any,
@@ -125,11 +126,11 @@ def gradient_of(op: OpDef) -> int:
     return next(i for i, arg in enumerate(op.inputs) if arg.name in _GRADIENTS)
 
 
-def _kernel(n: Any, together: Update, alone: Update) -> Kernel:
+def _kernel(ctx: KernelContext, together: Update, alone: Update) -> Kernel:
     """Every variable is read before any changes, so that one that is not initialised leaves the others as they are."""
-    args = n.node.op.inputs
-    held, at = sum(map(_is_state, args)), gradient_of(n.node.op)
-    sizes = [edge.node.shapes[edge.port].num_elements() for edge in n.inputs(args[at].name)]
+    args = ctx.node.op.inputs
+    held, at = sum(map(_is_state, args)), gradient_of(ctx.node.op)
+    sizes = [edge.node.shapes[edge.port].num_elements() for edge in ctx.inputs(args[at].name)]
     together = limited(together, 1)  # torch's would start threads for each variable, however small
     numel, is_contiguous = Tensor.numel, Tensor.is_contiguous
 

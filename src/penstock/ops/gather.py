@@ -21,6 +21,7 @@ from penstock.ops.array import check_axis, reshape, shape as shape_of_tensor, si
 from penstock.ops.joining import concat
 from penstock.ops.kernel_tools import TORCH_TYPES, signed_inside
 from penstock.ops.stacking import stack
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import bool as bool_dtype, int32
 from penstock.tensor.shapes import TensorShape, shape_of
 
@@ -152,29 +153,29 @@ def _take_batched(params: Any, indices: torch.Tensor, axis: int, batch: int) -> 
 
 @GATHER.kernel("CPU", Tparams="string")
 @GATHER.kernel(Tparams=TORCH_TYPES)
-def gather_kernel(n: Any) -> Any:
-    pick = _picker(n)
+def gather_kernel(ctx: KernelContext) -> Any:
+    pick = _picker(ctx)
     return lambda params, indices: pick(params, indices, 0)
 
 
-def _picker(n: Any) -> Kernel:
-    return _take_strings if n["Tparams"].torch is None else signed_inside(n, take, "Tparams")
+def _picker(ctx: KernelContext) -> Kernel:
+    return _take_strings if ctx["Tparams"].torch is None else signed_inside(ctx, take, "Tparams")
 
 
 @GATHER_V2.kernel("CPU", Tparams="string")
 @GATHER_V2.kernel(host=("axis",), Tparams=TORCH_TYPES)
-def gather_v2_kernel(n: Any) -> Any:
-    axis, batch = n.const("axis"), n["batch_dims"]
+def gather_v2_kernel(ctx: KernelContext) -> Any:
+    axis, batch = ctx.const("axis"), ctx["batch_dims"]
     if batch:
         return lambda params, indices, axis: _take_batched(params, indices, axis.item(), batch)
-    pick = _picker(n)
-    if n["Tindices"].name == "int16":
+    pick = _picker(ctx)
+    if ctx["Tindices"].name == "int16":
         return lambda params, indices, axis: pick(params, indices.int(), axis.item())
     if axis is None:
         return lambda params, indices, axis: pick(params, indices, axis.item())
     at = axis.item()
-    rank = n.input_shape("indices").ndims
-    if pick is not take or n.device.type != "cpu" or rank not in (0, 1) or not n.input_shape("params").ndims:
+    rank = ctx.input_shape("indices").ndims
+    if pick is not take or ctx.device.type != "cpu" or rank not in (0, 1) or not ctx.input_shape("params").ndims:
         return lambda params, indices, _: pick(params, indices, at)
 
     def take_few(params: torch.Tensor, indices: torch.Tensor, _: Any) -> torch.Tensor:

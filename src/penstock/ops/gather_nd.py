@@ -20,6 +20,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import shape as shape_of_tensor, squeeze
 from penstock.ops.kernel_tools import TORCH_TYPES, as_signed
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, shape_of
 
 GATHER_ND = define_op(
@@ -82,12 +83,12 @@ def _split_indices(indices: torch.Tensor, shape: Any, ignore: bool) -> tuple[Any
     return indices.long().unbind(-1), None
 
 
-def _ignores(n: Any) -> bool:
-    return n["bad_indices_policy"] == b"IGNORE"
+def _ignores(ctx: KernelContext) -> bool:
+    return ctx["bad_indices_policy"] == b"IGNORE"
 
 
 @GATHER_ND.kernel("CPU", Tparams="string")
-def gather_nd_of_strings(n: Any) -> Any:
+def gather_nd_of_strings(ctx: KernelContext) -> Any:
     def gather(params: np.ndarray, indices: torch.Tensor) -> np.ndarray:
         index, _ = _split_indices(indices, params.shape, False)
         return np.asarray(params[(*(i.numpy() for i in index), ...)], object)
@@ -96,8 +97,8 @@ def gather_nd_of_strings(n: Any) -> Any:
 
 
 @GATHER_ND.kernel(Tparams=TORCH_TYPES)
-def gather_nd_kernel(n: Any) -> Any:
-    ignore = _ignores(n)
+def gather_nd_kernel(ctx: KernelContext) -> Any:
+    ignore = _ignores(ctx)
 
     def gather(params: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
         index, good = _split_indices(indices, params.shape, ignore)
@@ -151,7 +152,7 @@ def scatter_nd_shape(c: ShapeContext, indices: TensorShape, updates: TensorShape
 
 
 @SCATTER_ND.kernel("CPU", T="string")
-def scatter_strings(n: Any) -> Any:
+def scatter_strings(ctx: KernelContext) -> Any:
     def scatter(indices: torch.Tensor, updates: np.ndarray, shape: torch.Tensor) -> np.ndarray:
         found = np.full(shape.tolist(), b"", object)
         index, _ = _split_indices(indices, found.shape, False)
@@ -162,8 +163,8 @@ def scatter_strings(n: Any) -> Any:
 
 
 @SCATTER_ND.kernel(host=("shape",), T=TORCH_TYPES)
-def scatter_nd_kernel(n: Any) -> Any:
-    ignore = _ignores(n)
+def scatter_nd_kernel(ctx: KernelContext) -> Any:
+    ignore = _ignores(ctx)
 
     def scatter(indices: torch.Tensor, updates: torch.Tensor, shape: torch.Tensor) -> torch.Tensor:
         found = updates.new_zeros(shape.tolist())

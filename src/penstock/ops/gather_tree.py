@@ -12,6 +12,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 GATHER_TREE = define_op(
@@ -36,7 +37,7 @@ def gather_tree_shape(
 
 
 @GATHER_TREE.kernel()
-def gather_tree_kernel(n: Any) -> Kernel:
+def gather_tree_kernel(ctx: KernelContext) -> Kernel:
     """From the last step of each row back to the first, all beams of all rows at once."""
 
     def gather_tree(

@@ -15,6 +15,7 @@ from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype, int32
 from penstock.tensor.shapes import TensorShape
 
@@ -34,8 +35,8 @@ def bincount_shape(c: ShapeContext, arr: TensorShape, size: TensorShape, weights
 
 
 @BINCOUNT.kernel(host=("size",))
-def bincount_kernel(n: Any) -> Kernel:
-    dtype = n.torch_dtype()
+def bincount_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.torch_dtype()
 
     def count(arr: torch.Tensor, size: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         if size.ndim or size < 0:
@@ -73,8 +74,8 @@ def histogram_shape(c: ShapeContext, values: TensorShape, limits: TensorShape, n
 
 
 @HISTOGRAM_FIXED_WIDTH.kernel(host=("value_range", "nbins"))
-def histogram_kernel(n: Any) -> Kernel:
-    dtype = n.torch_dtype("dtype")
+def histogram_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.torch_dtype("dtype")
 
     def count(values: torch.Tensor, limits: torch.Tensor, nbins: torch.Tensor) -> torch.Tensor:
         low, high = (limits.double() if limits.shape == (2,) else torch.zeros(2)).tolist()
@@ -106,11 +107,11 @@ BUCKETIZE.not_differentiable()
 
 
 @BUCKETIZE.kernel()
-def bucketize_kernel(n: Any) -> Kernel:
-    limits = n["boundaries"]
+def bucketize_kernel(ctx: KernelContext) -> Kernel:
+    limits = ctx["boundaries"]
     if sorted(limits) != list(limits):
         raise errors.InvalidArgumentError(None, None, f"Expected sorted boundaries, not {limits}")
-    boundaries = torch.tensor(limits, dtype=torch.float32, device=n.device)
+    boundaries = torch.tensor(limits, dtype=torch.float32, device=ctx.device)
 
     def bucketize(x: torch.Tensor) -> torch.Tensor:
         wide = x if x.is_floating_point() else x.double()

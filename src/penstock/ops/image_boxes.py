@@ -14,6 +14,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid, via_numpy
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import float32, int32
 from penstock.tensor.shapes import TensorShape
 
@@ -58,9 +59,9 @@ def _suppression_op(name: str, inputs: str, attrs: list[str]) -> OpDef:
         return TensorShape([None])
 
     @op.kernel("CPU")
-    def suppression_kernel(n: Any) -> Kernel:
+    def suppression_kernel(ctx: KernelContext) -> Kernel:
         if name == "NonMaxSuppression":
-            threshold = n["iou_threshold"]
+            threshold = ctx["iou_threshold"]
             return via_numpy(lambda b, s, most: _suppress(b, s, most, threshold), int32)
         return via_numpy(_suppress, int32)
 

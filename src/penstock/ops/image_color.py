@@ -15,6 +15,7 @@ from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 
@@ -67,7 +68,7 @@ def _color_op(name: str, convert: Callable[[torch.Tensor], torch.Tensor]) -> OpD
     op.shape(_three_known)
 
     @op.kernel()
-    def color_kernel(n: Any) -> Kernel:
+    def color_kernel(ctx: KernelContext) -> Kernel:
         def checked(images: torch.Tensor) -> torch.Tensor:
             _check(images)
             return convert(images)
@@ -138,7 +139,7 @@ def adjust_contrast_shape(c: ShapeContext, images: TensorShape, factor: TensorSh
 
 
 @ADJUST_CONTRAST.kernel()
-def adjust_contrast_kernel(n: Any) -> Kernel:
+def adjust_contrast_kernel(ctx: KernelContext) -> Kernel:
     def adjust(images: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
         if images.ndim < 3:
             raise invalid(f"input must be at least 3-D, got shape {list(images.shape)}")
@@ -155,7 +156,7 @@ ADJUST_HUE.not_differentiable()
 
 
 @ADJUST_HUE.kernel()
-def adjust_hue_kernel(n: Any) -> Kernel:
+def adjust_hue_kernel(ctx: KernelContext) -> Kernel:
     def adjust(images: torch.Tensor, delta: torch.Tensor) -> torch.Tensor:
         _check(images, 3)
         hue, saturation, value = to_hsv(images.float()).unbind(-1)
@@ -171,7 +172,7 @@ ADJUST_SATURATION.not_differentiable()
 
 
 @ADJUST_SATURATION.kernel()
-def adjust_saturation_kernel(n: Any) -> Kernel:
+def adjust_saturation_kernel(ctx: KernelContext) -> Kernel:
     def adjust(images: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
         _check(images, 3)
         hue, saturation, value = to_hsv(images.float()).unbind(-1)

@@ -14,6 +14,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import SHAPE
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import float32, int32
 from penstock.tensor.shapes import TensorShape
 
@@ -78,8 +79,8 @@ class _Corners:
 
 
 @CROP_AND_RESIZE.kernel(host=("crop_size",))
-def crop_and_resize_kernel(n: Any) -> Kernel:
-    nearest, outside = n["method"] == b"nearest", n["extrapolation_value"]
+def crop_and_resize_kernel(ctx: KernelContext) -> Kernel:
+    nearest, outside = ctx["method"] == b"nearest", ctx["extrapolation_value"]
 
     def crop(image: torch.Tensor, boxes: torch.Tensor, box_ind: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
         _check(image.shape, boxes, box_ind)
@@ -115,8 +116,8 @@ def crop_grad_image_shape(c: ShapeContext, *_: TensorShape) -> TensorShape:
 
 
 @CROP_GRAD_IMAGE.kernel(host=("image_size",))
-def crop_grad_image_kernel(n: Any) -> Kernel:
-    nearest, dtype = n["method"] == b"nearest", n.torch_dtype()
+def crop_grad_image_kernel(ctx: KernelContext) -> Kernel:
+    nearest, dtype = ctx["method"] == b"nearest", ctx.torch_dtype()
 
     def grad(grads: torch.Tensor, boxes: torch.Tensor, box_ind: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
         shape = tuple(size.tolist())
@@ -152,7 +153,7 @@ def crop_grad_boxes_shape(c: ShapeContext, grads: Any, image: Any, boxes: Tensor
 
 
 @CROP_GRAD_BOXES.kernel()
-def crop_grad_boxes_kernel(n: Any) -> Kernel:
+def crop_grad_boxes_kernel(ctx: KernelContext) -> Kernel:
     def grad(grads: torch.Tensor, image: torch.Tensor, boxes: torch.Tensor, box_ind: torch.Tensor) -> torch.Tensor:
         _check(image.shape, boxes, box_ind)
         _, height, width, _ = image.shape

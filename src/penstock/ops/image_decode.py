@@ -16,6 +16,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.image_files import kind_of, read_bmp, read_jpeg, read_png
 from penstock.ops.image_gif import read_gif
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype, string, uint8
 from penstock.tensor.shapes import TensorShape
 
@@ -29,8 +30,8 @@ def data_of(contents: Any) -> bytes:
     return bytes(contents[()])
 
 
-def channels_of(n: Any, allowed: tuple[int, ...]) -> int:
-    channels = n["channels"]
+def channels_of(ctx: KernelContext, allowed: tuple[int, ...]) -> int:
+    channels = ctx["channels"]
     if channels not in allowed:
         raise invalid(f"channels must be one of {', '.join(map(str, allowed))}, got {channels}")
     return int(channels)
@@ -95,8 +96,8 @@ DECODE_PNG.not_differentiable()
 
 
 @DECODE_PNG.kernel("CPU")
-def decode_png_kernel(n: Any) -> Kernel:
-    read = reader(channels_of(n, (0, 1, 3, 4)), COMMON, n["dtype"])
+def decode_png_kernel(ctx: KernelContext) -> Kernel:
+    read = reader(channels_of(ctx, (0, 1, 3, 4)), COMMON, ctx["dtype"])
     return lambda contents: to_tensor(still(*read(contents)))
 
 
@@ -111,7 +112,7 @@ def decode_gif_shape(c: ShapeContext, contents: TensorShape) -> TensorShape:
 
 
 @DECODE_GIF.kernel("CPU")
-def decode_gif_kernel(n: Any) -> Kernel:
+def decode_gif_kernel(ctx: KernelContext) -> Kernel:
     read = reader(3, COMMON)
 
     def decode(contents: Any) -> torch.Tensor:
@@ -127,8 +128,8 @@ DECODE_BMP.not_differentiable()
 
 
 @DECODE_BMP.kernel("CPU")
-def decode_bmp_kernel(n: Any) -> Kernel:
-    read = reader(channels_of(n, (0, 3, 4)), ("BMP",))
+def decode_bmp_kernel(ctx: KernelContext) -> Kernel:
+    read = reader(channels_of(ctx, (0, 3, 4)), ("BMP",))
     return lambda contents: to_tensor(read(contents)[0])
 
 
@@ -147,8 +148,8 @@ def decode_image_shape(c: ShapeContext, contents: TensorShape) -> TensorShape:
 
 
 @DECODE_IMAGE.kernel("CPU")
-def decode_image_kernel(n: Any) -> Kernel:
-    expand, read = n["expand_animations"], reader(channels_of(n, (0, 1, 3, 4)), (*COMMON, "BMP"), n["dtype"])
+def decode_image_kernel(ctx: KernelContext) -> Kernel:
+    expand, read = ctx["expand_animations"], reader(channels_of(ctx, (0, 1, 3, 4)), (*COMMON, "BMP"), ctx["dtype"])
 
     def decode(contents: Any) -> torch.Tensor:
         pixels, gif = read(contents)

@@ -18,6 +18,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.image_decode import COMMON, channels_of, data_of, decoded_shape, one_file, reader, still, to_tensor
 from penstock.ops.image_files import kind_of, open_file
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype, int32, string
 from penstock.tensor.shapes import TensorShape
 
@@ -32,16 +33,18 @@ _JPEG_ATTRS = [
 ]
 
 
-def _jpeg_options(n: Any) -> dict[str, Any]:
-    if n["ratio"] not in (1, 2, 4, 8):
-        raise invalid(f"ratio must be 1, 2, 4, or 8, got {n['ratio']}")
-    if n["dct_method"] not in _DCT_METHODS:
-        raise invalid(f"dct_method must be one of {{'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}}, got {n['dct_method']!r}")
+def _jpeg_options(ctx: KernelContext) -> dict[str, Any]:
+    if ctx["ratio"] not in (1, 2, 4, 8):
+        raise invalid(f"ratio must be 1, 2, 4, or 8, got {ctx['ratio']}")
+    if ctx["dct_method"] not in _DCT_METHODS:
+        raise invalid(
+            f"dct_method must be one of {{'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}}, got {ctx['dct_method']!r}"
+        )
     return {
-        "ratio": n["ratio"],
-        "fancy": n["fancy_upscaling"],
-        "recover": n["try_recover_truncated"],
-        "acceptable": n["acceptable_fraction"],
+        "ratio": ctx["ratio"],
+        "fancy": ctx["fancy_upscaling"],
+        "recover": ctx["try_recover_truncated"],
+        "acceptable": ctx["acceptable_fraction"],
     }
 
 
@@ -51,8 +54,8 @@ DECODE_JPEG.not_differentiable()
 
 
 @DECODE_JPEG.kernel("CPU")
-def decode_jpeg_kernel(n: Any) -> Kernel:
-    read = reader(channels_of(n, (0, 1, 3)), COMMON, **_jpeg_options(n))
+def decode_jpeg_kernel(ctx: KernelContext) -> Kernel:
+    read = reader(channels_of(ctx, (0, 1, 3)), COMMON, **_jpeg_options(ctx))
     return lambda contents: to_tensor(still(*read(contents)))
 
 
@@ -71,8 +74,8 @@ def decode_and_crop_jpeg_shape(c: ShapeContext, contents: TensorShape, window: T
 
 
 @DECODE_AND_CROP_JPEG.kernel("CPU")
-def decode_and_crop_jpeg_kernel(n: Any) -> Kernel:
-    read = reader(channels_of(n, (0, 1, 3)), ("JPEG",), **_jpeg_options(n))
+def decode_and_crop_jpeg_kernel(ctx: KernelContext) -> Kernel:
+    read = reader(channels_of(ctx, (0, 1, 3)), ("JPEG",), **_jpeg_options(ctx))
 
     def decode(contents: Any, window: torch.Tensor) -> torch.Tensor:
         if window.shape != (4,):
@@ -94,8 +97,8 @@ EXTRACT_JPEG_SHAPE.not_differentiable()
 
 
 @EXTRACT_JPEG_SHAPE.kernel("CPU")
-def extract_jpeg_shape_kernel(n: Any) -> Kernel:
-    dtype = n.torch_dtype("output_type")
+def extract_jpeg_shape_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.torch_dtype("output_type")
 
     def shape(contents: Any) -> torch.Tensor:
         data = data_of(contents)

@@ -16,6 +16,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import SCALAR
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.png import encode_png as write_png
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import uint8
 from penstock.tensor.shapes import TensorShape
 
@@ -59,21 +60,21 @@ def _write_jpeg(image: torch.Tensor, wanted: int, **options: Any) -> np.ndarray:
 
 
 @ENCODE_JPEG.kernel("CPU")
-def encode_jpeg_kernel(n: Any) -> Kernel:
-    quality = n["quality"]
+def encode_jpeg_kernel(ctx: KernelContext) -> Kernel:
+    quality = ctx["quality"]
     if not 0 <= quality <= 100:
         raise invalid(f"quality must be in [0,100], got {quality}")
-    per_inch = 1.0 if n["density_unit"] == b"in" else 2.54
+    per_inch = 1.0 if ctx["density_unit"] == b"in" else 2.54
     options: dict[str, Any] = {
         "quality": quality,
-        "progressive": n["progressive"],
-        "optimize": n["optimize_size"],
-        "subsampling": 2 if n["chroma_downsampling"] else 0,
-        "dpi": (round(n["x_density"] * per_inch), round(n["y_density"] * per_inch)),
+        "progressive": ctx["progressive"],
+        "optimize": ctx["optimize_size"],
+        "subsampling": 2 if ctx["chroma_downsampling"] else 0,
+        "dpi": (round(ctx["x_density"] * per_inch), round(ctx["y_density"] * per_inch)),
     }
-    if n["xmp_metadata"]:
-        options["xmp"] = n["xmp_metadata"]
-    wanted = {b"": 0, b"grayscale": 1, b"rgb": 3}[n["format"]]
+    if ctx["xmp_metadata"]:
+        options["xmp"] = ctx["xmp_metadata"]
+    wanted = {b"": 0, b"grayscale": 1, b"rgb": 3}[ctx["format"]]
     return lambda image: _write_jpeg(image, wanted, **options)
 
 
@@ -85,7 +86,7 @@ ENCODE_JPEG_VARIABLE_QUALITY.not_differentiable()
 
 
 @ENCODE_JPEG_VARIABLE_QUALITY.kernel("CPU")
-def encode_jpeg_variable_quality_kernel(n: Any) -> Kernel:
+def encode_jpeg_variable_quality_kernel(ctx: KernelContext) -> Kernel:
     def encode(image: torch.Tensor, quality: torch.Tensor) -> np.ndarray:
         if quality.ndim or not 0 <= int(quality) <= 100:
             raise invalid(f"quality must be a scalar in [0,100], got {quality.tolist()}")
@@ -102,8 +103,8 @@ ENCODE_PNG.not_differentiable()
 
 
 @ENCODE_PNG.kernel("CPU")
-def encode_png_kernel(n: Any) -> Kernel:
-    level = n["compression"]
+def encode_png_kernel(ctx: KernelContext) -> Kernel:
+    level = ctx["compression"]
     if not -1 <= level <= 9:
         raise invalid(f"compression should be in [-1,9], got {level}")
 

@@ -15,6 +15,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import SHAPE
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape
 
@@ -61,9 +62,9 @@ def extract_image_patches_shape(c: ShapeContext, images: TensorShape) -> TensorS
 
 
 @EXTRACT_IMAGE_PATCHES.kernel()
-def extract_image_patches_kernel(n: Any) -> Kernel:
-    (_, kh, kw, _), (_, sh, sw, _), (_, rh, rw, _) = n["ksizes"], n["strides"], n["rates"]
-    same = n["padding"] == b"SAME"
+def extract_image_patches_kernel(ctx: KernelContext) -> Kernel:
+    (_, kh, kw, _), (_, sh, sw, _), (_, rh, rw, _) = ctx["ksizes"], ctx["strides"], ctx["rates"]
+    same = ctx["padding"] == b"SAME"
 
     def indices(size: int, k: int, stride: int, rate: int) -> torch.Tensor:
         """[windows, k]: positions in the input; those in the padding count as `size`."""

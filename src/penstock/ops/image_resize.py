@@ -18,6 +18,7 @@ from penstock.ops.array import SHAPE
 from penstock.ops.image_taps import TapMaker, area_taps, cubic_taps, linear_taps, nearest_indices, resample, unsample
 from penstock.ops.kernel_tools import as_signed, invalid
 from penstock.ops.slicing import SLICE
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 _CENTERS = ["align_corners: bool = false", "half_pixel_centers: bool = false"]
@@ -55,8 +56,8 @@ def size_of(size: torch.Tensor) -> tuple[int, int]:
     return height, width
 
 
-def _check_centers(n: Any) -> tuple[bool, bool]:
-    align, half = n["align_corners"], n["half_pixel_centers"]
+def _check_centers(ctx: KernelContext) -> tuple[bool, bool]:
+    align, half = ctx["align_corners"], ctx["half_pixel_centers"]
     if align and half:
         raise invalid("If half_pixel_centers is True, align_corners must be False.")
     return align, half
@@ -75,8 +76,8 @@ def _smooth_op(name: str, taps: TapMaker, more: str, grad_types: str) -> tuple[O
     grad_op.shape(_original_shape)
 
     @op.kernel(host=("size",))
-    def resize_kernel(n: Any) -> Kernel:
-        align, half = _check_centers(n)
+    def resize_kernel(ctx: KernelContext) -> Kernel:
+        align, half = _check_centers(ctx)
 
         def resize(images: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
             check_images(images)
@@ -90,8 +91,8 @@ def _smooth_op(name: str, taps: TapMaker, more: str, grad_types: str) -> tuple[O
         return resize
 
     @grad_op.kernel()
-    def resize_grad_kernel(n: Any) -> Kernel:
-        align, half = _check_centers(n)
+    def resize_grad_kernel(ctx: KernelContext) -> Kernel:
+        align, half = _check_centers(ctx)
 
         def resize_grad(grads: torch.Tensor, original: torch.Tensor) -> torch.Tensor:
             check_images(original)
@@ -138,8 +139,8 @@ RESIZE_NEAREST.shape(resized_shape)
 
 
 @RESIZE_NEAREST.kernel(host=("size",))
-def resize_nearest_kernel(n: Any) -> Kernel:
-    align, half = n["align_corners"], n["half_pixel_centers"]
+def resize_nearest_kernel(ctx: KernelContext) -> Kernel:
+    align, half = ctx["align_corners"], ctx["half_pixel_centers"]
 
     def resize(images: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
         check_images(images)
@@ -159,8 +160,8 @@ RESIZE_NEAREST_GRAD.shape(resized_shape)
 
 
 @RESIZE_NEAREST_GRAD.kernel(host=("size",))
-def resize_nearest_grad_kernel(n: Any) -> Kernel:
-    align, half = n["align_corners"], n["half_pixel_centers"]
+def resize_nearest_grad_kernel(ctx: KernelContext) -> Kernel:
+    align, half = ctx["align_corners"], ctx["half_pixel_centers"]
 
     def resize_grad(grads: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
         check_images(grads)
@@ -191,8 +192,8 @@ RESIZE_AREA.not_differentiable()
 
 
 @RESIZE_AREA.kernel(host=("size",))
-def resize_area_kernel(n: Any) -> Kernel:
-    align = n["align_corners"]
+def resize_area_kernel(ctx: KernelContext) -> Kernel:
+    align = ctx["align_corners"]
 
     def resize(images: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
         check_images(images)

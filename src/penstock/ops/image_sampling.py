@@ -17,6 +17,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.random import SEEDS
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import float32, int32
 from penstock.tensor.shapes import TensorShape
 
@@ -115,10 +116,10 @@ def _sampled_shape(c: ShapeContext, *_: TensorShape) -> list[TensorShape]:
     return [TensorShape([3]), TensorShape([3]), TensorShape([1, 1, 4])]
 
 
-def _sample_kernel(n: Any) -> Kernel:
-    generator, ratios, areas = n.generator(), n["aspect_ratio_range"], n["area_range"]
-    attempts, whole = n["max_attempts"], n["use_image_if_no_bounding_boxes"]
-    fixed = n["min_object_covered"] if "min_object_covered" in n.node.attrs else None
+def _sample_kernel(ctx: KernelContext) -> Kernel:
+    generator, ratios, areas = ctx.generator(), ctx["aspect_ratio_range"], ctx["area_range"]
+    attempts, whole = ctx["max_attempts"], ctx["use_image_if_no_bounding_boxes"]
+    fixed = ctx["min_object_covered"] if "min_object_covered" in ctx.node.attrs else None
     if len(ratios) != 2 or not 0 < ratios[0] <= ratios[1]:
         raise invalid(f"aspect_ratio_range must be two positive values, the smaller first, not {ratios}")
     if len(areas) != 2 or not 0 < areas[0] <= areas[1] <= 1:
@@ -199,8 +200,8 @@ def extract_glimpse_shape(c: ShapeContext, input: TensorShape, size: TensorShape
 
 
 @EXTRACT_GLIMPSE.kernel("CPU")
-def extract_glimpse_kernel(n: Any) -> Kernel:
-    centered, normalized, noise = n["centered"], n["normalized"], n.text("noise")
+def extract_glimpse_kernel(ctx: KernelContext) -> Kernel:
+    centered, normalized, noise = ctx["centered"], ctx["normalized"], ctx.text("noise")
     generator = torch.Generator()
     generator.seed()  # the op has no seed: its noise is another in each session
     if noise not in ("uniform", "gaussian", "zero"):
@@ -220,7 +221,7 @@ def extract_glimpse_kernel(n: Any) -> Kernel:
             top, left = int(y - rows / 2), int(x - columns / 2)  # an offset is that of the glimpse's middle
             if noise == "zero":
                 part = torch.zeros((rows, columns, depth))
-            elif noise == "gaussian" and not n["uniform_noise"]:
+            elif noise == "gaussian" and not ctx["uniform_noise"]:
                 part = torch.randn((rows, columns, depth), generator=generator) * image.std() + image.mean()
             else:
                 low, high = (image.min(), image.max()) if image.numel() else (0.0, 1.0)

@@ -20,6 +20,7 @@ from penstock.ops.array import check_axis, shape as shape_of_tensor
 from penstock.ops.basic import identity
 from penstock.ops.kernel_tools import TORCH_TYPES
 from penstock.ops.stacking import PACK, known_elements
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import Dimension, TensorShape, merge_dim, shape_of
 
@@ -86,13 +87,13 @@ def concat_value(op: Operation, xs: list[Any], _: Any) -> np.ndarray | None:
 
 
 @CONCAT_V2.kernel("CPU", T="string")
-def concat_strings(n: Any) -> Any:
+def concat_strings(ctx: KernelContext) -> Any:
     return lambda values, axis: np.concatenate(values, axis.item())
 
 
 @CONCAT_V2.kernel(host=("axis",), T=TORCH_TYPES)
-def concat_v2_kernel(n: Any) -> Any:
-    axis = n.const("axis")
+def concat_v2_kernel(ctx: KernelContext) -> Any:
+    axis = ctx.const("axis")
     if axis is None:
         return lambda values, axis: torch.cat(values, axis.item())
     at = axis.item()
@@ -100,12 +101,12 @@ def concat_v2_kernel(n: Any) -> Any:
 
 
 @CONCAT.kernel("CPU", T="string")
-def concat_v1_strings(n: Any) -> Any:
+def concat_v1_strings(ctx: KernelContext) -> Any:
     return lambda axis, values: np.concatenate(values, axis.item())
 
 
 @CONCAT.kernel(host=("concat_dim",), T=TORCH_TYPES)
-def concat_kernel(n: Any) -> Any:
+def concat_kernel(ctx: KernelContext) -> Any:
     return lambda axis, values: torch.cat(values, axis.item())
 
 
@@ -159,7 +160,7 @@ def concat_offset_shape(c: ShapeContext, _: TensorShape, shapes: list[TensorShap
 
 
 @CONCAT_OFFSET.kernel(host=("concat_dim", "shape", "offset"))
-def concat_offset_kernel(n: Any) -> Any:
+def concat_offset_kernel(ctx: KernelContext) -> Any:
     """Where each piece begins in the whole: zeros, but along the axis the sum of the sizes before."""
 
     def offsets(axis: torch.Tensor, shapes: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
@@ -223,14 +224,14 @@ def split_shape(c: ShapeContext, _: TensorShape, x: TensorShape) -> list[TensorS
 
 
 @SPLIT.kernel("CPU", T="string")
-def split_strings(n: Any) -> Any:
-    num = n["num_split"]
+def split_strings(ctx: KernelContext) -> Any:
+    num = ctx["num_split"]
     return lambda axis, x: tuple(np.split(x, num, axis.item()))
 
 
 @SPLIT.kernel(host=("split_dim",), T=TORCH_TYPES)
-def split_kernel(n: Any) -> Any:
-    num = n["num_split"]
+def split_kernel(ctx: KernelContext) -> Any:
+    num = ctx["num_split"]
 
     def split_evenly(axis: torch.Tensor, x: torch.Tensor) -> Any:
         at = int(axis.item())
@@ -242,7 +243,7 @@ def split_kernel(n: Any) -> Any:
             )
         return x.tensor_split(num, at)
 
-    axis, dims = n.const("split_dim"), n.input_shape("value").tuple
+    axis, dims = ctx.const("split_dim"), ctx.input_shape("value").tuple
     if axis is None or dims is None or not dims[axis.item()] or dims[axis.item()] % num:
         return split_evenly
     at, length = axis.item(), dims[axis.item()] // num
@@ -291,7 +292,7 @@ def _lengths(sizes: list[int], total: int) -> list[int]:
 
 
 @SPLIT_V.kernel("CPU", T="string")
-def split_v_strings(n: Any) -> Any:
+def split_v_strings(ctx: KernelContext) -> Any:
     def split_at(x: np.ndarray, sizes: torch.Tensor, axis: torch.Tensor) -> Any:
         at = int(axis.item())
         lengths = _lengths(sizes.tolist(), x.shape[at])
@@ -301,8 +302,8 @@ def split_v_strings(n: Any) -> Any:
 
 
 @SPLIT_V.kernel(host=("size_splits", "split_dim"), T=TORCH_TYPES)
-def split_v_kernel(n: Any) -> Any:
-    axis, sizes = n.const("split_dim"), n.const("size_splits")
+def split_v_kernel(ctx: KernelContext) -> Any:
+    axis, sizes = ctx.const("split_dim"), ctx.const("size_splits")
     if axis is None or sizes is None or -1 in sizes:
         return lambda x, sizes, axis: x.split(_lengths(sizes.tolist(), x.shape[axis.item()]), axis.item())
     at, known = axis.item(), sizes.tolist()

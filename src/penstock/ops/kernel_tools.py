@@ -30,9 +30,9 @@ def as_signed(x: torch.Tensor) -> torch.Tensor:
     return x if signed is None else x.view(signed)
 
 
-def signed_inside(n: KernelContext, kernel: Kernel, attr: str = "T") -> Kernel:
+def signed_inside(ctx: KernelContext, kernel: Kernel, attr: str = "T") -> Kernel:
     """`kernel`, which only moves the elements of its first argument, for the types that torch lacks, too."""
-    dtype = n.torch_dtype(attr)
+    dtype = ctx.torch_dtype(attr)
     signed = _SIGNED.get(dtype)
     if signed is None:
         return kernel

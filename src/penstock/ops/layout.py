@@ -23,6 +23,7 @@ from penstock.graph.traits import SERIAL
 from penstock.ops.array import check_axis, rank
 from penstock.ops.joining import concat
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, shape_of
 
 # --- Transpose ------------------------------------------------------------------------------------------
@@ -52,8 +53,8 @@ def transpose_shape(c: ShapeContext, x: TensorShape, perm: TensorShape) -> Tenso
 
 
 @TRANSPOSE.kernel(host=("perm",))
-def transpose_kernel(n: Any) -> Any:
-    perm, strings = n.const("perm"), n["T"].torch is None
+def transpose_kernel(ctx: KernelContext) -> Any:
+    perm, strings = ctx.const("perm"), ctx["T"].torch is None
     if perm is None:
         return lambda x, perm: _permuted(x, _order(perm, x.ndim))
     axes = tuple(_order(perm, len(perm)))
@@ -80,7 +81,7 @@ def _order(perm: Any, rank: int) -> list[int]:
 
 
 @CONJUGATE_TRANSPOSE.kernel(host=("perm",), T="complex64 complex128")
-def conjugate_transpose_kernel(n: Any) -> Any:
+def conjugate_transpose_kernel(ctx: KernelContext) -> Any:
     return lambda x, perm: x.permute(_order(perm, x.ndim)).conj().resolve_conj()
 
 
@@ -153,7 +154,7 @@ def invert_permutation_value(op: Operation, x: Any) -> np.ndarray | None:
 
 
 @INVERT_PERMUTATION.kernel(host=("x", "y"))
-def invert_permutation_kernel(n: Any) -> Any:
+def invert_permutation_kernel(ctx: KernelContext) -> Any:
     def invert(x: torch.Tensor) -> torch.Tensor:
         given = x.tolist()
         found = [-1] * len(given)

@@ -21,6 +21,7 @@ from penstock.ops.elementwise import sum_to
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.unary import log
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import float64
 from penstock.tensor.shapes import TensorShape, broadcast_shape, merge_dim
 
@@ -110,9 +111,9 @@ count_flops(MATRIX_INVERSE, lambda m, n, k: 2 * n**3)
 
 
 @MATRIX_INVERSE.kernel(T=TYPES)
-def matrix_inverse_kernel(n: Any) -> Kernel:
+def matrix_inverse_kernel(ctx: KernelContext) -> Kernel:
     inverse = checked(torch.linalg.inv, "Input is not invertible.")
-    return (lambda x: inverse(x.mH).contiguous()) if n["adjoint"] else inverse
+    return (lambda x: inverse(x.mH).contiguous()) if ctx["adjoint"] else inverse
 
 
 @MATRIX_INVERSE.gradient
@@ -153,7 +154,7 @@ count_flops(LOG_MATRIX_DETERMINANT, lambda m, n, k: 2 / 3 * n**3)
 
 
 @LOG_MATRIX_DETERMINANT.kernel(T=TYPES)
-def log_matrix_determinant_kernel(n: Any) -> Kernel:
+def log_matrix_determinant_kernel(ctx: KernelContext) -> Kernel:
     def slogdet(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         sign, log = torch.linalg.slogdet(x)
         return sign, log.to(x.dtype)
@@ -195,8 +196,8 @@ count_flops(MATRIX_SOLVE, lambda m, n, k: 2 / 3 * n**3 + 2 * n * n * k)
 
 
 @MATRIX_SOLVE.kernel(T=TYPES)
-def matrix_solve_kernel(n: Any) -> Kernel:
-    adjoint = n["adjoint"]
+def matrix_solve_kernel(ctx: KernelContext) -> Kernel:
+    adjoint = ctx["adjoint"]
 
     def solve(matrix: torch.Tensor, rhs: torch.Tensor) -> torch.Tensor:
         _check_rhs(matrix, rhs)
@@ -230,8 +231,8 @@ def triangular_solve_shape(c: ShapeContext, matrix: TensorShape, rhs: TensorShap
 
 
 @MATRIX_TRIANGULAR_SOLVE.kernel(T=TYPES)
-def matrix_triangular_solve_kernel(n: Any) -> Kernel:
-    lower, adjoint = n["lower"], n["adjoint"]
+def matrix_triangular_solve_kernel(ctx: KernelContext) -> Kernel:
+    lower, adjoint = ctx["lower"], ctx["adjoint"]
 
     def solve(matrix: torch.Tensor, rhs: torch.Tensor) -> torch.Tensor:
         _check_rhs(matrix, rhs, broadcasts=True)
@@ -269,8 +270,8 @@ def matrix_solve_ls_shape(c: ShapeContext, matrix: TensorShape, rhs: TensorShape
 
 
 @MATRIX_SOLVE_LS.kernel(T=TYPES)
-def matrix_solve_ls_kernel(n: Any) -> Kernel:
-    fast = n["fast"]
+def matrix_solve_ls_kernel(ctx: KernelContext) -> Kernel:
+    fast = ctx["fast"]
 
     def solve(a: torch.Tensor, b: torch.Tensor, l2: torch.Tensor) -> torch.Tensor:
         if a.ndim < 2 or b.ndim < 2 or a.shape[-2] != b.shape[-2] or a.shape[:-2] != b.shape[:-2]:
@@ -353,7 +354,7 @@ CHOLESKY_GRAD.not_differentiable()
 
 
 @CHOLESKY_GRAD.kernel(T="half float double")
-def cholesky_grad_kernel(n: Any) -> Kernel:
+def cholesky_grad_kernel(ctx: KernelContext) -> Kernel:
     def by_input(factor: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
         if factor.shape != grad.shape:
             raise invalid(f"Dimensions of l and grad must match: {list(factor.shape)} and {list(grad.shape)}")

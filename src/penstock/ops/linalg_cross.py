@@ -16,6 +16,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import REAL
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 CROSS = define_op("Cross", "a: T, b: T", "product: T", attrs=["T: realnumbertype"], work=16.0)
@@ -40,7 +41,7 @@ def _check(a: Any, b: Any) -> None:
 
 
 @CROSS.kernel(T=REAL)
-def cross_kernel(n: Any) -> Kernel:
+def cross_kernel(ctx: KernelContext) -> Kernel:
     def cross(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         _check(a, b)
         first, second = a.roll(-1, -1) * b.roll(-2, -1), a.roll(-2, -1) * b.roll(-1, -1)
@@ -50,12 +51,12 @@ def cross_kernel(n: Any) -> Kernel:
 
 
 @CROSS.kernel("CPU", T=TORCH_LACKS)
-def cross_numpy_kernel(n: Any) -> Kernel:
+def cross_numpy_kernel(ctx: KernelContext) -> Kernel:
     def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         _check(a, b)
         return np.roll(a, -1, -1) * np.roll(b, -2, -1) - np.roll(a, -2, -1) * np.roll(b, -1, -1)
 
-    return via_numpy(cross, n["T"])
+    return via_numpy(cross, ctx["T"])
 
 
 @CROSS.gradient

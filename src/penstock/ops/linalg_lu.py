@@ -14,6 +14,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.linalg import count_flops
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype, int32
 from penstock.tensor.shapes import TensorShape, merge_dim
 
@@ -36,8 +37,8 @@ def lu_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
 
 
 @LU.kernel(T="float double complex64 complex128")  # TensorFlow has none for half precision either
-def lu_kernel(n: Any) -> Kernel:
-    dtype = n.torch_dtype("output_idx_type")
+def lu_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.torch_dtype("output_idx_type")
 
     def lu(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if x.ndim < 2 or x.shape[-1] != x.shape[-2]:

@@ -24,6 +24,7 @@ from penstock.ops.linalg import (
     square_shape,
     widened,
 )
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 _ALL = "T: {double, float, half, complex64, complex128}"
@@ -42,7 +43,7 @@ def self_adjoint_eig_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]
 
 
 @SELF_ADJOINT_EIG.kernel(T=TYPES)
-def self_adjoint_eig_kernel(n: Any) -> Kernel:
+def self_adjoint_eig_kernel(ctx: KernelContext) -> Kernel:
     def eig(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         check_square(x)
         values, vectors = torch.linalg.eigh(x)
@@ -52,7 +53,7 @@ def self_adjoint_eig_kernel(n: Any) -> Kernel:
         check_square(x)
         return torch.linalg.eigvalsh(x).to(x.dtype), x.new_zeros(0)
 
-    return widened(eig if n["compute_v"] else values)
+    return widened(eig if ctx["compute_v"] else values)
 
 
 def _inverse_differences(values: Tensor) -> Tensor:
@@ -117,8 +118,8 @@ def check_matrix(x: torch.Tensor) -> None:
 
 
 @QR.kernel(T=TYPES)
-def qr_kernel(n: Any) -> Kernel:
-    mode = "complete" if n["full_matrices"] else "reduced"
+def qr_kernel(ctx: KernelContext) -> Kernel:
+    mode = "complete" if ctx["full_matrices"] else "reduced"
 
     def qr(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         check_matrix(x)
@@ -190,8 +191,8 @@ def svd_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
 
 
 @SVD.kernel(T=TYPES)
-def svd_kernel(n: Any) -> Kernel:
-    full = n["full_matrices"]
+def svd_kernel(ctx: KernelContext) -> Kernel:
+    full = ctx["full_matrices"]
 
     def svd(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         check_matrix(x)
@@ -206,7 +207,7 @@ def svd_kernel(n: Any) -> Kernel:
         check_matrix(x)
         return torch.linalg.svdvals(x).to(x.dtype), x.new_zeros(0), x.new_zeros(0)
 
-    return widened(svd if n["compute_uv"] else values)
+    return widened(svd if ctx["compute_uv"] else values)
 
 
 @SVD.gradient

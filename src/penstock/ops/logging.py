@@ -19,6 +19,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.traits import SERIAL
 from penstock.ops.value_text import summarize_value
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType
 
@@ -43,11 +44,11 @@ PRINT.shape(shape_rules.unchanged)
 
 
 @PRINT.kernel(host=("data",))
-def print_kernel(n: Any) -> Kernel:
+def print_kernel(ctx: KernelContext) -> Kernel:
     """Writes one line to stderr. The count for `first_n` is the session's, whichever plan runs the node."""
-    first_n, message = n["first_n"], n.text("message")
-    summary = summarizer(n["U"], n["summarize"])
-    count = n.state.keep(("print", n.name), itertools.count)
+    first_n, message = ctx["first_n"], ctx.text("message")
+    summary = summarizer(ctx["U"], ctx["summarize"])
+    count = ctx.state.keep(("print", ctx.name), itertools.count)
 
     def show(value: Any, data: list[Any]) -> Any:
         if first_n < 0 or next(count) < first_n:
@@ -106,8 +107,8 @@ _LEVELS = {"log(info)": logging.INFO, "log(warning)": logging.WARNING, "log(erro
 
 
 @PRINT_V2.kernel(host=("input",))
-def print_v2_kernel(n: Any) -> Kernel:
-    stream, end = n.text("output_stream"), n.text("end")
+def print_v2_kernel(ctx: KernelContext) -> Kernel:
+    stream, end = ctx.text("output_stream"), ctx.text("end")
     if not (stream in ("stdout", "stderr") or stream in _LEVELS or stream.startswith("file://")):
         raise errors.InvalidArgumentError(None, None, f"Unknown output stream: {stream}")
 
@@ -141,8 +142,8 @@ ASSERT.not_differentiable()
 
 
 @ASSERT.kernel(host=("condition", "data"))
-def assert_kernel(n: Any) -> Kernel:
-    summary = summarizer(n["T"], n["summarize"])
+def assert_kernel(ctx: KernelContext) -> Kernel:
+    summary = summarizer(ctx["T"], ctx["summarize"])
 
     def check(condition: Any, data: list[Any]) -> None:
         if condition.ndim:

@@ -13,6 +13,7 @@ from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.lookup_tables import KINDS, LookupTable, as_value, elements
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 
@@ -47,8 +48,8 @@ def define_both(
 # --- reading --------------------------------------------------------------------------------------------
 
 
-def _find_kernel(n: Any) -> Kernel:
-    key_dtype, value_dtype = n["Tin"], n["Tout"]
+def _find_kernel(ctx: KernelContext) -> Kernel:
+    key_dtype, value_dtype = ctx["Tin"], ctx["Tout"]
 
     def find(table: LookupTable, keys: Any, default: Any) -> Any:
         table.check(key_dtype, value_dtype)
@@ -98,8 +99,8 @@ LOOKUP_TABLE_SIZE_V2 = define_both(
 )
 
 
-def _export_kernel(n: Any) -> Kernel:
-    key_dtype, value_dtype = n["Tkeys"], n["Tvalues"]
+def _export_kernel(ctx: KernelContext) -> Kernel:
+    key_dtype, value_dtype = ctx["Tkeys"], ctx["Tvalues"]
 
     def export(table: LookupTable) -> tuple[Any, Any]:
         table.check(key_dtype, value_dtype)
@@ -125,8 +126,8 @@ LOOKUP_TABLE_EXPORT_V2 = define_both(
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def _insert_kernel(n: Any) -> Kernel:
-    key_dtype, value_dtype = n["Tin"], n["Tout"]
+def _insert_kernel(ctx: KernelContext) -> Kernel:
+    key_dtype, value_dtype = ctx["Tin"], ctx["Tout"]
 
     def insert(table: LookupTable, keys: Any, values: Any) -> None:
         table.check(key_dtype, value_dtype)
@@ -137,8 +138,8 @@ def _insert_kernel(n: Any) -> Kernel:
     return insert
 
 
-def _import_kernel(n: Any) -> Kernel:
-    key_dtype, value_dtype = n["Tin"], n["Tout"]
+def _import_kernel(ctx: KernelContext) -> Kernel:
+    key_dtype, value_dtype = ctx["Tin"], ctx["Tout"]
 
     def replace(table: LookupTable, keys: Any, values: Any) -> None:
         """All entries are new; a table that is not mutable is initialised, as graphs of later versions do it."""
@@ -158,8 +159,8 @@ def _import_kernel(n: Any) -> Kernel:
     return replace
 
 
-def _remove_kernel(n: Any) -> Kernel:
-    key_dtype = n["Tin"]
+def _remove_kernel(ctx: KernelContext) -> Kernel:
+    key_dtype = ctx["Tin"]
 
     def remove(table: LookupTable, keys: Any) -> None:
         table.check(key_dtype, None)

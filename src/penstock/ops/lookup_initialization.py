@@ -16,12 +16,13 @@ from penstock.ops.kernel_tools import invalid
 from penstock.ops.lookup import define_both
 from penstock.ops.lookup_tables import LookupTable
 from penstock.ops.string_conversions import number_reader
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, int64, opdef_name, string
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 
-def _initialize_kernel(n: Any) -> Kernel:
-    key_dtype, value_dtype = n["Tkey"], n["Tval"]
+def _initialize_kernel(ctx: KernelContext) -> Kernel:
+    key_dtype, value_dtype = ctx["Tkey"], ctx["Tval"]
 
     def initialize(table: LookupTable, keys: Any, values: Any) -> None:
         table.check(key_dtype, value_dtype)
@@ -52,9 +53,9 @@ INITIALIZE_TABLE_V2 = define_both(
 WHOLE_LINE, LINE_NUMBER = -2, -1
 
 
-def _from_file_kernel(n: Any) -> Kernel:
-    columns, size = (n["key_index"], n["value_index"]), n["vocab_size"]
-    delimiter, offset = n["delimiter"], n["offset"]
+def _from_file_kernel(ctx: KernelContext) -> Kernel:
+    columns, size = (ctx["key_index"], ctx["value_index"]), ctx["vocab_size"]
+    delimiter, offset = ctx["delimiter"], ctx["offset"]
     wanted = max(columns) + 1
     if len(delimiter) != 1:
         raise invalid(f"delimiter must be one character, got {delimiter!r}")

@@ -21,6 +21,7 @@ from penstock.graph.opdef import Bound, Kernel, define_op
 from penstock.graph.shape_context import ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType, string
 from penstock.tensor.shapes import TensorShape
@@ -171,12 +172,12 @@ _DENSE = ["initial_num_buckets: int = 131072", "max_load_factor: float = 0.80000
 KINDS: set[str] = set()  # the names of all ops that make a table
 
 
-def _table_of(n: Any, create: Callable[[str], LookupTable]) -> LookupTable:
+def _table_of(ctx: KernelContext, create: Callable[[str], LookupTable]) -> LookupTable:
     """The table of this node: the session's own, or with a name the one of that name in the node's container."""
-    shared = n.text("shared_name") or (n.name if n["use_node_name_sharing"] else "")
+    shared = ctx.text("shared_name") or (ctx.name if ctx["use_node_name_sharing"] else "")
     if not shared:
-        return n.state.keep(("table", n.name), lambda: create(n.name))
-    table = n.resources.lookup_or_create(n.text("container"), LookupTable, shared, lambda: create(shared))
+        return ctx.state.keep(("table", ctx.name), lambda: create(ctx.name))
+    table = ctx.resources.lookup_or_create(ctx.text("container"), LookupTable, shared, lambda: create(shared))
     wanted = create(shared)
     table.check(wanted.key_dtype, wanted.value_dtype)
     for what in ("mutable", "value_shape", "key_shape", "reserved"):
@@ -196,13 +197,15 @@ def _define_table(name: str, attrs: list[str], mutable: bool) -> None:
         KINDS.add(op.name)
 
         @op.kernel("CPU")
-        def table_kernel(n: Any) -> Bound:
-            shape = _value_shape(n) if attrs else ()
-            return Bound(_table_of(n, lambda name: LookupTable(name, n["key_dtype"], n["value_dtype"], mutable, shape)))
+        def table_kernel(ctx: KernelContext) -> Bound:
+            shape = _value_shape(ctx) if attrs else ()
+            return Bound(
+                _table_of(ctx, lambda name: LookupTable(name, ctx["key_dtype"], ctx["value_dtype"], mutable, shape))
+            )
 
 
-def _value_shape(n: Any) -> Shape:
-    shape: TensorShape = n["value_shape"]
+def _value_shape(ctx: KernelContext) -> Shape:
+    shape: TensorShape = ctx["value_shape"]
     known = tuple(dim for dim in shape.tuple or () if dim is not None)
     if shape.ndims != len(known):
         raise invalid(f"value_shape must be known, got {shape}")
@@ -233,15 +236,15 @@ MUTABLE_DENSE_HASH_TABLE_V2 = define_op(
 )
 
 
-def _dense_kernel(n: Any) -> Kernel:
-    shape, key_dtype, value_dtype = _value_shape(n), n["key_dtype"], n["value_dtype"]
+def _dense_kernel(ctx: KernelContext) -> Kernel:
+    shape, key_dtype, value_dtype = _value_shape(ctx), ctx["key_dtype"], ctx["value_dtype"]
 
     def table(*markers: Any) -> LookupTable:
         key_shape = tuple(markers[0].shape)
         keys = [elements(marker, key_dtype, key_shape)[0] for marker in markers]
         if len(set(keys)) < len(keys):
             raise invalid(f"Empty and deleted keys cannot be equal: {keys[0]!r}")
-        return _table_of(n, lambda name: LookupTable(name, key_dtype, value_dtype, True, shape, key_shape, keys))
+        return _table_of(ctx, lambda name: LookupTable(name, key_dtype, value_dtype, True, shape, key_shape, keys))
 
     return table
 

@@ -23,6 +23,7 @@ from penstock.ops.complex_numbers import conj
 from penstock.ops.elementwise import COMPLEX, FLOATS, INTEGERS, conjugate, sum_to
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.reductions import SUM
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import bfloat16, float32
 from penstock.tensor.shapes import TensorShape, broadcast_shape, merge_dim, unknown_shape
 
@@ -65,20 +66,20 @@ def matmul_flops(node: Any, inputs: list[tuple[int, ...]], outputs: list[tuple[i
 
 @MATMUL.kernel("CPU", T=f"{FLOATS} {COMPLEX} {INTEGERS}")
 @MATMUL.kernel("GPU", T=f"{FLOATS} {COMPLEX}")  # CUDA multiplies no integer matrices
-def matmul_kernel(n: Any) -> Any:
+def matmul_kernel(ctx: KernelContext) -> Any:
     mm = torch.mm
     return {
         (False, False): mm,
         (False, True): lambda a, b: mm(a, b.t()),
         (True, False): lambda a, b: mm(a.t(), b),
         (True, True): lambda a, b: mm(a.t(), b.t()),
-    }[n["transpose_a"], n["transpose_b"]]
+    }[ctx["transpose_a"], ctx["transpose_b"]]
 
 
 @MATMUL.kernel("CPU", T=TORCH_LACKS)
-def matmul_numpy_kernel(n: Any) -> Any:
-    turn_a, turn_b = n["transpose_a"], n["transpose_b"]
-    return via_numpy(lambda a, b: np.matmul(a.T if turn_a else a, b.T if turn_b else b), n["T"])
+def matmul_numpy_kernel(ctx: KernelContext) -> Any:
+    turn_a, turn_b = ctx["transpose_a"], ctx["transpose_b"]
+    return via_numpy(lambda a, b: np.matmul(a.T if turn_a else a, b.T if turn_b else b), ctx["T"])
 
 
 @MATMUL.gradient
@@ -132,15 +133,15 @@ def _batch_op(name: str, types: str, broadcasts: bool) -> OpDef:
 
     @op.kernel("CPU", T=f"{FLOATS} {COMPLEX} {INTEGERS}")
     @op.kernel("GPU", T=f"{FLOATS} {COMPLEX}")
-    def batch_matmul_kernel(n: Any) -> Any:
-        matmul, turn_x, turn_y = torch.matmul, n["adj_x"], n["adj_y"]
+    def batch_matmul_kernel(ctx: KernelContext) -> Any:
+        matmul, turn_x, turn_y = torch.matmul, ctx["adj_x"], ctx["adj_y"]
         multiply = {
             (False, False): matmul,
             (False, True): lambda x, y: matmul(x, y.mH),
             (True, False): lambda x, y: matmul(x.mH, y),
             (True, True): lambda x, y: matmul(x.mH, y.mH),
         }[turn_x, turn_y]
-        ranks = n.input_shape("x").ndims, n.input_shape("y").ndims
+        ranks = ctx.input_shape("x").ndims, ctx.input_shape("y").ndims
         if None not in ranks and min(ranks) >= 2 and (broadcasts or ranks[0] == 2):
             return multiply
 
@@ -152,11 +153,11 @@ def _batch_op(name: str, types: str, broadcasts: bool) -> OpDef:
         return checked
 
     @op.kernel("CPU", T=TORCH_LACKS)
-    def batch_matmul_numpy_kernel(n: Any) -> Any:
+    def batch_matmul_numpy_kernel(ctx: KernelContext) -> Any:
         def multiply(x: np.ndarray, y: np.ndarray) -> Any:
-            return np.matmul(x.swapaxes(-1, -2) if n["adj_x"] else x, y.swapaxes(-1, -2) if n["adj_y"] else y)
+            return np.matmul(x.swapaxes(-1, -2) if ctx["adj_x"] else x, y.swapaxes(-1, -2) if ctx["adj_y"] else y)
 
-        return via_numpy(multiply, n["T"])
+        return via_numpy(multiply, ctx["T"])
 
     @op.gradient
     def batch_matmul_gradient(op: Operation, grad: Tensor) -> list[Any]:

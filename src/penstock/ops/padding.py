@@ -22,6 +22,7 @@ from penstock.ops.array import shape as shape_of_tensor
 from penstock.ops.filling import sum_all
 from penstock.ops.kernel_tools import TORCH_TYPES, as_signed, invalid, signed_inside
 from penstock.ops.slicing import SLICE
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, shape_of
 
 _ATTRS = ["T: type", "Tpaddings: indextype = int32"]
@@ -83,8 +84,8 @@ PAD_V2.kernel("CPU", T="string")(lambda n: lambda x, pads, v: _padded_strings(x,
 
 
 @PAD.kernel(host=("paddings",), T=TORCH_TYPES)
-def pad_kernel(n: Any) -> Any:
-    paddings = n.const("paddings")
+def pad_kernel(ctx: KernelContext) -> Any:
+    paddings = ctx.const("paddings")
     if paddings is None:
         return lambda x, paddings: torch.constant_pad_nd(x, _torch_order(paddings.tolist()))
     pads = _torch_order(paddings.tolist())
@@ -92,7 +93,7 @@ def pad_kernel(n: Any) -> Any:
 
 
 @PAD_V2.kernel(host=("paddings", "constant_values"), T=TORCH_TYPES)
-def pad_v2_kernel(n: Any) -> Any:
+def pad_v2_kernel(ctx: KernelContext) -> Any:
     return lambda x, paddings, v: torch.constant_pad_nd(x, _torch_order(paddings.tolist()), v.item())
 
 
@@ -170,9 +171,9 @@ def _check_mirror(dim: int, pair: Any, mode: bytes) -> None:
         raise ValueError(f"paddings must be no greater than {limit} in mode {mode.decode()} for size {dim}, not {pair}")
 
 
-def _mirror(n: Any) -> Callable[[int, int, int], torch.Tensor]:
+def _mirror(ctx: KernelContext) -> Callable[[int, int, int], torch.Tensor]:
     """Which element of an axis of size `dim` stands at each place of the padded axis."""
-    mode, device = n["mode"], n.device
+    mode, device = ctx["mode"], ctx.device
     edge = 0 if mode == b"SYMMETRIC" else 1
 
     @lru_cache(maxsize=64)
@@ -186,8 +187,8 @@ def _mirror(n: Any) -> Callable[[int, int, int], torch.Tensor]:
 
 
 @MIRROR_PAD.kernel("CPU", T="string")
-def mirror_pad_strings(n: Any) -> Any:
-    places = _mirror(n)
+def mirror_pad_strings(ctx: KernelContext) -> Any:
+    places = _mirror(ctx)
 
     def pad(x: np.ndarray, paddings: torch.Tensor) -> np.ndarray:
         for axis, (before, after) in enumerate(paddings.tolist()):
@@ -198,8 +199,8 @@ def mirror_pad_strings(n: Any) -> Any:
 
 
 @MIRROR_PAD.kernel(host=("paddings",), T=TORCH_TYPES)
-def mirror_pad_kernel(n: Any) -> Any:
-    places = _mirror(n)
+def mirror_pad_kernel(ctx: KernelContext) -> Any:
+    places = _mirror(ctx)
 
     def pad(x: torch.Tensor, paddings: torch.Tensor) -> torch.Tensor:
         found = x
@@ -208,12 +209,12 @@ def mirror_pad_kernel(n: Any) -> Any:
                 found = found.index_select(axis, places(found.shape[axis], before, after))
         return found.clone() if found is x else found
 
-    return signed_inside(n, pad)
+    return signed_inside(ctx, pad)
 
 
 @MIRROR_PAD_GRAD.kernel(host=("paddings",), T=TORCH_TYPES)
-def mirror_pad_grad_kernel(n: Any) -> Any:
-    places = _mirror(n)
+def mirror_pad_grad_kernel(ctx: KernelContext) -> Any:
+    places = _mirror(ctx)
 
     def fold(dy: torch.Tensor, paddings: torch.Tensor) -> torch.Tensor:
         found = as_signed(dy)

@@ -13,6 +13,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.parsing_columns import Column, Where, dense, dense_padded, read_column, sparse, to_value
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType
 from penstock.tensor.example_protos import WireExample
@@ -116,10 +117,10 @@ class Spec(NamedTuple):
     padded: bool
 
 
-def dense_specs(n: Any, types: str, shapes: str) -> list[Spec]:
+def dense_specs(ctx: KernelContext, types: str, shapes: str) -> list[Spec]:
     """The dense features of a node. InvalidArgumentError for shapes with unknown dims but the first."""
     found = []
-    for i, (dtype, shape) in enumerate(zip(n[types], n[shapes], strict=True)):
+    for i, (dtype, shape) in enumerate(zip(ctx[types], ctx[shapes], strict=True)):
         dims = shape.tuple
         padded = bool(dims) and dims[0] is None
         if dims is None or None in dims[padded:]:
@@ -203,8 +204,8 @@ def _flat(columns: list[Column], places: Callable[[Column], Any], dense_columns:
 
 
 @PARSE_EXAMPLE.kernel("CPU")
-def parse_example_kernel(n: Any) -> Kernel:
-    specs, sparse_types = dense_specs(n, "Tdense", "dense_shapes"), n["sparse_types"]
+def parse_example_kernel(ctx: KernelContext) -> Kernel:
+    specs, sparse_types = dense_specs(ctx, "Tdense", "dense_shapes"), ctx["sparse_types"]
 
     def parse(serialized: Any, names: Any, sparse_keys: Any, dense_keys: Any, defaults: Any) -> tuple[Any, ...]:
         if serialized.ndim != 1:
@@ -219,11 +220,11 @@ def parse_example_kernel(n: Any) -> Kernel:
 
 
 @PARSE_EXAMPLE_V2.kernel("CPU")
-def parse_example_v2_kernel(n: Any) -> Kernel:
+def parse_example_v2_kernel(ctx: KernelContext) -> Kernel:
     """A vector of examples, or a scalar for one: the outputs then have no axis of examples."""
-    specs, sparse_types = dense_specs(n, "Tdense", "dense_shapes"), n["sparse_types"]
-    ragged_types = n["ragged_value_types"]
-    split_types = [dtype.np for dtype in n["ragged_split_types"]]
+    specs, sparse_types = dense_specs(ctx, "Tdense", "dense_shapes"), ctx["sparse_types"]
+    ragged_types = ctx["ragged_value_types"]
+    split_types = [dtype.np for dtype in ctx["ragged_split_types"]]
 
     def parse(
         serialized: Any, names: Any, sparse_keys: Any, dense_keys: Any, ragged_keys: Any, defaults: Any
@@ -259,10 +260,10 @@ def single_sparse(column: Column) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @PARSE_SINGLE_EXAMPLE.kernel("CPU")
-def parse_single_example_kernel(n: Any) -> Kernel:
-    specs, sparse_types = dense_specs(n, "Tdense", "dense_shapes"), n["sparse_types"]
-    dense_keys = [key.decode() for key in n["dense_keys"]]
-    sparse_keys = [key.decode() for key in n["sparse_keys"]]
+def parse_single_example_kernel(ctx: KernelContext) -> Kernel:
+    specs, sparse_types = dense_specs(ctx, "Tdense", "dense_shapes"), ctx["sparse_types"]
+    dense_keys = [key.decode() for key in ctx["dense_keys"]]
+    sparse_keys = [key.decode() for key in ctx["sparse_keys"]]
 
     def parse(serialized: Any, defaults: Any) -> tuple[Any, ...]:
         if serialized.ndim:

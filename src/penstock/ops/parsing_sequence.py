@@ -31,6 +31,7 @@ from penstock.ops.parsing_ops import (
     single_sparse,
     texts,
 )
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, string
 from penstock.tensor.example_protos import WireSequenceExample
 from penstock.tensor.shapes import TensorShape
@@ -82,12 +83,12 @@ def parse_single_sequence_example_shape(c: ShapeContext, serialized: TensorShape
 
 
 @PARSE_SINGLE_SEQUENCE_EXAMPLE.kernel("CPU")
-def parse_single_sequence_example_kernel(n: Any) -> Kernel:
-    context_specs = dense_specs(n, "Tcontext_dense", "context_dense_shapes")
-    list_specs = dense_specs(n, "feature_list_dense_types", "feature_list_dense_shapes")
+def parse_single_sequence_example_kernel(ctx: KernelContext) -> Kernel:
+    context_specs = dense_specs(ctx, "Tcontext_dense", "context_dense_shapes")
+    list_specs = dense_specs(ctx, "feature_list_dense_types", "feature_list_dense_shapes")
     if any(spec.padded for spec in (*context_specs, *list_specs)):
         raise invalid("context_dense_shapes and feature_list_dense_shapes must be fully defined")
-    context_sparse_types, list_sparse_types = n["context_sparse_types"], n["feature_list_sparse_types"]
+    context_sparse_types, list_sparse_types = ctx["context_sparse_types"], ctx["feature_list_sparse_types"]
 
     def parse(
         serialized: np.ndarray,

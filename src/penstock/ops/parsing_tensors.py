@@ -19,6 +19,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import TORCH_TYPES
 from penstock.ops.strings import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime, to_runtime
 from penstock.tensor.dtypes import as_dtype, string
 from penstock.tensor.shapes import TensorShape
@@ -37,8 +38,8 @@ def parse_tensor_shape(c: ShapeContext, serialized: TensorShape) -> TensorShape:
 
 
 @PARSE_TENSOR.kernel("CPU", out_type=f"{TORCH_TYPES} string")
-def parse_tensor_kernel(n: Any) -> Kernel:
-    dtype = n["out_type"]
+def parse_tensor_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["out_type"]
 
     def parse(serialized: np.ndarray) -> Any:
         if serialized.ndim:
@@ -60,8 +61,8 @@ def parse_tensor_kernel(n: Any) -> Kernel:
 
 
 @SERIALIZE_TENSOR.kernel("CPU", T=f"{TORCH_TYPES} string")
-def serialize_tensor_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def serialize_tensor_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
 
     def serialize(tensor: torch.Tensor | np.ndarray) -> np.ndarray:
         proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=TensorShape(tuple(tensor.shape)).as_proto())

@@ -21,6 +21,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import RESHAPE, reshape, shape as shape_of_tensor, size
 from penstock.ops.kernel_tools import TORCH_LACKS, TORCH_TYPES, as_signed
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 # --- Where ----------------------------------------------------------------------------------------------
@@ -82,8 +83,8 @@ def dynamic_partition_shape(c: ShapeContext, data: TensorShape, partitions: Tens
 
 @DYNAMIC_PARTITION.kernel("CPU", T="string")
 @DYNAMIC_PARTITION.kernel(T=TORCH_TYPES)
-def dynamic_partition_kernel(n: Any) -> Any:
-    num, strings = n["num_partitions"], n["T"].torch is None
+def dynamic_partition_kernel(ctx: KernelContext) -> Any:
+    num, strings = ctx["num_partitions"], ctx["T"].torch is None
 
     def partition(data: Any, partitions: torch.Tensor) -> Any:
         if tuple(data.shape[: partitions.ndim]) != tuple(partitions.shape):
@@ -147,9 +148,9 @@ def dynamic_stitch_shape(c: ShapeContext, indices: list[TensorShape], data: list
 
 @DYNAMIC_STITCH.kernel("CPU", T="string")
 @DYNAMIC_STITCH.kernel(T=TORCH_TYPES)
-def dynamic_stitch_kernel(n: Any) -> Any:
+def dynamic_stitch_kernel(ctx: KernelContext) -> Any:
     """Of several values for one row the last counts; a row without a value is zero."""
-    strings = n["T"].torch is None
+    strings = ctx["T"].torch is None
 
     def stitch(indices: list[torch.Tensor], data: list[Any]) -> Any:
         tail = tuple(data[0].shape[indices[0].ndim :])

@@ -18,6 +18,7 @@ from penstock.graph.scopes import colocate_with, control_dependencies, get_defau
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import one_of
 from penstock.ops.basic import group, identity_gradient, identity_value, with_dependencies
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
@@ -43,8 +44,8 @@ def ensure_shape_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
 
 
 @ENSURE_SHAPE.kernel()
-def ensure_shape_kernel(n: Any) -> Any:
-    wanted: TensorShape = n["shape"]
+def ensure_shape_kernel(ctx: KernelContext) -> Any:
+    wanted: TensorShape = ctx["shape"]
 
     def ensure(x: Any) -> Any:
         if not wanted.is_compatible_with(tuple(x.shape)):
@@ -146,8 +147,8 @@ def bitcast_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
 
 
 @BITCAST.kernel()
-def bitcast_kernel(n: Any) -> Any:
-    dtype, have, want = n.torch_dtype("type"), n["T"].size, n["type"].size
+def bitcast_kernel(ctx: KernelContext) -> Any:
+    dtype, have, want = ctx.torch_dtype("type"), ctx["T"].size, ctx["type"].size
     if have == want:
         return lambda x: x.view(dtype)
     if have > want:
@@ -156,7 +157,7 @@ def bitcast_kernel(n: Any) -> Any:
     def widen(x: torch.Tensor) -> torch.Tensor:
         if not x.ndim or x.shape[-1] != want // have:
             raise errors.InvalidArgumentError(
-                None, None, f"Cannot bitcast from {n['T'].name} to {n['type'].name}: shape {list(x.shape)}"
+                None, None, f"Cannot bitcast from {ctx['T'].name} to {ctx['type'].name}: shape {list(x.shape)}"
             )
         return x.contiguous().view(dtype).squeeze(-1)
 
@@ -190,8 +191,8 @@ CHECK_NUMERICS.shape(shape_rules.unchanged)
 
 
 @CHECK_NUMERICS.kernel()
-def check_numerics_kernel(n: Any) -> Any:
-    text = n.text("message")
+def check_numerics_kernel(ctx: KernelContext) -> Any:
+    text = ctx.text("message")
 
     def check(x: torch.Tensor) -> torch.Tensor:
         if not torch.isfinite(x).all():

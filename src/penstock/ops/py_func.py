@@ -17,6 +17,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.graph.traits import UNKNOWN_WORK
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime, to_runtime
 from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
@@ -51,8 +52,8 @@ def _shape(c: ShapeContext, inputs: list[TensorShape]) -> list[TensorShape]:
     return [UNKNOWN for _ in c.attrs["Tout"]]
 
 
-def _kernel(n: Any) -> Kernel:
-    token, given, types = n.text("token"), n["Tin"], n["Tout"]
+def _kernel(ctx: KernelContext) -> Kernel:
+    token, given, types = ctx.text("token"), ctx["Tin"], ctx["Tout"]
 
     def run(values: list[Any]) -> tuple[Any, ...]:
         function = _functions.get(token)

@@ -20,6 +20,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, as_dtype, float32, qint8, qint16, qint32, quint8, quint16
 from penstock.tensor.shapes import TensorShape
 
@@ -175,27 +176,27 @@ def _scaled(
     return lambda x: rounding(x.clamp(start, end) * factor)
 
 
-def _codec(n: Any, low: np.float32, high: np.float32) -> Codec:
-    dtype, mode, to_even = n["T"], n.text("mode"), n.text("round_mode") == "HALF_TO_EVEN"
-    low, high = _ordered_range(low, high, n["ensure_minimum_range"])
+def _codec(ctx: KernelContext, low: np.float32, high: np.float32) -> Codec:
+    dtype, mode, to_even = ctx["T"], ctx.text("mode"), ctx.text("round_mode") == "HALF_TO_EVEN"
+    low, high = _ordered_range(low, high, ctx["ensure_minimum_range"])
     if mode == "SCALED":
-        scale, low, high = scaled_range(low, high, dtype, n["narrow_range"])
+        scale, low, high = scaled_range(low, high, dtype, ctx["narrow_range"])
         return Codec(_scaled(scale, low, high, to_even), low, high)
     return Codec((_min_first if mode == "MIN_FIRST" else _combined)(low, high, dtype), low, high)
 
 
-def _decoder(n: Any, low: np.float32, high: np.float32) -> Callable[[torch.Tensor], torch.Tensor]:
+def _decoder(ctx: KernelContext, low: np.float32, high: np.float32) -> Callable[[torch.Tensor], torch.Tensor]:
     """A function of the integers as float32."""
-    least, greatest = LIMITS[n["T"]]
-    match n.text("mode"):
+    least, greatest = LIMITS[ctx["T"]]
+    match ctx.text("mode"):
         case "MIN_COMBINED":
             half = float(F32(0) if not least else (F32(greatest) - F32(least) + F32(1)) / F32(2))
             scale, start = float((high - low) / (F32(greatest) - F32(least))), float(low)
             return lambda x: (x.float() + half) * scale + start
         case "MIN_FIRST":
-            first, step = first_step(low, high, n["T"])
+            first, step = first_step(low, high, ctx["T"])
             return lambda x: ((x.double() - least) * step + first).float()
-    first = least + n["narrow_range"]
+    first = least + ctx["narrow_range"]
     by_high = high / F32(greatest)
     factor = float(max(low / F32(first), by_high) if first else by_high)
     return lambda x: x.float() * factor
@@ -214,8 +215,8 @@ def first_step(low: np.float32, high: np.float32, dtype: DType) -> tuple[float, 
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-def _check_mode(n: Any) -> None:
-    mode, to_even = n.text("mode"), "round_mode" in n.node.attrs and n.text("round_mode") == "HALF_TO_EVEN"
+def _check_mode(ctx: KernelContext) -> None:
+    mode, to_even = ctx.text("mode"), "round_mode" in ctx.node.attrs and ctx.text("round_mode") == "HALF_TO_EVEN"
     if to_even and mode != "SCALED":
         raise invalid(f"Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED', but mode is {mode!r}.")
 
@@ -239,20 +240,20 @@ def _slices(x: torch.Tensor, axis: int, low: torch.Tensor, high: torch.Tensor) -
 
 
 @QUANTIZE_V2.kernel(host=("min_range", "max_range", "output_min", "output_max"))
-def quantize_kernel(n: Any) -> Kernel:
-    dtype, axis = n["T"], n["axis"]
-    _check_mode(n)
+def quantize_kernel(ctx: KernelContext) -> Kernel:
+    dtype, axis = ctx["T"], ctx["axis"]
+    _check_mode(ctx)
 
     def quantize(
         x: torch.Tensor, low: torch.Tensor, high: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        codec = _codec(n, number("min_range", low), number("max_range", high))
+        codec = _codec(ctx, number("min_range", low), number("max_range", high))
         return to_integers(codec.encode(x), dtype), torch.tensor(codec.low), torch.tensor(codec.high)
 
     def quantize_slices(
         x: torch.Tensor, low: torch.Tensor, high: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        parts = [(part, _codec(n, *ends)) for part, *ends in _slices(x, axis, low, high)]
+        parts = [(part, _codec(ctx, *ends)) for part, *ends in _slices(x, axis, low, high)]
         if not parts:
             return x.to(dtype.torch), low.clone(), high.clone()
         found = torch.stack([to_integers(codec.encode(part), dtype) for part, codec in parts], axis)
@@ -263,14 +264,14 @@ def quantize_kernel(n: Any) -> Kernel:
 
 
 @DEQUANTIZE.kernel(host=("min_range", "max_range"))
-def dequantize_kernel(n: Any) -> Kernel:
-    dtype, axis = n.torch_dtype("dtype"), n["axis"]
+def dequantize_kernel(ctx: KernelContext) -> Kernel:
+    dtype, axis = ctx.torch_dtype("dtype"), ctx["axis"]
 
     def dequantize(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
-        return _decoder(n, number("min_range", low), number("max_range", high))(x).to(dtype)
+        return _decoder(ctx, number("min_range", low), number("max_range", high))(x).to(dtype)
 
     def dequantize_slices(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
-        parts = [_decoder(n, *ends)(part) for part, *ends in _slices(x, axis, low, high)]
+        parts = [_decoder(ctx, *ends)(part) for part, *ends in _slices(x, axis, low, high)]
         return torch.stack(parts, axis).to(dtype) if parts else x.to(dtype)
 
     return dequantize if axis == -1 else dequantize_slices

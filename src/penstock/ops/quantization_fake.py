@@ -15,6 +15,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import SCALAR, ShapeContext
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 _BITS = ["num_bits: int = 8", "narrow_range: bool = false"]
@@ -63,17 +64,17 @@ class Steps:
         return (x > self.high) & ~self.nothing
 
 
-def _bits(n: Any) -> tuple[int, bool]:
-    if not 2 <= n["num_bits"] <= 16:
-        raise invalid(f"num_bits must be between 2 and 16, inclusive, got {n['num_bits']}")
-    return n["num_bits"], n["narrow_range"]
+def _bits(ctx: KernelContext) -> tuple[int, bool]:
+    if not 2 <= ctx["num_bits"] <= 16:
+        raise invalid(f"num_bits must be between 2 and 16, inclusive, got {ctx['num_bits']}")
+    return ctx["num_bits"], ctx["narrow_range"]
 
 
-def _constant_steps(n: Any) -> Steps:
-    if n["min"] >= n["max"]:
-        raise invalid(f"min has to be smaller than max, was: {n['min']} >= {n['max']}")
-    low, high = (torch.tensor(n[end], dtype=torch.float32, device=n.device) for end in ("min", "max"))
-    return Steps(low, high, *_bits(n))
+def _constant_steps(ctx: KernelContext) -> Steps:
+    if ctx["min"] >= ctx["max"]:
+        raise invalid(f"min has to be smaller than max, was: {ctx['min']} >= {ctx['max']}")
+    low, high = (torch.tensor(ctx[end], dtype=torch.float32, device=ctx.device) for end in ("min", "max"))
+    return Steps(low, high, *_bits(ctx))
 
 
 def _check_scalars(low: torch.Tensor, high: torch.Tensor) -> None:
@@ -116,13 +117,13 @@ def args_gradient_shape(c: ShapeContext, gradients: TensorShape, inputs: TensorS
 
 
 @FAKE_QUANT_ARGS.kernel()
-def args_kernel(n: Any) -> Kernel:
-    return _constant_steps(n).quantized_by_constant
+def args_kernel(ctx: KernelContext) -> Kernel:
+    return _constant_steps(ctx).quantized_by_constant
 
 
 @FAKE_QUANT_ARGS_GRADIENT.kernel()
-def args_gradient_kernel(n: Any) -> Kernel:
-    steps = _constant_steps(n)
+def args_gradient_kernel(ctx: KernelContext) -> Kernel:
+    steps = _constant_steps(ctx)
 
     def backprops(gradients: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
         _check_same(gradients, inputs)
@@ -171,8 +172,8 @@ def vars_gradient_shape(
 
 
 @FAKE_QUANT_VARS.kernel()
-def vars_kernel(n: Any) -> Kernel:
-    bits, narrow = _bits(n)
+def vars_kernel(ctx: KernelContext) -> Kernel:
+    bits, narrow = _bits(ctx)
 
     def quantized(inputs: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
         _check_scalars(low, high)
@@ -182,9 +183,9 @@ def vars_kernel(n: Any) -> Kernel:
 
 
 @FAKE_QUANT_VARS_GRADIENT.kernel()
-def vars_gradient_kernel(n: Any) -> Kernel:
+def vars_gradient_kernel(ctx: KernelContext) -> Kernel:
     """Inputs within the range pass their gradients on; of those outside, the nearer end gets them."""
-    bits, narrow = _bits(n)
+    bits, narrow = _bits(ctx)
 
     def backprops(
         gradients: torch.Tensor, inputs: torch.Tensor, low: torch.Tensor, high: torch.Tensor
@@ -241,8 +242,8 @@ def channels_gradient_shape(
 
 
 @FAKE_QUANT_CHANNELS.kernel()
-def channels_kernel(n: Any) -> Kernel:
-    bits, narrow = _bits(n)
+def channels_kernel(ctx: KernelContext) -> Kernel:
+    bits, narrow = _bits(ctx)
 
     def quantized(inputs: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
         _check_channels(inputs, low, high)
@@ -252,8 +253,8 @@ def channels_kernel(n: Any) -> Kernel:
 
 
 @FAKE_QUANT_CHANNELS_GRADIENT.kernel()
-def channels_gradient_kernel(n: Any) -> Kernel:
-    bits, narrow = _bits(n)
+def channels_gradient_kernel(ctx: KernelContext) -> Kernel:
+    bits, narrow = _bits(ctx)
 
     def backprops(
         gradients: torch.Tensor, inputs: torch.Tensor, low: torch.Tensor, high: torch.Tensor

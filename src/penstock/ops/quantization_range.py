@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
@@ -13,6 +11,7 @@ from penstock.graph.shape_context import SCALAR, ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.quantization import F32, LIMITS, QUANTIZED, first_step, number
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, qint32
 from penstock.tensor.shapes import TensorShape
 
@@ -92,7 +91,7 @@ def moved(
         "input_min", "input_max", "requested_output_min", "requested_output_max", "output_min", "output_max",
     ),
 )  # fmt: skip
-def requantize_kernel(n: Any) -> Kernel:
+def requantize_kernel(ctx: KernelContext) -> Kernel:
     def requantize(x: torch.Tensor, *ends: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         names = ("input_min", "input_max", "requested_output_min", "requested_output_max")
         low, high, new_low, new_high = (number(name, end) for name, end in zip(names, ends, strict=True))
@@ -108,7 +107,7 @@ def requantize_kernel(n: Any) -> Kernel:
 @QUANTIZE_DOWN_AND_SHRINK_RANGE.kernel(
     Tinput="qint32", out_type="quint8", host=("input_min", "input_max", "output_min", "output_max")
 )
-def quantize_down_kernel(n: Any) -> Kernel:
+def quantize_down_kernel(ctx: KernelContext) -> Kernel:
     def shrink(
         x: torch.Tensor, low: torch.Tensor, high: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -120,7 +119,7 @@ def quantize_down_kernel(n: Any) -> Kernel:
 
 
 @REQUANTIZATION_RANGE.kernel(Tinput="qint32", host=("input_min", "input_max", "output_min", "output_max"))
-def requantization_range_kernel(n: Any) -> Kernel:
+def requantization_range_kernel(ctx: KernelContext) -> Kernel:
     def find(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         found = used_range(x, number("input_min", low), number("input_max", high))
         return torch.tensor(found[0]), torch.tensor(found[1])

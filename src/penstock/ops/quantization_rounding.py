@@ -15,6 +15,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 QUANTIZE_AND_DEQUANTIZE = define_op(
@@ -127,8 +128,8 @@ def _ends(bits: int, signed: bool, narrow: bool) -> tuple[int, int]:
     return -(2 ** (bits - 1)) + narrow, 2 ** (bits - 1) - 1
 
 
-def _rounder(n: Any, rounding: Callable[[torch.Tensor], torch.Tensor], narrow: bool, axis: int) -> Kernel:
-    given = n["range_given"]
+def _rounder(ctx: KernelContext, rounding: Callable[[torch.Tensor], torch.Tensor], narrow: bool, axis: int) -> Kernel:
+    given = ctx["range_given"]
 
     def run(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor, ends: tuple[int, int]) -> torch.Tensor:
         if axis >= x.ndim:
@@ -155,25 +156,27 @@ def _rounder(n: Any, rounding: Callable[[torch.Tensor], torch.Tensor], narrow: b
 
 
 @QUANTIZE_AND_DEQUANTIZE.kernel()
-def v1_kernel(n: Any) -> Kernel:
-    ends = _ends(n["num_bits"], n["signed_input"], False)
-    run = _rounder(n, torch.round, False, -1)
-    low, high = (torch.tensor(n[end], dtype=n.torch_dtype(), device=n.device) for end in ("input_min", "input_max"))
+def v1_kernel(ctx: KernelContext) -> Kernel:
+    ends = _ends(ctx["num_bits"], ctx["signed_input"], False)
+    run = _rounder(ctx, torch.round, False, -1)
+    low, high = (
+        torch.tensor(ctx[end], dtype=ctx.torch_dtype(), device=ctx.device) for end in ("input_min", "input_max")
+    )
     return lambda x: run(x, low, high, ends)
 
 
 @QUANTIZE_AND_DEQUANTIZE_V2.kernel()
-def v2_kernel(n: Any) -> Kernel:
-    ends = _ends(n["num_bits"], n["signed_input"], n["narrow_range"])
-    rounding = half_up if n.text("round_mode") == "HALF_UP" else torch.round
-    run = _rounder(n, rounding, n["narrow_range"], n["axis"])
+def v2_kernel(ctx: KernelContext) -> Kernel:
+    ends = _ends(ctx["num_bits"], ctx["signed_input"], ctx["narrow_range"])
+    rounding = half_up if ctx.text("round_mode") == "HALF_UP" else torch.round
+    run = _rounder(ctx, rounding, ctx["narrow_range"], ctx["axis"])
     return lambda x, low, high: run(x, low, high, ends)
 
 
 @QUANTIZE_AND_DEQUANTIZE_V3.kernel(host=("num_bits",))
-def v3_kernel(n: Any) -> Kernel:
-    signed, narrow = n["signed_input"], n["narrow_range"]
-    run = _rounder(n, torch.round, narrow, n["axis"])
+def v3_kernel(ctx: KernelContext) -> Kernel:
+    signed, narrow = ctx["signed_input"], ctx["narrow_range"]
+    run = _rounder(ctx, torch.round, narrow, ctx["axis"])
     return lambda x, low, high, bits: run(x, low, high, _ends(int(bits), signed, narrow))
 
 

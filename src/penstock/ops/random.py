@@ -32,15 +32,16 @@ from penstock.ops.logging import Assert
 from penstock.ops.reduce import reduce_all
 from penstock.ops.resource_variables import take_rows
 from penstock.ops.slicing import SLICE
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype, float32, int32, int64
 from penstock.tensor.shapes import TensorShape
 
 SEEDS = ["seed: int = 0", "seed2: int = 0"]
 
 
-def sampler(n: Any, draw: Callable[..., torch.Tensor]) -> Kernel:
+def sampler(ctx: KernelContext, draw: Callable[..., torch.Tensor]) -> Kernel:
     """A kernel that calls `draw(size, *other inputs)`; a constant shape is settled beforehand."""
-    known = n.const("shape")
+    known = ctx.const("shape")
     if known is not None:
         size = _size(known)
         return lambda shape, *values: draw(size, *values)
@@ -68,9 +69,9 @@ RANDOM_UNIFORM.not_differentiable()
 
 
 @RANDOM_UNIFORM.kernel(host=("shape",))
-def random_uniform_kernel(n: Any) -> Kernel:
-    generator, dtype, device = n.generator(), n.torch_dtype("dtype"), n.device
-    return sampler(n, lambda size: torch.rand(size, generator=generator, dtype=dtype, device=device))
+def random_uniform_kernel(ctx: KernelContext) -> Kernel:
+    generator, dtype, device = ctx.generator(), ctx.torch_dtype("dtype"), ctx.device
+    return sampler(ctx, lambda size: torch.rand(size, generator=generator, dtype=dtype, device=device))
 
 
 RANDOM_UNIFORM_INT = define_op(
@@ -94,8 +95,8 @@ def random_uniform_int_shape(
 
 
 @RANDOM_UNIFORM_INT.kernel(host=("shape", "minval", "maxval"))
-def random_uniform_int_kernel(n: Any) -> Kernel:
-    generator, dtype, device = n.generator(), n.torch_dtype("Tout"), n.device
+def random_uniform_int_kernel(ctx: KernelContext) -> Kernel:
+    generator, dtype, device = ctx.generator(), ctx.torch_dtype("Tout"), ctx.device
 
     def draw(size: tuple[int, ...], minval: torch.Tensor, maxval: torch.Tensor) -> torch.Tensor:
         low, high = int(minval), int(maxval)
@@ -103,7 +104,7 @@ def random_uniform_int_kernel(n: Any) -> Kernel:
             raise errors.InvalidArgumentError(None, None, f"Need minval < maxval, got {low} >= {high}")
         return torch.randint(low, max(high, low + 1), size, generator=generator, dtype=dtype, device=device)
 
-    return sampler(n, draw)
+    return sampler(ctx, draw)
 
 
 # --- normal ---------------------------------------------------------------------------------------------
@@ -121,9 +122,9 @@ RANDOM_STANDARD_NORMAL.not_differentiable()
 
 
 @RANDOM_STANDARD_NORMAL.kernel(host=("shape",))
-def random_standard_normal_kernel(n: Any) -> Kernel:
-    generator, dtype, device = n.generator(), n.torch_dtype("dtype"), n.device
-    return sampler(n, lambda size: torch.randn(size, generator=generator, dtype=dtype, device=device))
+def random_standard_normal_kernel(ctx: KernelContext) -> Kernel:
+    generator, dtype, device = ctx.generator(), ctx.torch_dtype("dtype"), ctx.device
+    return sampler(ctx, lambda size: torch.randn(size, generator=generator, dtype=dtype, device=device))
 
 
 TRUNCATED_NORMAL = define_op(
@@ -141,16 +142,16 @@ _TWO_SIGMAS = math.erf(math.sqrt(2))
 
 
 @TRUNCATED_NORMAL.kernel(host=("shape",))
-def truncated_normal_kernel(n: Any) -> Kernel:
+def truncated_normal_kernel(ctx: KernelContext) -> Kernel:
     """A standard normal within two standard deviations, by the inverse of its distribution function."""
-    generator, dtype, device = n.generator(), n.torch_dtype("dtype"), n.device
+    generator, dtype, device = ctx.generator(), ctx.torch_dtype("dtype"), ctx.device
     wide = dtype if dtype == torch.float64 else torch.float32
 
     def draw(size: tuple[int, ...]) -> torch.Tensor:
         found = torch.empty(size, dtype=wide, device=device).uniform_(-_TWO_SIGMAS, _TWO_SIGMAS, generator=generator)
         return found.erfinv_().mul_(math.sqrt(2)).clamp_(-2, 2).to(dtype)
 
-    return sampler(n, draw)
+    return sampler(ctx, draw)
 
 
 # --- shuffles and categories ----------------------------------------------------------------------------
@@ -161,8 +162,8 @@ RANDOM_SHUFFLE.not_differentiable()
 
 
 @RANDOM_SHUFFLE.kernel()
-def random_shuffle_kernel(n: Any) -> Kernel:
-    generator, device = n.generator(), n.device
+def random_shuffle_kernel(ctx: KernelContext) -> Kernel:
+    generator, device = ctx.generator(), ctx.device
 
     def shuffle(value: Any) -> Any:
         if not value.ndim:
@@ -193,8 +194,8 @@ def multinomial_shape(c: ShapeContext, logits: TensorShape, num_samples: TensorS
 
 
 @MULTINOMIAL.kernel(host=("num_samples",))
-def multinomial_kernel(n: Any) -> Kernel:
-    generator, dtype = n.generator(), n.torch_dtype("output_dtype")
+def multinomial_kernel(ctx: KernelContext) -> Kernel:
+    generator, dtype = ctx.generator(), ctx.torch_dtype("output_dtype")
 
     def draw(logits: torch.Tensor, num_samples: torch.Tensor) -> torch.Tensor:
         if logits.ndim != 2 or num_samples.item() < 0 or (not logits.shape[1] and logits.shape[0]):

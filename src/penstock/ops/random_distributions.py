@@ -23,6 +23,7 @@ from penstock.ops.filling import zeros_like
 from penstock.ops.random import SEEDS, sampler, shape_tensor
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.sequences import range as range_
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import float32
 from penstock.tensor.shapes import TensorShape
 
@@ -47,9 +48,9 @@ def parameterized_truncated_normal_shape(c: ShapeContext, shape: TensorShape, *p
 
 
 @PARAMETERIZED_TRUNCATED_NORMAL.kernel(host=("shape",))
-def parameterized_truncated_normal_kernel(n: Any) -> Kernel:
+def parameterized_truncated_normal_kernel(ctx: KernelContext) -> Kernel:
     """Normals cut to [minval, maxval]; the parameters are scalars, or one for each row of the output."""
-    generator, dtype, device = n.generator(), n.torch_dtype("dtype"), n.device
+    generator, dtype, device = ctx.generator(), ctx.torch_dtype("dtype"), ctx.device
 
     def draw(size: tuple[int, ...], *params: torch.Tensor) -> torch.Tensor:
         if not size:
@@ -67,7 +68,7 @@ def parameterized_truncated_normal_kernel(n: Any) -> Kernel:
         found = torch.special.ndtri(below + (above - below) * uniform)
         return (torch.clamp(found, low, high) * sign * deviation + mean).to(dtype)
 
-    return sampler(n, draw)
+    return sampler(ctx, draw)
 
 
 # --- gamma and Poisson ----------------------------------------------------------------------------------
@@ -89,15 +90,15 @@ RANDOM_GAMMA.shape(_per_parameter_shape)
 
 
 @RANDOM_GAMMA.kernel(host=("shape",))
-def random_gamma_kernel(n: Any) -> Kernel:
-    generator = n.generator()
+def random_gamma_kernel(ctx: KernelContext) -> Kernel:
+    generator = ctx.generator()
 
     def draw(size: tuple[int, ...], alpha: torch.Tensor) -> torch.Tensor:
         wide = alpha.float() if alpha.dtype == torch.float16 else alpha
         expanded = wide.expand(*size, *wide.shape).contiguous()
         return torch._standard_gamma(expanded, generator=generator).to(alpha.dtype)
 
-    return sampler(n, draw)
+    return sampler(ctx, draw)
 
 
 @RANDOM_GAMMA.gradient
@@ -119,20 +120,20 @@ RANDOM_GAMMA_GRAD.not_differentiable()
 
 
 @RANDOM_GAMMA_GRAD.kernel()
-def random_gamma_grad_kernel(n: Any) -> Kernel:
+def random_gamma_grad_kernel(ctx: KernelContext) -> Kernel:
     def gradient(alpha: torch.Tensor, sample: torch.Tensor) -> torch.Tensor:
         return torch._standard_gamma_grad(*(t.contiguous() for t in torch.broadcast_tensors(alpha, sample)))
 
     return gradient
 
 
-def _poisson_kernel(n: Any) -> Kernel:
-    generator, dtype = n.generator(), n.torch_dtype("dtype")
+def _poisson_kernel(ctx: KernelContext) -> Kernel:
+    generator, dtype = ctx.generator(), ctx.torch_dtype("dtype")
 
     def draw(size: tuple[int, ...], rate: torch.Tensor) -> torch.Tensor:
         return torch.poisson(rate.double().expand(*size, *rate.shape).contiguous(), generator=generator).to(dtype)
 
-    return sampler(n, draw)
+    return sampler(ctx, draw)
 
 
 def _define_poisson(name: str, rate: str, attrs: list[str]) -> OpDef:

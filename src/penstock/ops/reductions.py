@@ -18,6 +18,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import COMPLEX, FLOATS, INTEGERS, NATIVE, REAL, like
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, unknown_shape
 
 Reduce = Callable[[torch.Tensor, list[int], bool], torch.Tensor]
@@ -49,8 +50,8 @@ def normal_axes(axes: np.ndarray, rank: int) -> list[int]:
 def reduction_kernel(reduce: Reduce, otherwise: Any = torch.clone) -> Any:
     """A kernel factory from `reduce`; `otherwise` is what the op is without axes."""
 
-    def factory(n: Any) -> Any:
-        keep, known = n["keep_dims"], n.const("reduction_indices")
+    def factory(ctx: KernelContext) -> Any:
+        keep, known = ctx["keep_dims"], ctx.const("reduction_indices")
         if known is None:
 
             def reduce_dynamically(x: torch.Tensor, axes: torch.Tensor) -> torch.Tensor:
@@ -69,8 +70,8 @@ def reduction_kernel(reduce: Reduce, otherwise: Any = torch.clone) -> Any:
 def _numpy_kernel(fn: Callable[..., Any]) -> Any:
     """A kernel factory from NumPy's function of (array, axis tuple, keepdims, dtype)."""
 
-    def factory(n: Any) -> Any:
-        keep, dtype = n["keep_dims"], n["T"]
+    def factory(ctx: KernelContext) -> Any:
+        keep, dtype = ctx["keep_dims"], ctx["T"]
         return via_numpy(lambda x, axes: fn(x, tuple(np.ravel(axes).tolist()), keep, dtype.np), dtype)
 
     return factory
@@ -134,9 +135,9 @@ SUM.value(_value_rule(lambda a, b: a + b, 0))
 
 
 @SUM.kernel(T=INTEGERS, host=_HOST)
-def sum_integers_kernel(n: Any) -> Any:
-    dtype = n.torch_dtype()  # torch would give int64
-    return reduction_kernel(lambda x, axes, keep: torch.sum(x, axes, keep, dtype=dtype))(n)
+def sum_integers_kernel(ctx: KernelContext) -> Any:
+    dtype = ctx.torch_dtype()  # torch would give int64
+    return reduction_kernel(lambda x, axes, keep: torch.sum(x, axes, keep, dtype=dtype))(ctx)
 
 
 @SUM.gradient
@@ -209,15 +210,15 @@ MEAN.kernel(T=f"{FLOATS} {COMPLEX}", host=_HOST)(reduction_kernel(torch.mean))
 
 
 @MEAN.kernel(T=INTEGERS, host=_HOST)
-def mean_integers_kernel(n: Any) -> Any:
+def mean_integers_kernel(ctx: KernelContext) -> Any:
     """Rounded to zero; 0 of no elements."""
-    dtype = n.torch_dtype()
+    dtype = ctx.torch_dtype()
 
     def mean(x: torch.Tensor, axes: list[int], keep: bool) -> torch.Tensor:
         total = torch.sum(x, axes, keep, dtype=torch.int64)
         return torch.div(total, max(_count(x.shape, axes), 1), rounding_mode="trunc").to(dtype)
 
-    return reduction_kernel(mean)(n)
+    return reduction_kernel(mean)(ctx)
 
 
 @MEAN.gradient
@@ -349,18 +350,18 @@ EUCLIDEAN_NORM = _reduction("EuclideanNorm", "numbertype", None, _numpy_norm, wo
 
 
 @EUCLIDEAN_NORM.kernel(T=NATIVE, host=_HOST)
-def euclidean_norm_kernel(n: Any) -> Any:
-    dtype = n.torch_dtype()
+def euclidean_norm_kernel(ctx: KernelContext) -> Any:
+    dtype = ctx.torch_dtype()
 
     def norm(x: torch.Tensor, axes: list[int], keep: bool) -> torch.Tensor:
         return torch.linalg.vector_norm(x, dim=axes, keepdim=keep)
 
     def exact(x: torch.Tensor, axes: list[int], keep: bool) -> torch.Tensor:
-        if n["T"].is_integer:
+        if ctx["T"].is_integer:
             x = x.to(torch.float64)
         return norm(x, axes, keep).to(dtype)
 
-    return reduction_kernel(norm if n["T"].is_floating else exact, lambda x: x.abs().to(dtype))(n)
+    return reduction_kernel(norm if ctx["T"].is_floating else exact, lambda x: x.abs().to(dtype))(ctx)
 
 
 @EUCLIDEAN_NORM.gradient

@@ -35,6 +35,7 @@ from penstock.ops.state import (
     signed_accumulator,
     store,
 )
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.resources import VariableState
 from penstock.tensor.dtypes import opdef_name
 from penstock.tensor.shapes import TensorShape, merge_dim
@@ -108,8 +109,8 @@ DESTROY_RESOURCE_OP.not_differentiable()
 
 
 @DESTROY_RESOURCE_OP.kernel()
-def destroy_resource_kernel(n: Any) -> Kernel:
-    ignore = n["ignore_lookup_error"]
+def destroy_resource_kernel(ctx: KernelContext) -> Kernel:
+    ignore = ctx["ignore_lookup_error"]
 
     def destroy(state: Any) -> None:
         if not ignore and getattr(state, "value", state) is None:
@@ -166,8 +167,8 @@ def variable_shape_value(op: Operation, handle: Any) -> np.ndarray | None:
 
 
 @VARIABLE_SHAPE.kernel(host=("output",))
-def variable_shape_kernel(n: Any) -> Kernel:
-    dtype = n.torch_dtype("out_type")
+def variable_shape_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.torch_dtype("out_type")
     return lambda state: torch.tensor(state.read().shape, dtype=dtype)
 
 
@@ -221,8 +222,8 @@ def resource_gather_shape(c: ShapeContext, handle: TensorShape, indices: TensorS
 
 
 @RESOURCE_GATHER.kernel()
-def resource_gather_kernel(n: Any) -> Kernel:
-    batch = n["batch_dims"]
+def resource_gather_kernel(ctx: KernelContext) -> Kernel:
+    batch = ctx["batch_dims"]
 
     def gather(state: VariableState, indices: torch.Tensor) -> Any:
         params = state.read()
@@ -300,7 +301,7 @@ def flat_rows(shape: Any, indices: torch.Tensor, name: str = "indices") -> torch
 
 
 @RESOURCE_GATHER_ND.kernel()
-def resource_gather_nd_kernel(n: Any) -> Kernel:
+def resource_gather_nd_kernel(ctx: KernelContext) -> Kernel:
     def gather(state: VariableState, indices: torch.Tensor) -> Any:
         params = state.read()
         depth = indices.shape[-1]
@@ -350,8 +351,8 @@ ASSIGN_VARIABLE_OP.shape(_update_shape)
 
 
 @ASSIGN_VARIABLE_OP.kernel()
-def assign_variable_kernel(n: Any) -> Kernel:
-    if not n["validate_shape"]:
+def assign_variable_kernel(ctx: KernelContext) -> Kernel:
+    if not ctx["validate_shape"]:
         return locked(store)
 
     def assign(state: VariableState, value: Any) -> None:

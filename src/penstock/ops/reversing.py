@@ -21,6 +21,7 @@ from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import RESHAPE, check_axis, one_of, shape as shape_of_tensor
 from penstock.ops.kernel_tools import TORCH_TYPES, invalid, signed_inside
 from penstock.ops.stacking import PACK
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, merge_dim, shape_of
 
 # --- Tile -----------------------------------------------------------------------------------------------
@@ -54,13 +55,13 @@ def _times(multiples: Any) -> list[int]:
 
 
 @TILE.kernel("CPU", T="string")
-def tile_strings(n: Any) -> Any:
+def tile_strings(ctx: KernelContext) -> Any:
     return lambda x, multiples: np.tile(x, _times(multiples))
 
 
 @TILE.kernel(host=("multiples",), T=TORCH_TYPES)
-def tile_kernel(n: Any) -> Any:
-    multiples = n.const("multiples")
+def tile_kernel(ctx: KernelContext) -> Any:
+    multiples = ctx.const("multiples")
     if multiples is None:
         return lambda x, multiples: x.repeat(_times(multiples))
     times = _times(multiples)
@@ -118,17 +119,17 @@ def reverse_v2_shape(c: ShapeContext, x: TensorShape, axis: TensorShape) -> Tens
 
 
 @REVERSE_V2.kernel("CPU", T="string")
-def reverse_strings(n: Any) -> Any:
+def reverse_strings(ctx: KernelContext) -> Any:
     return lambda x, axis: np.flip(x, axis.tolist()).copy()
 
 
 @REVERSE_V2.kernel(host=("axis",), T=TORCH_TYPES)
-def reverse_v2_kernel(n: Any) -> Any:
-    axis = n.const("axis")
+def reverse_v2_kernel(ctx: KernelContext) -> Any:
+    axis = ctx.const("axis")
     if axis is None:
-        return signed_inside(n, lambda x, axis: x.flip(axis.tolist()))
+        return signed_inside(ctx, lambda x, axis: x.flip(axis.tolist()))
     axes = axis.tolist()
-    return signed_inside(n, lambda x, _: x.flip(axes))
+    return signed_inside(ctx, lambda x, _: x.flip(axes))
 
 
 @REVERSE_V2.gradient
@@ -168,8 +169,8 @@ def reverse_sequence_shape(c: ShapeContext, x: TensorShape, lengths: TensorShape
 
 
 @REVERSE_SEQUENCE.kernel()
-def reverse_sequence_kernel(n: Any) -> Any:
-    along, batch, strings = n["seq_dim"], n["batch_dim"], n["T"].torch is None
+def reverse_sequence_kernel(ctx: KernelContext) -> Any:
+    along, batch, strings = ctx["seq_dim"], ctx["batch_dim"], ctx["T"].torch is None
     if along == batch:  # an error of the step, as in TensorFlow
         raise invalid(f"batch_dim == seq_dim == {along}")
 

@@ -20,6 +20,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import NATIVE, conjugate
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 
@@ -88,17 +89,17 @@ def _scan_op(name: str, scan: Any, numpy_scan: Any, first: int) -> OpDef:
     )
 
     @op.kernel(T=NATIVE, host=("axis",))
-    def scan_kernel(n: Any) -> Any:
-        run, known = _scan(scan, first, n["exclusive"], n["reverse"]), n.const("axis")
-        rank = n.input_shape("x").ndims
+    def scan_kernel(ctx: KernelContext) -> Any:
+        run, known = _scan(scan, first, ctx["exclusive"], ctx["reverse"]), ctx.const("axis")
+        rank = ctx.input_shape("x").ndims
         if known is None or rank is None or known.ndim or not -rank <= known < rank:
             return lambda x, axis: run(x, _checked_axis(axis, x.dim()))
         settled = int(known)
         return lambda x, axis: run(x, settled)
 
     @op.kernel("CPU", T=TORCH_LACKS)
-    def scan_numpy_kernel(n: Any) -> Any:
-        return via_numpy(_numpy_scan(numpy_scan, first, n["exclusive"], n["reverse"]), n["T"])
+    def scan_numpy_kernel(ctx: KernelContext) -> Any:
+        return via_numpy(_numpy_scan(numpy_scan, first, ctx["exclusive"], ctx["reverse"]), ctx["T"])
 
     return op
 

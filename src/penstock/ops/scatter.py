@@ -16,6 +16,7 @@ from penstock.ops.kernel_tools import TORCH_LACKS
 from penstock.ops.resource_variables import handle_shape
 from penstock.ops.row_updates import UPDATES, RowUpdate, misfit, nd_kernel, row_kernel
 from penstock.ops.state import NUMBERS, is_reference, locked
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 # --- shapes ---------------------------------------------------------------------------------------------
@@ -85,9 +86,9 @@ def _define_ref(kind: str, types: str = "T: numbertype", nd: bool = False) -> Op
     )
     op.shape(_ref_shape(_check_nd if nd else _check_rows))
 
-    def make(n: Any, update: RowUpdate) -> Kernel:
-        kernel = nd_kernel(update, n.text("bad_indices_policy")) if nd else row_kernel(update)
-        return locked(kernel) if n["use_locking"] else kernel
+    def make(ctx: KernelContext, update: RowUpdate) -> Kernel:
+        kernel = nd_kernel(update, ctx.text("bad_indices_policy")) if nd else row_kernel(update)
+        return locked(kernel) if ctx["use_locking"] else kernel
 
     _add_kernels(op, "T", kind, make)
     return op

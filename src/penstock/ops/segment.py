@@ -19,6 +19,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import NATIVE, REAL
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, unknown_shape
 
 # --- reducing rows into an output, with ids that are known to be valid -----------------------------------
@@ -93,7 +94,7 @@ def _segment_op(name: str, types: str, initial: int, reduce: Rows, numpy_reduce:
     op = define_op(name, "data: T, segment_ids: Tindices", "output: T", attrs=attrs, shape=segment_shape, work=32.0)
 
     @op.kernel(T=native)
-    def segment_kernel(n: Any) -> Any:
+    def segment_kernel(ctx: KernelContext) -> Any:
         def segments(data: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
             output = data.new_full((segment_count(data, ids), *data.shape[1:]), initial)
             if initial == 0 and reduce is not _add_rows:
@@ -105,7 +106,7 @@ def _segment_op(name: str, types: str, initial: int, reduce: Rows, numpy_reduce:
         return segments
 
     @op.kernel("CPU", T=TORCH_LACKS)
-    def segment_numpy_kernel(n: Any) -> Any:
+    def segment_numpy_kernel(ctx: KernelContext) -> Any:
         def segments(data: np.ndarray, ids: np.ndarray) -> np.ndarray:
             output = np.full((segment_count(data, ids), *data.shape[1:]), initial, data.dtype)
             if initial == 0 and numpy_reduce is not np.add:
@@ -113,7 +114,7 @@ def _segment_op(name: str, types: str, initial: int, reduce: Rows, numpy_reduce:
             numpy_reduce.at(output, ids, data)
             return output
 
-        return via_numpy(segments, n["T"])
+        return via_numpy(segments, ctx["T"])
 
     return op
 
@@ -134,8 +135,8 @@ SEGMENT_MEAN = define_op(
 
 
 @SEGMENT_MEAN.kernel(T=NATIVE)
-def segment_mean_kernel(n: Any) -> Any:
-    rounding = "trunc" if n["T"].is_integer else None
+def segment_mean_kernel(ctx: KernelContext) -> Any:
+    rounding = "trunc" if ctx["T"].is_integer else None
 
     def mean(data: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
         count = segment_count(data, ids)
@@ -147,7 +148,7 @@ def segment_mean_kernel(n: Any) -> Any:
 
 
 @SEGMENT_MEAN.kernel("CPU", T=TORCH_LACKS)
-def segment_mean_numpy_kernel(n: Any) -> Any:
+def segment_mean_numpy_kernel(ctx: KernelContext) -> Any:
     def mean(data: np.ndarray, ids: np.ndarray) -> Any:
         count = segment_count(data, ids)
         total = np.zeros((count, *data.shape[1:]), data.dtype)
@@ -155,7 +156,7 @@ def segment_mean_numpy_kernel(n: Any) -> Any:
         sizes = np.maximum(np.bincount(ids, minlength=count), 1).astype(data.dtype)
         return total // sizes.reshape(-1, *[1] * (data.ndim - 1))
 
-    return via_numpy(mean, n["T"])
+    return via_numpy(mean, ctx["T"])
 
 
 # --- unsorted segments ----------------------------------------------------------------------------------
@@ -224,9 +225,9 @@ def _unsorted_op(
     )
 
     @op.kernel(T=native, host=("num_segments",))
-    def unsorted_segment_kernel(n: Any) -> Any:
-        known = n.const("num_segments")
-        start = initial(n.torch_dtype())
+    def unsorted_segment_kernel(ctx: KernelContext) -> Any:
+        known = ctx.const("num_segments")
+        start = initial(ctx.torch_dtype())
 
         def segments(data: torch.Tensor, ids: torch.Tensor, num_segments: torch.Tensor) -> torch.Tensor:
             count = _number(num_segments) if known is None else settled
@@ -239,7 +240,7 @@ def _unsorted_op(
         return segments
 
     @op.kernel("CPU", T=TORCH_LACKS)
-    def unsorted_segment_numpy_kernel(n: Any) -> Any:
+    def unsorted_segment_numpy_kernel(ctx: KernelContext) -> Any:
         def segments(data: np.ndarray, ids: np.ndarray, num_segments: np.ndarray) -> np.ndarray:
             count = _number(num_segments)
             flat, rows = _flat_rows(data, ids, count)
@@ -247,7 +248,7 @@ def _unsorted_op(
             numpy_reduce.at(output, flat, rows)
             return output
 
-        return via_numpy(segments, n["T"])
+        return via_numpy(segments, ctx["T"])
 
     return op
 

@@ -20,6 +20,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.cast import cast
 from penstock.ops.elementwise import FLOATS, REAL
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype, float32, float64, int32, int64
 from penstock.tensor.shapes import TensorShape
 
@@ -76,8 +77,8 @@ def range_value(op: Operation, start: Any, limit: Any, delta: Any) -> Any:
 
 
 @RANGE.kernel(Tidx=REAL, host=("start", "limit", "delta"))
-def range_kernel(n: Any) -> Any:
-    dtype, device = n.torch_dtype("Tidx"), n.device
+def range_kernel(ctx: KernelContext) -> Any:
+    dtype, device = ctx.torch_dtype("Tidx"), ctx.device
 
     def make(start: Any, limit: Any, delta: Any) -> torch.Tensor:
         first, step = start.item(), delta.item()
@@ -86,17 +87,17 @@ def range_kernel(n: Any) -> Any:
             return torch.arange(count, dtype=torch.float64, device=device).mul_(step).add_(first).to(dtype)
         return torch.arange(first, first + count * step, step, dtype=dtype, device=device)
 
-    known = [n.const(name) for name in ("start", "limit", "delta")]
+    known = [ctx.const(name) for name in ("start", "limit", "delta")]
     return make if any(k is None for k in known) else Bound(make(*known))
 
 
 @RANGE.kernel("CPU", Tidx=TORCH_LACKS)
-def range_numpy_kernel(n: Any) -> Any:
+def range_numpy_kernel(ctx: KernelContext) -> Any:
     def make(start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> np.ndarray:
         first, step = int(start), int(delta)
         return first + step * np.arange(_length(first, int(limit), step), dtype=np.uint64)
 
-    return via_numpy(make, n["Tidx"])
+    return via_numpy(make, ctx["Tidx"])
 
 
 @export("range")
@@ -142,8 +143,8 @@ def lin_space_shape(c: ShapeContext, *inputs: TensorShape) -> TensorShape:
 
 
 @LIN_SPACE.kernel(T=FLOATS, host=("start", "stop", "num"))
-def lin_space_kernel(n: Any) -> Any:
-    dtype, device = n.torch_dtype(), n.device
+def lin_space_kernel(ctx: KernelContext) -> Any:
+    dtype, device = ctx.torch_dtype(), ctx.device
 
     def make(start: torch.Tensor, stop: torch.Tensor, num: torch.Tensor) -> torch.Tensor:
         count = int(num)

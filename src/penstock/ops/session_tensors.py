@@ -16,6 +16,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.traits import SERIAL
 from penstock.ops.basic import placeholder
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.resources import DEFAULT_CONTAINER, ResourceManager
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType, as_dtype, string
@@ -76,20 +77,20 @@ DELETE_SESSION_TENSOR.shape(shape_rules.no_outputs)
 
 
 @GET_SESSION_HANDLE.kernel(host=("handle",))
-def get_handle_kernel(n: Any) -> Kernel:
-    kept, name = kept_tensors(n.resources), n.name
+def get_handle_kernel(ctx: KernelContext) -> Kernel:
+    kept, name = kept_tensors(ctx.resources), ctx.name
     return lambda value: np.array(kept.keep(name, _copied(value)).encode(), object)
 
 
 @GET_SESSION_TENSOR.kernel(host=("handle",))
-def get_tensor_kernel(n: Any) -> Kernel:
-    kept = kept_tensors(n.resources)
+def get_tensor_kernel(ctx: KernelContext) -> Kernel:
+    kept = kept_tensors(ctx.resources)
     return lambda handle: _copied(kept.get(_text(handle)))
 
 
 @DELETE_SESSION_TENSOR.kernel(host=("handle",))
-def delete_tensor_kernel(n: Any) -> Kernel:
-    kept = kept_tensors(n.resources)
+def delete_tensor_kernel(ctx: KernelContext) -> Kernel:
+    kept = kept_tensors(ctx.resources)
     return lambda handle: kept.drop(_text(handle))
 
 

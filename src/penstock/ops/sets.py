@@ -17,6 +17,7 @@ from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_tools import as_sparse, check_bounds, check_order, check_parts, row_keys, strides_of, tensor
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 _TYPES = "T: {int8, int16, int32, int64, uint8, uint16, string}"
@@ -64,8 +65,8 @@ SET_SIZE.not_differentiable()
 
 
 @SET_SIZE.kernel("CPU")
-def set_size_kernel(n: Any) -> Kernel:
-    validate = n["validate_indices"]
+def set_size_kernel(ctx: KernelContext) -> Kernel:
+    validate = ctx["validate_indices"]
 
     def sizes(indices: torch.Tensor, values: Any, shape: torch.Tensor) -> torch.Tensor:
         sets = _of_sparse(indices, values, shape, validate)
@@ -164,22 +165,22 @@ def _static_rank(indices: TensorShape, values: TensorShape, shape: TensorShape) 
     return None if found is None else int(found)
 
 
-def _kind(n: Any) -> str:
-    operation: str = n.text("set_operation").lower()
+def _kind(ctx: KernelContext) -> str:
+    operation: str = ctx.text("set_operation").lower()
     if operation not in _OPERATIONS:
         raise invalid(f"Invalid set_operation {operation}; it must be one of {', '.join(_OPERATIONS)}.")
     return operation
 
 
 @DENSE_TO_DENSE.kernel("CPU")
-def dense_to_dense_kernel(n: Any) -> Kernel:
-    operation = _kind(n)
+def dense_to_dense_kernel(ctx: KernelContext) -> Kernel:
+    operation = _kind(ctx)
     return lambda a, b: _combined(_of_dense(a), _of_dense(b), operation)
 
 
 @DENSE_TO_SPARSE.kernel("CPU")
-def dense_to_sparse_kernel(n: Any) -> Kernel:
-    operation, validate = _kind(n), n["validate_indices"]
+def dense_to_sparse_kernel(ctx: KernelContext) -> Kernel:
+    operation, validate = _kind(ctx), ctx["validate_indices"]
 
     def combine(a: Any, indices: torch.Tensor, values: Any, shape: torch.Tensor) -> tuple[Any, ...]:
         return _combined(_of_dense(a), _of_sparse(indices, values, shape, validate), operation)
@@ -188,8 +189,8 @@ def dense_to_sparse_kernel(n: Any) -> Kernel:
 
 
 @SPARSE_TO_SPARSE.kernel("CPU")
-def sparse_to_sparse_kernel(n: Any) -> Kernel:
-    operation, validate = _kind(n), n["validate_indices"]
+def sparse_to_sparse_kernel(ctx: KernelContext) -> Kernel:
+    operation, validate = _kind(ctx), ctx["validate_indices"]
 
     def combine(*parts: Any) -> tuple[Any, ...]:
         a, b = (_of_sparse(i, v, shape, validate) for i, v, shape in (parts[:3], parts[3:]))

@@ -12,6 +12,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import as_signed
 from penstock.ops.state import locked
 from penstock.ops.strided_slice import MASK_ATTRS, forward_index, python_index
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.resources import VariableState
 from penstock.tensor.shapes import TensorShape
 
@@ -47,8 +48,8 @@ def resource_strided_slice_assign_shape(c: ShapeContext, *_: TensorShape) -> lis
 
 @STRIDED_SLICE_ASSIGN.kernel(host=("begin", "end", "strides"))
 @RESOURCE_STRIDED_SLICE_ASSIGN.kernel(host=("begin", "end", "strides"))
-def strided_slice_assign_kernel(n: Any) -> Kernel:
-    attrs = n.node.attrs
+def strided_slice_assign_kernel(ctx: KernelContext) -> Kernel:
+    attrs = ctx.node.attrs
 
     def assign(ref: VariableState, begin: Any, end: Any, strides: Any, value: Any) -> VariableState:
         buffer = ref.read()

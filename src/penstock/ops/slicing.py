@@ -21,6 +21,7 @@ from penstock.ops.kernel_tools import invalid
 from penstock.ops.slice_assign import RESOURCE_STRIDED_SLICE_ASSIGN, STRIDED_SLICE_ASSIGN
 from penstock.ops.stacking import PACK
 from penstock.ops.strided_slice import MASKS, STRIDED_SLICE
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, bool as bool_dtype, int32, int64, resource
 from penstock.tensor.shapes import Dimension, TensorShape, shape_of
 
@@ -73,8 +74,8 @@ def slice_value(op: Operation, x: Any, begin: Any, size: Any) -> np.ndarray | No
 
 
 @SLICE.kernel(host=("begin", "size"))
-def slice_kernel(n: Any) -> Any:
-    begin, size, dims = n.const("begin"), n.const("size"), n.input_shape("input").tuple
+def slice_kernel(ctx: KernelContext) -> Any:
+    begin, size, dims = ctx.const("begin"), ctx.const("size"), ctx.input_shape("input").tuple
 
     def index_of(shape: Any, begins: Any, sizes: Any) -> tuple[Any, ...]:
         if not begins.shape == sizes.shape == (len(shape),):

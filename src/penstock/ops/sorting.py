@@ -15,6 +15,7 @@ from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import RESHAPE, shape as shape_of_tensor, size
 from penstock.ops.gather_nd import SCATTER_ND
 from penstock.ops.kernel_tools import TORCH_LACKS
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, int32, string
 from penstock.tensor.shapes import TensorShape, shape_of
 
@@ -116,14 +117,14 @@ def _largest_of_row(x: torch.Tensor, k: int, index: DType) -> tuple[torch.Tensor
 
 
 @TOP_K.kernel()
-def top_k_kernel(n: Any) -> Any:
-    k = n["k"]
+def top_k_kernel(ctx: KernelContext) -> Any:
+    k = ctx["k"]
     return lambda x: largest(x, k, int32)
 
 
 @TOP_K_V2.kernel(host=("k",))
-def top_k_v2_kernel(n: Any) -> Any:
-    index, known = n["index_type"], n.const("k")
+def top_k_v2_kernel(ctx: KernelContext) -> Any:
+    index, known = ctx["index_type"], ctx.const("k")
     if known is None:
         return lambda x, k: largest(x, int(k.item()), index)
     count = int(known.item())
@@ -214,8 +215,8 @@ def distinct_strings(x: np.ndarray) -> tuple[np.ndarray, torch.Tensor]:
 
 @UNIQUE.kernel("CPU", T="string")
 @UNIQUE.kernel(T=COMPARABLE)
-def unique_kernel(n: Any) -> Any:
-    dtype, distinct = n.torch_dtype("out_idx"), distinct_strings if n["T"] == string else distinct_elements
+def unique_kernel(ctx: KernelContext) -> Any:
+    dtype, distinct = ctx.torch_dtype("out_idx"), distinct_strings if ctx["T"] == string else distinct_elements
 
     def unique(x: Any) -> tuple[Any, torch.Tensor]:
         y, which = distinct(x)
@@ -226,8 +227,8 @@ def unique_kernel(n: Any) -> Any:
 
 @UNIQUE_WITH_COUNTS.kernel("CPU", T="string")
 @UNIQUE_WITH_COUNTS.kernel(T=COMPARABLE)
-def unique_with_counts_kernel(n: Any) -> Any:
-    dtype, distinct = n.torch_dtype("out_idx"), distinct_strings if n["T"] == string else distinct_elements
+def unique_with_counts_kernel(ctx: KernelContext) -> Any:
+    dtype, distinct = ctx.torch_dtype("out_idx"), distinct_strings if ctx["T"] == string else distinct_elements
 
     def unique(x: Any) -> tuple[Any, torch.Tensor, torch.Tensor]:
         y, which = distinct(x)
@@ -277,8 +278,8 @@ def list_diff_shape(c: ShapeContext, x: TensorShape, y: TensorShape) -> list[Ten
 
 
 @LIST_DIFF.kernel("CPU", T="string")
-def list_diff_of_strings(n: Any) -> Any:
-    dtype = n.torch_dtype("out_idx")
+def list_diff_of_strings(ctx: KernelContext) -> Any:
+    dtype = ctx.torch_dtype("out_idx")
 
     def difference(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, torch.Tensor]:
         without = set(y.tolist())
@@ -289,8 +290,8 @@ def list_diff_of_strings(n: Any) -> Any:
 
 
 @LIST_DIFF.kernel(T=COMPARABLE)
-def list_diff_kernel(n: Any) -> Any:
-    dtype, lacking = n.torch_dtype("out_idx"), n["T"].name in TORCH_LACKS.split()
+def list_diff_kernel(ctx: KernelContext) -> Any:
+    dtype, lacking = ctx.torch_dtype("out_idx"), ctx["T"].name in TORCH_LACKS.split()
 
     def difference(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if lacking:  # torch.isin has no kernel; the numbers of the distinct elements serve as well

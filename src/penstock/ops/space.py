@@ -18,6 +18,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.kernel_tools import TORCH_TYPES
 from penstock.ops.stacking import stack
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape, shape_of
 
@@ -65,16 +66,16 @@ def space_to_depth_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
     return _depth_shape(c, x, to_space=False)
 
 
-def _layout(n: Any) -> bytes:
-    if n["data_format"] == b"NCHW_VECT_C":
-        raise errors.UnimplementedError(None, None, f"{n.node.op.name} has no kernel for NCHW_VECT_C")
-    return n["data_format"]
+def _layout(ctx: KernelContext) -> bytes:
+    if ctx["data_format"] == b"NCHW_VECT_C":
+        raise errors.UnimplementedError(None, None, f"{ctx.node.op.name} has no kernel for NCHW_VECT_C")
+    return ctx["data_format"]
 
 
 @DEPTH_TO_SPACE.kernel(T=TORCH_TYPES)
-def depth_to_space_kernel(n: Any) -> Any:
-    s = n["block_size"]
-    if _layout(n) == b"NHWC":
+def depth_to_space_kernel(ctx: KernelContext) -> Any:
+    s = ctx["block_size"]
+    if _layout(ctx) == b"NHWC":
 
         def unfold(x: torch.Tensor) -> torch.Tensor:
             b, h, w, d = x.shape
@@ -94,9 +95,9 @@ def depth_to_space_kernel(n: Any) -> Any:
 
 
 @SPACE_TO_DEPTH.kernel(T=TORCH_TYPES)
-def space_to_depth_kernel(n: Any) -> Any:
-    s = n["block_size"]
-    if _layout(n) == b"NHWC":
+def space_to_depth_kernel(ctx: KernelContext) -> Any:
+    s = ctx["block_size"]
+    if _layout(ctx) == b"NHWC":
 
         def fold(x: torch.Tensor) -> torch.Tensor:
             b, h, w, d = x.shape
@@ -215,7 +216,7 @@ def batch_to_space_nd_shape(c: ShapeContext, x: TensorShape, block: TensorShape,
 
 
 @SPACE_TO_BATCH_ND.kernel(host=("block_shape", "paddings"), T=TORCH_TYPES)
-def space_to_batch_nd_kernel(n: Any) -> Any:
+def space_to_batch_nd_kernel(ctx: KernelContext) -> Any:
     def to_batch(x: torch.Tensor, block_shape: torch.Tensor, paddings: torch.Tensor) -> torch.Tensor:
         _check_blocks(x.ndim, block_shape, paddings, "paddings")
         block, pairs = block_shape.tolist(), paddings.tolist()
@@ -238,7 +239,7 @@ def space_to_batch_nd_kernel(n: Any) -> Any:
 
 
 @BATCH_TO_SPACE_ND.kernel(host=("block_shape", "crops"), T=TORCH_TYPES)
-def batch_to_space_nd_kernel(n: Any) -> Any:
+def batch_to_space_nd_kernel(ctx: KernelContext) -> Any:
     def to_space(x: torch.Tensor, block_shape: torch.Tensor, crops: torch.Tensor) -> torch.Tensor:
         _check_blocks(x.ndim, block_shape, crops, "crops")
         block = block_shape.tolist()

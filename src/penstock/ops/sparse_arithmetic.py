@@ -29,6 +29,7 @@ from penstock.ops.sparse_tools import (
     sparse_shapes,
     tensor,
 )
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 
@@ -78,7 +79,7 @@ def sparse_add_shape(c: ShapeContext, *inputs: TensorShape) -> list[TensorShape]
 
 
 @SPARSE_ADD.kernel("CPU", T=NATIVE)
-def sparse_add_kernel(n: Any) -> Kernel:
+def sparse_add_kernel(ctx: KernelContext) -> Kernel:
     def add(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh = inputs
         check_parts(a_indices, a_values, a_shape, "a")
@@ -112,7 +113,7 @@ def sparse_add_grad_shape(
 
 
 @SPARSE_ADD_GRAD.kernel("CPU", T=NATIVE)
-def sparse_add_grad_kernel(n: Any) -> Kernel:
+def sparse_add_grad_kernel(ctx: KernelContext) -> Kernel:
     """The gradient of each element of a and of b: that of the sum's element at its index, 0 where there is none."""
 
     def spread(grad: torch.Tensor, *indices: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -182,8 +183,8 @@ def _extremum(
         return sparse_shapes(None, other if rank is None else rank)[:2]
 
     @op.kernel("CPU", T=f"{REAL} {TORCH_LACKS}")
-    def kernel(n: Any) -> Kernel:
-        choose = via_numpy(numpy_fn, n["T"]) if n["T"].name in TORCH_LACKS.split() else fn
+    def kernel(ctx: KernelContext) -> Kernel:
+        choose = via_numpy(numpy_fn, ctx["T"]) if ctx["T"].name in TORCH_LACKS.split() else fn
 
         def apply(*inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             a_indices, a_values, a_shape, b_indices, b_values, b_shape = inputs

@@ -20,6 +20,7 @@ from penstock.ops.elementwise import NATIVE, conjugate, like
 from penstock.ops.gather_nd import gather_nd, scatter_nd
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed, invalid, via_numpy
 from penstock.ops.sparse_tools import check_bounds, check_parts, strides_of, tensor
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 
@@ -47,9 +48,9 @@ def _with_dense(
 
     @op.kernel(T=NATIVE, host=("sp_shape",))
     @op.kernel("CPU", T=TORCH_LACKS)
-    def kernel(n: Any) -> Kernel:
-        divides = name == "SparseDenseCwiseDiv" and n["T"].is_integer
-        combine = via_numpy(numpy_fn, n["T"]) if n["T"].name in TORCH_LACKS.split() else fn
+    def kernel(ctx: KernelContext) -> Kernel:
+        divides = name == "SparseDenseCwiseDiv" and ctx["T"].is_integer
+        combine = via_numpy(numpy_fn, ctx["T"]) if ctx["T"].name in TORCH_LACKS.split() else fn
 
         def apply(
             indices: torch.Tensor, values: torch.Tensor, shape: torch.Tensor, dense: torch.Tensor

@@ -27,6 +27,7 @@ from penstock.ops.sparse_tools import (
     take,
     tensor,
 )
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int64
 from penstock.tensor.shapes import TensorShape
 
@@ -57,8 +58,8 @@ def sparse_concat_shape(
 
 
 @SPARSE_CONCAT.kernel("CPU", T=ANY)
-def sparse_concat_kernel(n: Any) -> Kernel:
-    axis = n["concat_dim"]
+def sparse_concat_kernel(ctx: KernelContext) -> Kernel:
+    axis = ctx["concat_dim"]
 
     def concat(indices: list[torch.Tensor], values: list[Any], shapes: list[torch.Tensor]) -> tuple[Any, ...]:
         for i, parts in enumerate(zip(indices, values, shapes, strict=True)):
@@ -163,9 +164,9 @@ def sparse_split_shape(
 
 
 @SPARSE_SPLIT.kernel("CPU", T=ANY)
-def sparse_split_kernel(n: Any) -> Kernel:
+def sparse_split_kernel(ctx: KernelContext) -> Kernel:
     """The first parts have one more where the dimension does not split evenly."""
-    count = n["num_split"]
+    count = ctx["num_split"]
 
     def split(axis: torch.Tensor, indices: torch.Tensor, values: Any, shape: torch.Tensor) -> tuple[Any, ...]:
         if axis.numel() != 1:

@@ -33,6 +33,7 @@ from penstock.ops.sparse_tools import (
     take,
     tensor,
 )
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32, int64
 from penstock.tensor.shapes import TensorShape
 
@@ -55,7 +56,7 @@ def sparse_reorder_shape(
 
 
 @SPARSE_REORDER.kernel("CPU", T=ANY)
-def sparse_reorder_kernel(n: Any) -> Kernel:
+def sparse_reorder_kernel(ctx: KernelContext) -> Kernel:
     def reorder(indices: torch.Tensor, values: Any, shape: torch.Tensor) -> tuple[Any, Any]:
         check_parts(indices, values, shape)
         rows = indices.numpy()
@@ -131,7 +132,7 @@ def _wanted(dims: list[int], new: list[int]) -> list[int]:
 
 
 @SPARSE_RESHAPE.kernel("CPU")
-def sparse_reshape_kernel(n: Any) -> Kernel:
+def sparse_reshape_kernel(ctx: KernelContext) -> Kernel:
     def reshape(indices: torch.Tensor, shape: torch.Tensor, new_shape: torch.Tensor) -> tuple[Any, Any]:
         if indices.dim() != 2 or shape.dim() != 1 or new_shape.dim() != 1:
             raise invalid(
@@ -203,7 +204,7 @@ def sparse_slice_shape(c: ShapeContext, *inputs: TensorShape) -> list[TensorShap
 
 
 @SPARSE_SLICE.kernel("CPU", T=ANY)
-def sparse_slice_kernel(n: Any) -> Kernel:
+def sparse_slice_kernel(ctx: KernelContext) -> Kernel:
     def cut(
         indices: torch.Tensor, values: Any, shape: torch.Tensor, start: torch.Tensor, size: torch.Tensor
     ) -> tuple[Any, ...]:
@@ -234,9 +235,9 @@ def sparse_slice_grad_shape(
 
 
 @SPARSE_SLICE_GRAD.kernel("CPU", T=f"{NATIVE} {TORCH_LACKS}")
-def sparse_slice_grad_kernel(n: Any) -> Kernel:
+def sparse_slice_grad_kernel(ctx: KernelContext) -> Kernel:
     """The gradient of each element of the input: that of the output's element which it became, or 0."""
-    dtype = n.torch_dtype()
+    dtype = ctx.torch_dtype()
 
     def spread(grad: torch.Tensor, indices: torch.Tensor, start: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
         if indices.dim() != 2 or output.dim() != 2 or indices.shape[1] != output.shape[1]:

@@ -16,6 +16,7 @@ from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_serialize import Parts, rows_of, stacked
 from penstock.ops.sparse_tools import ANY, as_sparse, check_parts, known_parts, sparse_shapes
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
@@ -101,14 +102,14 @@ def take_many_sparse_shape(c: ShapeContext, handles: TensorShape) -> list[Tensor
     return sparse_shapes(None, None)
 
 
-def _map(n: Any) -> SparseTensorsMap:
-    name = n.text("shared_name") or n.name
-    return n.resources.lookup_or_create(n.text("container"), SparseTensorsMap, name, lambda: SparseTensorsMap(name))
+def _map(ctx: KernelContext) -> SparseTensorsMap:
+    name = ctx.text("shared_name") or ctx.name
+    return ctx.resources.lookup_or_create(ctx.text("container"), SparseTensorsMap, name, lambda: SparseTensorsMap(name))
 
 
 @ADD_SPARSE.kernel("CPU", T=ANY)
-def add_sparse_kernel(n: Any) -> Kernel:
-    held, dtype = _map(n), n["T"]
+def add_sparse_kernel(ctx: KernelContext) -> Kernel:
+    held, dtype = _map(ctx), ctx["T"]
 
     def add(indices: torch.Tensor, values: Any, shape: torch.Tensor) -> torch.Tensor:
         check_parts(indices, values, shape)
@@ -118,14 +119,14 @@ def add_sparse_kernel(n: Any) -> Kernel:
 
 
 @ADD_MANY_SPARSE.kernel("CPU", T=ANY)
-def add_many_sparse_kernel(n: Any) -> Kernel:
-    held, dtype = _map(n), n["T"]
+def add_many_sparse_kernel(ctx: KernelContext) -> Kernel:
+    held, dtype = _map(ctx), ctx["T"]
     return lambda indices, values, shape: held.add(dtype, rows_of(indices, values, shape))
 
 
 @TAKE_MANY_SPARSE.kernel("CPU", dtype=ANY)
-def take_many_sparse_kernel(n: Any) -> Kernel:
-    held, dtype = _map(n), n["dtype"]
+def take_many_sparse_kernel(ctx: KernelContext) -> Kernel:
+    held, dtype = _map(ctx), ctx["dtype"]
 
     def take(handles: torch.Tensor) -> tuple[Any, ...]:
         if handles.dim() != 1 or not len(handles):

@@ -19,6 +19,7 @@ from penstock.ops.kernel_tools import invalid
 from penstock.ops.layout import transpose
 from penstock.ops.matrix import matmul_flops
 from penstock.ops.sparse_tools import as_sparse, check_parts
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 # --- SparseTensorDenseMatMul ----------------------------------------------------------------------------
@@ -49,9 +50,9 @@ def sparse_tensor_dense_matmul_shape(
 
 
 @SPARSE_TENSOR_DENSE_MATMUL.kernel(T=NATIVE, host=("a_shape",))
-def sparse_tensor_dense_matmul_kernel(n: Any) -> Kernel:
-    adjoint_a, adjoint_b = n["adjoint_a"], n["adjoint_b"]
-    multiply = _multiply_sparse if n.device.type == "cpu" else _multiply_rows
+def sparse_tensor_dense_matmul_kernel(ctx: KernelContext) -> Kernel:
+    adjoint_a, adjoint_b = ctx["adjoint_a"], ctx["adjoint_b"]
+    multiply = _multiply_sparse if ctx.device.type == "cpu" else _multiply_rows
 
     def matmul(indices: torch.Tensor, values: torch.Tensor, shape: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         check_parts(indices, values, shape, "a")
@@ -163,9 +164,9 @@ def sparse_matmul_shape(c: ShapeContext, a: TensorShape, b: TensorShape) -> Tens
 
 
 @SPARSE_MATMUL.kernel()
-def sparse_matmul_kernel(n: Any) -> Kernel:
+def sparse_matmul_kernel(ctx: KernelContext) -> Kernel:
     """Which of the two has many zeros makes no difference to the product of two dense matrices."""
-    turn_a, turn_b = n["transpose_a"], n["transpose_b"]
+    turn_a, turn_b = ctx["transpose_a"], ctx["transpose_b"]
 
     def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         if a.dim() != 2 or b.dim() != 2:

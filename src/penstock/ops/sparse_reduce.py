@@ -22,6 +22,7 @@ from penstock.ops.gather_nd import gather_nd
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed, invalid
 from penstock.ops.sparse_dense_cwise import SPARSE_DENSE_CWISE_ADD
 from penstock.ops.sparse_tools import as_sparse, check_bounds, check_parts, row_keys, strides_of, tensor
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape
 
@@ -82,8 +83,8 @@ def _reduction(name: str, types: str, reduce: Reduce, native: str) -> OpDef:
         return TensorShape([d for i, d in enumerate(sizes) if i not in gone])
 
     @op.kernel("CPU", T=native)
-    def kernel(n: Any) -> Kernel:
-        keep_dims = n["keep_dims"]
+    def kernel(ctx: KernelContext) -> Kernel:
+        keep_dims = ctx["keep_dims"]
 
         def apply(indices: torch.Tensor, values: torch.Tensor, dims: torch.Tensor, axes: torch.Tensor) -> torch.Tensor:
             check_parts(indices, values, dims)
@@ -114,8 +115,8 @@ def _sparse_reduction(name: str, types: str, reduce: Reduce, native: str) -> OpD
     op.not_differentiable()
 
     @op.kernel("CPU", T=native)
-    def kernel(n: Any) -> Kernel:
-        keep_dims = n["keep_dims"]
+    def kernel(ctx: KernelContext) -> Kernel:
+        keep_dims = ctx["keep_dims"]
 
         def apply(
             indices: torch.Tensor, values: torch.Tensor, dims: torch.Tensor, axes: torch.Tensor
@@ -233,7 +234,7 @@ def sparse_softmax_shape(c: ShapeContext, indices: TensorShape, values: TensorSh
 
 
 @SPARSE_SOFTMAX.kernel("CPU")
-def sparse_softmax_kernel(n: Any) -> Kernel:
+def sparse_softmax_kernel(ctx: KernelContext) -> Kernel:
     def softmax(indices: torch.Tensor, values: torch.Tensor, shape: torch.Tensor) -> torch.Tensor:
         check_parts(indices, values, shape)
         if len(shape) < 2:

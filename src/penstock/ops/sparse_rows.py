@@ -18,6 +18,7 @@ from penstock.graph.traits import SERIAL
 from penstock.ops.elementwise import NATIVE
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed, invalid
 from penstock.ops.sparse_tools import ANY, as_sparse, check_parts, known_parts, put, sparse_shapes, tensor
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 SPARSE_FILL_EMPTY_ROWS = define_op(
@@ -47,7 +48,7 @@ def sparse_fill_empty_rows_shape(
 
 
 @SPARSE_FILL_EMPTY_ROWS.kernel("CPU", T=ANY)
-def sparse_fill_empty_rows_kernel(n: Any) -> Kernel:
+def sparse_fill_empty_rows_kernel(ctx: KernelContext) -> Kernel:
     def fill(indices: torch.Tensor, values: Any, shape: torch.Tensor, default: Any) -> tuple[Any, ...]:
         check_parts(indices, values, shape)
         if default.ndim:
@@ -92,8 +93,8 @@ def sparse_fill_empty_rows_grad_shape(c: ShapeContext, places: TensorShape, grad
 
 
 @SPARSE_FILL_EMPTY_ROWS_GRAD.kernel("CPU", T=f"{NATIVE} {TORCH_LACKS}")
-def sparse_fill_empty_rows_grad_kernel(n: Any) -> Kernel:
-    dtype = n.torch_dtype()
+def sparse_fill_empty_rows_grad_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.torch_dtype()
 
     def spread(places: torch.Tensor, grad: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if places.dim() != 1 or grad.dim() != 1:

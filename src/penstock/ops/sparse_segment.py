@@ -19,6 +19,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.elementwise import FLOATS, REAL
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed, invalid
 from penstock.ops.segment import segment_count
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, unknown_shape
 
 Divisor = Callable[[torch.Tensor], torch.Tensor]
@@ -83,8 +84,8 @@ def _segment_op(kind: str, types: str, native: str, counted: bool) -> OpDef:
         return unknown_shape() if rest is None else TensorShape([None if count is None else int(count), *rest])
 
     @op.kernel(T=native, host=("num_segments",) if counted else ())
-    def kernel(n: Any) -> Kernel:
-        dtype = n.torch_dtype()
+    def kernel(ctx: KernelContext) -> Kernel:
+        dtype = ctx.torch_dtype()
 
         def segments(data: torch.Tensor, indices: torch.Tensor, ids: torch.Tensor, *more: torch.Tensor) -> torch.Tensor:
             # Two's complement adds unsigned numbers as it adds signed ones.
@@ -150,7 +151,7 @@ def _gradient_op(kind: str) -> OpDef:
         return unknown_shape() if rest is None else TensorShape([None if count is None else int(count), *rest])
 
     @op.kernel(T=FLOATS, host=("output_dim0",))
-    def kernel(n: Any) -> Kernel:
+    def kernel(ctx: KernelContext) -> Kernel:
         def spread(grad: torch.Tensor, indices: torch.Tensor, ids: torch.Tensor, height: torch.Tensor) -> torch.Tensor:
             count = int(height)
             if indices.shape != ids.shape:

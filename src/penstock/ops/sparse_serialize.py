@@ -21,6 +21,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_tools import ANY, as_sparse, check_parts, join, sparse_shapes, take, tensor
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime, to_runtime
 from penstock.tensor.dtypes import DType, as_dtype, int64, string
 from penstock.tensor.shapes import TensorShape, unknown_shape
@@ -114,8 +115,8 @@ def _strings(rows: list[tuple[Any, ...]], dtype: DType) -> np.ndarray:
 
 
 @SERIALIZE_SPARSE.kernel("CPU", T=ANY, out_type="string")
-def serialize_sparse_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def serialize_sparse_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
 
     def serialize(indices: torch.Tensor, values: Any, shape: torch.Tensor) -> np.ndarray:
         if indices.ndim != 2 or values.ndim != 1 or shape.ndim != 1:
@@ -126,8 +127,8 @@ def serialize_sparse_kernel(n: Any) -> Kernel:
 
 
 @SERIALIZE_MANY_SPARSE.kernel("CPU", T=ANY, out_type="string")
-def serialize_many_sparse_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def serialize_many_sparse_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
 
     def serialize(indices: torch.Tensor, values: Any, shape: torch.Tensor) -> np.ndarray:
         return _strings([(tensor(i), v, tensor(np.array(s))) for i, v, s in rows_of(indices, values, shape)], dtype)
@@ -228,8 +229,8 @@ def stacked(tensors: list[Parts], dims: list[int]) -> tuple[Any, ...]:
 
 @DESERIALIZE_SPARSE.kernel("CPU", dtype=ANY, Tserialized="string")
 @DESERIALIZE_MANY_SPARSE.kernel("CPU", dtype=ANY)
-def deserialize_sparse_kernel(n: Any) -> Kernel:
-    dtype, many = n["dtype"], n.node.op.name == "DeserializeManySparse"
+def deserialize_sparse_kernel(ctx: KernelContext) -> Kernel:
+    dtype, many = ctx["dtype"], ctx.node.op.name == "DeserializeManySparse"
 
     def deserialize(strings: np.ndarray) -> tuple[Any, ...]:
         if strings.ndim < 1 or strings.shape[-1] != 3 or (many and strings.ndim != 2):

@@ -16,6 +16,7 @@ from penstock.ops.elementwise import NATIVE
 from penstock.ops.gather_nd import gather_nd
 from penstock.ops.kernel_tools import TORCH_LACKS, TORCH_TYPES, as_signed, invalid
 from penstock.ops.sparse_tools import as_sparse, check_bounds, check_order, check_parts, known_parts, strides_of
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import string
 from penstock.tensor.shapes import TensorShape, merge_dim, unknown_shape
 
@@ -70,8 +71,8 @@ def _dims(shape: Any) -> list[int]:
 
 
 @SPARSE_TO_DENSE.kernel(T=TORCH_TYPES, host=("output_shape",))
-def sparse_to_dense_kernel(n: Any) -> Kernel:
-    validate, dtype = n["validate_indices"], n.torch_dtype()
+def sparse_to_dense_kernel(ctx: KernelContext) -> Kernel:
+    validate, dtype = ctx["validate_indices"], ctx.torch_dtype()
 
     def dense(indices: torch.Tensor, shape: torch.Tensor, values: torch.Tensor, default: torch.Tensor) -> torch.Tensor:
         dims = _dims(shape)
@@ -84,8 +85,8 @@ def sparse_to_dense_kernel(n: Any) -> Kernel:
 
 
 @SPARSE_TO_DENSE.kernel("CPU", T="string")
-def sparse_to_dense_strings_kernel(n: Any) -> Kernel:
-    validate = n["validate_indices"]
+def sparse_to_dense_strings_kernel(ctx: KernelContext) -> Kernel:
+    validate = ctx["validate_indices"]
 
     def dense(indices: torch.Tensor, shape: torch.Tensor, values: np.ndarray, default: np.ndarray) -> np.ndarray:
         dims = _dims(shape)
@@ -181,8 +182,8 @@ def sparse_tensor_dense_add_shape(
 
 
 @SPARSE_TENSOR_DENSE_ADD.kernel(T=f"{NATIVE} {TORCH_LACKS}", host=("a_shape",))
-def sparse_tensor_dense_add_kernel(n: Any) -> Kernel:
-    dtype = n.torch_dtype()
+def sparse_tensor_dense_add_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.torch_dtype()
 
     def add(indices: torch.Tensor, values: torch.Tensor, shape: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         check_parts(indices, values, shape, "a")

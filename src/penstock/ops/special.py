@@ -15,6 +15,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.ops.arithmetic import MUL
 from penstock.ops.elementwise import like, unary_op, unbroadcast
 from penstock.ops.unary import EXP, SQUARE
+from penstock.runtime.kernels import KernelContext
 
 ERF = unary_op("Erf", "floattype", torch.erf, work=16.0)
 ERFC = unary_op("Erfc", "floattype", torch.erfc, work=16.0)
@@ -26,7 +27,7 @@ POLYGAMMA = define_op(
 
 
 @POLYGAMMA.kernel()
-def polygamma_kernel(n: Any) -> Any:
+def polygamma_kernel(ctx: KernelContext) -> Any:
     """The derivative of order a of digamma: a! zeta(a + 1, x) but for the sign; NaN for other a."""
 
     def polygamma(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

@@ -16,6 +16,7 @@ from penstock.graph.scopes import name_scope
 from penstock.ops.arithmetic import ADD_V2, MUL, SUB
 from penstock.ops.elementwise import like, unary_op
 from penstock.ops.unary import ABS, EXP, RECIPROCAL, SIGN, SQUARE
+from penstock.runtime.kernels import KernelContext
 
 BESSEL_I0E = unary_op("BesselI0e", "floattype", torch.special.i0e, work=16.0)
 BESSEL_I1E = unary_op("BesselI1e", "floattype", torch.special.i1e, work=16.0)
@@ -24,9 +25,9 @@ NDTRI = unary_op("Ndtri", "floattype", torch.special.ndtri, types="float double"
 
 
 @NDTRI.kernel(T="half bfloat16")
-def ndtri_kernel(n: Any) -> Kernel:
+def ndtri_kernel(ctx: KernelContext) -> Kernel:
     """Half precision is computed in float32: torch has none."""
-    dtype = n.torch_dtype()
+    dtype = ctx.torch_dtype()
     return lambda x: torch.special.ndtri(x.float()).to(dtype)
 
 

@@ -18,6 +18,7 @@ from penstock.ops.kernel_tools import via_numpy
 from penstock.ops.special import LGAMMA
 from penstock.ops.special_binary import XLOGY
 from penstock.ops.unary import EXP
+from penstock.runtime.kernels import KernelContext
 
 _A_AND_X = "a: T, x: T"
 IGAMMA = define_op("Igamma", _A_AND_X, "z: T", attrs=["T: floattype"], shape=shape_rules.broadcast, work=512.0)
@@ -29,7 +30,7 @@ IGAMMA_GRAD_A.not_differentiable()
 
 
 @IGAMMA.kernel()
-def igamma_kernel(n: Any) -> Kernel:
+def igamma_kernel(ctx: KernelContext) -> Kernel:
     """torch takes a limit at a = 0, and knows none at (inf, inf); TensorFlow has NaN and 0 there, and 0 at x = 0."""
 
     def igamma(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -40,7 +41,7 @@ def igamma_kernel(n: Any) -> Kernel:
 
 
 @IGAMMAC.kernel()
-def igammac_kernel(n: Any) -> Kernel:
+def igammac_kernel(ctx: KernelContext) -> Kernel:
     def igammac(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         found = torch.where((a > 0) & (x == x), torch.special.gammaincc(a, x), torch.nan)
         return torch.where((x == torch.inf) & (a > 0), 0, found)
@@ -134,7 +135,7 @@ ZETA = define_op("Zeta", "x: T, q: T", "z: T", attrs=["T: {float, double}"], sha
 
 
 @ZETA.kernel()
-def zeta_kernel(n: Any) -> Kernel:
+def zeta_kernel(ctx: KernelContext) -> Kernel:
     def zeta(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
         """As torch's; but where q is a pole, an odd x gives NaN: the two sides differ in sign."""
         pole = (q <= 0) & (q == q.floor())

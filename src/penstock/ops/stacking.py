@@ -15,6 +15,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import check_axis
 from penstock.ops.kernel_tools import TORCH_TYPES
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, merge_dim, shape_of
 
 PACK = define_op(
@@ -59,14 +60,14 @@ def known_elements(value: np.ndarray | None, tensor: Tensor) -> np.ndarray | Non
 
 
 @PACK.kernel("CPU", T="string")
-def pack_strings(n: Any) -> Any:
-    axis = n["axis"]
+def pack_strings(ctx: KernelContext) -> Any:
+    axis = ctx["axis"]
     return lambda values: np.stack(values, axis)
 
 
 @PACK.kernel(T=TORCH_TYPES)
-def pack_kernel(n: Any) -> Any:
-    axis = n["axis"]
+def pack_kernel(ctx: KernelContext) -> Any:
+    axis = ctx["axis"]
     return (lambda values: torch.stack(values, axis)) if axis else torch.stack
 
 
@@ -116,19 +117,19 @@ def unpack_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
 
 
 @UNPACK.kernel("CPU", T="string")
-def unpack_strings(n: Any) -> Any:
-    axis = n["axis"]
+def unpack_strings(ctx: KernelContext) -> Any:
+    axis = ctx["axis"]
 
     def unbind(x: np.ndarray) -> tuple[np.ndarray, ...]:
         rows = np.moveaxis(x, axis, 0)
-        return _counted(tuple(rows[i, ...] for i in range(len(rows))), n["num"])
+        return _counted(tuple(rows[i, ...] for i in range(len(rows))), ctx["num"])
 
     return unbind
 
 
 @UNPACK.kernel(T=TORCH_TYPES)
-def unpack_kernel(n: Any) -> Any:
-    axis, num, dims = n["axis"], n["num"], n.input_shape("value").tuple
+def unpack_kernel(ctx: KernelContext) -> Any:
+    axis, num, dims = ctx["axis"], ctx["num"], ctx.input_shape("value").tuple
     if dims is not None and dims[axis] == num:
         return lambda x: x.unbind(axis)
     return lambda x: _counted(x.unbind(axis), num)

@@ -9,6 +9,7 @@ from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.graph.traits import SERIAL
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.stacks import Stack
 from penstock.tensor.shapes import TensorShape
 
@@ -81,9 +82,9 @@ def stack_shape(c: ShapeContext, max_size: TensorShape) -> TensorShape:
 
 
 @STACK_V2.kernel(host=("max_size",))
-def stack_kernel(n: Any) -> Kernel:
+def stack_kernel(ctx: KernelContext) -> Kernel:
     """A new stack each time the node runs."""
-    name, dtype, limit = n.text("stack_name") or n.name, n["elem_type"], n.const("max_size")
+    name, dtype, limit = ctx.text("stack_name") or ctx.name, ctx["elem_type"], ctx.const("max_size")
     if limit is not None:
         fixed = int(limit)
         return lambda max_size: Stack(name, dtype, fixed)
@@ -94,8 +95,8 @@ STACK.shape(lambda c: HANDLE)
 
 
 @STACK.kernel()
-def reference_stack_kernel(n: Any) -> Kernel:
-    name, dtype = n.text("stack_name") or n.name, n["elem_type"]
+def reference_stack_kernel(ctx: KernelContext) -> Kernel:
+    name, dtype = ctx.text("stack_name") or ctx.name, ctx["elem_type"]
     return lambda: Stack(name, dtype)
 
 
@@ -105,9 +106,9 @@ def _push(op: OpDef, copies: bool) -> None:
         return elem
 
     @op.kernel()
-    def kernel(n: Any) -> Kernel:
-        dtype = n["T"]
-        keep = Stack.swap_out if n["swap_memory"] and n.device.type == "cuda" and dtype.torch else Stack.push
+    def kernel(ctx: KernelContext) -> Kernel:
+        dtype = ctx["T"]
+        keep = Stack.swap_out if ctx["swap_memory"] and ctx.device.type == "cuda" and dtype.torch else Stack.push
 
         def push(stack: Stack, elem: Any) -> Any:
             if stack.dtype is not dtype:
@@ -126,8 +127,8 @@ def _pop(op: OpDef) -> None:
     op.shape(lambda c, handle: UNKNOWN)
 
     @op.kernel()
-    def kernel(n: Any) -> Kernel:
-        dtype = n["elem_type"]
+    def kernel(ctx: KernelContext) -> Kernel:
+        dtype = ctx["elem_type"]
 
         def pop(stack: Stack) -> Any:
             if stack.dtype is not dtype:

@@ -23,6 +23,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import TORCH_LACKS, as_signed
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.resources import VariableState
 from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
@@ -108,9 +109,11 @@ def variable_shape(c: ShapeContext) -> TensorShape:
 
 
 @VARIABLE.kernel()
-def variable_kernel(n: Any) -> Bound:
-    shape = n["shape"] if n["shape"].ndims else UNKNOWN
-    return Bound(n.resources.variable(n.text("container"), n.text("shared_name") or n.name, n["dtype"], shape))
+def variable_kernel(ctx: KernelContext) -> Bound:
+    shape = ctx["shape"] if ctx["shape"].ndims else UNKNOWN
+    return Bound(
+        ctx.resources.variable(ctx.text("container"), ctx.text("shared_name") or ctx.name, ctx["dtype"], shape)
+    )
 
 
 TEMPORARY_VARIABLE = define_op(
@@ -146,11 +149,11 @@ _alive = _Alive()
 
 
 @TEMPORARY_VARIABLE.kernel()
-def temporary_variable_kernel(n: Any) -> Kernel:
-    name, dtype, shape = n.text("var_name") or n.name, n["dtype"], n["shape"]
+def temporary_variable_kernel(ctx: KernelContext) -> Kernel:
+    name, dtype, shape = ctx.text("var_name") or ctx.name, ctx["dtype"], ctx["shape"]
     if not shape.is_fully_defined():
         raise errors.InvalidArgumentError(None, None, f"a temporary variable needs its whole shape, got {shape}")
-    key, device = (id(n.state), name), n.device
+    key, device = (id(ctx.state), name), ctx.device
 
     def create() -> TemporaryState:
         other = _alive.states.get(key)
@@ -178,8 +181,8 @@ DESTROY_TEMPORARY_VARIABLE.shape(shape_rules.unchanged)
 
 
 @DESTROY_TEMPORARY_VARIABLE.kernel()
-def destroy_temporary_variable_kernel(n: Any) -> Kernel:
-    name = n.text("var_name")
+def destroy_temporary_variable_kernel(ctx: KernelContext) -> Kernel:
+    name = ctx.text("var_name")
 
     def destroy(state: VariableState) -> Any:
         if not isinstance(state, TemporaryState) or state.name != name or state.destroyed:
@@ -249,8 +252,8 @@ def assign_shape(c: ShapeContext, ref: TensorShape, value: TensorShape) -> Tenso
 
 
 @ASSIGN.kernel()
-def assign_kernel(n: Any) -> Kernel:
-    validate = n["validate_shape"]
+def assign_kernel(ctx: KernelContext) -> Kernel:
+    validate = ctx["validate_shape"]
 
     def update(ref: VariableState, value: Any) -> VariableState:
         if validate:
@@ -260,7 +263,7 @@ def assign_kernel(n: Any) -> Kernel:
         store(ref, value)
         return ref
 
-    return locked(update) if n["use_locking"] else update
+    return locked(update) if ctx["use_locking"] else update
 
 
 def _define_accumulation(name: str, method: Callable[[Any, Any], Any]) -> Any:
@@ -280,14 +283,14 @@ def _define_accumulation(name: str, method: Callable[[Any, Any], Any]) -> Any:
         return ref.merge_with(value)
 
     @op.kernel(T=NUMBERS)
-    def kernel(n: Any) -> Kernel:
+    def kernel(ctx: KernelContext) -> Kernel:
         update = accumulator(name, method)
-        return locked(update) if n["use_locking"] else update
+        return locked(update) if ctx["use_locking"] else update
 
     @op.kernel(T=TORCH_LACKS)
-    def unsigned_kernel(n: Any) -> Kernel:
+    def unsigned_kernel(ctx: KernelContext) -> Kernel:
         update = signed_accumulator(name, method)
-        return locked(update) if n["use_locking"] else update
+        return locked(update) if ctx["use_locking"] else update
 
     return op
 
@@ -304,9 +307,9 @@ def count_up_to_shape(c: ShapeContext, ref: TensorShape) -> TensorShape:
     return ref.with_rank(0)
 
 
-def counter(n: Any) -> Kernel:
+def counter(ctx: KernelContext) -> Kernel:
     """Kernel factory: give the value and add one, or raise OutOfRangeError at the limit."""
-    limit = n["limit"]
+    limit = ctx["limit"]
 
     def count(state: VariableState) -> torch.Tensor:
         buffer = state.read()

@@ -15,6 +15,7 @@ from penstock.graph.operation import Operation
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import shape as shape_of_tensor
 from penstock.ops.kernel_tools import TORCH_TYPES, as_signed
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32, int64
 from penstock.tensor.shapes import TensorShape, shape_of
 
@@ -159,15 +160,15 @@ def strided_slice_value(op: Operation, x: Any, begin: Any, end: Any, strides: An
 
 
 @STRIDED_SLICE.kernel("CPU", T="string")
-def slice_strings(n: Any) -> Any:
-    attrs = n.node.attrs
+def slice_strings(ctx: KernelContext) -> Any:
+    attrs = ctx.node.attrs
     return lambda x, begin, end, strides: x[python_index(attrs, begin.tolist(), end.tolist(), strides.tolist())]
 
 
 @STRIDED_SLICE.kernel(host=("begin", "end", "strides"), T=TORCH_TYPES)
-def strided_slice_kernel(n: Any) -> Any:
-    attrs = n.node.attrs
-    begin, end, strides = n.const("begin"), n.const("end"), n.const("strides")
+def strided_slice_kernel(ctx: KernelContext) -> Any:
+    attrs = ctx.node.attrs
+    begin, end, strides = ctx.const("begin"), ctx.const("end"), ctx.const("strides")
 
     def take_backwards(x: torch.Tensor, index: tuple[Any, ...]) -> torch.Tensor:
         index, flips = forward_index(index, x.shape)
@@ -214,10 +215,10 @@ def strided_slice_grad_shape(
 
 
 @STRIDED_SLICE_GRAD.kernel(host=("shape", "begin", "end", "strides"), T=TORCH_TYPES)
-def strided_slice_grad_kernel(n: Any) -> Any:
-    attrs = n.node.attrs
-    known = [n.const(name) for name in ("begin", "end", "strides")]
-    index = None if any(v is None for v in known) else python_index(attrs, *[v.tolist() for v in known])
+def strided_slice_grad_kernel(ctx: KernelContext) -> Any:
+    attrs = ctx.node.attrs
+    known = [value for name in ("begin", "end", "strides") if (value := ctx.const(name)) is not None]
+    index = python_index(attrs, *[value.tolist() for value in known]) if len(known) == 3 else None
 
     def put(
         shape: torch.Tensor, begin: torch.Tensor, end: torch.Tensor, strides: torch.Tensor, dy: torch.Tensor

@@ -19,6 +19,7 @@ from penstock.graph.operation import Tensor
 from penstock.ops.array import one_of
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.strings import each
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType, as_dtype, bool as bool_, float32, string
 
@@ -68,8 +69,8 @@ def number_reader(dtype: DType) -> Callable[[bytes], Any]:
 
 
 @STRING_TO_NUMBER.kernel("CPU")
-def string_to_number_kernel(n: Any) -> Kernel:
-    dtype = n["out_type"]
+def string_to_number_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["out_type"]
     parse = number_reader(dtype)
 
     def number(text: bytes) -> Any:
@@ -119,9 +120,9 @@ AS_STRING.not_differentiable()
     "CPU",
     T="float double int32 uint8 int16 int8 int64 bfloat16 uint16 half uint32 uint64 complex64 complex128 bool string",
 )
-def as_string_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
-    text = _printer(n)
+def as_string_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
+    text = _printer(ctx)
 
     def strings(x: Any) -> np.ndarray:
         array = np.asarray(from_runtime(x, dtype))
@@ -132,10 +133,10 @@ def as_string_kernel(n: Any) -> Kernel:
     return strings
 
 
-def _printer(n: Any) -> Callable[[Any], bytes]:
+def _printer(ctx: KernelContext) -> Callable[[Any], bytes]:
     """What writes one element, by C's conversion that the attributes describe."""
-    dtype, precision, width, fill = n["T"], n["precision"], n["width"], n.text("fill")
-    scientific, shortest, real = n["scientific"], n["shortest"], n["T"].is_floating or n["T"].is_complex
+    dtype, precision, width, fill = ctx["T"], ctx["precision"], ctx["width"], ctx.text("fill")
+    scientific, shortest, real = ctx["scientific"], ctx["shortest"], ctx["T"].is_floating or ctx["T"].is_complex
     if len(fill) > 1:
         raise invalid("Fill string must be one or fewer characters")
     if fill not in ("", " ", "+", "-", "0", "#"):
@@ -195,8 +196,8 @@ for _op in (ENCODE_BASE64, DECODE_BASE64):
 
 
 @ENCODE_BASE64.kernel("CPU")
-def encode_base64_kernel(n: Any) -> Kernel:
-    if n["pad"]:
+def encode_base64_kernel(ctx: KernelContext) -> Kernel:
+    if ctx["pad"]:
         return each(base64.urlsafe_b64encode)
     return each(lambda raw: base64.urlsafe_b64encode(raw).rstrip(b"="))
 

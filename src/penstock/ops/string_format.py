@@ -21,6 +21,7 @@ from penstock.graph.operators import Operators
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.logging import PRINT_V2
 from penstock.ops.value_text import element_text, escape
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import string
 
@@ -66,9 +67,9 @@ def _escaped(text: bytes) -> str:
 
 
 @STRING_FORMAT.kernel("CPU")
-def string_format_kernel(n: Any) -> Kernel:
-    dtypes, edge = n["T"], n["summarize"]
-    template, placeholder = (n[name].decode("utf-8", "surrogateescape") for name in ("template", "placeholder"))
+def string_format_kernel(ctx: KernelContext) -> Kernel:
+    dtypes, edge = ctx["T"], ctx["summarize"]
+    template, placeholder = (ctx[name].decode("utf-8", "surrogateescape") for name in ("template", "placeholder"))
     parts = template.split(placeholder)
     if len(parts) - 1 != len(dtypes):
         raise invalid(f"num placeholders in template and num inputs must match: {len(parts) - 1} vs. {len(dtypes)}")

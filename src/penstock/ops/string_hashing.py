@@ -16,6 +16,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import one_of
 from penstock.ops.kernel_tools import TORCH_TYPES, invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
 from penstock.tensor.shapes import TensorShape
 
@@ -176,8 +177,8 @@ for _op in (STRING_TO_HASH_BUCKET_FAST, STRING_TO_HASH_BUCKET_STRONG, STRING_TO_
     _op.not_differentiable()
 
 
-def _bucket_kernel(n: Any, hashed: Callable[[bytes], int]) -> Kernel:
-    count = n["num_buckets"]
+def _bucket_kernel(ctx: KernelContext, hashed: Callable[[bytes], int]) -> Kernel:
+    count = ctx["num_buckets"]
 
     def buckets(x: np.ndarray) -> torch.Tensor:
         return torch.tensor([hashed(text) % count for text in x.flat], dtype=torch.int64).reshape(x.shape)
@@ -190,11 +191,11 @@ STRING_TO_HASH_BUCKET.kernel("CPU")(lambda n: _bucket_kernel(n, murmur_hash))
 
 
 @STRING_TO_HASH_BUCKET_STRONG.kernel("CPU")
-def string_to_hash_bucket_strong_kernel(n: Any) -> Kernel:
-    if len(n["key"]) != 2:
-        raise invalid(f"Key must have 2 elements, got {list(n['key'])}")
-    low, high = n["key"]
-    return _bucket_kernel(n, lambda text: sip_hash(text, (low, high)))
+def string_to_hash_bucket_strong_kernel(ctx: KernelContext) -> Kernel:
+    if len(ctx["key"]) != 2:
+        raise invalid(f"Key must have 2 elements, got {list(ctx['key'])}")
+    low, high = ctx["key"]
+    return _bucket_kernel(ctx, lambda text: sip_hash(text, (low, high)))
 
 
 @export("string_to_hash_bucket_fast", "strings.to_hash_bucket_fast")
@@ -232,8 +233,8 @@ def fingerprint_shape(c: ShapeContext, data: TensorShape, method: TensorShape) -
 
 
 @FINGERPRINT.kernel("CPU", T=f"{TORCH_TYPES} string")
-def fingerprint_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def fingerprint_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
 
     def prints(data: Any, method: np.ndarray) -> torch.Tensor:
         if method.item() != b"farmhash64":

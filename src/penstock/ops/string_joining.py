@@ -16,6 +16,7 @@ from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
 from penstock.ops.array import one_of
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.reductions import normal_axes
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32, string
 from penstock.tensor.shapes import TensorShape
 
@@ -39,8 +40,8 @@ def string_join_shape(c: ShapeContext, inputs: list[TensorShape]) -> TensorShape
 
 
 @STRING_JOIN.kernel("CPU")
-def string_join_kernel(n: Any) -> Kernel:
-    separator = n["separator"]
+def string_join_kernel(ctx: KernelContext) -> Kernel:
+    separator = ctx["separator"]
 
     def join(inputs: list[np.ndarray]) -> np.ndarray:
         shapes = {x.shape for x in inputs if x.ndim} or {()}
@@ -86,8 +87,8 @@ def reduce_join_shape(c: ShapeContext, x: TensorShape, axes: TensorShape) -> Ten
 
 
 @REDUCE_JOIN.kernel("CPU")
-def reduce_join_kernel(n: Any) -> Kernel:
-    keep_dims, separator = n["keep_dims"], n["separator"]
+def reduce_join_kernel(ctx: KernelContext) -> Kernel:
+    keep_dims, separator = ctx["keep_dims"], ctx["separator"]
 
     def join(x: np.ndarray, indices: torch.Tensor) -> np.ndarray:
         axes: list[int] = []
@@ -159,8 +160,8 @@ def unsorted_segment_join_shape(c: ShapeContext, x: TensorShape, ids: TensorShap
 
 
 @UNSORTED_SEGMENT_JOIN.kernel("CPU")
-def unsorted_segment_join_kernel(n: Any) -> Kernel:
-    separator = n["separator"]
+def unsorted_segment_join_kernel(ctx: KernelContext) -> Kernel:
+    separator = ctx["separator"]
 
     def join(x: np.ndarray, ids: torch.Tensor, num_segments: torch.Tensor) -> np.ndarray:
         count, inner = int(num_segments), x.shape[ids.ndim :]

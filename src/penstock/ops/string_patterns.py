@@ -16,6 +16,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.strings import each
+from penstock.runtime.kernels import KernelContext
 
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False  # they are raised
@@ -101,8 +102,8 @@ for _op in (REGEX_REPLACE, STATIC_REGEX_REPLACE, REGEX_FULL_MATCH, STATIC_REGEX_
 
 
 @REGEX_REPLACE.kernel("CPU")
-def regex_replace_kernel(n: Any) -> Kernel:
-    everywhere = n["replace_global"]
+def regex_replace_kernel(ctx: KernelContext) -> Kernel:
+    everywhere = ctx["replace_global"]
 
     def replace(x: np.ndarray, pattern: np.ndarray, rewrite: np.ndarray) -> np.ndarray:
         return each(_replacer(_scalar(pattern, "Pattern"), _scalar(rewrite, "Rewrite"), everywhere))(x)

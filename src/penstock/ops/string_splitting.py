@@ -16,6 +16,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import one_of
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import string
 from penstock.tensor.shapes import TensorShape
 
@@ -65,9 +66,9 @@ def _split_kernel(pieces: Callable[[bytes, bytes], list[bytes]]) -> Kernel:
 
 
 @STRING_SPLIT.kernel("CPU")
-def string_split_kernel(n: Any) -> Kernel:
+def string_split_kernel(ctx: KernelContext) -> Kernel:
     """Each byte of the delimiter splits; with none, each byte is a piece."""
-    skip_empty = n["skip_empty"]
+    skip_empty = ctx["skip_empty"]
 
     def pieces(text: bytes, delimiters: bytes) -> list[bytes]:
         if not text:
@@ -82,9 +83,9 @@ def string_split_kernel(n: Any) -> Kernel:
 
 
 @STRING_SPLIT_V2.kernel("CPU")
-def string_split_v2_kernel(n: Any) -> Kernel:
+def string_split_v2_kernel(ctx: KernelContext) -> Kernel:
     """Python's own `split`: without a separator, at runs of whitespace."""
-    limit = n["maxsplit"]
+    limit = ctx["maxsplit"]
 
     def pieces(text: bytes, separator: bytes) -> list[bytes]:
         if limit == 0:

@@ -14,6 +14,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, broadcast_shape
 
 _UNIT = "unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'"
@@ -47,8 +48,8 @@ def _starts_of_chars(text: bytes) -> list[int]:
 
 
 @SUBSTR.kernel("CPU")
-def substr_kernel(n: Any) -> Kernel:
-    chars = n["unit"] == b"UTF8_CHAR"
+def substr_kernel(ctx: KernelContext) -> Kernel:
+    chars = ctx["unit"] == b"UTF8_CHAR"
 
     def cut(text: bytes, pos: int, length: int, index: int) -> bytes:
         starts = _starts_of_chars(text) if chars else None
@@ -99,9 +100,9 @@ STRING_STRIP.kernel("CPU")(lambda n: each(bytes.strip))
 
 
 @STRING_LENGTH.kernel("CPU")
-def string_length_kernel(n: Any) -> Kernel:
+def string_length_kernel(ctx: KernelContext) -> Kernel:
     count: Callable[[bytes], int] = len
-    if n["unit"] == b"UTF8_CHAR":
+    if ctx["unit"] == b"UTF8_CHAR":
 
         def count(text: bytes) -> int:
             return len(_starts_of_chars(text)) - 1
@@ -109,8 +110,8 @@ def string_length_kernel(n: Any) -> Kernel:
     return lambda x: torch.tensor([count(text) for text in x.flat], dtype=torch.int32).reshape(x.shape)
 
 
-def _case_kernel(n: Any, ascii_only: Callable[[bytes], bytes], unicode: Callable[[str], str]) -> Kernel:
-    encoding = n.text("encoding")
+def _case_kernel(ctx: KernelContext, ascii_only: Callable[[bytes], bytes], unicode: Callable[[str], str]) -> Kernel:
+    encoding = ctx.text("encoding")
     if encoding == "":
         return each(ascii_only)
     if encoding != "utf-8":

@@ -12,6 +12,7 @@ from penstock.graph import shape_rules
 from penstock.graph.codec import tensor_proto
 from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.ops.summary_values import Value, audio_values, histogram_value, image_values
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
 
 
@@ -40,8 +41,8 @@ SCALAR_SUMMARY = _define("ScalarSummary", "tags: string, values: T", ["T: realnu
 
 
 @SCALAR_SUMMARY.kernel(host=("tags", "values", "summary"))
-def scalar_summary_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def scalar_summary_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
 
     def summarize(tags: np.ndarray, values: Any) -> np.ndarray:
         if tags.shape != tuple(values.shape):
@@ -59,8 +60,8 @@ HISTOGRAM_SUMMARY = _define("HistogramSummary", "tag: string, values: T", ["T: r
 
 
 @HISTOGRAM_SUMMARY.kernel(host=("tag", "values", "summary"))
-def histogram_summary_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def histogram_summary_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
     return lambda tag, values: _message([histogram_value(_tag(tag), _array(values, dtype))])
 
 
@@ -76,8 +77,8 @@ IMAGE_SUMMARY = _define(
 
 
 @IMAGE_SUMMARY.kernel(host=("tag", "tensor", "summary"))
-def image_summary_kernel(n: Any) -> Kernel:
-    dtype, most, bad_color = n["T"], n["max_images"], n["bad_color"]
+def image_summary_kernel(ctx: KernelContext) -> Kernel:
+    dtype, most, bad_color = ctx["T"], ctx["max_images"], ctx["bad_color"]
     return lambda tag, tensor: _message(image_values(_tag(tag), _array(tensor, dtype), most, bad_color))
 
 
@@ -87,8 +88,8 @@ AUDIO_SUMMARY_V2 = _define(
 
 
 @AUDIO_SUMMARY_V2.kernel(host=("tag", "tensor", "sample_rate", "summary"))
-def audio_summary_kernel(n: Any) -> Kernel:
-    most = n["max_outputs"]
+def audio_summary_kernel(ctx: KernelContext) -> Kernel:
+    most = ctx["max_outputs"]
 
     def summarize(tag: np.ndarray, tensor: Any, sample_rate: Any) -> np.ndarray:
         return _message(audio_values(_tag(tag), tensor.cpu().numpy(), float(sample_rate), most))
@@ -102,8 +103,8 @@ TENSOR_SUMMARY_V2 = _define(
 
 
 @TENSOR_SUMMARY_V2.kernel(host=("tag", "tensor", "serialized_summary_metadata", "summary"))
-def tensor_summary_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def tensor_summary_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
 
     def summarize(tag: np.ndarray, tensor: Any, metadata: np.ndarray) -> np.ndarray:
         value = Value(tag=_tag(tag), tensor=tensor_proto(_array(tensor, dtype), dtype))
@@ -117,7 +118,7 @@ MERGE_SUMMARY = _define("MergeSummary", "inputs: N * string", ["N: int >= 1"])
 
 
 @MERGE_SUMMARY.kernel(host=("inputs", "summary"))
-def merge_summary_kernel(n: Any) -> Kernel:
+def merge_summary_kernel(ctx: KernelContext) -> Kernel:
     def merge(inputs: list[np.ndarray]) -> np.ndarray:
         merged, tags = [], set()
         for text in (item for array in inputs for item in array.reshape(-1)):

@@ -18,6 +18,7 @@ from penstock.graph.scopes import get_default_graph
 from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.tensor_arrays import TensorArrayState
 from penstock.tensor.shapes import TensorShape, merge_dim
 
@@ -64,11 +65,11 @@ def tensor_array_shape(c: ShapeContext, size: TensorShape) -> list[TensorShape]:
 
 
 @TENSOR_ARRAY_V3.kernel(host=("size",))
-def tensor_array_kernel(n: Any) -> Kernel:
+def tensor_array_kernel(ctx: KernelContext) -> Kernel:
     """A new array each time the node runs."""
-    name, dtype, device = n.text("tensor_array_name") or n.name, n["dtype"], n.device
-    shape, dynamic, clear = n["element_shape"], n["dynamic_size"], n["clear_after_read"]
-    identical, flow = n["identical_element_shapes"], torch.zeros((), device=device)
+    name, dtype, device = ctx.text("tensor_array_name") or ctx.name, ctx["dtype"], ctx.device
+    shape, dynamic, clear = ctx["element_shape"], ctx["dynamic_size"], ctx["clear_after_read"]
+    identical, flow = ctx["identical_element_shapes"], torch.zeros((), device=device)
 
     def create(size: Any) -> tuple[TensorArrayState, torch.Tensor]:
         if size.ndim:
@@ -86,7 +87,7 @@ TENSOR_ARRAY_SIZE_V3.not_differentiable()
 
 
 @TENSOR_ARRAY_SIZE_V3.kernel(host=("size",))
-def size_kernel(n: Any) -> Kernel:
+def size_kernel(ctx: KernelContext) -> Kernel:
     return lambda array, flow: torch.tensor(array.size(), dtype=torch.int32)
 
 
@@ -119,14 +120,14 @@ for _op in (TENSOR_ARRAY_GRAD_V3, TENSOR_ARRAY_GRAD_WITH_SHAPE):
 
 
 @TENSOR_ARRAY_GRAD_V3.kernel()
-def grad_kernel(n: Any) -> Kernel:
-    source, out = n.text("source"), torch.zeros((), device=n.device)
+def grad_kernel(ctx: KernelContext) -> Kernel:
+    source, out = ctx.text("source"), torch.zeros((), device=ctx.device)
     return lambda array, flow: (array.gradient(source), out)
 
 
 @TENSOR_ARRAY_GRAD_WITH_SHAPE.kernel(host=("shape_to_prepend",))
-def grad_with_shape_kernel(n: Any) -> Kernel:
-    source, out = n.text("source"), torch.zeros((), device=n.device)
+def grad_with_shape_kernel(ctx: KernelContext) -> Kernel:
+    source, out = ctx.text("source"), torch.zeros((), device=ctx.device)
     return lambda array, flow, shape: (array.gradient(source, tuple(shape.tolist())), out)
 
 
@@ -178,8 +179,8 @@ def read_shape(c: ShapeContext, handle: TensorShape, index: TensorShape, flow: T
 
 
 @TENSOR_ARRAY_WRITE_V3.kernel(host=("index",))
-def write_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def write_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
 
     def write(array: TensorArrayState, index: Any, value: Any, flow: torch.Tensor) -> torch.Tensor:
         if array.dtype is not dtype:
@@ -191,8 +192,8 @@ def write_kernel(n: Any) -> Kernel:
 
 
 @TENSOR_ARRAY_READ_V3.kernel(host=("index",))
-def read_kernel(n: Any) -> Kernel:
-    dtype = n["dtype"]
+def read_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["dtype"]
 
     def read(array: TensorArrayState, index: Any, flow: torch.Tensor) -> Any:
         if array.dtype is not dtype:
@@ -259,8 +260,8 @@ def scatter_shape(
 
 
 @TENSOR_ARRAY_GATHER_V3.kernel(host=("indices",))
-def gather_kernel(n: Any) -> Kernel:
-    dtype, shape = n["dtype"], n["element_shape"]
+def gather_kernel(ctx: KernelContext) -> Kernel:
+    dtype, shape = ctx["dtype"], ctx["element_shape"]
 
     def gather(array: TensorArrayState, indices: torch.Tensor, flow: torch.Tensor) -> Any:
         if array.dtype is not dtype:
@@ -271,8 +272,8 @@ def gather_kernel(n: Any) -> Kernel:
 
 
 @TENSOR_ARRAY_SCATTER_V3.kernel(host=("indices",))
-def scatter_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def scatter_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
 
     def scatter(array: TensorArrayState, indices: torch.Tensor, value: Any, flow: torch.Tensor) -> torch.Tensor:
         if array.dtype is not dtype:
@@ -337,8 +338,8 @@ def split_shape(
 
 
 @TENSOR_ARRAY_CONCAT_V3.kernel(host=("lengths",))
-def concat_kernel(n: Any) -> Kernel:
-    dtype, except0 = n["dtype"], n["element_shape_except0"]
+def concat_kernel(ctx: KernelContext) -> Kernel:
+    dtype, except0 = ctx["dtype"], ctx["element_shape_except0"]
 
     def concat(array: TensorArrayState, flow: torch.Tensor) -> tuple[Any, torch.Tensor]:
         if array.dtype is not dtype:
@@ -350,8 +351,8 @@ def concat_kernel(n: Any) -> Kernel:
 
 
 @TENSOR_ARRAY_SPLIT_V3.kernel(host=("lengths",))
-def split_kernel(n: Any) -> Kernel:
-    dtype = n["T"]
+def split_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx["T"]
 
     def split(array: TensorArrayState, value: Any, lengths: torch.Tensor, flow: torch.Tensor) -> torch.Tensor:
         if array.dtype is not dtype:

@@ -15,6 +15,7 @@ from penstock.graph.shape_context import SCALAR, UNKNOWN, ShapeContext
 from penstock.ops import training_updates as updates
 from penstock.ops.resource_variables import handle_shape
 from penstock.ops.state import locked
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import resource
 from penstock.tensor.shapes import TensorShape
 
@@ -92,12 +93,12 @@ def merge_shapes(
 def dense_kernel(make_update: updates.UpdateFactory, states: int) -> Callable[[Any], Kernel]:
     """A kernel factory for an update of `states` variables: reads their buffers, locks where asked to."""
 
-    def factory(n: Any) -> Kernel:
-        update = make_update(n)
-        if not _shapes_are_known(n, states):
-            update = _checked(n, update, states)
+    def factory(ctx: KernelContext) -> Kernel:
+        update = make_update(ctx)
+        if not _shapes_are_known(ctx, states):
+            update = _checked(ctx, update, states)
         plain = _KERNELS.get(states, _many)(update, states)
-        return locked(plain) if n["use_locking"] else plain
+        return locked(plain) if ctx["use_locking"] else plain
 
     return factory
 
@@ -137,10 +138,10 @@ def _many(update: updates.Update, states: int) -> Kernel:
 _KERNELS = {1: _one, 2: _two, 3: _three}
 
 
-def _shapes_are_known(n: Any, states: int) -> bool:
+def _shapes_are_known(ctx: KernelContext, states: int) -> bool:
     """Whether the static shapes already say that variables and gradient fit together."""
     found = []
-    for arg, edge in zip(n.node.op.inputs, n.node.inputs, strict=True):
+    for arg, edge in zip(ctx.node.op.inputs, ctx.node.inputs, strict=True):
         if arg.is_ref:
             found.append(edge.node.shapes[edge.port])
         elif arg.dtype == resource:
@@ -150,9 +151,9 @@ def _shapes_are_known(n: Any, states: int) -> bool:
     return all(s.is_fully_defined() and s == found[0] for s in found)
 
 
-def _checked(n: Any, update: updates.Update, states: int) -> updates.Update:
+def _checked(ctx: KernelContext, update: updates.Update, states: int) -> updates.Update:
     """Torch would broadcast a gradient of another shape, which must be an error."""
-    names = [arg.name for arg in n.node.op.inputs]
+    names = [arg.name for arg in ctx.node.op.inputs]
     at = next(i for i, name in enumerate(names) if name in ("grad", "delta"))
 
     def checked(*args: Any) -> None:

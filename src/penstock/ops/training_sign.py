@@ -8,6 +8,7 @@ from torch import Tensor
 
 from penstock.ops.training import FLOATS, define_update
 from penstock.ops.training_updates import Update, rest
+from penstock.runtime.kernels import KernelContext
 
 
 def _agreement(m: Tensor, grad: Tensor, decay: Any) -> Tensor:
@@ -15,9 +16,9 @@ def _agreement(m: Tensor, grad: Tensor, decay: Any) -> Tensor:
     return grad.sign().mul_(m.sign()).mul_(decay)
 
 
-def add_sign(n: Any) -> Update:
+def add_sign(ctx: KernelContext) -> Update:
     """m = beta * m + (1 - beta) * grad; var -= lr * (alpha + sign_decay * sign(grad) * sign(m)) * grad."""
-    rest_of = rest(n, "beta")
+    rest_of = rest(ctx, "beta")
 
     def update(w: Tensor, m: Tensor, lr: Any, alpha: Any, sign_decay: Any, beta: Any, grad: Tensor) -> None:
         m.lerp_(grad, rest_of(beta))
@@ -26,9 +27,9 @@ def add_sign(n: Any) -> Update:
     return update
 
 
-def power_sign(n: Any) -> Update:
+def power_sign(ctx: KernelContext) -> Update:
     """m as in `add_sign`; var -= lr * exp(logbase * sign_decay * sign(grad) * sign(m)) * grad."""
-    rest_of = rest(n, "beta")
+    rest_of = rest(ctx, "beta")
 
     def update(w: Tensor, m: Tensor, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Tensor) -> None:
         m.lerp_(grad, rest_of(beta))

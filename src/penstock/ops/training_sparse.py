@@ -21,6 +21,7 @@ from penstock.ops.training import (
     define_update,
     merge_shapes,
 )
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 INDICES = ("Tindices: indextype",)
@@ -36,12 +37,12 @@ def sparse_shape(c: ShapeContext, *shapes: TensorShape) -> list[TensorShape]:
 def sparse_kernel(make_update: updates.UpdateFactory, states: int) -> Callable[[Any], Kernel]:
     """A kernel factory: gather the rows, update them as the dense op would, put them back."""
 
-    def factory(n: Any) -> Kernel:
-        update = make_update(n)
-        names = [arg.name for arg in n.node.op.inputs]
+    def factory(ctx: KernelContext) -> Kernel:
+        update = make_update(ctx)
+        names = [arg.name for arg in ctx.node.op.inputs]
         grad_at = next(i for i, name in enumerate(names) if name in ("grad", "delta"))
         indices_at = names.index("indices")
-        (edge,) = n.inputs("indices")
+        (edge,) = ctx.inputs("indices")
         distinct = edge.node.op.name in ("Unique", "UniqueV2") and edge.port == 0
         values_at = [i for i in range(states, len(names)) if i != indices_at]
 
@@ -56,7 +57,7 @@ def sparse_kernel(make_update: updates.UpdateFactory, states: int) -> Callable[[
                     buffer.index_copy_(0, rows, changed)
             return args[0]
 
-        return locked(apply) if n["use_locking"] else apply
+        return locked(apply) if ctx["use_locking"] else apply
 
     return factory
 

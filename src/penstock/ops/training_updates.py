@@ -17,28 +17,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import to_runtime
 
 Update = Callable[..., Any]
 UpdateFactory = Callable[[Any], Update]
 
 
-def hyper(n: Any, name: str) -> Callable[[Any], Any]:
+def hyper(ctx: KernelContext, name: str) -> Callable[[Any], Any]:
     """What makes a number of the value of the scalar input `name` (on a GPU a tensor, if not constant)."""
-    constant = n.const(name)
+    constant = ctx.const(name)
     if constant is not None:
         number = constant.item()
         return lambda value: number
-    return Tensor.item if n.device.type == "cpu" else _itself
+    return Tensor.item if ctx.device.type == "cpu" else _itself
 
 
-def rest(n: Any, name: str) -> Callable[[Tensor], Tensor]:
+def rest(ctx: KernelContext, name: str) -> Callable[[Tensor], Tensor]:
     """What gives 1 - `name` as a 0-d tensor."""
-    one = torch.ones((), dtype=n.torch_dtype(), device=n.device)
-    constant = n.const(name)
+    one = torch.ones((), dtype=ctx.torch_dtype(), device=ctx.device)
+    constant = ctx.const(name)
     if constant is None:
         return lambda value: one - value
-    settled = one - to_runtime(constant, n["T"], n.device)
+    settled = one - to_runtime(constant, ctx["T"], ctx.device)
     return lambda value: settled
 
 
@@ -73,10 +74,10 @@ def decay_squares(square: Tensor, grad: Tensor, rho: Tensor, remainder: Any) -> 
 _ONE_PASS_FROM = 4096
 
 
-def one_pass(n: Any) -> Callable[..., bool]:
+def one_pass(ctx: KernelContext) -> Callable[..., bool]:
     """What says whether torch's one-pass kernel of an optimizer suits these buffers: half the time of its parts
     where they are large, since each buffer is read once; not worth its start where they are small."""
-    if n.device.type != "cpu" or n.torch_dtype() not in (torch.float32, torch.float64):
+    if ctx.device.type != "cpu" or ctx.torch_dtype() not in (torch.float32, torch.float64):
         return lambda *buffers: False
     return lambda *buffers: (
         buffers[0].numel() >= _ONE_PASS_FROM and all(b.is_contiguous() and b.shape == buffers[0].shape for b in buffers)
@@ -86,8 +87,8 @@ def one_pass(n: Any) -> Callable[..., bool]:
 # --- gradient descent and momentum ----------------------------------------------------------------------
 
 
-def gradient_descent(n: Any) -> Update:
-    rate = hyper(n, "alpha")
+def gradient_descent(ctx: KernelContext) -> Update:
+    rate = hyper(ctx, "alpha")
 
     def update(w: Tensor, alpha: Any, delta: Tensor) -> None:
         add_scaled(w, delta, -rate(alpha))
@@ -95,10 +96,10 @@ def gradient_descent(n: Any) -> Update:
     return update
 
 
-def momentum(n: Any) -> Update:
+def momentum(ctx: KernelContext) -> Update:
     """accum = momentum * accum + grad; var -= lr * accum (Nesterov: lr * grad + lr * momentum * accum)."""
-    rate, decay = hyper(n, "lr"), hyper(n, "momentum")
-    fits = one_pass(n)
+    rate, decay = hyper(ctx, "lr"), hyper(ctx, "momentum")
+    fits = one_pass(ctx)
 
     def plain(w: Tensor, a: Tensor, lr: Any, grad: Tensor, momentum: Any) -> None:
         if fits(w, a, grad):
@@ -116,15 +117,15 @@ def momentum(n: Any) -> Update:
         add_scaled(w, grad, -lr)
         add_scaled(w, a, -(lr * decay(momentum)))
 
-    return nesterov if n["use_nesterov"] else plain
+    return nesterov if ctx["use_nesterov"] else plain
 
 
 # --- Adagrad and its kin --------------------------------------------------------------------------------
 
 
-def adagrad(n: Any) -> Update:
+def adagrad(ctx: KernelContext) -> Update:
     """accum += grad²; var -= lr * grad / sqrt(accum)."""
-    rate, accumulates = hyper(n, "lr"), n["update_slots"]
+    rate, accumulates = hyper(ctx, "lr"), ctx["update_slots"]
 
     def update(w: Tensor, a: Tensor, lr: Any, grad: Tensor) -> None:
         if accumulates:
@@ -134,9 +135,9 @@ def adagrad(n: Any) -> Update:
     return update
 
 
-def adagrad_v2(n: Any) -> Update:
+def adagrad_v2(ctx: KernelContext) -> Update:
     """accum += grad²; var -= lr * grad / (sqrt(accum) + epsilon)."""
-    rate, accumulates = hyper(n, "lr"), n["update_slots"]
+    rate, accumulates = hyper(ctx, "lr"), ctx["update_slots"]
 
     def update(w: Tensor, a: Tensor, lr: Any, epsilon: Any, grad: Tensor) -> None:
         if accumulates:
@@ -146,9 +147,9 @@ def adagrad_v2(n: Any) -> Update:
     return update
 
 
-def adadelta(n: Any) -> Update:
+def adadelta(ctx: KernelContext) -> Update:
     """Steps are scaled by the ratio of decayed mean squares, of past steps to gradients (Zeiler 2012)."""
-    rate, decay = hyper(n, "lr"), hyper(n, "rho")
+    rate, decay = hyper(ctx, "lr"), hyper(ctx, "rho")
 
     def update(w: Tensor, a: Tensor, u: Tensor, lr: Any, rho: Any, epsilon: Any, grad: Tensor) -> None:
         remainder = 1 - decay(rho)
@@ -160,7 +161,7 @@ def adadelta(n: Any) -> Update:
     return update
 
 
-def adagrad_da(n: Any) -> Update:
+def adagrad_da(ctx: KernelContext) -> Update:
     """Dual averaging: var is computed anew from the sums of gradients and of their squares."""
 
     def update(w: Tensor, g: Tensor, s: Tensor, grad: Tensor, lr: Any, l1: Any, l2: Any, step: Any) -> None:
@@ -176,11 +177,11 @@ def adagrad_da(n: Any) -> Update:
 # --- Adam and RMSProp -----------------------------------------------------------------------------------
 
 
-def adam(n: Any) -> Update:
+def adam(ctx: KernelContext) -> Update:
     """var -= lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon), as in Kingma and Ba."""
-    power1, power2, rate = hyper(n, "beta1_power"), hyper(n, "beta2_power"), hyper(n, "lr")
-    rest1, decay1, decay2, nesterov = rest(n, "beta1"), hyper(n, "beta1"), hyper(n, "beta2"), n["use_nesterov"]
-    small, fits = hyper(n, "epsilon"), one_pass(n)
+    power1, power2, rate = hyper(ctx, "beta1_power"), hyper(ctx, "beta2_power"), hyper(ctx, "lr")
+    rest1, decay1, decay2, nesterov = rest(ctx, "beta1"), hyper(ctx, "beta1"), hyper(ctx, "beta2"), ctx["use_nesterov"]
+    small, fits = hyper(ctx, "epsilon"), one_pass(ctx)
 
     def update(
         w: Tensor, m: Tensor, v: Tensor, beta1_power: Any, beta2_power: Any, lr: Any, beta1: Any,
@@ -216,9 +217,9 @@ def adam_rate(lr: Any, beta1_power: Any, beta2_power: Any) -> Any:
     return lr * (1 - beta2_power) ** 0.5 / (1 - beta1_power)
 
 
-def ada_max(n: Any) -> Update:
+def ada_max(ctx: KernelContext) -> Update:
     """Adam with the decayed maximum of |grad| in place of its mean square."""
-    power1, rate, rest1 = hyper(n, "beta1_power"), hyper(n, "lr"), rest(n, "beta1")
+    power1, rate, rest1 = hyper(ctx, "beta1_power"), hyper(ctx, "lr"), rest(ctx, "beta1")
 
     def update(
         w: Tensor, m: Tensor, v: Tensor, beta1_power: Any, lr: Any, beta1: Any, beta2: Any,
@@ -231,9 +232,9 @@ def ada_max(n: Any) -> Update:
     return update
 
 
-def rms_prop(n: Any) -> Update:
+def rms_prop(ctx: KernelContext) -> Update:
     """ms = rho * ms + (1 - rho) * grad²; mom = momentum * mom + lr * grad / sqrt(ms + epsilon)."""
-    rate, decay = hyper(n, "lr"), hyper(n, "rho")
+    rate, decay = hyper(ctx, "lr"), hyper(ctx, "rho")
 
     def update(
         w: Tensor, ms: Tensor, mom: Tensor, lr: Any, rho: Any, momentum: Any, epsilon: Any,
@@ -246,9 +247,9 @@ def rms_prop(n: Any) -> Update:
     return update
 
 
-def centered_rms_prop(n: Any) -> Update:
+def centered_rms_prop(ctx: KernelContext) -> Update:
     """As RMSProp, with the variance of the gradient, ms - mg², in place of its mean square."""
-    rate, decay, rest_of = hyper(n, "lr"), hyper(n, "rho"), rest(n, "rho")
+    rate, decay, rest_of = hyper(ctx, "lr"), hyper(ctx, "rho"), rest(ctx, "rho")
 
     def update(
         w: Tensor, mg: Tensor, ms: Tensor, mom: Tensor, lr: Any, rho: Any, momentum: Any,
@@ -266,15 +267,15 @@ def centered_rms_prop(n: Any) -> Update:
 # --- FTRL and proximal updates --------------------------------------------------------------------------
 
 
-def ftrl(n: Any) -> Update:
+def ftrl(ctx: KernelContext) -> Update:
     """Follow the regularized leader (McMahan et al. 2013): l1 makes exact zeros."""
-    update = _ftrl(n)
+    update = _ftrl(ctx)
     return lambda w, a, z, grad, lr, l1, l2, power: update(w, a, z, grad, grad, lr, l1, l2, power)
 
 
-def ftrl_v2(n: Any) -> Update:
+def ftrl_v2(ctx: KernelContext) -> Update:
     """As `ftrl`, with a penalty on the size of var that enters as part of the gradient."""
-    update = _ftrl(n)
+    update = _ftrl(ctx)
 
     def shrinking(
         w: Tensor, a: Tensor, z: Tensor, grad: Tensor, lr: Any, l1: Any, l2: Any, l2s: Any,
@@ -285,8 +286,8 @@ def ftrl_v2(n: Any) -> Update:
     return shrinking
 
 
-def _ftrl(n: Any) -> Update:
-    exponent, by_rate = hyper(n, "lr_power"), n["multiply_linear_by_lr"]
+def _ftrl(ctx: KernelContext) -> Update:
+    exponent, by_rate = hyper(ctx, "lr_power"), ctx["multiply_linear_by_lr"]
 
     def update(
         w: Tensor, a: Tensor, z: Tensor, grad: Tensor, shrunk: Tensor, lr: Any, l1: Any,
@@ -312,9 +313,9 @@ def _power(a: Tensor, lr_power: Any) -> Tensor:
     return a.sqrt() if isinstance(lr_power, float) and lr_power == -0.5 else a.pow(-lr_power)
 
 
-def proximal_gradient_descent(n: Any) -> Update:
+def proximal_gradient_descent(ctx: KernelContext) -> Update:
     """A step of gradient descent, then the proximal step for l1 and l2."""
-    rate = hyper(n, "alpha")
+    rate = hyper(ctx, "alpha")
 
     def update(w: Tensor, alpha: Any, l1: Any, l2: Any, delta: Tensor) -> None:
         add_scaled(w, delta, -rate(alpha))
@@ -323,7 +324,7 @@ def proximal_gradient_descent(n: Any) -> Update:
     return update
 
 
-def proximal_adagrad(n: Any) -> Update:
+def proximal_adagrad(ctx: KernelContext) -> Update:
     """A step of Adagrad, then the proximal step for l1 and l2 at each element's own rate."""
 
     def update(w: Tensor, a: Tensor, lr: Any, l1: Any, l2: Any, grad: Tensor) -> None:

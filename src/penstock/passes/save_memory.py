@@ -24,6 +24,7 @@ from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import Traits
 from penstock.passes.planned_memory import PlannedMemory
 from penstock.passes.rewrite import is_pure
+from penstock.runtime.kernels import KernelContext
 
 # --- order ----------------------------------------------------------------------------------------------
 
@@ -150,7 +151,7 @@ SWAP_IN = OpDef("_SwapIn", (parse_arg("copy: T", _T),), (parse_arg("tensor: T", 
 
 
 @SWAP_OUT.kernel()
-def swap_out_kernel(n: Any) -> Any:
+def swap_out_kernel(ctx: KernelContext) -> Any:
     def swap_out(value: torch.Tensor) -> torch.Tensor:
         if not value.is_cuda:
             return value.clone()  # the host's memory is what there is; for tests
@@ -160,8 +161,8 @@ def swap_out_kernel(n: Any) -> Any:
 
 
 @SWAP_IN.kernel()
-def swap_in_kernel(n: Any) -> Any:
-    device = n.device
+def swap_in_kernel(ctx: KernelContext) -> Any:
+    device = ctx.device
     return lambda value: value.to(device, non_blocking=True, copy=True)
 
 

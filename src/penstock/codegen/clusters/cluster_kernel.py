@@ -78,9 +78,9 @@ def _target_of(device: torch.device) -> Target:
     return cuda_target(device)
 
 
-def cluster_kernel(n: KernelContext) -> NodeKernel:
+def cluster_kernel(ctx: KernelContext) -> NodeKernel:
     """The kernel factory of `_Cluster`."""
-    return make_cluster_kernel(n.node, n.device, n.state, n["mode"])
+    return make_cluster_kernel(ctx.node, ctx.device, ctx.state, ctx["mode"])
 
 
 def make_cluster_kernel(

@@ -38,12 +38,12 @@ from penstock.runtime.values import to_runtime
 from penstock.tensor.dtypes import as_dtype
 
 
-def region_kernel(n: KernelContext) -> NodeKernel:
+def region_kernel(ctx: KernelContext) -> NodeKernel:
     """The kernel factory of `_Region`.
 
     mode: "auto" compiles in the background after some calls; "on" at once, where errors are raised.
     """
-    unmade = _Unmade(functools.partial(_kernel, n.node, n.device, n.state))
+    unmade = _Unmade(functools.partial(_kernel, ctx.node, ctx.device, ctx.state))
     return NodeKernel(call=unmade.call, observed=unmade.observed, source=unmade.source, with_arrays=unmade.with_arrays)
 
 

@@ -14,6 +14,7 @@ import torch
 from penstock.codegen.tuned.autotuning import Autotuned
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
+from penstock.runtime.kernels import KernelContext
 
 LEAST = 1 << 22
 """Multiplications from which the quicker of two kernels is worth finding out."""
@@ -41,9 +42,9 @@ def _linear() -> Callable[..., torch.Tensor] | None:
     return found.default if found is not None else None
 
 
-def multiply(n: Any, mode: str, fallback: Kernel) -> Kernel:
+def multiply(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of MatMul: `fn(a, b)`."""
-    turn_a, turn_b, linear = n["transpose_a"], n["transpose_b"], _linear()
+    turn_a, turn_b, linear = ctx["transpose_a"], ctx["transpose_b"], _linear()
     assert linear is not None
 
     def by_linear(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

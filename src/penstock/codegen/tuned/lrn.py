@@ -18,6 +18,7 @@ from penstock.codegen.c.toolchain import MOST
 from penstock.codegen.tuned.autotuning import Autotuned
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
+from penstock.runtime.kernels import KernelContext
 
 BETA = 0.75
 """The power that networks use, which is made of roots; others stay torch's."""
@@ -110,32 +111,34 @@ def has_common_power(node: Node) -> bool:
     return attrs["beta"] == BETA and 1 <= 2 * attrs["depth_radius"] + 1 <= MOST_NEIGHBOURS
 
 
-def normalize(n: Any, mode: str, fallback: Kernel) -> Kernel:
+def normalize(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of LRN: `fn(input)`."""
 
     def prepare(function: Callable[..., Any], shape: Any) -> Kernel | None:
-        run = _runner(n, function, shape)
+        run = _runner(ctx, function, shape)
         return run and (lambda x: run(None, x, None))
 
-    return Autotuned(lrn_source(), mode, fallback, lambda x: x.shape, prepare, [n.node]).call
+    return Autotuned(lrn_source(), mode, fallback, lambda x: x.shape, prepare, [ctx.node]).call
 
 
-def normalize_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
+def normalize_grad(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of LRNGrad: `fn(input_grads, input_image, output_image)`."""
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
         shape = key[1]
-        return _runner(n, function, shape) if key == (shape,) * 3 else None
+        return _runner(ctx, function, shape) if key == (shape,) * 3 else None
 
-    return Autotuned(lrn_source(), mode, fallback, lambda g, x, y: (g.shape, x.shape, y.shape), prepare, [n.node]).call
+    return Autotuned(
+        lrn_source(), mode, fallback, lambda g, x, y: (g.shape, x.shape, y.shape), prepare, [ctx.node]
+    ).call
 
 
-def _runner(n: Any, function: Callable[..., Any], shape: Any) -> Kernel | None:
+def _runner(ctx: KernelContext, function: Callable[..., Any], shape: Any) -> Kernel | None:
     """`run(g, x, y)`, with None for g and y where there is no gradient; None for what is no image or empty."""
     if len(shape) != 4 or 0 in shape:
         return None
-    channels, radius, alpha = shape[3], n["depth_radius"], n["alpha"]
-    numbers = (ctypes.c_float * 3)(n["bias"], alpha, 2 * alpha * BETA)
+    channels, radius, alpha = shape[3], ctx["depth_radius"], ctx["alpha"]
+    numbers = (ctypes.c_float * 3)(ctx["bias"], alpha, 2 * alpha * BETA)
     pixels = shape.numel() // channels
     most = max(1, shape.numel() * (2 * radius + 1) // SUMS_OF_A_THREAD)
     empty, threads_of = torch.empty, torch.get_num_threads

@@ -20,6 +20,7 @@ from penstock.codegen.tuned.autotuning import Autotuned
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 from penstock.ops.nn.spatial import Window, window_of
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType
 
 COMPARISONS_OF_A_THREAD = 1 << 17
@@ -159,9 +160,9 @@ def is_plain(node: Node) -> bool:
     return win.channels_last and set(win.whole) == {1}
 
 
-def max_pool(n: Any, mode: str, fallback: Kernel) -> Kernel:
+def max_pool(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of MaxPool: `fn(input)`."""
-    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
+    win, dtype = window_of(ctx.node.attrs), ctx.node.attrs["T"]
 
     def prepare(function: Callable[..., Any], dims: Any) -> Kernel | None:
         result, numbers = _numbers(win, dims)
@@ -176,12 +177,12 @@ def max_pool(n: Any, mode: str, fallback: Kernel) -> Kernel:
 
         return run
 
-    return Autotuned(pooling_source(dtype), mode, fallback, lambda x: x.shape, prepare, [n.node]).call
+    return Autotuned(pooling_source(dtype), mode, fallback, lambda x: x.shape, prepare, [ctx.node]).call
 
 
-def max_pool_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
+def max_pool_grad(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of MaxPoolGrad: `fn(orig_input, orig_output, grad)`."""
-    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
+    win, dtype = window_of(ctx.node.attrs), ctx.node.attrs["T"]
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
         dims, grad = key
@@ -198,7 +199,9 @@ def max_pool_grad(n: Any, mode: str, fallback: Kernel) -> Kernel:
 
         return run
 
-    return Autotuned(pooling_source(dtype), mode, fallback, lambda x, y, g: (x.shape, g.shape), prepare, [n.node]).call
+    return Autotuned(
+        pooling_source(dtype), mode, fallback, lambda x, y, g: (x.shape, g.shape), prepare, [ctx.node]
+    ).call
 
 
 def _numbers(win: Window, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

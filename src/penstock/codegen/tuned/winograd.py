@@ -19,6 +19,7 @@ from penstock.codegen.tuned.winograd_source import BY_FILTER, BY_INPUT, FORWARD,
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 from penstock.ops.nn.spatial import window_of
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType
 
 LEAST_CHANNELS = 8
@@ -42,9 +43,9 @@ def is_winograd(node: Node) -> bool:
     return alone and window == [3, 3] and min(inner, outer) >= LEAST_CHANNELS
 
 
-def convolve(n: Any, mode: str, fallback: Kernel) -> Kernel:
+def convolve(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of Conv2D, or of one with a bias: `fn(input, filter, bias=None)`."""
-    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
+    win, dtype = window_of(ctx.node.attrs), ctx.node.attrs["T"]
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
         (batch, height, width, c), (*window, inner, k) = key
@@ -56,17 +57,17 @@ def convolve(n: Any, mode: str, fallback: Kernel) -> Kernel:
         return lambda x, w, b=None: run(x, w, b, result)
 
     return Autotuned(
-        winograd_source(dtype), mode, fallback, lambda x, w, b=None: (x.shape, w.shape), prepare, [n.node]
+        winograd_source(dtype), mode, fallback, lambda x, w, b=None: (x.shape, w.shape), prepare, [ctx.node]
     ).call
 
 
-def by_input(n: Any, mode: str, fallback: Kernel) -> Kernel:
+def by_input(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of Conv2DBackpropInput: `fn(input_sizes, filter, out_backprop)`.
 
     It is a convolution of the gradient, padded by what the filter's window reaches over the input's padding.
     """
-    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
-    dims_of = _sizes(n.const("input_sizes"))
+    win, dtype = window_of(ctx.node.attrs), ctx.node.attrs["T"]
+    dims_of = _sizes(ctx.const("input_sizes"))
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
         dims, (*window, c, k), grad = key
@@ -82,14 +83,14 @@ def by_input(n: Any, mode: str, fallback: Kernel) -> Kernel:
         fallback,
         lambda sizes, w, g: (dims_of(sizes), w.shape, g.shape),
         prepare,
-        [n.node],
+        [ctx.node],
     ).call
 
 
-def by_filter(n: Any, mode: str, fallback: Kernel) -> Kernel:
+def by_filter(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of Conv2DBackpropFilter: `fn(input, filter_sizes, out_backprop)`."""
-    win, dtype = window_of(n.node.attrs), n.node.attrs["T"]
-    dims_of = _sizes(n.const("filter_sizes"))
+    win, dtype = window_of(ctx.node.attrs), ctx.node.attrs["T"]
+    dims_of = _sizes(ctx.const("filter_sizes"))
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
         image, dims, grad = key
@@ -106,7 +107,7 @@ def by_filter(n: Any, mode: str, fallback: Kernel) -> Kernel:
         fallback,
         lambda x, sizes, g: (x.shape, dims_of(sizes), g.shape),
         prepare,
-        [n.node],
+        [ctx.node],
     ).call
 
 

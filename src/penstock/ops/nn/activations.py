@@ -28,6 +28,7 @@ from penstock.graph.scopes import name_scope
 from penstock.graph.step_graph import Node
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.nn.conv_kernels import FLOATS
+from penstock.runtime.kernels import KernelContext
 
 _INTS = "int8 int16 int32 int64 uint8"
 _FEATURES = "features: T"
@@ -74,13 +75,13 @@ RELU_GRAD.kernel(T=FLOATS)(lambda n: _relu_grad)
 
 
 @RELU_GRAD.kernel(T=_INTS)
-def relu_grad_int_kernel(n: Any) -> Kernel:
+def relu_grad_int_kernel(ctx: KernelContext) -> Kernel:
     return lambda g, x: g * (x > 0)
 
 
 @RELU_GRAD.kernel("CPU", T=TORCH_LACKS)
-def relu_grad_unsigned_kernel(n: Any) -> Kernel:
-    return via_numpy(lambda g, x: g * (x > 0), n["T"])
+def relu_grad_unsigned_kernel(ctx: KernelContext) -> Kernel:
+    return via_numpy(lambda g, x: g * (x > 0), ctx["T"])
 
 
 @RELU.gradient
@@ -115,13 +116,13 @@ RELU6.shape(shape_rules.unchanged)
 
 
 @RELU6.kernel(T=f"{FLOATS} {_INTS}")
-def relu6_kernel(n: Any) -> Kernel:
+def relu6_kernel(ctx: KernelContext) -> Kernel:
     return lambda x: torch.clamp(x, 0, 6)
 
 
 @RELU6.kernel("CPU", T=TORCH_LACKS)
-def relu6_unsigned_kernel(n: Any) -> Kernel:
-    return via_numpy(lambda x: np.minimum(x, 6), n["T"])
+def relu6_unsigned_kernel(ctx: KernelContext) -> Kernel:
+    return via_numpy(lambda x: np.minimum(x, 6), ctx["T"])
 
 
 RELU6_GRAD = define_op("Relu6Grad", _GRADIENTS, "backprops: T", attrs=["T: realnumbertype"], work=1.0, bits16="clear")
@@ -129,19 +130,19 @@ RELU6_GRAD.shape(shape_rules.same)
 
 
 @RELU6_GRAD.kernel(T=FLOATS)
-def relu6_grad_kernel(n: Any) -> Kernel:
+def relu6_grad_kernel(ctx: KernelContext) -> Kernel:
     # The second call stops what the first lets through where features are NaN.
     return lambda g, x: _leaky_relu_backward(_hardtanh_backward(g, x, 0.0, 6.0), x, 0.0, False)
 
 
 @RELU6_GRAD.kernel(T=_INTS)
-def relu6_grad_int_kernel(n: Any) -> Kernel:
+def relu6_grad_int_kernel(ctx: KernelContext) -> Kernel:
     return lambda g, x: g * ((x > 0) & (x < 6))
 
 
 @RELU6_GRAD.kernel("CPU", T=TORCH_LACKS)
-def relu6_grad_unsigned_kernel(n: Any) -> Kernel:
-    return via_numpy(lambda g, x: g * ((x > 0) & (x < 6)), n["T"])
+def relu6_grad_unsigned_kernel(ctx: KernelContext) -> Kernel:
+    return via_numpy(lambda g, x: g * ((x > 0) & (x < 6)), ctx["T"])
 
 
 @RELU6.gradient
@@ -171,8 +172,8 @@ LEAKY_RELU.shape(shape_rules.unchanged)
 
 
 @LEAKY_RELU.kernel()
-def leaky_relu_kernel(n: Any) -> Kernel:
-    alpha, fn = n["alpha"], torch._C._nn.leaky_relu
+def leaky_relu_kernel(ctx: KernelContext) -> Kernel:
+    alpha, fn = ctx["alpha"], torch._C._nn.leaky_relu
     return lambda x: fn(x, alpha)
 
 
@@ -181,8 +182,8 @@ LEAKY_RELU_GRAD.shape(shape_rules.same)
 
 
 @LEAKY_RELU_GRAD.kernel()
-def leaky_relu_grad_kernel(n: Any) -> Kernel:
-    alpha = n["alpha"]
+def leaky_relu_grad_kernel(ctx: KernelContext) -> Kernel:
+    alpha = ctx["alpha"]
     return lambda g, x: _leaky_relu_backward(g, x, alpha, False)
 
 
@@ -221,7 +222,7 @@ ELU_GRAD.shape(shape_rules.same)
 
 
 @ELU_GRAD.kernel()
-def elu_grad_kernel(n: Any) -> Kernel:
+def elu_grad_kernel(ctx: KernelContext) -> Kernel:
     return lambda g, y: _elu_backward(g, 1.0, 1.0, 1.0, True, y)
 
 
@@ -255,7 +256,7 @@ SELU_GRAD.shape(shape_rules.same)
 
 
 @SELU_GRAD.kernel()
-def selu_grad_kernel(n: Any) -> Kernel:
+def selu_grad_kernel(ctx: KernelContext) -> Kernel:
     # Not torch's elu_backward: at an output of 0 that takes the slope of the negative side.
     return lambda g, y: torch.where(y < 0, y + SELU_SCALE_ALPHA, SELU_SCALE).to(y.dtype) * g
 
@@ -285,7 +286,7 @@ SOFTPLUS.shape(shape_rules.unchanged)
 
 
 @SOFTPLUS.kernel()
-def softplus_kernel(n: Any) -> Kernel:
+def softplus_kernel(ctx: KernelContext) -> Kernel:
     # Above its threshold torch returns the input; its default of 20 would cost doubles their last digits.
     fn = torch._C._nn.softplus
     return lambda x: fn(x, 1, 50)
@@ -296,7 +297,7 @@ SOFTPLUS_GRAD.shape(shape_rules.same)
 
 
 @SOFTPLUS_GRAD.kernel()
-def softplus_grad_kernel(n: Any) -> Kernel:
+def softplus_grad_kernel(ctx: KernelContext) -> Kernel:
     return lambda g, x: torch.sigmoid(x).mul_(g)
 
 
@@ -323,7 +324,7 @@ SOFTSIGN.shape(shape_rules.unchanged)
 
 
 @SOFTSIGN.kernel()
-def softsign_kernel(n: Any) -> Kernel:
+def softsign_kernel(ctx: KernelContext) -> Kernel:
     return lambda x: x / (torch.abs(x) + 1)
 
 
@@ -333,7 +334,7 @@ SOFTSIGN_GRAD.not_differentiable()
 
 
 @SOFTSIGN_GRAD.kernel()
-def softsign_grad_kernel(n: Any) -> Kernel:
+def softsign_grad_kernel(ctx: KernelContext) -> Kernel:
     return lambda g, x: g / torch.abs(x).add_(1).square_()
 
 

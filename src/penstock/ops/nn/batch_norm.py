@@ -11,6 +11,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.nn.spatial import View, unchanged
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 _FORWARD_INPUTS = "x: {0}, scale: {1}, offset: {1}, mean: {1}, variance: {1}"
@@ -57,8 +58,8 @@ def _grad_shape(c: ShapeContext, g: TensorShape, x: TensorShape, *vectors: Tenso
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-def _views(n: Any) -> tuple[View, View]:
-    layout = n["data_format"]
+def _views(ctx: KernelContext) -> tuple[View, View]:
+    layout = ctx["data_format"]
     if layout[-1:] != b"C":
         return unchanged, unchanged
     rank = len(layout)
@@ -66,14 +67,14 @@ def _views(n: Any) -> tuple[View, View]:
     return lambda x: x.permute(first), lambda x: x.permute(last)
 
 
-def _forward_kernel(n: Any) -> Kernel:
-    return _training_kernel(n) if n["is_training"] else _inference_kernel(n)
+def _forward_kernel(ctx: KernelContext) -> Kernel:
+    return _training_kernel(ctx) if ctx["is_training"] else _inference_kernel(ctx)
 
 
-def _inference_kernel(n: Any) -> Kernel:
-    first, last = _views(n)
-    epsilon, norm = n["epsilon"], torch.native_batch_norm
-    reserved = _reserved(n)
+def _inference_kernel(ctx: KernelContext) -> Kernel:
+    first, last = _views(ctx)
+    epsilon, norm = ctx["epsilon"], torch.native_batch_norm
+    reserved = _reserved(ctx)
 
     def normalize(x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> tuple[torch.Tensor, ...]:
         y = norm(first(x), scale, offset, mean, variance, False, 0.0, epsilon)[0]
@@ -82,24 +83,24 @@ def _inference_kernel(n: Any) -> Kernel:
     return normalize
 
 
-def _reserved(n: Any) -> tuple[torch.Tensor, ...]:
+def _reserved(ctx: KernelContext) -> tuple[torch.Tensor, ...]:
     """V3 has a third reserve space, which only cuDNN uses."""
-    dtype = (n["U"] if "U" in n.node.attrs else n["T"]).torch
-    return (torch.empty(0, dtype=dtype, device=n.device),) * (len(n.node.op.outputs) - 5)
+    dtype = (ctx["U"] if "U" in ctx.node.attrs else ctx["T"]).torch
+    return (torch.empty(0, dtype=dtype, device=ctx.device),) * (len(ctx.node.op.outputs) - 5)
 
 
-def _training_kernel(n: Any) -> Kernel:
+def _training_kernel(ctx: KernelContext) -> Kernel:
     """Normalizes by the batch's own statistics, and gives them: the variance with Bessel's correction.
 
     The reserve spaces are the batch's mean and plain variance, as on TensorFlow's CPUs; with an
     `exponential_avg_factor` below 1, `batch_mean` and `batch_variance` are moving averages of them.
     """
-    first, last = _views(n)
+    first, last = _views(ctx)
     epsilon, factor, norm, reserved = (
-        n["epsilon"],
-        n["exponential_avg_factor"],
+        ctx["epsilon"],
+        ctx["exponential_avg_factor"],
         torch.native_batch_norm,
-        _reserved(n),
+        _reserved(ctx),
     )
     zeros_like = torch.zeros_like
 
@@ -126,11 +127,11 @@ def _training_kernel(n: Any) -> Kernel:
     return normalize
 
 
-def _grad_kernel(n: Any) -> Kernel:
-    first, last = _views(n)
-    epsilon, training, mask = n["epsilon"], n["is_training"], (True, True, True)
-    dtype = (n["U"] if "U" in n.node.attrs else n["T"]).torch
-    empty = torch.empty(0, dtype=dtype, device=n.device)
+def _grad_kernel(ctx: KernelContext) -> Kernel:
+    first, last = _views(ctx)
+    epsilon, training, mask = ctx["epsilon"], ctx["is_training"], (True, True, True)
+    dtype = (ctx["U"] if "U" in ctx.node.attrs else ctx["T"]).torch
+    empty = torch.empty(0, dtype=dtype, device=ctx.device)
 
     def gradient(g: Any, x: Any, scale: Any, mean: Any, variance: Any, *_: Any) -> tuple[torch.Tensor, ...]:
         if not x.numel():

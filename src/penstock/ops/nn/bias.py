@@ -20,6 +20,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.graph.step_graph import Node
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.nn.activations import relu
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 _FORMAT = "data_format: {'NHWC', 'NCHW'} = 'NHWC'"
@@ -51,9 +52,9 @@ def _check(value: torch.Tensor, bias: torch.Tensor, axis: int) -> None:
         )
 
 
-def _bias_kernel(n: Any) -> Kernel:
-    value, bias = n.input_shape("value").tuple, n.input_shape("bias").tuple
-    if not _channels_first(n.node.attrs):
+def _bias_kernel(ctx: KernelContext) -> Kernel:
+    value, bias = ctx.input_shape("value").tuple, ctx.input_shape("bias").tuple
+    if not _channels_first(ctx.node.attrs):
         if value is not None and bias is not None and None not in (value[-1], bias[0]):
             return torch.add  # the shape rule has seen that they fit
 
@@ -70,14 +71,14 @@ def _bias_kernel(n: Any) -> Kernel:
     return add_channels
 
 
-def _unsigned_bias_kernel(n: Any) -> Kernel:
-    first = _channels_first(n.node.attrs)
+def _unsigned_bias_kernel(ctx: KernelContext) -> Kernel:
+    first = _channels_first(ctx.node.attrs)
 
     def add(value: Any, bias: Any) -> Any:
         _check(value, bias, 1 if first else -1)
         return value + (bias.reshape(-1, *[1] * (value.ndim - 2)) if first else bias)
 
-    return via_numpy(add, n["T"])
+    return via_numpy(add, ctx["T"])
 
 
 BIAS_ADD = define_op(
@@ -118,22 +119,22 @@ def bias_add_grad_shape(c: ShapeContext, grad: TensorShape) -> TensorShape:
 
 
 @BIAS_ADD_GRAD.kernel(T=_COMPUTES)
-def bias_add_grad_kernel(n: Any) -> Kernel:
-    dtype, shape = n.torch_dtype(), n.input_shape("out_backprop")
-    if not _channels_first(n.node.attrs) and shape.ndims == 2:
+def bias_add_grad_kernel(ctx: KernelContext) -> Kernel:
+    dtype, shape = ctx.torch_dtype(), ctx.input_shape("out_backprop")
+    if not _channels_first(ctx.node.attrs) and shape.ndims == 2:
         return lambda g: torch.sum(g, 0, dtype=dtype)
 
     def total(g: torch.Tensor) -> torch.Tensor:
         return torch.sum(g, _summed(g, first), dtype=dtype)
 
-    first = _channels_first(n.node.attrs)
+    first = _channels_first(ctx.node.attrs)
     return total
 
 
 @BIAS_ADD_GRAD.kernel("CPU", T=TORCH_LACKS)
-def unsigned_bias_add_grad_kernel(n: Any) -> Kernel:
-    first = _channels_first(n.node.attrs)
-    return via_numpy(lambda g: g.sum(tuple(_summed(g, first))), n["T"])
+def unsigned_bias_add_grad_kernel(ctx: KernelContext) -> Kernel:
+    first = _channels_first(ctx.node.attrs)
+    return via_numpy(lambda g: g.sum(tuple(_summed(g, first))), ctx["T"])
 
 
 def _summed(grad: Any, first: bool) -> list[int]:

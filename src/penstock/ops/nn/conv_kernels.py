@@ -15,6 +15,7 @@ import torch
 from penstock.graph.opdef import Kernel
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.nn.spatial import Paddings, View, Window, known_but_batch, per_shape, window_of
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 FLOATS = "half bfloat16 float double"
@@ -97,10 +98,10 @@ def _groups(channels: int, dims: Sequence[int], depthwise: bool) -> int:
 # --- kernels --------------------------------------------------------------------------------------------
 
 
-def forward_kernel(n: Any, depthwise: bool = False) -> Kernel:
+def forward_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel:
     """`kernel(input, filter, bias=None)`: adding a bias [channels of the result] here costs next to nothing."""
-    win = window_of(n.node.attrs)
-    win.check(n)
+    win = window_of(ctx.node.attrs)
+    win.check(ctx)
     conv, view = _FORWARD[win.rank], _filter_view(win.rank, depthwise)
     first, last = win.views()
     strides, dilations = win.strides, win.dilations
@@ -120,17 +121,17 @@ def forward_kernel(n: Any, depthwise: bool = False) -> Kernel:
             return lambda x, w, b=None: last(conv(first(x), view(w), b, strides, even, dilations, groups))
         return lambda x, w, b=None: last(conv(pad(first(x)), view(w), b, strides, even, dilations, groups))
 
-    x_shape, w_shape = n.input_shape("input"), n.input_shape("filter")
+    x_shape, w_shape = ctx.input_shape("input"), ctx.input_shape("filter")
     if known_but_batch(x_shape) and w_shape.is_fully_defined():
         return build(x_shape.tuple[1:], w_shape.tuple)
     find = per_shape(build)
     return lambda x, w, b=None: find(x.shape[1:], w.shape)(x, w, b)
 
 
-def backprop_input_kernel(n: Any, depthwise: bool = False) -> Kernel:
+def backprop_input_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel:
     """The gradient by the input is a transposed convolution of the gradient by the output."""
-    win = window_of(n.node.attrs)
-    win.check(n)
+    win = window_of(ctx.node.attrs)
+    win.check(ctx)
     conv, view = _TRANSPOSED[win.rank], _filter_view(win.rank, depthwise)
     first, last = win.views()
     strides, dilations = win.strides, win.dilations
@@ -151,23 +152,23 @@ def backprop_input_kernel(n: Any, depthwise: bool = False) -> Kernel:
         return lambda w, g: last(unpad(conv(first(g), view(w), None, strides, even, missing, groups, dilations)))
 
     find = per_shape(build)
-    known = n.const("input_sizes")
+    known = ctx.const("input_sizes")
     if known is None:
         return lambda sizes, w, g: find(tuple(sizes.tolist()), w.shape, g.shape[1:])(w, g)
     dims = tuple(int(d) for d in known)
-    w_shape, g_shape = n.input_shape("filter"), n.input_shape("out_backprop")
+    w_shape, g_shape = ctx.input_shape("filter"), ctx.input_shape("out_backprop")
     if w_shape.is_fully_defined() and known_but_batch(g_shape):
         kernel = build(dims, w_shape.tuple, g_shape.tuple[1:])
         return lambda sizes, w, g: kernel(w, g)
     return lambda sizes, w, g: find(dims, w.shape, g.shape[1:])(w, g)
 
 
-def backprop_filter_kernel(n: Any, depthwise: bool = False) -> Kernel:
-    win = window_of(n.node.attrs)
-    win.check(n)
+def backprop_filter_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel:
+    win = window_of(ctx.node.attrs)
+    win.check(ctx)
     first, _ = win.views()
     strides, dilations, zeros = win.strides, win.dilations, (0,) * win.rank
-    dtype, device = n.torch_dtype(), n.device
+    dtype, device = ctx.torch_dtype(), ctx.device
 
     def build(x_dims: Sequence[int], w_dims: Sequence[int], g_dims: Sequence[int]) -> Kernel:
         """`x_dims` and `g_dims` are without the batch."""
@@ -200,11 +201,11 @@ def backprop_filter_kernel(n: Any, depthwise: bool = False) -> Kernel:
         )
 
     find = per_shape(build)
-    known = n.const("filter_sizes")
+    known = ctx.const("filter_sizes")
     if known is None:
         return lambda x, sizes, g: find(x.shape[1:], tuple(sizes.tolist()), g.shape[1:])(x, g)
     dims = tuple(int(d) for d in known)
-    x_shape, g_shape = n.input_shape("input"), n.input_shape("out_backprop")
+    x_shape, g_shape = ctx.input_shape("input"), ctx.input_shape("out_backprop")
     if known_but_batch(x_shape) and known_but_batch(g_shape):
         kernel = build(x_shape.tuple[1:], dims, g_shape.tuple[1:])
         return lambda x, sizes, g: kernel(x, g)

@@ -14,6 +14,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.nn.softmax import LOG_SOFTMAX, SOFTMAX, either, moved_last
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import bfloat16, float16, float32
 from penstock.tensor.shapes import TensorShape, broadcast_shape, merge_dim
 
@@ -37,7 +38,7 @@ def softmax_cross_entropy_shape(c: ShapeContext, logits: TensorShape, labels: Te
 
 
 @SOFTMAX_CROSS_ENTROPY.kernel()
-def softmax_cross_entropy_kernel(n: Any) -> Kernel:
+def softmax_cross_entropy_kernel(ctx: KernelContext) -> Kernel:
     log_softmax, total = torch.log_softmax, torch.sum
 
     def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -107,9 +108,9 @@ def sparse_softmax_cross_entropy_shape(c: ShapeContext, logits: TensorShape, lab
 
 
 @SPARSE_SOFTMAX_CROSS_ENTROPY.kernel("CPU")
-def sparse_softmax_cross_entropy_kernel(n: Any) -> Kernel:
+def sparse_softmax_cross_entropy_kernel(ctx: KernelContext) -> Kernel:
     log_softmax = torch.log_softmax
-    minus_one = torch.tensor(-1, dtype=n.torch_dtype())
+    minus_one = torch.tensor(-1, dtype=ctx.torch_dtype())
 
     def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         _check(logits, labels)
@@ -124,10 +125,10 @@ def sparse_softmax_cross_entropy_kernel(n: Any) -> Kernel:
 
 
 @SPARSE_SOFTMAX_CROSS_ENTROPY.kernel("GPU")
-def sparse_softmax_cross_entropy_gpu_kernel(n: Any) -> Kernel:
+def sparse_softmax_cross_entropy_gpu_kernel(ctx: KernelContext) -> Kernel:
     """As TensorFlow on GPUs: a label out of range makes its row NaN, since nothing there can raise."""
-    minus_one = torch.tensor(-1, dtype=n.torch_dtype(), device=n.device)
-    nan = torch.tensor(float("nan"), dtype=n.torch_dtype(), device=n.device)
+    minus_one = torch.tensor(-1, dtype=ctx.torch_dtype(), device=ctx.device)
+    nan = torch.tensor(float("nan"), dtype=ctx.torch_dtype(), device=ctx.device)
 
     def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         _check(logits, labels)

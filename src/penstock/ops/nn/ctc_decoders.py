@@ -15,6 +15,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.graph.traits import SERIAL
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 CTC_GREEDY_DECODER = define_op(
@@ -94,8 +95,8 @@ def _sparse(sequences: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor, tor
 
 
 @CTC_GREEDY_DECODER.kernel("CPU")
-def ctc_greedy_decoder_kernel(n: Any) -> Kernel:
-    merge, blank_index = n["merge_repeated"], n["blank_index"]
+def ctc_greedy_decoder_kernel(ctx: KernelContext) -> Kernel:
+    merge, blank_index = ctx["merge_repeated"], ctx["blank_index"]
 
     def decode(inputs: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, ...]:
         steps = _check(inputs, lengths)
@@ -233,8 +234,8 @@ def _largest(totals: np.ndarray, width: int) -> np.ndarray:
 
 
 @CTC_BEAM_SEARCH_DECODER.kernel("CPU")
-def ctc_beam_search_decoder_kernel(n: Any) -> Kernel:
-    width, top_paths, merge = n["beam_width"], n["top_paths"], n["merge_repeated"]
+def ctc_beam_search_decoder_kernel(ctx: KernelContext) -> Kernel:
+    width, top_paths, merge = ctx["beam_width"], ctx["top_paths"], ctx["merge_repeated"]
 
     def decode(inputs: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, ...]:
         steps = _check(inputs, lengths)

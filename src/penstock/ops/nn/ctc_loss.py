@@ -16,6 +16,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import one_of
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_tools import as_sparse
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int32
 from penstock.tensor.shapes import TensorShape, merge_dim
 
@@ -83,9 +84,9 @@ def _labels(
 
 
 @CTC_LOSS.kernel(host=("labels_indices", "labels_values", "sequence_length"))
-def ctc_loss_kernel(n: Any) -> Kernel:
-    collapse, merge = n["preprocess_collapse_repeated"], n["ctc_merge_repeated"]
-    ignore_longer = n["ignore_longer_outputs_than_inputs"]
+def ctc_loss_kernel(ctx: KernelContext) -> Kernel:
+    collapse, merge = ctx["preprocess_collapse_repeated"], ctx["ctc_merge_repeated"]
+    ignore_longer = ctx["ignore_longer_outputs_than_inputs"]
     losses = _merged_losses if merge else _unmerged_losses
 
     def loss(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.ops.nn.conv import conv_flops, dims_of, window_attrs
@@ -15,6 +13,7 @@ from penstock.ops.nn.conv_kernels import (
     depthwise_shape,
     forward_kernel,
 )
+from penstock.runtime.kernels import KernelContext
 
 _ATTRS = [
     "T: floattype",
@@ -33,8 +32,8 @@ DEPTHWISE_CONV_2D.flops(conv_flops)
 
 
 @DEPTHWISE_CONV_2D.kernel()
-def depthwise_kernel(n: Any) -> Kernel:
-    return forward_kernel(n, depthwise=True)
+def depthwise_kernel(ctx: KernelContext) -> Kernel:
+    return forward_kernel(ctx, depthwise=True)
 
 
 DEPTHWISE_BACKPROP_INPUT = define_op(
@@ -50,8 +49,8 @@ DEPTHWISE_BACKPROP_INPUT.flops(conv_flops)
 
 
 @DEPTHWISE_BACKPROP_INPUT.kernel(host=("input_sizes",))
-def depthwise_backprop_input_kernel(n: Any) -> Kernel:
-    return backprop_input_kernel(n, depthwise=True)
+def depthwise_backprop_input_kernel(ctx: KernelContext) -> Kernel:
+    return backprop_input_kernel(ctx, depthwise=True)
 
 
 DEPTHWISE_BACKPROP_FILTER = define_op(
@@ -67,8 +66,8 @@ DEPTHWISE_BACKPROP_FILTER.flops(conv_flops)
 
 
 @DEPTHWISE_BACKPROP_FILTER.kernel(host=("filter_sizes",))
-def depthwise_backprop_filter_kernel(n: Any) -> Kernel:
-    return backprop_filter_kernel(n, depthwise=True)
+def depthwise_backprop_filter_kernel(ctx: KernelContext) -> Kernel:
+    return backprop_filter_kernel(ctx, depthwise=True)
 
 
 @DEPTHWISE_CONV_2D.gradient

@@ -19,6 +19,7 @@ from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import TORCH_LACKS, via_numpy
 from penstock.ops.nn.softmax import either
 from penstock.ops.nn.spatial import Window
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape, merge_dim
 
@@ -138,25 +139,25 @@ def _lowest(dtype: DType) -> Any:
     return torch.finfo(dtype.torch).min if dtype.is_floating and dtype.torch else dtype.min
 
 
-def _either_way(n: Any, fn: Any) -> Kernel:
+def _either_way(ctx: KernelContext, fn: Any) -> Kernel:
     """`fn(xp, *values)` on torch tensors, or through NumPy for the types that torch lacks."""
-    if n["T"].name in TORCH_LACKS.split():
-        return via_numpy(lambda *values: fn(np, *values), n["T"])
+    if ctx["T"].name in TORCH_LACKS.split():
+        return via_numpy(lambda *values: fn(np, *values), ctx["T"])
     return lambda *values: fn(torch, *values)
 
 
-def _checked_window(n: Any) -> Window:
+def _checked_window(ctx: KernelContext) -> Window:
     try:
-        return _window(n.node.attrs)
+        return _window(ctx.node.attrs)
     except ValueError as error:
         raise errors.InvalidArgumentError(None, None, str(error)) from None
 
 
 @DILATION_2D.kernel(T=_NATIVE)
 @DILATION_2D.kernel("CPU", T=TORCH_LACKS)
-def dilation_2d_kernel(n: Any) -> Kernel:
-    window, lowest = _checked_window(n), _lowest(n["T"])
-    return _either_way(n, lambda xp, x, f: _largest(xp, window, x, f, lowest)[0])
+def dilation_2d_kernel(ctx: KernelContext) -> Kernel:
+    window, lowest = _checked_window(ctx), _lowest(ctx["T"])
+    return _either_way(ctx, lambda xp, x, f: _largest(xp, window, x, f, lowest)[0])
 
 
 def _check_gradient(which: Any, g: Any) -> None:
@@ -168,8 +169,8 @@ def _check_gradient(which: Any, g: Any) -> None:
 
 @DILATION_2D_BACKPROP_INPUT.kernel(T=_NATIVE)
 @DILATION_2D_BACKPROP_INPUT.kernel("CPU", T=TORCH_LACKS)
-def dilation_2d_backprop_input_kernel(n: Any) -> Kernel:
-    window, lowest = _checked_window(n), _lowest(n["T"])
+def dilation_2d_backprop_input_kernel(ctx: KernelContext) -> Kernel:
+    window, lowest = _checked_window(ctx), _lowest(ctx["T"])
 
     def backprop(xp: Any, x: Any, f: Any, g: Any) -> Any:
         _, which, taps = _largest(xp, window, x, f, lowest)
@@ -180,13 +181,13 @@ def dilation_2d_backprop_input_kernel(n: Any) -> Kernel:
             found[tap.input] += xp.where(part, g[tap.output], nothing[tap.output])
         return found
 
-    return _either_way(n, backprop)
+    return _either_way(ctx, backprop)
 
 
 @DILATION_2D_BACKPROP_FILTER.kernel(T=_NATIVE)
 @DILATION_2D_BACKPROP_FILTER.kernel("CPU", T=TORCH_LACKS)
-def dilation_2d_backprop_filter_kernel(n: Any) -> Kernel:
-    window, lowest = _checked_window(n), _lowest(n["T"])
+def dilation_2d_backprop_filter_kernel(ctx: KernelContext) -> Kernel:
+    window, lowest = _checked_window(ctx), _lowest(ctx["T"])
 
     def backprop(xp: Any, x: Any, f: Any, g: Any) -> Any:
         _, which, taps = _largest(xp, window, x, f, lowest)
@@ -196,7 +197,7 @@ def dilation_2d_backprop_filter_kernel(n: Any) -> Kernel:
             found[tap.place] = xp.where(which == number, g, nothing).sum((0, 1, 2), dtype=g.dtype)
         return found
 
-    return _either_way(n, backprop)
+    return _either_way(ctx, backprop)
 
 
 @DILATION_2D.gradient

@@ -20,6 +20,7 @@ from penstock.graph.opdef import Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.graph.traits import SERIAL
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int64
 from penstock.tensor.shapes import TensorShape
 
@@ -148,8 +149,8 @@ class _Draw:
 
 
 @FRACTIONAL_MAX_POOL.kernel()
-def fractional_max_pool_kernel(n: Any) -> Kernel:
-    draw, overlapping = _Draw(n), n["overlapping"]
+def fractional_max_pool_kernel(ctx: KernelContext) -> Kernel:
+    draw, overlapping = _Draw(ctx), ctx["overlapping"]
 
     def pool(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         rows, columns = draw(x)
@@ -165,8 +166,8 @@ def _sizes(ranges: list[tuple[int, int]], like: torch.Tensor) -> torch.Tensor:
 
 
 @FRACTIONAL_AVG_POOL.kernel()
-def fractional_avg_pool_kernel(n: Any) -> Kernel:
-    draw, overlapping = _Draw(n), n["overlapping"]
+def fractional_avg_pool_kernel(ctx: KernelContext) -> Kernel:
+    draw, overlapping = _Draw(ctx), ctx["overlapping"]
 
     def pool(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         rows, columns = draw(x)
@@ -193,9 +194,9 @@ def _first_largest(x: torch.Tensor, ranges: list[tuple[int, int]], axis: int) ->
 
 
 @FRACTIONAL_MAX_POOL_GRAD.kernel(host=("row_pooling_sequence", "col_pooling_sequence"))
-def fractional_max_pool_grad_kernel(n: Any) -> Kernel:
+def fractional_max_pool_grad_kernel(ctx: KernelContext) -> Kernel:
     """The gradient goes to the first maximum of each window, row by row."""
-    overlapping = n["overlapping"]
+    overlapping = ctx["overlapping"]
 
     def backprop(x: Any, y: Any, g: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
         tops, lefts = (
@@ -217,8 +218,8 @@ def fractional_max_pool_grad_kernel(n: Any) -> Kernel:
 
 
 @FRACTIONAL_AVG_POOL_GRAD.kernel(host=("orig_input_tensor_shape", "row_pooling_sequence", "col_pooling_sequence"))
-def fractional_avg_pool_grad_kernel(n: Any) -> Kernel:
-    overlapping = n["overlapping"]
+def fractional_avg_pool_grad_kernel(ctx: KernelContext) -> Kernel:
+    overlapping = ctx["overlapping"]
 
     def backprop(shape: torch.Tensor, g: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
         batch, height, width, depth = shape.tolist()

@@ -18,6 +18,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import name_scope
 from penstock.ops.nn.activations import relu
 from penstock.ops.nn.cross_entropy import _ensure_named
+from penstock.runtime.kernels import KernelContext
 
 # --- L2Loss ---------------------------------------------------------------------------------------------
 
@@ -26,8 +27,8 @@ L2_LOSS.shape(shape_rules.scalar)
 
 
 @L2_LOSS.kernel()
-def l2_loss_kernel(n: Any) -> Kernel:
-    dtype, half = n.torch_dtype(), torch.tensor(0.5, dtype=n.torch_dtype(), device=n.device)
+def l2_loss_kernel(ctx: KernelContext) -> Kernel:
+    dtype, half = ctx.torch_dtype(), torch.tensor(0.5, dtype=ctx.torch_dtype(), device=ctx.device)
     if dtype.itemsize == 2:
         return lambda t: t.float().square_().sum().mul_(0.5).to(dtype)
 

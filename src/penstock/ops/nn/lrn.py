@@ -11,6 +11,7 @@ from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 _ATTRS = [
@@ -65,8 +66,8 @@ def _to_minus(beta: float, x: torch.Tensor) -> torch.Tensor:
     return torch.sqrt(x).mul_(x).rsqrt_() if beta == 0.75 else x.pow(-beta)
 
 
-def _norm(n: Any, x: torch.Tensor) -> torch.Tensor:
-    return _window_sum(n["depth_radius"], x * x).mul_(n["alpha"]).add_(n["bias"])
+def _norm(ctx: KernelContext, x: torch.Tensor) -> torch.Tensor:
+    return _window_sum(ctx["depth_radius"], x * x).mul_(ctx["alpha"]).add_(ctx["bias"])
 
 
 def _check(x: torch.Tensor) -> bool:
@@ -77,27 +78,27 @@ def _check(x: torch.Tensor) -> bool:
 
 
 @LRN.kernel()
-def lrn_kernel(n: Any) -> Kernel:
-    beta, dtype = n["beta"], n.torch_dtype()
+def lrn_kernel(ctx: KernelContext) -> Kernel:
+    beta, dtype = ctx["beta"], ctx.torch_dtype()
 
     def lrn(x: torch.Tensor) -> torch.Tensor:
         if not _check(x):
             return x.clone()
         wide = x.float()
-        return (_to_minus(beta, _norm(n, wide)).mul_(wide)).to(dtype)
+        return (_to_minus(beta, _norm(ctx, wide)).mul_(wide)).to(dtype)
 
     return lrn
 
 
 @LRN_GRAD.kernel()
-def lrn_grad_kernel(n: Any) -> Kernel:
-    radius, alpha, beta, dtype = n["depth_radius"], n["alpha"], n["beta"], n.torch_dtype()
+def lrn_grad_kernel(ctx: KernelContext) -> Kernel:
+    radius, alpha, beta, dtype = ctx["depth_radius"], ctx["alpha"], ctx["beta"], ctx.torch_dtype()
 
     def lrn_grad(grad: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         if not _check(x):
             return x.clone()
         grad, x, y = grad.float(), x.float(), y.float()
-        norm = _norm(n, x)
+        norm = _norm(ctx, x)
         spread = _window_sum(radius, grad * y / norm)
         return _to_minus(beta, norm).mul_(grad).sub_(spread.mul_(x).mul_(2 * alpha * beta)).to(dtype)
 

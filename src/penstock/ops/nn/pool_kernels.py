@@ -17,6 +17,7 @@ from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.nn.spatial import Paddings, View, Window, known_but_batch, per_shape, unchanged, window_of
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 _aten = torch.ops.aten
@@ -106,14 +107,14 @@ def _lowest(dtype: torch.dtype) -> float:
 # --- max ------------------------------------------------------------------------------------------------
 
 
-def max_kernel(n: Any, computed: torch.dtype | None = None) -> Kernel:
-    win = window_of(n.node.attrs)
+def max_kernel(ctx: KernelContext, computed: torch.dtype | None = None) -> Kernel:
+    win = window_of(ctx.node.attrs)
     if win.depth > 1:
         return _max_over_depth(win)
-    win.check(n)
+    win.check(ctx)
     first, last = win.views()
     pool, ones = _MAX[win.rank], (1,) * win.rank
-    lowest = _lowest(computed or n.torch_dtype())
+    lowest = _lowest(computed or ctx.torch_dtype())
 
     def build(dims: Sequence[int]) -> Kernel:
         """`dims` are the input's without the batch."""
@@ -123,7 +124,7 @@ def max_kernel(n: Any, computed: torch.dtype | None = None) -> Kernel:
         (ksize, strides, before), ceil, pad = plan.args, plan.ceil, plan.paddings.pad(lowest)
         return lambda x: last(pool(pad(first(x)), ksize, strides, before, ones, ceil))
 
-    return _by_input(n, "input", build)
+    return _by_input(ctx, "input", build)
 
 
 def _max_over_depth(win: Window) -> Kernel:
@@ -151,18 +152,18 @@ def _empty(win: Window, plan: _Pool, dims: Sequence[int]) -> Kernel:
     return lambda x: x.new_zeros(win.image(x.shape[0], plan.outs, channels))
 
 
-def _by_input(n: Any, name: str, build: Any) -> Kernel:
+def _by_input(ctx: KernelContext, name: str, build: Any) -> Kernel:
     """The kernel that `build` makes for the input's shape: now if it is known, else when it comes."""
-    shape = n.input_shape(name)
+    shape = ctx.input_shape(name)
     if known_but_batch(shape):
         return build(shape.tuple[1:])
     find = per_shape(build)
     return lambda x, *rest: find(x.shape[1:])(x, *rest)
 
 
-def wide_max_kernel(n: Any) -> Kernel:
+def wide_max_kernel(ctx: KernelContext) -> Kernel:
     """For a type in which torch does not compute."""
-    kernel, dtype = max_kernel(n, torch.int32), n.torch_dtype()
+    kernel, dtype = max_kernel(ctx, torch.int32), ctx.torch_dtype()
     return lambda x: kernel(x.to(torch.int32)).to(dtype)
 
 
@@ -174,14 +175,14 @@ def _maxima(win: Window, plan: _Pool, dtype: torch.dtype) -> tuple[Kernel, View,
     return lambda x: indices(pad(x), ksize, strides, before, ones, ceil), pad, unpad
 
 
-def max_grad_kernel(n: Any) -> Kernel:
+def max_grad_kernel(ctx: KernelContext) -> Kernel:
     """The gradient goes to the first maximum of each window, as in TensorFlow."""
-    win = window_of(n.node.attrs)
+    win = window_of(ctx.node.attrs)
     if win.depth > 1:
         return _max_over_depth_grad(win)
-    win.check(n)
+    win.check(ctx)
     first, last = win.views()
-    backward, ones, dtype = _MAX_BACKWARD[win.rank], (1,) * win.rank, n.torch_dtype()
+    backward, ones, dtype = _MAX_BACKWARD[win.rank], (1,) * win.rank, ctx.torch_dtype()
 
     def build(dims: Sequence[int]) -> Kernel:
         plan = _pool(win, win.spatial((0, *dims)))
@@ -197,15 +198,15 @@ def max_grad_kernel(n: Any) -> Kernel:
 
         return max_grad
 
-    return _by_input(n, "orig_input", build)
+    return _by_input(ctx, "orig_input", build)
 
 
-def max_grad_grad_kernel(n: Any) -> Kernel:
+def max_grad_grad_kernel(ctx: KernelContext) -> Kernel:
     """Takes from `grad`, which is like the input, what stands where the maxima of the windows are."""
-    win = window_of(n.node.attrs)
-    win.check(n)
+    win = window_of(ctx.node.attrs)
+    win.check(ctx)
     first, last = win.views()
-    dtype = n.torch_dtype()
+    dtype = ctx.torch_dtype()
 
     def build(dims: Sequence[int]) -> Kernel:
         plan = _pool(win, win.spatial((0, *dims)))
@@ -220,15 +221,15 @@ def max_grad_grad_kernel(n: Any) -> Kernel:
 
         return max_grad_grad
 
-    return _by_input(n, "orig_input", build)
+    return _by_input(ctx, "orig_input", build)
 
 
-def max_with_argmax_kernel(n: Any) -> Kernel:
+def max_with_argmax_kernel(ctx: KernelContext) -> Kernel:
     """Indices count the elements of an NHWC image, or of the whole batch."""
-    win = window_of(n.node.attrs)
-    win.check(n)
+    win = window_of(ctx.node.attrs)
+    win.check(ctx)
     first, last = win.views()
-    dtype, index_dtype, whole_batch = n.torch_dtype(), n.torch_dtype("Targmax"), n["include_batch_in_index"]
+    dtype, index_dtype, whole_batch = ctx.torch_dtype(), ctx.torch_dtype("Targmax"), ctx["include_batch_in_index"]
 
     def build(dims: Sequence[int]) -> Kernel:
         plan = _pool(win, win.spatial((0, *dims)))
@@ -238,7 +239,7 @@ def max_with_argmax_kernel(n: Any) -> Kernel:
         maxima, _, _ = _maxima(win, plan, dtype)
         padded, padded_width = bool(plan.paddings.uneven), plan.padded[1]
         top, left = (s.start for s in plan.paddings.crop[2:]) if padded else (0, 0)
-        channel = torch.arange(channels, device=n.device)
+        channel = torch.arange(channels, device=ctx.device)
 
         def argmax(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             values, at = maxima(first(x))
@@ -247,17 +248,17 @@ def max_with_argmax_kernel(n: Any) -> Kernel:
                 at = (at // padded_width - top) * width + at % padded_width - left
             at = at * channels + channel
             if whole_batch:
-                images = torch.arange(x.shape[0], device=n.device).view(-1, 1, 1, 1)
+                images = torch.arange(x.shape[0], device=ctx.device).view(-1, 1, 1, 1)
                 at = at + images * (height * width * channels)
             return last(values), at.to(index_dtype)
 
         return argmax
 
-    return _by_input(n, "input", build)
+    return _by_input(ctx, "input", build)
 
 
-def argmax_grad_kernel(n: Any) -> Kernel:
-    whole_batch = n["include_batch_in_index"]
+def argmax_grad_kernel(ctx: KernelContext) -> Kernel:
+    whole_batch = ctx["include_batch_in_index"]
 
     def argmax_grad(x: torch.Tensor, g: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
         images = 1 if whole_batch else x.shape[0]
@@ -268,8 +269,8 @@ def argmax_grad_kernel(n: Any) -> Kernel:
     return argmax_grad
 
 
-def argmax_grad_grad_kernel(n: Any) -> Kernel:
-    whole_batch = n["include_batch_in_index"]
+def argmax_grad_grad_kernel(ctx: KernelContext) -> Kernel:
+    whole_batch = ctx["include_batch_in_index"]
 
     def argmax_grad_grad(x: torch.Tensor, g: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
         images = 1 if whole_batch else x.shape[0]
@@ -281,11 +282,11 @@ def argmax_grad_grad_kernel(n: Any) -> Kernel:
 # --- average --------------------------------------------------------------------------------------------
 
 
-def avg_kernel(n: Any, name: str = "value") -> Kernel:
-    win = window_of(n.node.attrs)
-    win.check(n)
+def avg_kernel(ctx: KernelContext, name: str = "value") -> Kernel:
+    win = window_of(ctx.node.attrs)
+    win.check(ctx)
     first, last = win.views()
-    pool, narrow, wide = _AVG[win.rank], *_avg_types(win, n)
+    pool, narrow, wide = _AVG[win.rank], *_avg_types(win, ctx)
 
     def build(dims: Sequence[int]) -> Kernel:
         plan = _pool(win, win.spatial((0, *dims)))
@@ -294,7 +295,7 @@ def avg_kernel(n: Any, name: str = "value") -> Kernel:
         (ksize, strides, before), ceil = plan.args, plan.ceil
         if not plan.paddings.uneven:
             return lambda x: last(narrow(pool(wide(first(x)), ksize, strides, before, ceil, False)))
-        pad, counts = plan.paddings.pad(), _counts(win, plan, n)
+        pad, counts = plan.paddings.pad(), _counts(win, plan, ctx)
         summed = counts.dtype  # float32 for types of two bytes, whose sums may overflow
 
         def padded(x: torch.Tensor) -> torch.Tensor:
@@ -303,7 +304,7 @@ def avg_kernel(n: Any, name: str = "value") -> Kernel:
 
         return padded
 
-    return _by_input(n, name, build)
+    return _by_input(ctx, name, build)
 
 
 def _avg_types(win: Window, n: Any) -> tuple[View, View]:
@@ -323,11 +324,11 @@ def _counts(win: Window, plan: _Pool, n: Any) -> torch.Tensor:
     return counts if n.torch_dtype().itemsize == 2 else counts.to(n.torch_dtype())
 
 
-def avg_grad_kernel(n: Any) -> Kernel:
-    win = window_of(n.node.attrs)
-    win.check(n)
+def avg_grad_kernel(ctx: KernelContext) -> Kernel:
+    win = window_of(ctx.node.attrs)
+    win.check(ctx)
     first, last = win.views()
-    backward, narrow, wide = _AVG_BACKWARD[win.rank], *_avg_types(win, n)
+    backward, narrow, wide = _AVG_BACKWARD[win.rank], *_avg_types(win, ctx)
 
     def build(dims: tuple[int, ...]) -> Kernel:
         """`dims` are the input's; only its shape matters, so memory is named but not written."""
@@ -344,7 +345,7 @@ def avg_grad_kernel(n: Any) -> Kernel:
                 return last(narrow(backward(g, image, ksize, strides, before, ceil, False, None)))
 
             return even
-        unpad, counts = plan.paddings.unpad(), _counts(win, plan, n)
+        unpad, counts = plan.paddings.unpad(), _counts(win, plan, ctx)
 
         def padded(g: torch.Tensor) -> torch.Tensor:
             share = first(g).to(counts.dtype) / counts
@@ -353,7 +354,7 @@ def avg_grad_kernel(n: Any) -> Kernel:
 
         return padded
 
-    known = n.const("orig_input_shape")
+    known = ctx.const("orig_input_shape")
     if known is not None:
         kernel = build(tuple(int(d) for d in known))
         return lambda sizes, g: kernel(g)

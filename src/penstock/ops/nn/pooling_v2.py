@@ -30,6 +30,7 @@ from penstock.ops.nn.pool_kernels import (
 from penstock.ops.nn.pooling import AVG_POOL, MAX_POOL
 from penstock.ops.nn.pooling_functions import max_pool
 from penstock.ops.nn.spatial import per_shape
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 _FORMAT = "data_format: {'NHWC', 'NCHW'} = 'NHWC'"
@@ -124,18 +125,18 @@ class _Settled:
 def _windowed(factory: Callable[[Any], Kernel]) -> Callable[[Any], Kernel]:
     """A kernel factory that asks for the window when the plan is made, or, where it is not constant, in each step."""
 
-    def build(n: Any, ksize: Any, strides: Any) -> Kernel:
+    def build(ctx: KernelContext, ksize: Any, strides: Any) -> Kernel:
         try:
-            return factory(_Settled(n, ksize, strides))
+            return factory(_Settled(ctx, ksize, strides))
         except ValueError as error:
             raise errors.InvalidArgumentError(None, None, str(error)) from None
 
-    def make(n: Any) -> Kernel:
-        ksize, strides = n.const("ksize"), n.const("strides")
+    def make(ctx: KernelContext) -> Kernel:
+        ksize, strides = ctx.const("ksize"), ctx.const("strides")
         if ksize is not None and strides is not None:
-            kernel = build(n, ksize.tolist(), strides.tolist())
+            kernel = build(ctx, ksize.tolist(), strides.tolist())
             return lambda *values: kernel(*values[:-2])
-        find = per_shape(lambda ksize, strides: build(n, ksize, strides))
+        find = per_shape(lambda ksize, strides: build(ctx, ksize, strides))
 
         def run(*values: torch.Tensor) -> Any:
             window = (tuple(value.reshape(-1).tolist()) for value in values[-2:])

@@ -14,6 +14,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, OpDef, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
 
@@ -29,7 +30,7 @@ SOFTMAX.shape(_at_least_a_vector)
 
 
 @SOFTMAX.kernel()
-def softmax_kernel(n: Any) -> Kernel:
+def softmax_kernel(ctx: KernelContext) -> Kernel:
     return lambda x: torch.softmax(x, -1)
 
 
@@ -40,7 +41,7 @@ LOG_SOFTMAX.shape(_at_least_a_vector)
 
 
 @LOG_SOFTMAX.kernel()
-def log_softmax_kernel(n: Any) -> Kernel:
+def log_softmax_kernel(ctx: KernelContext) -> Kernel:
     return lambda x: torch.log_softmax(x, -1)
 
 

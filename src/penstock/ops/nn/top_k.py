@@ -11,6 +11,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
 from penstock.graph.shape_context import ShapeContext
+from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 
@@ -43,8 +44,8 @@ IN_TOP_K.not_differentiable()
 
 
 @IN_TOP_K.kernel()
-def in_top_k_kernel(n: Any) -> Kernel:
-    k = n["k"]
+def in_top_k_kernel(ctx: KernelContext) -> Kernel:
+    k = ctx["k"]
     return lambda predictions, targets: _in_top_k(predictions, targets, k)
 
 
@@ -56,8 +57,8 @@ IN_TOP_K_V2.not_differentiable()
 
 
 @IN_TOP_K_V2.kernel(host=("k",))
-def in_top_k_v2_kernel(n: Any) -> Kernel:
-    k = n.const("k")
+def in_top_k_v2_kernel(ctx: KernelContext) -> Kernel:
+    k = ctx.const("k")
     if k is None:
         return lambda predictions, targets, k: _in_top_k(predictions, targets, int(k))
     fixed = int(k)
