@@ -129,11 +129,11 @@ class _Analysis:
         """The nodes whose memory the outputs of `node` may show: its own, or those of the inputs it aliases."""
         roots = frozenset((node,))
         if node.op.aliases:
-            roots = frozenset().union(*(self.roots.get(edge, frozenset()) for edge in node.inputs)) or roots
-        changed = bool(node.dtypes) and self.roots.get(Edge(node, 0)) != roots
+            roots = frozenset().union(*[self.roots[edge] for edge in node.inputs if edge in self.roots]) or roots
+        changed = node.op.name in BACK and self.roots.get(Edge(node, 0)) != roots
         for port in range(len(node.dtypes)):
             self.roots[Edge(node, port)] = roots
-        return changed and node.op.name in BACK
+        return changed
 
     def run(self) -> Hazards:
         self.writes = self._writes()

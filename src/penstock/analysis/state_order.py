@@ -109,24 +109,28 @@ def _ranks(graph: StepGraph, frames: Frames) -> dict[Node | Frame, tuple[int, in
         index[node] = i
         index.setdefault(frames[node], i)
     places, levels = dict(index), dict.fromkeys(index, 0)
-    sources = find_sources(graph, frames, _no_step, _no_step)
+    steps: list[tuple[int, list[Node | Frame], list[Node | Frame]]] = []
+    for node, found in find_sources(graph, frames, _no_step, _no_step).items():
+        before: list[Node | Frame] = [source for source, _ in found]
+        if node.op.name in EXITS:
+            steps.append((index[node], [*before, frames[node]], [node]))
+        else:
+            steps.append((index[node], before, [node, *around[frames[node]]]))
     changed = True
     while changed:  # once, and again where loops lead back in the order of the nodes
         changed = False
-        for node, found in sources.items():
-            before: list[Node | Frame] = [source for source, _ in found]
-            loops = around[frames[node]]
-            if node.op.name in EXITS:
-                before.append(frames[node])
-                loops = ()
-            place = max((places[each] for each in before), default=0)
-            level = max((levels[each] + 1 for each in before), default=0)
-            raised: list[Node | Frame] = [node, *loops]
+        for place, before, raised in steps:
+            level = 0
+            for each in before:
+                if places[each] > place:
+                    place = places[each]
+                if levels[each] >= level:
+                    level = levels[each] + 1
             for each in raised:
-                if places[each] < max(place, index[node]) or levels[each] < level:
-                    places[each] = max(place, index[node], places[each])
-                    levels[each] = max(level, levels[each])
-                    changed = True
+                if places[each] < place:
+                    places[each], changed = place, True
+                if levels[each] < level:
+                    levels[each], changed = level, True
     return {each: (places[each], levels[each], index[each]) for each in index}
 
 
