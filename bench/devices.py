@@ -7,6 +7,7 @@ BENCH_PYTHON_TENSORFLOW names a Python with TensorFlow, for the loop beside it.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import statistics
@@ -228,7 +229,7 @@ def recv_timing_measured(inputs: int = 32, size: int = 384) -> str:
             x, total = fan_in(tf, inputs, size)
             value = np.full((size, size), 1e-3, np.float32)
             sessions = {True: tf.Session(), False: tf.Session()}
-            sessions[False]._options.time_recvs = False
+            sessions[False]._options = dataclasses.replace(sessions[False]._options, time_recvs=False)
             times: dict[bool, list[float]] = {True: [], False: []}
             for _ in range(3):  # in turn, so that what else the machine does meets both
                 for timed, session in sessions.items():

@@ -6,6 +6,7 @@ Failures that were found stay as examples.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import Any
 
@@ -107,7 +108,7 @@ def _check(program: Program, *ways: tuple[frozenset[str], str]) -> None:
     for passes, executor in ways:
         with tf.Session(graph=graph) as session, pytest.MonkeyPatch.context() as patch:
             patch.setenv("PENSTOCK_EXECUTOR", executor)
-            session._options.passes = passes
+            session._options = dataclasses.replace(session._options, passes=passes)
             session.run(start)
             twin = _Twin(session, built.feeds)
             for number in range(_STEPS):

@@ -30,9 +30,9 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[list[tuple[int, ...]]]:
     """The shapes that plans are made for, in order; [] for any."""
     made: list[list[tuple[int, ...]]] = []
 
-    def prepare(feeds: Any, fetches: Any, targets: Any, options: Any, fed: Any = ()) -> Any:
+    def prepare(feeds: Any, fetches: Any, targets: Any, options: Any, fed: Any = (), placement: Any = None) -> Any:
         made.append(list(fed))
-        return pipeline.prepare(feeds, fetches, targets, options, fed)
+        return pipeline.prepare(feeds, fetches, targets, options, fed, placement)
 
     monkeypatch.setattr(session_module, "prepare", prepare)
     return made

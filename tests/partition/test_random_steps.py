@@ -57,8 +57,8 @@ def test_any_placement_on_several_devices_gives_the_bits_of_one(
 def _check_partitions(session: Any, fetches: list[Any], feeds: dict[Any, Any]) -> None:
     wanted = FetchPlan(session.graph, fetches)
     options = session._options
-    step = prepare(list(feeds), wanted.tensors, wanted.targets, options).graph
-    groups = find_groups(step, options.devices, False, options.placed)
+    step = prepare(list(feeds), wanted.tensors, wanted.targets, options, placement=session._placement).graph
+    groups = find_groups(step, options.devices, False, session._placement.devices)
     for node in step.nodes:
         assert node.device in [options.devices[i].name for i in groups[node].feasible]
     for part in partition(step):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -34,7 +35,7 @@ def test_a_wide_fan_in_takes_a_fraction_of_the_memory(npu: OwnMemory) -> None:
         plan = session._runner(total, {x: value})[0]
         timed = session.run(total, {x: value})
         peak = npu.peak
-        session._options.time_recvs = False
+        session._options = dataclasses.replace(session._options, time_recvs=False)
         session._forget_plans()
         npu.peak = 0
         np.testing.assert_array_equal(session.run(total, {x: value}), timed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -102,7 +103,7 @@ def test_a_recv_never_waits_for_a_write_that_comes_after_what_it_is_for() -> Non
     config = tf.ConfigProto(device_count={"CPU": 2})
     config.graph_options.enable_recv_scheduling = True
     with tf.Session(config=config) as session:
-        session._options.hardware = _hardware()
+        session._options = dataclasses.replace(session._options, hardware=_hardware())
         session.run(v.initializer)
         session.run([first.op, second.op])
         assert (session.run(v) == 1.0).all()

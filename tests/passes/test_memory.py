@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 from collections.abc import Iterator
 from typing import Any
@@ -85,7 +86,7 @@ def test_explain_says_what_a_pass_that_saves_memory_saves() -> None:
     x = tf.placeholder(tf.float32, [SIDE, SIDE])
     y = tf.add_n([tf.reduce_sum(each) for each in [tf.exp(x * float(i)) for i in range(8)]])
     with tf.Session(config=config) as session:
-        session._options.passes = {"order_for_memory"}
+        session._options = dataclasses.replace(session._options, passes={"order_for_memory"})
         first = session.explain(y, [x]).splitlines()[0]
     assert first.endswith("order_for_memory 131 kB -> 16.4 kB"), first  # eight values, and then one
 

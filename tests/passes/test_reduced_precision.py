@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,8 +53,7 @@ def _config(**rewrites: int) -> Any:
 
 def _step(fetches: Any, *feeds: Any) -> Any:
     """The placed graph of a step, before any optimisation."""
-    options = step_options(None)
-    options.passes = frozenset()
+    options = dataclasses.replace(step_options(None), passes=frozenset())
     return prepare(list(feeds), [tf.convert_to_tensor(f) for f in fetches], [], options).graph
 
 

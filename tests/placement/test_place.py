@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 from collections.abc import Iterator
@@ -9,12 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import penstock as tf
 from penstock import errors
+from penstock.devices.device import Device
 from penstock.passes.planned_memory import PlannedMemory
+from penstock.passes.prune import prune
 from penstock.placement import Choice, Hardware, Link, SimulatedDevice, simulate
 from penstock.placement.calibration import Speeds
+from penstock.placement.place import Placement, place
 from penstock.placement.strategies import _strategies, best_of, greedy_strategy, one_device_each
 
 TWO = [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(2)]
@@ -211,3 +216,22 @@ def test_a_cost_model_learns_from_measurements_and_keeps_them_in_a_file(tmp_path
     path.write_text("{}")
     with pytest.raises(ValueError, match=r"costs.json is no saved cost model"):
         tf.placement.CostModel.load(path)
+
+
+def test_state_stays_where_a_session_first_placed_it() -> None:
+    placement = Placement()
+    with tf.Graph().as_default():
+        v = tf.Variable([1.0], name="v", use_resource=False)
+        graph = prune([], [v.read_value()], [])
+    devices = [Device(name, "CPU", torch.device("cpu")) for name in TWO]
+    for order in (devices, devices[::-1]):
+        placed = place(graph, order, pinned=placement.devices)
+        placement.keep(placed)
+        assert next(node.device for node in placed.nodes if node.name == "v") == TWO[0]
+    assert placement.devices == {"v": TWO[0]}
+    assert {node.device for node in graph.nodes} == {""}
+
+
+def test_what_a_session_is_asked_for_does_not_change() -> None:
+    with tf.Session() as session, pytest.raises(dataclasses.FrozenInstanceError):
+        session._options.passes = frozenset()

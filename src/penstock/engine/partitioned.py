@@ -47,7 +47,7 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
         timing = time_recvs(problem, [place[node.device] for node in graph.nodes])
     parts = partition(graph, options.compress)
     if timing is not None:
-        delay_recvs(parts, problem, timing)
+        parts = delay_recvs(parts, problem, timing)
     return PartitionedPlan(graph, parts, state, by_name, timing)
 
 

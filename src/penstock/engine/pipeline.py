@@ -29,7 +29,7 @@ from penstock.passes.simplify import simplify
 from penstock.passes.unused_stacks import drop_unused_stacks
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
-from penstock.placement.place import log_placement, place
+from penstock.placement.place import Placement, log_placement, place
 from penstock.placement.strategies import Strategy
 
 Pass = Callable[[StepGraph, PlannedMemory], StepGraph]
@@ -72,12 +72,11 @@ DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile", "group_updates"
 """The passes that run unless a ConfigProto says otherwise (session/options.py). Those for memory cost time."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class StepOptions:
     """What the passes are to do, as a session's ConfigProto says (see session/options.py).
 
     devices: the session's, first choice first. strategy: None puts every node on the first device that it may be on.
-    placed: the devices of nodes that hold state, by name, which must be the same in all steps.
     """
 
     devices: Sequence[Device]
@@ -86,7 +85,6 @@ class StepOptions:
     strategy: Strategy | None = None
     costs: CostModel = field(default_factory=CostModel)
     hardware: Hardware | None = None
-    placed: dict[str, str] = field(default_factory=dict)
     compress: bool = False
     time_recvs: bool = False
     passes: Collection[str] = DEFAULT
@@ -133,12 +131,13 @@ def prepare(
     targets: list[Operation],
     options: StepOptions,
     fed: Sequence[tuple[int, ...]] = (),
+    placement: Placement | None = None,
     show: Callable[[StepGraph], str] = lambda graph: "",
 ) -> Prepared:
     """Everything that happens to a graph between `Session.run` and the plan, in order.
 
     `fed`: the shapes of the values that the step is for, in the order of `feeds`; without it, for any that fit.
-    `show`: makes the text of a graph, which is kept for each pass.
+    `placement`: where state is already. `show`: makes the text of a graph, which is kept for each pass.
     """
     o = options
     memory = PlannedMemory(o.costs)
@@ -148,7 +147,8 @@ def prepare(
         if name in o.passes:
             graph = transform(graph, memory)
             passed.append(_passed(name, graph, show))
-    graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, o.placed)
+    pinned = placement.devices if placement is not None else None
+    graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, pinned)
     passed.append(_passed("place", graph, show))
     if o.log_placement:
         log_placement(graph)

@@ -1,4 +1,5 @@
-"""`StepGraph`: what one kind of step executes. Passes take one and give one; the plan is made from the last.
+"""`StepGraph`: what one kind of step executes. Passes take one and give one; the plan is made from the last. None
+changes what it is given: `graph/rewrite.py` makes a graph of which some nodes are others.
 
 It is the subgraph of section 4.2 of the paper: the client's graph cut at the feeds, reduced to what the fetches
 need, with a `_Feed` node in place of each fed edge. Nodes here are light and independent of the client's graph;

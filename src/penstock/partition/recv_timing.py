@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from penstock.graph.rewrite import with_waits
 from penstock.graph.step_graph import Node
 from penstock.partition.circles import check_for_circles
 from penstock.partition.partition import Partition
@@ -66,25 +67,20 @@ def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
     return RecvTiming(after, plain, simulate(problem, placement, after))
 
 
-def delay_recvs(parts: list[Partition], problem: Problem, timing: RecvTiming) -> None:
-    """Put the waiting into the partitions, as control edges to their Recvs."""
+def delay_recvs(parts: list[Partition], problem: Problem, timing: RecvTiming) -> list[Partition]:
+    """The partitions with the waiting in them, as control edges to their Recvs."""
     by_key: dict[str, str] = {}
     for (value, target), waits_for in timing.after.items():
         by_key[f"{problem.values[value].name} to {problem.hardware.names[target]}"] = problem.nodes[waits_for].name
-    moved: list[Partition] = []
+    found: list[Partition] = []
     for part in parts:
-        position = {node.name: i for i, node in enumerate(part.graph.nodes)}
-        late = False
-        for i, node in enumerate(part.graph.nodes):
-            gate = position.get(by_key.get(node.attrs.get("key", ""), "")) if node.op.name == "_Recv" else None
-            if gate is not None:
-                node.controls = (*node.controls, part.graph.nodes[gate])
-                late = late or gate > i
-        if late:
-            moved.append(part)
-    check_for_circles(parts)
-    for part in moved:
-        part.graph.nodes = _in_order(part.graph.nodes)
+        named = {node.name: node for node in part.graph.nodes}
+        recvs = [node for node in part.graph.nodes if node.op.name == "_Recv"]
+        gates = {node: named.get(by_key.get(node.attrs["key"], "")) for node in recvs}
+        waits = {node: (gate,) for node, gate in gates.items() if gate is not None}
+        found.append(replace(part, graph=with_waits(part.graph, waits)))
+    check_for_circles(found)
+    return [replace(part, graph=replace(part.graph, nodes=_in_order(part.graph.nodes))) for part in found]
 
 
 def _in_order(nodes: list[Node]) -> list[Node]:

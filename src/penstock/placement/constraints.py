@@ -6,7 +6,7 @@ none is left, the error names the members and lines in conflict.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock import errors
@@ -46,7 +46,7 @@ class Groups:
 
 
 def find_groups(
-    graph: StepGraph, devices: Sequence[Device], soft: bool, pinned: dict[str, str] | None = None
+    graph: StepGraph, devices: Sequence[Device], soft: bool, pinned: Mapping[str, str] | None = None
 ) -> dict[Node, Group]:
     """The group of each node. `pinned`: the devices of nodes placed before (state does not move between steps).
 
@@ -91,7 +91,7 @@ def _companions(node: Node, by_name: dict[str, Node]) -> list[Node]:
 class _Limits:
     """Which devices a node allows, each question asked once for each kind of node."""
 
-    def __init__(self, devices: Sequence[Device], pinned: dict[str, str]) -> None:
+    def __init__(self, devices: Sequence[Device], pinned: Mapping[str, str]) -> None:
         self._devices, self._pinned = devices, pinned
         self._specs: dict[str, frozenset[int]] = {}
         self._kernels: dict[object, frozenset[int]] = {}

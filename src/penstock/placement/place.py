@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from penstock import errors
 from penstock.devices.device import Device
@@ -24,7 +26,7 @@ def place(
     strategy: Strategy | None = None,
     costs: CostModel | None = None,
     hardware: Hardware | None = None,
-    pinned: dict[str, str] | None = None,
+    pinned: Mapping[str, str] | None = None,
 ) -> StepGraph:
     """`graph` with the full name of one of `devices` as the device of every node.
 
@@ -87,10 +89,23 @@ def log_placement(graph: StepGraph) -> None:
             print(f"{node.name}: ({node.op.name}): {node.device}", file=sys.stderr)
 
 
-def state_devices(graph: StepGraph) -> dict[str, str]:
-    """The device of each node that holds state: what must be the same in all steps."""
-    return {
-        node.name: node.device
-        for node in graph.nodes
-        if node.op.stateful and any(d._is_ref_dtype or d == resource for d in node.dtypes)
-    }
+class Placement:
+    """Where the state of a session is: in all of its steps the same.
+
+    lock: who places holds it from reading `devices` to `keep`, so that no two steps place one variable.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._devices: dict[str, str] = {}
+
+    @property
+    def devices(self) -> Mapping[str, str]:
+        """The device of each node that holds state and has been placed, by name."""
+        return MappingProxyType(self._devices)
+
+    def keep(self, graph: StepGraph) -> None:
+        """State stays where it is in `graph`, which has been placed."""
+        for node in graph.nodes:
+            if node.op.stateful and any(d._is_ref_dtype or d == resource for d in node.dtypes):
+                self._devices.setdefault(node.name, node.device)

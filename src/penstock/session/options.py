@@ -18,7 +18,7 @@ from penstock.passes.reduced_precision import asked_for
 from penstock.placement.configure import placement_options
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
-from penstock.placement.place import place, state_devices
+from penstock.placement.place import Placement, place
 from penstock.placement.strategies import strategy_named
 
 
@@ -26,22 +26,21 @@ def step_options(config: Any) -> StepOptions:
     """The options of a session with this ConfigProto (or None). ValueError for what it does not allow."""
     devices = devices_for(config)
     wanted = placement_options(config)
-    options = StepOptions(devices)
-    options.passes = _passes((config or ConfigProto()).graph_options)
-    if config is not None:
-        options.soft_placement = config.allow_soft_placement
-        options.log_placement = config.log_device_placement
-        options.time_recvs = config.graph_options.enable_recv_scheduling
-        options.compress = config.graph_options.enable_bfloat16_sendrecv
-    if any(not device.shares_memory for device in devices):
-        options.time_recvs = True
-    if len(devices) > 1:
-        options.strategy = strategy_named(wanted.strategy)
-    if wanted.cost_model and os.path.exists(wanted.cost_model):
-        options.costs = CostModel.load(wanted.cost_model)
-    if wanted.hardware:
-        options.hardware = _as_described(wanted.hardware, [device.name for device in devices])
-    return options
+    given = config if config is not None else ConfigProto()
+    times = given.graph_options.enable_recv_scheduling or any(not device.shares_memory for device in devices)
+    known = wanted.cost_model and os.path.exists(wanted.cost_model)
+    names = [device.name for device in devices]
+    return StepOptions(
+        devices,
+        soft_placement=given.allow_soft_placement,
+        log_placement=given.log_device_placement,
+        strategy=strategy_named(wanted.strategy) if len(devices) > 1 else None,
+        costs=CostModel.load(wanted.cost_model) if known else CostModel(),
+        hardware=_as_described(wanted.hardware, names) if wanted.hardware else None,
+        compress=given.graph_options.enable_bfloat16_sendrecv,
+        time_recvs=times,
+        passes=_passes(given.graph_options),
+    )
 
 
 def flushes_denormals(config: Any) -> bool:
@@ -117,7 +116,7 @@ def _as_described(path: str, names: list[str]) -> Hardware:
     return hardware
 
 
-def place_state(graph: Graph, options: StepOptions) -> None:
+def place_state(graph: Graph, options: StepOptions, placement: Placement) -> None:
     """Decide where variables live, from all of the client's graph rather than from the step that comes first.
 
     The first step usually sets variables to their initial values, and says nothing of how they are used.
@@ -125,17 +124,15 @@ def place_state(graph: Graph, options: StepOptions) -> None:
     if options.strategy is None:
         return
     targets = working_part(graph)
-    step = prune([], [], targets)
-    if any(name not in options.placed for name in _state_names(targets)):
-        try:
-            place(
-                step, options.devices, options.soft_placement, options.strategy, options.costs, options.hardware,
-                options.placed,
-            )  # fmt: skip
-        except errors.InvalidArgumentError:
-            return  # some part of the graph cannot be placed; steps that do without it still can
-        for name, device in state_devices(step).items():
-            options.placed.setdefault(name, device)
+    if all(name in placement.devices for name in _state_names(targets)):
+        return
+    o = options
+    try:
+        step = prune([], [], targets)
+        step = place(step, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, placement.devices)
+    except errors.InvalidArgumentError:
+        return  # some part of the graph cannot be placed; steps that do without it still can
+    placement.keep(step)
 
 
 def _state_names(ops: list[Operation]) -> list[str]:

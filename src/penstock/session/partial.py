@@ -23,7 +23,7 @@ from penstock.graph.operation import Operation, Tensor
 from penstock.graph.rewrite import with_waits
 from penstock.graph.step_graph import FEED, Node, StepGraph
 from penstock.partition.partition import Partition, partition
-from penstock.placement.place import state_devices
+from penstock.placement.place import Placement
 from penstock.runtime.executor import Execution
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.rendezvous import Rendezvous
@@ -40,16 +40,24 @@ class PartialRun:
     """
 
     def __init__(
-        self, graph: Graph, state: SessionState, options: StepOptions, wanted: FetchPlan, feeds: list[Tensor]
+        self,
+        graph: Graph,
+        state: SessionState,
+        options: StepOptions,
+        placement: Placement,
+        wanted: FetchPlan,
+        feeds: list[Tensor],
     ) -> None:
         """InvalidArgumentError where nothing is wanted."""
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(
                 None, None, "partial_run_setup must specify at least one target to fetch or execute."
             )
-        place_state(graph, options)
-        placed = prepare(feeds, wanted.tensors, wanted.targets, replace(options, passes=())).graph
-        options.placed.update(state_devices(placed))
+        with placement.lock:
+            place_state(graph, options, placement)
+            plain = replace(options, passes=())
+            placed = prepare(feeds, wanted.tensors, wanted.targets, plain, placement=placement).graph
+            placement.keep(placed)
         whole, used = settle_devices(placed)
         self._needs = _feeds_before(whole)
         self._feeds = dict(zip(feeds, whole.feeds, strict=True))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from penstock.engine.pipeline import StepOptions, prepare
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.text import step_text
+from penstock.placement.place import Placement
 
 
 def passes_text(
@@ -14,6 +15,7 @@ def passes_text(
     fetches: list[Tensor],
     targets: list[Operation],
     options: StepOptions,
+    placement: Placement,
     fed: Sequence[tuple[int, ...]],
     wanted: str | bool,
 ) -> str:
@@ -21,7 +23,7 @@ def passes_text(
 
     ValueError, with the names of those that ran, if no such pass ran.
     """
-    passed = prepare(feeds, fetches, targets, options, fed, step_text).passed
+    passed = prepare(feeds, fetches, targets, options, fed, placement, step_text).passed
     shown = {each.name: each.text for each in passed}
     if isinstance(wanted, str):
         if wanted not in shown:

@@ -28,7 +28,7 @@ from penstock.ops.session_tensors import kept_tensors
 from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
 from penstock.placement.hardware import Hardware
-from penstock.placement.place import state_devices
+from penstock.placement.place import Placement
 from penstock.runtime.denormals import flushing
 from penstock.runtime.failures import planning_errors
 from penstock.runtime.kernels import SessionState
@@ -75,6 +75,7 @@ class BaseSession:
         self._lock = threading.Lock()
         self._state = SessionState(resources_of(target))
         self._options = step_options(config)
+        self._placement = Placement()
         self._flushes = flushes_denormals(config)
         self._cost_file = placement_options(config).cost_model
         self._cost_interval = 0 if config is None else max(0, int(config.graph_options.build_cost_model))
@@ -183,11 +184,11 @@ class BaseSession:
     ) -> Plan:
         """A plan for feeds of the shapes `fed`; if that is empty, of any that fit. Its errors are typed."""
         with _no_collection(), planning_errors():
-            with self._lock:
-                place_state(self._graph, self._options)
+            with self._placement.lock:
+                place_state(self._graph, self._options, self._placement)
                 passes = flushing(prepare) if self._flushes else prepare  # which compute constants
-                prepared = passes(feeds, fetches, targets, self._options, fed)
-                self._options.placed.update(state_devices(prepared.graph))
+                prepared = passes(feeds, fetches, targets, self._options, fed, self._placement)
+                self._placement.keep(prepared.graph)
             plan = make_step_plan(prepared.graph, self._state, self._options)
         if self._flushes:
             plan.run, plan.run_observed = flushing(plan.run), flushing(plan.run_observed)  # type: ignore[method-assign]
@@ -266,9 +267,11 @@ class BaseSession:
         if isinstance(feeds, Mapping) and not any(value is None for value in feeds.values()):
             values = list(feeds.values())
             shapes = [np.shape(value) for value in (arrange(values) if arrange else values)]
-        with planning_errors(), self._lock:
-            place_state(self._graph, self._options)
-            return passes_text(fed_tensors, found.tensors, found.targets, self._options, shapes, wanted)
+        with planning_errors(), self._placement.lock:
+            place_state(self._graph, self._options, self._placement)
+            return passes_text(
+                fed_tensors, found.tensors, found.targets, self._options, self._placement, shapes, wanted
+            )
 
     # --- partial runs -----------------------------------------------------------------------------------
 
@@ -281,7 +284,7 @@ class BaseSession:
         with self._lock:
             self._partial_count += 1
             handle = f"partial_run_{self._partial_count}"
-            self._partial[handle] = PartialRun(self._graph, self._state, self._options, wanted, fed)
+            self._partial[handle] = PartialRun(self._graph, self._state, self._options, self._placement, wanted, fed)
         return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:

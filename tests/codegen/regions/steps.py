@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,7 +16,7 @@ AT_ONCE = frozenset({*BEFORE_PLACING, "form_regions_at_once"})
 
 def session_with(passes: frozenset[str] = AT_ONCE, config: Any = None) -> tf.Session:
     session = tf.Session(config=config)
-    session._options.passes = passes
+    session._options = dataclasses.replace(session._options, passes=passes)
     return session
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,7 +30,7 @@ def _own_graph() -> Iterator[None]:
 
 def _session(passes: frozenset[str] = PLAIN, devices: int = 1) -> tf.Session:
     session = tf.Session(config=tf.ConfigProto(device_count={"CPU": devices}))
-    session._options.passes = passes
+    session._options = dataclasses.replace(session._options, passes=passes)
     session.run(tf.global_variables_initializer())
     return session
 
