@@ -170,7 +170,7 @@ def _after_placing(
         left, kept = _passed(name, found, show), _passed(name, graph, show)
         plain, after_plain = _after_placing(names[i + 1 :], graph, memory, show)
         before = memory.of(plain)
-        if found is not graph:  # but of nodes of its own, if other passes follow
+        if found is not graph:
             saving, after = _after_placing(names[i + 1 :], found, memory, show)
             if memory.of(saving).saves(before):
                 return saving, [*passed, replace(left, memory=(before, memory.of(saving))), *after]

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.passes.rewrite import frozen, is_pure
+from penstock.passes.nodes import frozen, is_pure
 
 
 def merge_common_subexpressions(graph: StepGraph) -> StepGraph:

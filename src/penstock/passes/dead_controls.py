@@ -16,7 +16,7 @@ from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.rewrite import copy, remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import gives_back, lives_for_a_step
-from penstock.passes.rewrite import is_pure, only_waiting
+from penstock.passes.nodes import is_pure, only_waiting
 from penstock.tensor.dtypes import resource
 
 

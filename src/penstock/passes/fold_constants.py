@@ -14,7 +14,7 @@ from penstock.graph.opdef import Bound, get_op
 from penstock.graph.primitives import SWITCHES
 from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.passes.rewrite import is_pure
+from penstock.passes.nodes import is_pure
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager
 from penstock.runtime.values import constant_to_runtime, from_runtime

@@ -19,7 +19,7 @@ from penstock.analysis.thresholds import THREADED_ELEMENTS
 from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused_updates import GROUPED, can_be_grouped, gradient_of
-from penstock.passes.rewrite import frozen, on_cpu
+from penstock.passes.nodes import frozen, on_cpu
 
 MOST_ELEMENTS = THREADED_ELEMENTS
 """Larger variables are worth threads, and a call does not count for them."""

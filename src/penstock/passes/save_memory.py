@@ -22,8 +22,8 @@ from penstock.graph.opdef import OpDef, parse_arg, parse_attr
 from penstock.graph.rewrite import duplicate
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import Traits
+from penstock.passes.nodes import is_pure
 from penstock.passes.planned_memory import PlannedMemory
-from penstock.passes.rewrite import is_pure
 from penstock.runtime.kernels import KernelContext
 
 # --- order ----------------------------------------------------------------------------------------------

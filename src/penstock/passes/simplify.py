@@ -19,7 +19,7 @@ from penstock.graph.primitives import SWITCHES
 from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.ops.fused import DIVIDE_BY_SIZE
-from penstock.passes.rewrite import is_pure
+from penstock.passes.nodes import is_pure
 
 
 class _Simpler:

@@ -12,7 +12,7 @@ from penstock.graph.opdef import get_op
 from penstock.graph.primitives import ENTERS, SWITCHES
 from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import Edge, Node, StepGraph
-from penstock.passes.rewrite import only_waiting
+from penstock.passes.nodes import only_waiting
 
 _HANDS_ON = ENTERS | SWITCHES | {"Identity"}
 

@@ -24,7 +24,7 @@ from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.rewrite import Order, remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import Traits
-from penstock.passes.rewrite import device_type, on_cpu
+from penstock.passes.nodes import device_type, on_cpu
 
 LEAST = 2
 """Calls of kernels that a cluster must save one of to be worth it."""

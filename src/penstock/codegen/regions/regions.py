@@ -32,7 +32,7 @@ from penstock.graph.rewrite import copy, remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import is_free
 from penstock.passes.infer_shapes import ShapeRules
-from penstock.passes.rewrite import on_cpu
+from penstock.passes.nodes import on_cpu
 from penstock.tensor.dtypes import resource
 
 LEAST = 2

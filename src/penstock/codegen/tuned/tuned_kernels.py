@@ -11,7 +11,7 @@ from penstock.codegen.tuned import linear, lrn, pooling, winograd
 from penstock.graph.opdef import Kernel, KernelDef, OpDef
 from penstock.graph.rewrite import rewritten
 from penstock.graph.step_graph import Node, StepGraph
-from penstock.passes.rewrite import on_cpu
+from penstock.passes.nodes import on_cpu
 from penstock.tensor.dtypes import DType, bfloat16, float32
 
 
