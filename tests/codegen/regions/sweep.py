@@ -11,7 +11,7 @@ import numpy as np
 
 import penstock as tf
 from conformance.samples import at_the_edges, in_other_types, inputs_of
-from penstock.codegen.regions.nodes import is_writable
+from penstock.codegen.regions.writable import is_writable
 from penstock.emit.expressions import C_TYPES, expressed_ops
 from penstock.emit.registry import emitted_ops
 from penstock.graph.opdef import ArgDef, get_op, has_op

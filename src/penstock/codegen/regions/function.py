@@ -18,8 +18,8 @@ import numpy as np
 from penstock.analysis.hazards import is_state
 from penstock.codegen.regions import growing_arrays as growing_arrays
 from penstock.codegen.regions.buffers import Buffer, assign_offsets
-from penstock.codegen.regions.nodes import c_type, shape_of, variable_type
 from penstock.codegen.regions.outline import MOST_TEXT, Outline, Statement, is_whole, outlined
+from penstock.codegen.regions.writable import c_type, shape_of, variable_type
 from penstock.emit.expressions import literal
 from penstock.emit.site import Value, numbered, uses
 from penstock.graph.step_graph import Edge, Node, StepGraph

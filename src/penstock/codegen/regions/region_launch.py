@@ -15,7 +15,7 @@ from penstock.codegen.c.object_cache import Function
 from penstock.codegen.clusters.cluster_launch import TORCH_TYPES, python_code
 from penstock.codegen.regions.function import Written
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS
-from penstock.codegen.regions.nodes import c_type, shape_of, variable_of, variable_type
+from penstock.codegen.regions.writable import c_type, shape_of, variable_of, variable_type
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.runtime.resources import VariableState
 

@@ -18,7 +18,8 @@ from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.state_order import Order, build_order
 from penstock.analysis.thresholds import REGION_ELEMENTS
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS, GrowingArrays, maker_of
-from penstock.codegen.regions.nodes import (
+from penstock.codegen.regions.replace import replace_regions
+from penstock.codegen.regions.writable import (
     FAILS,
     is_shared,
     is_variable,
@@ -26,7 +27,6 @@ from penstock.codegen.regions.nodes import (
     is_writable,
     updates_variable,
 )
-from penstock.codegen.regions.replace import replace_regions
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.rewrite import copy, remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph

@@ -15,8 +15,8 @@ from penstock.codegen.c.first_run import Call
 from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.trials import as_values, describe
 from penstock.codegen.regions.function import Written
-from penstock.codegen.regions.nodes import updates_variable, variable_of
 from penstock.codegen.regions.region_launch import Binding, launcher
+from penstock.codegen.regions.writable import updates_variable, variable_of
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.resources import ResourceManager, VariableState
 

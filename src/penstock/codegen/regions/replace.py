@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.analysis.hazards import is_state
-from penstock.codegen.regions.nodes import is_shared, updates_variable, variable_of
+from penstock.codegen.regions.writable import is_shared, updates_variable, variable_of
 from penstock.graph.opdef import ArgDef, OpDef
 from penstock.graph.rewrite import Order, copy, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph

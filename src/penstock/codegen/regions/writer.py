@@ -17,7 +17,7 @@ from penstock.codegen.python.segment import MOVES
 from penstock.codegen.regions import growing_arrays as growing_arrays
 from penstock.codegen.regions.elementwise import Element, loop_text
 from penstock.codegen.regions.function import LONG, CFunction, Written, work
-from penstock.codegen.regions.nodes import c_type, is_element_wise, is_variable, is_view, shape_of
+from penstock.codegen.regions.writable import c_type, is_element_wise, is_variable, is_view, shape_of
 from penstock.emit.expressions import express, literal
 from penstock.emit.registry import emitter_of
 from penstock.emit.site import Site, Value, local

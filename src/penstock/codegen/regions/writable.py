@@ -40,10 +40,13 @@ def is_variable(node: Node) -> bool:
 
 
 def is_view(node: Node) -> bool:
-    """Whether the node gives a value another name or shape."""
-    if node.op.name in PRIMITIVES or len(node.dtypes) != 1 or not only_names(node.op):
+    """Whether the node gives a value another name or shape, or reads a variable."""
+    op = node.op
+    if op.name in PRIMITIVES or len(node.dtypes) != 1:
         return False
-    return is_state(node.inputs[0]) or node.inputs[0].dtype == node.dtypes[0]
+    if node.inputs and is_state(node.inputs[0]):
+        return bool(op.traits.view) and not op.traits.refuses and not writes_state(node)
+    return only_names(op) and node.inputs[0].dtype == node.dtypes[0]
 
 
 def is_element_wise(node: Node) -> bool:
