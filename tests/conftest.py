@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 
 os.environ.setdefault("PENSTOCK_CHECK", "1")  # read when penstock is imported: graphs are verified between passes
@@ -17,6 +18,9 @@ from penstock.graph.opdef import registered_ops
 from penstock.graph.primitives import PRIMITIVES
 from penstock.passes import fold_constants
 from tests import ahead
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell that runs tests in the background ignores Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 torch.set_num_threads(1)  # tensors here are tiny, and threads that wait for each other slow a busy machine down
 
