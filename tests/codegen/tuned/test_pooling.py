@@ -135,7 +135,7 @@ def test_explicit_paddings_may_be_uneven() -> None:
     )  # fmt: skip
     (found,) = steps.run([y], {image: x})
     padded = np.pad(x, pads, constant_values=-np.inf)
-    expected, _ = _pooled(padded, np.empty(found.shape, np.float32), (3, 3), (2, 1), "VALID")
+    expected, _ = _pooled(padded, np.zeros(found.shape, np.float32), (3, 3), (2, 1), "VALID")
     np.testing.assert_array_equal(found, expected)
 
 
