@@ -112,9 +112,10 @@ class StructuredPlan(Plan):
     def __init__(self, graph: StepGraph, kernels: dict[Node, Any], device: torch.device) -> None:
         arrays, kernels = use_arrays(graph, kernels)
         self._lowered = lower(graph, kernels, into_variables=True)
-        super().__init__(graph, self._lowered.kernels)
+        schedule = self._lowered.schedule
+        super().__init__(graph, schedule.kernels)
         self._team = team_for(work_on(graph, device))
-        guards, copies = self._lowered.guards, self._lowered.hazards.fetches
+        guards, copies = schedule.guards, schedule.hazards.fetches
         self._params = [Param(Edge(n, 0), _feeder(Edge(n, 0), device, arrays)) for n in graph.feeds]
         self._results = [
             Result(
@@ -138,8 +139,9 @@ class StructuredPlan(Plan):
         return self.segment.source + "".join(parts)
 
     def summary(self) -> str:
-        order = dict.fromkeys(node for node, _ in self._lowered.order)
-        memory = _memory_of(self.graph, order, self._lowered.hazards, self._lowered.in_place)
+        schedule = self._lowered.schedule
+        order = dict.fromkeys(node for node, _ in schedule.order)
+        memory = _memory_of(self.graph, order, schedule.hazards, schedule.in_place)
         return f"{memory}; {self._team}"
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:

@@ -81,7 +81,7 @@ def _kernel(
     """A new Region, with what can be done with it."""
     region = Region(node, device, state, arrays_in, arrays_out)
     if node.attrs["mode"] == "on":
-        written = write_step(region.body, region.lowered.statements, region.lowered.hazards, region.sums)
+        written = write_step(region.body, region.schedule.statements, region.schedule.hazards, region.sums)
         function = compiler().compile(region_source(written))
         if function is not None:
             region.use(written, function)
@@ -115,8 +115,9 @@ class Region:
             for n in self.body.nodes
             if n.op is not FEED and n.op.name not in PRIMITIVES
         }
-        self.lowered = lower(self.body, kernels)
-        in_place = self.lowered.in_place
+        self._lowered = lower(self.body, kernels)
+        self.schedule = self._lowered.schedule
+        in_place = self.schedule.in_place
         sums = (n for n in in_place if (emitter := emitter_of(n.op.name)) is not None and emitter.adds)
         self.sums = {n: merge for n in sums if (merge := in_place[n].variable) is not None}
         self._members = self._segment()
@@ -138,9 +139,9 @@ class Region:
         ]
         results = [
             Result(edge, _ARRAYS[copy] if i in self.arrays_out else torch.clone if copy else None)
-            for i, (edge, copy) in enumerate(zip(self.body.fetches, self.lowered.hazards.fetches, strict=True))
+            for i, (edge, copy) in enumerate(zip(self.body.fetches, self.schedule.hazards.fetches, strict=True))
         ]
-        return self.lowered.segment(params, results, observed)
+        return self._lowered.segment(params, results, observed)
 
     @property
     def source(self) -> str:
@@ -186,7 +187,7 @@ class Region:
             if region is None:
                 return None
             try:
-                texts.append(write_step(region.body, region.lowered.statements, region.lowered.hazards, region.sums))
+                texts.append(write_step(region.body, region.schedule.statements, region.schedule.hazards, region.sums))
             except Unwritable:
                 return None
             source = region_source(texts[0])
