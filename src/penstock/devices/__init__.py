@@ -1,1 +1,1 @@
-"""DEVICES: what nodes run on (white paper section 3): their names, memory and kernels' launching."""
+"""DEVICES: what nodes run on (white paper section 3): names, memory, and launching kernels."""

@@ -1,4 +1,4 @@
-"""CUDA devices through torch: streams of their own for computing and for copies, pinned memory, limits, graphs."""
+"""CUDA devices through torch: separate streams for computing and for copies, pinned memory, limits, graphs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ R = TypeVar("R")
 
 
 class CudaDevice(Device):
-    """One GPU, or (gpu_options.experimental.virtual_devices) a part of its memory as a device of its own.
+    """One GPU, or (gpu_options.experimental.virtual_devices) a part of its memory as a separate device.
 
-    Kernels run on `compute`, copies in and out on `copies`, ordered by events: a copy overlaps what is computed
-    meanwhile. The host waits only for what the client fetches.
+    Kernels run on `compute`, copies in and out on `copies`, ordered by events: copies overlap with computation. The
+    host waits only for what the client fetches.
     """
 
     def __init__(self, name: str, ordinal: int, memory_limit: int) -> None:
@@ -69,7 +69,7 @@ class CudaDevice(Device):
             yield
 
     def receive(self, value: Any, source: Device) -> Any:
-        """A copy on the copying stream, for which neither the host nor this device's kernels wait yet."""
+        """Starts a copy on the copying stream; neither the host nor this device's kernels wait for it yet."""
         if not isinstance(value, torch.Tensor) or value.device == self.torch:
             return value
         if isinstance(source, CudaDevice):
@@ -82,7 +82,7 @@ class CudaDevice(Device):
         return _InFlight(copy, held, self.copies.record_event())
 
     def arrived(self, value: Any) -> Any:
-        """The copy, once kernels launched from now on wait for it."""
+        """Returns the copy after making all kernels launched from now on wait for it."""
         if not isinstance(value, _InFlight):
             return value
         self.compute.wait_event(value.event)
@@ -90,7 +90,7 @@ class CudaDevice(Device):
         return value.copy
 
     def to_host(self, value: Any) -> Any:
-        """A copy in pinned host memory, there when this returns."""
+        """Returns a copy in pinned host memory, complete when this returns."""
         if not isinstance(value, torch.Tensor) or not value.is_cuda:
             return value
         self.copies.wait_stream(self.compute)
@@ -105,30 +105,29 @@ class CudaDevice(Device):
 
 
 class CudaRecorder:
-    """Records CUDA graphs of a device (see `codegen/python/cuda_graphs.py`), whose memory is one pool.
+    """Captures CUDA graphs of a device (see `codegen/python/cuda_graphs.py`), which share one memory pool.
 
-    On a stream of its own: what other threads launch on the computing stream meanwhile is not part of the graph.
+    It uses its own stream, so that what other threads launch on the computing stream meanwhile is not captured.
     """
 
     _one_at_a_time = threading.Lock()
-    """Of the whole process, as `torch.cuda.graph` asks."""
+    """One for the whole process, as `torch.cuda.graph` requires."""
 
     def __init__(self, device: torch.device) -> None:
         self.lock = threading.Lock()
         self._device = device
-        # Torch has a few streams of each priority, and gives them out in turn: this one is nobody's computing stream.
+        # Torch has a few streams of each priority and hands them out in turn: no device computes on this one.
         self._stream = torch.cuda.Stream(device, priority=-1)
         self._pool = torch.cuda.graph_pool_handle()
 
     def record(self, launch: Callable[[], R]) -> tuple[Callable[[], None], R]:
-        """Call `launch` and record what it launches, without running it; returns what runs that on the current stream,
-        and what `launch` gave: tensors that are filled then.
+        """Capture what `launch` launches, without running it. Returns a function that replays it on the current stream,
+        and what `launch` returned: tensors that the replay fills.
 
-        RuntimeError for what cannot be recorded: launching for the first time, waiting for the device, copies to the
-        host.
+        Raises RuntimeError for what cannot be captured: first launches, waiting for the device, copies to the host.
         """
         graph = torch.cuda.CUDAGraph()
-        here = torch.cuda.stream(torch.cuda.current_stream(self._device))  # where a recording that fails leads back to
+        here = torch.cuda.stream(torch.cuda.current_stream(self._device))  # the stream to return to if capture fails
         recording = torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local")
         with self._one_at_a_time, here, recording:
             found = launch()
@@ -137,7 +136,7 @@ class CudaRecorder:
 
 @dataclass(slots=True)
 class _InFlight:
-    """A copy under way, and what must live until it is done."""
+    """A copy in progress, and what must stay alive until it is done."""
 
     copy: torch.Tensor
     source: torch.Tensor

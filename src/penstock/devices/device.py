@@ -19,7 +19,7 @@ _incarnations = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class DeviceAttributes:
-    """A device as `Session.list_devices` shows it. `memory_limit_bytes` 0: no limit of its own."""
+    """A device as `Session.list_devices` shows it. `memory_limit_bytes` 0: no separate limit."""
 
     name: str
     device_type: str
@@ -28,11 +28,11 @@ class DeviceAttributes:
 
 
 class Device:
-    """One device: its full name, its type, and torch's device that its kernels and tensors use.
+    """One device: its full name, its type, and the torch device that its kernels and tensors use.
 
-    memory_limit: bytes that placement may count on; 0: what the machine has. threads: of a kernel that runs on it;
-    0: torch's own number. kernel_type: the kind of kernels that it runs ("CPU" or "GPU"): a device type of its own
-    may use those of another.
+    memory_limit: bytes that placement may count on; 0: what the machine has. threads: how many a kernel on it uses; 0:
+    torch's default. kernel_type: the kind of kernels that it runs ("CPU" or "GPU"): a custom device type may use those
+    of another.
     """
 
     def __init__(
@@ -58,32 +58,32 @@ class Device:
 
     @property
     def shares_memory(self) -> bool:
-        """Whether what is received from other devices of this process takes no memory of its own."""
+        """Whether values received from other devices of this process share the sender's memory."""
         return self.torch.type == "cpu"
 
     @property
     def runs_anywhere(self) -> bool:
-        """Whether any thread may launch kernels as it is, without `running`."""
+        """Whether any thread may launch kernels without entering `running`."""
         return not self.threads
 
     def running(self) -> contextlib.AbstractContextManager[Any]:
-        """What a thread enters to launch kernels on this device."""
+        """A context manager that a thread enters to launch kernels on this device."""
         return Threads(self.threads) if self.threads else contextlib.nullcontext()
 
     def receive(self, value: Any, source: Device) -> Any:
-        """`value`, which is on `source`, on its way to this device. Host memory is shared, not copied."""
+        """Starts moving `value` from `source` to this device. Host memory is shared, not copied."""
         return source.to_host(value)
 
     def arrived(self, value: Any) -> Any:
-        """What `receive` gave, ready for the kernels of this device; called where they are launched."""
+        """Makes what `receive` returned ready for this device's kernels; called by the thread that launches them."""
         return value
 
     def to_host(self, value: Any) -> Any:
-        """`value`, which is here, in host memory."""
+        """Returns `value`, which is on this device, in host memory."""
         return value.to("cpu") if isinstance(value, torch.Tensor) else value
 
     def memory_in_use(self) -> tuple[int, int]:
-        """Bytes held now, and the most since the start; zeros where the device does not count them."""
+        """Bytes in use now, and the peak since the start; zeros if the device does not count them."""
         return 0, 0
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Device:
 # --- device types ---------------------------------------------------------------------------------------
 
 DeviceFactory = Callable[[Any], Iterable[Device]]
-"""From a ConfigProto (or None) to the devices of one type that this process has."""
+"""A function from a ConfigProto (or None) to the devices of one type in this process."""
 
 
 def device_name(device_type: str, index: int) -> str:

@@ -1,8 +1,8 @@
-"""What others leave of the processors: other programs, other machines on the same hardware, and quotas.
+"""How much of the processors is left by other programs, by other machines on the same hardware, and by quotas.
 
-A look costs as much as a small step, so whoever asks gets what was seen within the last half second. It takes two
-looks to see anything, and the first is when penstock is imported. Compilers that this process itself runs are known of
-at once: a step whose threads wait for each other in busy loops takes eight times as long beside one.
+A measurement costs as much as a small step, so results up to half a second old are reused. It takes two readings to
+measure anything; the first is taken when penstock is imported. Compilers that this process itself runs are known at
+once: a step whose threads busy-wait for each other takes eight times as long beside one.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from penstock.devices.waiting import wait_asleep
 LOOK_S = 0.5
 FIRST_LOOK_S = 0.1  # a tick of the accounts is a hundredth of a second
 CROWDED, ALONE = 0.25, 0.12
-"""Processors that are missing for a step's threads to have one each: from the first number on they sleep while they
-wait, up to the second they need not."""
+"""How many processors are missing for each of a step's threads to have its own: from the first number on, threads sleep
+while they wait; up to the second number they need not."""
 
 Reading = tuple[float, float]
-"""Seconds that the processors of this process were busy, and the part of them that was this process."""
+"""Seconds for which this process's processors were busy, and how many of them this process used."""
 
 
 class Neighbours:
-    """What is known of them. Any number of threads may ask.
+    """What is known about neighbours. Any number of threads may ask.
 
-    read: None where the system does not tell. crowd: told when threads find no processor each any more, and when they
-    do again. clock: in seconds.
+    read: None if the system does not tell. crowd: called when threads no longer have a processor each, and when they
+    have one again. clock: in seconds.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Neighbours:
         self._next = clock() + FIRST_LOOK_S
         self._seen, self._at = read(), clock()
         self.others, self.own = 0.0, 0
-        """Processors that others used between the last two looks; programs of this process's own."""
+        """Processors that others used between the last two readings; programs that this process runs."""
         self.crowded = False
 
     @property
     def taken(self) -> float:
-        """Processors that are not for this process, of which each program of its own has one."""
+        """Processors that are not available to this process; each program that it runs takes one."""
         return self.others + self.own
 
     @contextlib.contextmanager
@@ -67,12 +67,12 @@ class Neighbours:
     def _count(self, more: int) -> None:
         with self._lock:
             self.own += more
-            if not self.own:  # what it used since the last look is not to be taken for somebody else's
+            if not self.own:  # what it has used since the last reading must not count as a neighbour's
                 self._next, self._at, self._seen = self._clock() + FIRST_LOOK_S, self._clock(), self._read()
             self._judge()
 
     def look(self) -> None:
-        """See who is there, if the last time is long enough ago."""
+        """Measure again, if the last reading is old enough."""
         now = self._clock()
         if now < self._next or not self._lock.acquire(blocking=False):
             return
@@ -97,10 +97,10 @@ class Neighbours:
 
 
 def read_accounts(file: Path = Path("/proc/stat")) -> Reading | None:
-    """What the kernel has counted. Time that a hypervisor gave to other machines counts as busy.
+    """The kernel's counts. Time that a hypervisor gave to other machines counts as busy.
 
-    Programs of low priority, such as the compilers that run in the background, make room: they count only where this
-    process's priority is low as well.
+    Programs of low priority, such as background compilers, yield to others: they count only if this process's priority
+    is low as well.
     """
     try:
         polite = os.nice(0) > 0

@@ -1,4 +1,4 @@
-"""torch's OpenMP runtime, called directly: what torch has no function for, or only one that is for all threads."""
+"""torch's OpenMP runtime, called directly, for what torch has no function for, or only one that affects all threads."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Fn = Callable[..., Any]
 
 
 def limited(fn: Fn, number: int) -> Fn:
-    """A function that does what `fn` does, with so many threads at most.
+    """Returns a function that does what `fn` does with at most this many threads.
 
-    The calling thread has its number again afterwards. Where torch has no OpenMP, it is `fn` itself.
+    The calling thread's number of threads is restored afterwards. Returns `fn` itself if torch has no OpenMP.
     """
     both = setters()
     if both is None:
         return fn
     set_openmp, set_mkl = both
-    count = torch.get_num_threads  # torch's own number is settled by the first call of it in each thread
+    count = torch.get_num_threads  # torch sets its own number at its first call in each thread
 
     def run(*args: Any) -> Any:
         before = count()
@@ -40,7 +40,7 @@ def limited(fn: Fn, number: int) -> Fn:
 
 
 class Threads:
-    """Gives the kernels of this thread a number of threads of their own, for a while."""
+    """Temporarily sets the number of threads for this thread's kernels."""
 
     __slots__ = ("_before", "_mkl_before", "_number")
 
@@ -56,7 +56,7 @@ class Threads:
 
 
 def set_threads(number: int, of_mkl: int | None = None) -> int:
-    """Set the calling thread's numbers for OpenMP and, if it shall be another one, for MKL; gives MKL's before."""
+    """Set the calling thread's number for OpenMP and, if it should differ, for MKL; returns MKL's previous number."""
     both = setters()
     if both is None:
         return 0
@@ -66,7 +66,8 @@ def set_threads(number: int, of_mkl: int | None = None) -> int:
 
 @functools.cache
 def setters() -> tuple[Callable[[int], None], Callable[[int], int]] | None:
-    """What sets the calling thread's number of OpenMP and of MKL, which gives the one before. None without OpenMP."""
+    """Functions that set the calling thread's number for OpenMP and for MKL and return the previous one. None without
+    OpenMP."""
     found = _torchs(ctypes.PyDLL)  # they return at once, so the interpreter's lock is kept
     if found is None:
         return None
@@ -81,12 +82,12 @@ def setters() -> tuple[Callable[[int], None], Callable[[int], int]] | None:
 
 @functools.cache
 def library() -> Any:
-    """The runtime, whose functions give up the interpreter's lock; None where torch has none that can be told."""
+    """The runtime, whose functions release the interpreter's lock; None if torch has none that can be set."""
     return _torchs(ctypes.CDLL)
 
 
 def _torchs(kind: type[ctypes.CDLL]) -> Any:
-    """torch's own library, through which those are found that it was linked with."""
+    """torch's own library, through which the libraries that it was linked with are found."""
     for path in Path(torch.__file__).parent.glob("lib/libtorch_cpu.*"):
         try:
             found = kind(str(path))

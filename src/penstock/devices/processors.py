@@ -1,7 +1,7 @@
 """How many processors this process may use: fewer than there are, in a container or under taskset.
 
-torch counts those that the process may run on, but knows nothing of quotas. With more threads than its quota has
-processors for, a step's threads are all stopped together for the rest of each period.
+torch counts those that the process may run on, but ignores quotas. If a step has more threads than its quota has
+processors, all its threads are stopped for the rest of each period.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 import torch
 
 _SAID = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
-"""Where users say how many threads they want; both are obeyed by torch."""
+"""Where users set the number of threads; torch obeys both."""
 
 
 @functools.cache
 def usable() -> float:
-    """Processors that this process may run on, or the part of them that its cgroups let it have."""
+    """The number of processors that this process may run on, or the fraction of them that its cgroups allow."""
     return min(float(allowed()), quota())
 
 
@@ -30,18 +30,18 @@ def allowed() -> int:
 
 
 def threads() -> int:
-    """Threads that are not too many for this process."""
+    """The largest number of threads that is not too many for this process."""
     return max(1, math.ceil(usable()))
 
 
 def limit_threads() -> None:
-    """Have torch start no more threads than that, unless the user has said how many it shall start."""
+    """Make torch start no more threads than that, unless the user has set the number."""
     if not any(os.environ.get(name) for name in _SAID) and torch.get_num_threads() > threads():
         torch.set_num_threads(threads())
 
 
 def quota(process: Path = Path("/proc/self")) -> float:
-    """Processors' time that the process's cgroups and all above them allow, of version 1 and 2; infinite if all."""
+    """Processor time that the process's cgroups and all above them allow (versions 1 and 2); infinite if unlimited."""
     try:
         groups = (process / "cgroup").read_text().splitlines()
         mounts = (process / "mountinfo").read_text().splitlines()
@@ -51,7 +51,7 @@ def quota(process: Path = Path("/proc/self")) -> float:
 
 
 def _folders(groups: list[str], mounts: list[str]) -> Iterator[Path]:
-    """The folders of the groups that divide the processors' time, each with those above it that can be seen."""
+    """The folders of the cgroups that limit processor time, each with its visible parents."""
     for line in mounts:
         before, _, after = line.partition(" - ")
         root, point = before.split()[3:5]
@@ -63,7 +63,7 @@ def _folders(groups: list[str], mounts: list[str]) -> Iterator[Path]:
             if "cpu" in controllers.split(",") if kind == "cgroup" else not controllers:
                 inside = Path(path).relative_to(root) if Path(path).is_relative_to(root) else Path()
                 folder = Path(point)
-                yield folder  # what a container sees of it, whose own path may be another
+                yield folder  # what a container sees of it; its own path may differ
                 for part in inside.parts:
                     folder /= part
                     yield folder

@@ -1,4 +1,4 @@
-"""Which types of devices there are, and the devices of a session. Further types enter by registration."""
+"""The types of devices, and the devices of a session. More types can be registered."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _factories: dict[str, DeviceFactory] = {}
 
 
 def register_device_type(name: str, factory: DeviceFactory) -> None:
-    """Make a new type of device known: sessions made from now on have what `factory(config)` gives.
+    """Register a new type of device: sessions created from now on have the devices that `factory(config)` returns.
 
-    ValueError when the type is there already.
+    Raises ValueError if the type is already registered.
     """
     if name in _factories:
         raise ValueError(f"device type {name!r} is already registered")
@@ -26,14 +26,14 @@ def register_device_type(name: str, factory: DeviceFactory) -> None:
 
 
 def unregister_device_type(name: str) -> None:
-    """Forget a type that `register_device_type` made known."""
+    """Remove a type that `register_device_type` added."""
     del _factories[name]
 
 
 def devices_for(config: Any = None) -> list[Device]:
-    """All devices of a session with this ConfigProto, the first CPU first.
+    """All devices of a session with this ConfigProto, beginning with the first CPU.
 
-    InvalidArgumentError for a number of devices that makes no sense.
+    Raises InvalidArgumentError for an invalid number of devices.
     """
     found = [device for factory in _factories.values() for device in factory(config)]
     if not any(device.type == "CPU" for device in found):
@@ -49,7 +49,7 @@ def _wanted(config: Any, device_type: str, default: int) -> int:
 
 
 def _cpus(config: Any) -> list[Device]:
-    """`device_count['CPU']` domains of placement that share the host's memory, and divide its cores."""
+    """`device_count['CPU']` placement domains that share the host's memory and divide its cores."""
     count = _wanted(config, "CPU", 1)
     threads = max(1, processors.threads() // count) if count > 1 else 0
     keep_freed_memory()

@@ -60,7 +60,7 @@ class DType:
 
     `torch` is what holds the elements in memory (None for string, resource and variant; the plain
     integer type for quantized ones) and `np` the matching NumPy dtype. `DType(enum)` returns the one
-    object of that number. Attributes are settled when the module loads, so reading one is cheap.
+    object of that number. Attributes are computed when the module loads, so reading one is cheap.
     """
 
     __slots__ = (
@@ -89,7 +89,7 @@ class DType:
     as_numpy_dtype: Any
     np: _NumpyDtype
     torch: _TorchDtype | None
-    size: int  # bytes per element; 0 where elements have no fixed size
+    size: int  # bytes per element; 0 if elements have no fixed size
     base_dtype: DType
     real_dtype: DType
     is_ref_dtype: builtins.bool
@@ -117,12 +117,12 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The least finite value. Raises TypeError where there is no order or no fixed range."""
+        """The least finite value. Raises TypeError if there is no order or no fixed range."""
         return self._range("minimum")[0]
 
     @property
     def max(self) -> Any:
-        """The greatest finite value. Raises TypeError where there is no order or no fixed range."""
+        """The greatest finite value. Raises TypeError if there is no order or no fixed range."""
         return self._range("maximum")[1]
 
     def _range(self, what: str) -> tuple[Any, Any]:
@@ -136,7 +136,7 @@ class DType:
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """The range of intensities an image of this type uses, negative ones left out."""
+        """The range of intensities that an image of this type uses, without negative ones."""
         if self.is_integer:
             return 0, self.max
         if self.is_bool:
@@ -234,7 +234,7 @@ def _define_dtypes() -> None:
         for dtype in (_BY_KEY[complex_name], _BY_KEY[complex_name + "_ref"]):
             object.__setattr__(dtype, "real_dtype", _BY_KEY[real_name])
 
-    for code in "bBhHiIlLqQ":  # C's types: some share a width, and then differ as NumPy scalar types
+    for code in "bBhHiIlLqQ":  # C's types: some have the same width but are different NumPy scalar types
         numpy_dtype = np.dtype(code)
         width = f"{'int' if numpy_dtype.kind == 'i' else 'uint'}{8 * numpy_dtype.itemsize}"
         _BY_KEY[numpy_dtype] = _BY_KEY[numpy_dtype.type] = _BY_KEY[width]
@@ -258,14 +258,14 @@ _define_dtypes()
 def as_dtype(type_value: Any) -> DType:
     """The `DType` of a name, an enum number, a NumPy or torch dtype, a NumPy scalar type, or a Python type.
 
-    Python's `float` and `int` mean float32 and int32, but `complex` means complex128; TensorFlow refuses
-    `int`, `complex`, `str` and `bytes`. A value with a `dtype`, such as an array, counts as that dtype.
-    Raises TypeError for anything else.
+    Python's `float` and `int` mean float32 and int32, but `complex` means complex128; TensorFlow rejects `int`,
+    `complex`, `str` and `bytes`. A value with a `dtype`, such as an array, counts as that dtype. Raises TypeError for
+    anything else.
     """
     if type(type_value) is DType:
         return type_value
     kind = type(type_value)
-    # Numbers stay out of the dict, where True and 1.0 would both find entry 1.
+    # Numbers stay out of the dict, where True and 1.0 would both match entry 1.
     try:
         if kind is int:
             return _BY_ENUM[type_value]

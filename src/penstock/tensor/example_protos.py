@@ -1,7 +1,7 @@
 """tf.train.Example and its parts: TensorFlow's messages.
 
 `WireExample` and `WireSequenceExample` read the same bytes, but leave each feature's list as it is on the wire
-(`bytes_list`, `float_list` and `int64_list` are bytes): what the parsing ops hand to NumPy.
+(`bytes_list`, `float_list` and `int64_list` are bytes): what the parsing ops pass to NumPy.
 """
 
 from __future__ import annotations

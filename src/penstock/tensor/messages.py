@@ -1,7 +1,7 @@
-"""TensorFlow's messages that no package which we need has, declared in a few words.
+"""Compact declarations of TensorFlow messages that none of our dependencies includes.
 
-Their descriptors live in pools of their own, so that an installed tensorflow, which registers the same names in the
-default pool, does not clash with them. The bytes are the same, and so are the full names.
+Their descriptors are in separate pools, so that an installed tensorflow, which registers the same names in the default
+pool, does not clash with them. The bytes are the same, and so are the full names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def new_file(name: str, package: str) -> Any:
 
 
 def add_message(file: Any, name: str, *fields: str, oneof: str = "") -> None:
-    """Add a message to `file`: fields are written "type name", numbered as they come.
+    """Add a message to `file`: fields are written "type name" and numbered in order.
 
     A type is a scalar, "repeated …", a message, or "map …" from strings to a message.
     """

@@ -1,8 +1,8 @@
 """Static shapes: what is known of a tensor's shape before it is computed.
 
-A `TensorShape` keeps a plain tuple of sizes, None where a size is unknown, or None in place of the tuple
-where even the rank is unknown. `Dimension` objects, which TensorFlow 1.x shows its users, are made only
-when someone asks for one; code inside Penstock reads `shape.tuple`.
+A `TensorShape` keeps a plain tuple of sizes, None where a size is unknown, or None instead of the tuple if even the
+rank is unknown. `Dimension` objects, which TensorFlow 1.x shows its users, are made only when someone asks for one;
+code inside Penstock reads `shape.tuple`.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Dimension:
         raise TypeError(_NO_TRUE_DIVISION.format(type(other).__name__, "Dimension"))
 
     def is_compatible_with(self, other: DimensionLike) -> bool:
-        """Whether both can be the same size: they are equal, or one is unknown."""
+        """Whether both can be the same size: they are equal or one is unknown."""
         value = _size(other)
         return self._value is None or value is None or self._value == value
 
@@ -197,7 +197,7 @@ class TensorShape:
     def tuple(self) -> Any:
         """The sizes as a tuple of ints, None where unknown; None for an unknown rank.
 
-        Typed Any: a shape rule looks at the rank first, in ways that a type checker does not follow.
+        Typed Any because shape rules check the rank first, in ways that a type checker cannot follow.
         """
         return self._dims
 
@@ -237,7 +237,7 @@ class TensorShape:
     def __getitem__(self, key: slice) -> TensorShape: ...
 
     def __getitem__(self, key: int | slice) -> Dimension | TensorShape:
-        """A size, or the shape of a slice; of an unknown rank, unknown as far as the key leaves it so."""
+        """A size, or the shape of a slice. If the rank is unknown, so is whatever the key does not determine."""
         if self._dims is not None:
             return shape_of(self._dims[key]) if isinstance(key, slice) else Dimension(self._dims[key])
         if not isinstance(key, slice):
@@ -265,7 +265,7 @@ class TensorShape:
         return first.concatenate(self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether as much is known, and the same, so two unknown sizes are equal here."""
+        """Whether both shapes are known to the same extent and agree, so two unknown sizes are equal here."""
         try:
             return self._dims == as_shape(other)._dims
         except (TypeError, ValueError):
@@ -309,7 +309,7 @@ class TensorShape:
         return self._dims is not None and None not in self._dims
 
     def assert_is_fully_defined(self) -> None:
-        """Raises ValueError, naming the shape, if anything of it is unknown."""
+        """Raises ValueError, naming the shape, if any part of it is unknown."""
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
@@ -326,7 +326,7 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {as_shape(other)} are incompatible")
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
-        """All that both shapes say together. Raises ValueError, naming both, if they contradict."""
+        """What the two shapes say together. Raises ValueError, naming both, if they contradict each other."""
         second = as_shape(other)
         if not self.is_compatible_with(second):
             raise ValueError(f"Shapes {self} and {second} are not compatible: {self._difference(second)}")
@@ -338,7 +338,7 @@ class TensorShape:
         return shape_of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def _difference(self, other: TensorShape) -> str:
-        """What two shapes that contradict each other contradict in."""
+        """How two shapes contradict each other."""
         a, b = self._dims or (), other._dims or ()
         if len(a) != len(b):
             return f"they must be equal rank, but are {len(a)} and {len(b)}"
@@ -346,7 +346,7 @@ class TensorShape:
         return f"dimension {axis} in both shapes must be equal, but are {a[axis]} and {b[axis]}"
 
     def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
-        """What both shapes agree on: unknown where they differ, of unknown rank if the ranks do."""
+        """What both shapes agree on: sizes that differ become unknown, and so does the rank."""
         a, b = self._dims, as_shape(other)._dims
         if a is None or b is None or len(a) != len(b):
             return unknown_shape()
@@ -364,12 +364,12 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def assert_has_rank(self, rank: int | None) -> None:
-        """Raises ValueError if the rank is known and another."""
+        """Raises ValueError if the rank is known and different."""
         if self._dims is not None and rank is not None and len(self._dims) != rank:
             raise ValueError(f"Shape must be rank {rank} but is rank {len(self._dims)}: {self}")
 
     def with_rank(self, rank: int | None) -> TensorShape:
-        """This shape, its rank filled in. Raises ValueError if its rank is known and another."""
+        """This shape with its rank filled in. Raises ValueError if its rank is known and different."""
         self.assert_has_rank(rank)
         return unknown_shape(rank) if self._dims is None else self
 
@@ -409,7 +409,7 @@ def as_shape(shape: ShapeLike) -> TensorShape:
 
 
 def unknown_shape(rank: int | None = None, ndims: int | None = None) -> TensorShape:
-    """Nothing known but perhaps the rank, `ndims` by its old name."""
+    """A shape of which at most the rank is known (`ndims` is its old name)."""
     rank = ndims if rank is None else rank
     return shape_of(None if rank is None else (None,) * rank)
 
@@ -432,7 +432,7 @@ def as_dimension(value: DimensionLike) -> Dimension:
 
 
 def dimension_value(dimension: DimensionLike) -> Any:
-    """The int or None inside a `Dimension`; anything else as it is."""
+    """The int or None inside a `Dimension`; anything else is returned unchanged."""
     return dimension._value if isinstance(dimension, Dimension) else dimension
 
 
@@ -444,8 +444,8 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 def broadcast_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     """The shape of an elementwise result, by NumPy's rules.
 
-    Beside a size above 1, an unknown one must turn out equal or 1, so the result is known; beside 0 or 1
-    it stays unknown. Raises ValueError, naming both shapes, if they cannot be broadcast.
+    An unknown size combined with a size above 1 must turn out to be equal or 1, so the result is known; combined with 0
+    or 1 it stays unknown. Raises ValueError, naming both shapes, if they cannot be broadcast.
     """
     x, y = a._dims, b._dims
     if x is None or y is None:
@@ -472,7 +472,8 @@ def broadcast_shape(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def adds_nothing(small: TensorShape, large: TensorShape) -> bool:
-    """Whether broadcasting against `small` leaves the shape of `large` for sure, as far as both are known."""
+    """Whether broadcasting against `small` certainly leaves the shape of `large` unchanged, as far as both are
+    known."""
     a, b = small._dims, large._dims
     if a == ():
         return True
