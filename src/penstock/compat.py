@@ -60,7 +60,7 @@ sys.modules[f"{__name__}.v1"] = v1  # so that it can be imported by that name
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Text encoded; bytes as they are. TypeError for anything else (TF: tf.compat.as_bytes)."""
+    """Text encoded; bytes as they are. Raises TypeError for anything else (TF: tf.compat.as_bytes)."""
     if isinstance(bytes_or_text, bytearray | bytes):
         return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
@@ -69,7 +69,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Bytes decoded; text as it is. TypeError for anything else (TF: tf.compat.as_text)."""
+    """Bytes decoded; text as it is. Raises TypeError for anything else (TF: tf.compat.as_text)."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, bytes):

@@ -193,7 +193,7 @@ def DeleteRecursively(dirname: Any) -> None:
 
 
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
-    """Copy a file; AlreadyExistsError unless `overwrite` (TF: tf.gfile.Copy)."""
+    """Copy a file; raises AlreadyExistsError unless `overwrite` (TF: tf.gfile.Copy)."""
     _free(newpath, overwrite)
     (source, old), (target, new) = _fs(oldpath), _fs(newpath)
     with _errors(oldpath):
@@ -206,7 +206,7 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
 
 
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
-    """Move a file or directory; AlreadyExistsError unless `overwrite` (TF: tf.gfile.Rename)."""
+    """Move a file or directory; raises AlreadyExistsError unless `overwrite` (TF: tf.gfile.Rename)."""
     _free(newname, overwrite)
     fs, old = _fs(oldname)
     with _errors(oldname):

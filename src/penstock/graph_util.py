@@ -36,7 +36,7 @@ def _node_name(input_name: str) -> str:
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
     """The nodes that `dest_nodes` need, in their old order, as a new GraphDef (TF: tf.graph_util.extract_sub_graph).
 
-    AssertionError for a node that is not there.
+    Raises AssertionError for a node that is not there.
     """
     if not isinstance(graph_def, GraphDef):
         raise TypeError(f"graph_def must be a GraphDef, got {type(graph_def).__name__}")

@@ -12,12 +12,13 @@ from penstock.ops.control_flow.nest import flatten as flatten, is_sequence as is
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
-    """`flat_sequence` in the shape of `structure`. TypeError for no sequence, ValueError when it does not fit."""
+    """`flat_sequence` in the shape of `structure`. Raises TypeError for no sequence, ValueError when it does not
+    fit."""
     return tree.unflatten_as(structure, flat_sequence)
 
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
-    """ValueError unless both have one structure; with `check_types`, TypeError unless of the same types."""
+    """Raises ValueError unless both have one structure; with `check_types`, TypeError unless of the same types."""
     tree.assert_same_structure(nest1, nest2, check_types)
 
 
@@ -35,7 +36,8 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True) 
 
 
 def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
-    """TypeError or ValueError unless `shallow_tree` is the upper part of `input_tree`, whose leaves may be nests."""
+    """Raises TypeError or ValueError unless `shallow_tree` is the upper part of `input_tree`, whose leaves may be
+    nests."""
     flatten_up_to(shallow_tree, input_tree, check_types)
 
 
@@ -69,7 +71,7 @@ def map_structure_with_paths(func: Callable[..., Any], *structure: Any, check_ty
 def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
     """The leaves of nests of keys with those of the nests that are their values: {(1, 2): (3, 4)} is {1: 3, 2: 4}.
 
-    The value of a key that is no nest stays whole. ValueError for a key that is there twice.
+    The value of a key that is no nest stays whole. Raises ValueError for a key that is there twice.
     """
     if not isinstance(dictionary, Mapping):
         raise TypeError(f"flatten_dict_items takes a mapping, not {type(dictionary).__name__}")

@@ -1,4 +1,4 @@
-"""In-place forwarding: a result written over an input that nobody needs any more.
+"""In-place forwarding: a result written over an input that is not needed again.
 
 Memory that was just used is in the cache, and no new memory has to be found: a chain of element-wise kernels on large
 tensors takes half the time. Kernels say which of their inputs they can write over (`register_in_place`); a plan does
@@ -164,7 +164,7 @@ def _holds(user: Node) -> bool:
 
 
 def _to_compare(node: Node, index: int) -> int | None:
-    """The input whose shape decides whether the result has that of input `index`; None where it has for sure.
+    """The input whose shape decides whether the result has that of input `index`; None if it has for sure.
 
     Kernels of a list of inputs look at their shapes themselves.
     """

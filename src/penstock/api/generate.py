@@ -64,7 +64,7 @@ def generated() -> Iterator[tuple[Path, str]]:
 
 
 def exports() -> Table:
-    """The public names of each namespace, by the modules that have them. ValueError if one is exported twice."""
+    """The public names of each namespace, by the modules that have them. Raises ValueError if one is exported twice."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     for namespace, name, module, attribute in (*_elsewhere(), *_decorated()):
         known = found.setdefault(namespace, {}).setdefault(name, (module, attribute))

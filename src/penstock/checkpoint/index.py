@@ -87,7 +87,7 @@ def dump_index(index: Index) -> bytes:
 
 
 def parse_index(data: bytes, path: str) -> Index:
-    """DataLossError when `data` (the content of `path`) is not an index with every number in order."""
+    """Raises DataLossError when `data` (the content of `path`) is not an index with every number in order."""
     if data.endswith(_TENSORFLOW_MAGIC):
         message = f"{path} is an index of TensorFlow's own checkpoint format"
         raise errors.UnimplementedError(None, None, message)

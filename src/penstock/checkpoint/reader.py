@@ -45,7 +45,7 @@ class CheckpointReader:
         return name in self._index.tensors
 
     def get_tensor(self, name: str) -> Array:
-        """A fresh, writable array. NotFoundError if there is none, DataLossError if its bytes changed."""
+        """A fresh, writable array. Raises NotFoundError if there is none, DataLossError if its bytes changed."""
         entry = self._entry(name)
         return self._region(name, entry, ((0,) * len(entry.shape), entry.shape))
 

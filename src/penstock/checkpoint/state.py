@@ -104,7 +104,7 @@ def generate_checkpoint_state_proto(
 def get_checkpoint_state(checkpoint_dir: Path, latest_filename: str | None = None) -> Any:
     """The CheckpointState that the file says, relative paths joined to `checkpoint_dir`; None without a readable one.
 
-    ValueError when it names no checkpoint.
+    Raises ValueError when it names no checkpoint.
     """
     directory = os.fspath(checkpoint_dir)
     target = _join(directory, latest_filename or _DEFAULT_NAME)

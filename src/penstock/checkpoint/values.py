@@ -79,7 +79,7 @@ class Encoded:
 
 
 def encode(value: Value) -> Encoded:
-    """TypeError when a checkpoint cannot hold `value`."""
+    """Raises TypeError when a checkpoint cannot hold `value`."""
     if isinstance(value, torch.Tensor):
         return _encode_torch(value)
     if not isinstance(value, (np.ndarray, np.generic)):
@@ -140,7 +140,7 @@ def size_problem(dtype: str, shape: Sequence[int], nbytes: int) -> str | None:
 
 
 def decode(dtype: str, shape: Sequence[int], data: np.ndarray[Any, np.dtype[np.uint8]]) -> Array:
-    """The value of `data`, in the same memory; `size_problem` found none. ValueError if no value has it."""
+    """The value of `data`, in the same memory; `size_problem` found none. Raises ValueError if no value has it."""
     if dtype == STRING:
         return _decode_strings(shape, data)
     if dtype == "bool" and data.size and data.max() > 1:

@@ -87,7 +87,7 @@ class Ones(Initializer):
 class Constant(Initializer):
     """The given value: a scalar that fills the shape, or a list or array whose last element is repeated.
 
-    With `verify_shape`, TypeError for a value of another shape; ValueError for too many elements.
+    With `verify_shape`, TypeError for a value of another shape; raises ValueError for too many elements.
     """
 
     _fields = ("value",)
@@ -111,7 +111,7 @@ class Constant(Initializer):
 
 @export("initializers.Identity", "initializers.identity")
 class Identity(Initializer):
-    """The identity matrix times `gain`; ValueError for a shape that is not [rows, columns]."""
+    """The identity matrix times `gain`; raises ValueError for a shape that is not [rows, columns]."""
 
     _fields = ("gain",)
 
@@ -264,7 +264,7 @@ class GlorotNormal(VarianceScaling):
 class Orthogonal(Initializer):
     """Orthonormal columns (or rows, where they are fewer) times `gain`; dims before the last count as rows.
 
-    By a QR decomposition of random normals. ValueError for fewer than two dims.
+    By a QR decomposition of random normals. Raises ValueError for fewer than two dims.
     """
 
     _fields = ("gain", "seed")

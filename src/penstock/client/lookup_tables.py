@@ -59,7 +59,7 @@ class LookupInterface:
         return self._name
 
     def check_keys(self, keys: Tensor) -> None:
-        """TypeError unless the dtype of `keys` is the table's."""
+        """Raises TypeError unless the dtype of `keys` is the table's."""
         if keys.dtype.base_dtype != self._key_dtype:
             raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {keys.dtype}.")
 
@@ -93,7 +93,7 @@ class _Table(LookupInterface):
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The values of `keys`, and the default value where there is none; sparse keys give sparse values.
 
-        TypeError for keys of another dtype than the table's. FailedPreconditionError in a step that runs before
+        Raises TypeError for keys of another dtype than the table's. FailedPreconditionError in a step that runs before
         the table is initialised.
         """
         given = keys.values if isinstance(keys, SparseTensor) else convert_to_tensor(keys, name="keys")

@@ -96,7 +96,7 @@ class IdTableWithHashBuckets(LookupInterface):
             return buckets if self._table is None else self._table.size() + buckets
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The id of each key; sparse keys give sparse ids. TypeError for keys of another dtype."""
+        """The id of each key; sparse keys give sparse ids. Raises TypeError for keys of another dtype."""
         given = keys.values if isinstance(keys, SparseTensor) else convert_to_tensor(keys, name="keys")
         self.check_keys(given)
         with name_scope(name, f"{self.name}_Lookup", [given]):

@@ -26,7 +26,7 @@ class PartitionInfo:
     """For the initializer of a part: the shape of the whole, and where the part begins."""
 
     def __init__(self, full_shape: Any, var_offset: Any) -> None:
-        """TypeError for what is no sequence of numbers, ValueError for offsets outside the whole."""
+        """Raises TypeError for what is no sequence of numbers, ValueError for offsets outside the whole."""
         for name, given in (("full_shape", full_shape), ("var_offset", var_offset)):
             if isinstance(given, str) or not hasattr(given, "__iter__"):
                 raise TypeError(f"{name} must be a sequence of integers, got {given!r}")
@@ -39,7 +39,7 @@ class PartitionInfo:
     def single_slice_dim(self, shape: Any) -> int | None:
         """The one axis along which a part of `shape` is less than the whole; None if there is none.
 
-        TypeError for no sequence, ValueError for several axes or a part that is not inside the whole.
+        Raises TypeError for no sequence, ValueError for several axes or a part that is not inside the whole.
         """
         if isinstance(shape, str) or not hasattr(shape, "__iter__"):
             raise TypeError(f"shape must be a sequence of integers, got {shape!r}")
@@ -153,7 +153,7 @@ class PartitionedVariable(Operators):
 
 
 def _in_order(variables: Any, shape: TensorShape, partitions: list[int]) -> list[Any]:
-    """The parts in the order of where they begin. ValueError where they are not the parts of one variable."""
+    """The parts in the order of where they begin. Raises ValueError if they are not the parts of one variable."""
     parts = list(variables)
     if not parts:
         raise ValueError("variable_list may not be empty")
@@ -180,7 +180,7 @@ register_tensor_conversion_function(PartitionedVariable, _convert, 50)
 def slices(name: str, shape: TensorShape, partitions: Any) -> list[tuple[list[int], list[int]]]:
     """`(offset, shape)` of each part; the first parts are larger by one where the division leaves a rest.
 
-    partitions: into how many parts to cut each axis. ValueError for another number of them, two axes cut, or
+    partitions: into how many parts to cut each axis. Raises ValueError for another number of them, two axes cut, or
     more parts than there are elements.
     """
     full: Any = shape.as_list()

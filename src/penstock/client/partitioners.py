@@ -42,8 +42,8 @@ def variable_axis_size_partitioner(
 ) -> Partitioner:
     """Cuts `axis` into as few parts as hold at most `max_shard_bytes` each, but `max_shards` at most.
 
-    A part has one slice along the axis at least. ValueError for limits below 1.
-    TF: tf.variable_axis_size_partitioner.
+    A part has one slice along the axis at least. Raises ValueError for limits below 1. TF:
+    tf.variable_axis_size_partitioner.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1 or (max_shards is not None and max_shards < 1):
         raise ValueError(
@@ -67,7 +67,7 @@ def min_max_variable_partitioner(
 ) -> Partitioner:
     """Cuts `axis` into at most `max_partitions` parts, of at least about `min_slice_size` bytes each.
 
-    ValueError for numbers below 1. TF: tf.min_max_variable_partitioner.
+    Raises ValueError for numbers below 1. TF: tf.min_max_variable_partitioner.
     """
     if max_partitions < 1 or min_slice_size < 1:
         raise ValueError(f"max_partitions and min_slice_size must be positive, got {max_partitions}, {min_slice_size}")
@@ -98,8 +98,8 @@ def create_partitioned_variables(
 ) -> list[Any]:
     """The parts of a new variable, cut as `slicing` says: the number of parts for each axis.
 
-    name: "PartitionedVariable" where none is given; parts are name/part_0 and so on. ValueError for a slicing that
-    does not fit. TF: tf.create_partitioned_variables.
+    name: "PartitionedVariable" where none is given; parts are name/part_0 and so on. Raises ValueError for a slicing
+    that does not fit. TF: tf.create_partitioned_variables.
     """
     if len(slicing) != len(TensorShape(shape).as_list()):
         raise ValueError(f"The slicing {slicing} must have one number for each dim of the shape {shape}")

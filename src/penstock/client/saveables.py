@@ -81,7 +81,7 @@ class SaveableVariable:
 
 
 def saveable_of(variable: Any, name: str) -> SaveableVariable:
-    """TypeError for what is no variable."""
+    """Raises TypeError for what is no variable."""
     if not isinstance(variable, Variable):
         return _saveable_of_tensor(variable, name)
     info = variable._get_save_slice_info()

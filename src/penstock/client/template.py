@@ -123,8 +123,8 @@ def make_template(
     """`func_` with `kwargs` bound, sharing the variables that its first call makes by `get_variable`.
 
     name_: the scope, made unique in the scope of the first call (of this call with `create_scope_now_`).
-    unique_name_: a scope to be used as it is. ValueError when a later call makes new variables.
-    TF: tf.make_template.
+    unique_name_: a scope to be used as it is. Raises ValueError when a later call makes new variables. TF:
+    tf.make_template.
     """
     func = functools.partial(func_, **kwargs) if kwargs else func_
     return Template(name_, func, create_scope_now_, unique_name_, custom_getter_)

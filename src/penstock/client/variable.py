@@ -444,7 +444,7 @@ def initializer_scope(scope: str) -> Iterator[None]:
 
 
 def check_initial_value(value: Tensor, scope: str, validate_shape: bool, shape: TensorShape | None) -> TensorShape:
-    """The shape for a variable that begins as `value`; ValueError where it cannot."""
+    """The shape for a variable that begins as `value`; raises ValueError if it cannot."""
     if value.op._get_control_flow_context() is not None:
         raise ValueError(MSG_IN_CONTROL_FLOW.format(scope.rstrip("/")))
     if shape is not None:

@@ -181,7 +181,7 @@ class VariableStore:
 
 
 def _accepted(getter: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Getters written before `constraint` and its like were there do not get them."""
+    """Getters written before `constraint` and similar ones were there do not get them."""
     parameters = inspect.signature(getter).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return kwargs

@@ -19,7 +19,7 @@ import torch
 from penstock.devices import openmp, processors
 
 _SAID = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
-"""Where users say how threads shall wait: then they wait so."""
+"""Where users say how threads should wait: then they wait so."""
 _SPIN_MS = 200
 """What LLVM's and Intel's runtimes have by themselves."""
 

@@ -31,7 +31,8 @@ from penstock.tensor.shapes import TensorShape
 
 
 def floats(**values: Any) -> list[Tensor]:
-    """The arguments as tensors of one floating dtype; plain numbers take that of the others. ValueError otherwise."""
+    """The arguments as tensors of one floating dtype; plain numbers take that of the others. Raises ValueError
+    otherwise."""
     dtype = next((v.dtype for v in values.values() if hasattr(v, "dtype")), None)
     if dtype is None and any(np.asarray(v).dtype.kind == "f" for v in values.values()):
         dtype = "float32"
@@ -75,7 +76,7 @@ def logits_and_probs(
 ) -> tuple[Tensor, Tensor]:
     """Both, of one of them: log odds and probabilities, or with `multidimensional` those of classes.
 
-    ValueError for none or both. validate_args: probabilities must be such, and classes' add up to 1.
+    Raises ValueError for none or both. validate_args: probabilities must be such, and classes' add up to 1.
     """
     if (probs is None) == (logits is None):
         raise ValueError("Must pass probs or logits, but not both.")

@@ -146,7 +146,7 @@ class Distribution:
 
     @classmethod
     def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
-        """`param_shapes` as TensorShapes. ValueError for a shape that is not known now."""
+        """`param_shapes` as TensorShapes. Raises ValueError for a shape that is not known now."""
         if not isinstance(sample_shape, TensorShape):
             sample_shape = constant_value_as_shape(_vector(sample_shape))
         if not sample_shape.is_fully_defined():

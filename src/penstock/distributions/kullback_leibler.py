@@ -21,7 +21,7 @@ _registered: dict[tuple[type, type], Callable[..., Any]] = {}
 class RegisterKL:
     """Registers a function (a, b, name=None) as the divergence of two classes and of their subclasses.
 
-    TypeError for no function, ValueError when the pair has one already.
+    Raises TypeError for no function, ValueError when the pair has one already.
     """
 
     def __init__(self, dist_cls_a: type, dist_cls_b: type) -> None:
@@ -54,8 +54,8 @@ def kl_divergence(
 ) -> Tensor:
     """KL(a || b), the mean over `a` of log a(x) / b(x), in nats: [*batch_shape].
 
-    NotImplementedError when none is registered for the classes. With `allow_nan_stats=False`, InvalidArgumentError in
-    the step for a result that is NaN.
+    Raises NotImplementedError when none is registered for the classes. With `allow_nan_stats=False`,
+    InvalidArgumentError in the step for a result that is NaN.
     """
     found = _nearest(type(distribution_a), type(distribution_b))
     if found is None:

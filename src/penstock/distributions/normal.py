@@ -101,8 +101,8 @@ class MultivariateNormalDiag(Distribution):
     """Vectors [..., k] of independent normal numbers, with means `loc` and deviations `scale_diag`.
 
     loc: [..., k], None for 0. The deviations are the product of `scale_diag` [..., k] and
-    `scale_identity_multiplier` [...]; None is 1. ValueError when no argument says what k is
-    (TF: tf.contrib.distributions.MultivariateNormalDiag).
+    `scale_identity_multiplier` [...]; None is 1. Raises ValueError when no argument says what k is (TF:
+    tf.contrib.distributions.MultivariateNormalDiag).
     """
 
     def __init__(

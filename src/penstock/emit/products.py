@@ -158,7 +158,7 @@ def product(
 ) -> str | None:
     """Statements for to = alpha a b, or to += that; of the matrices in their last two axes, at `places`.
 
-    None where types or shapes do not fit.
+    None if types or shapes do not fit.
     """
     if len({v.ctype for v in (a, b, to)}) > 1 or to.ctype == "u8" or min(len(v.shape) for v in (a, b, to)) < 2:
         return None

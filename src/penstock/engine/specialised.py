@@ -169,7 +169,7 @@ class SpecialisedPlan:
         return self._general
 
     def _shapes(self, values: Sequence[Any]) -> list[Shape] | None:
-        """The shapes of all feeds; None where one cannot be told at a glance, or does not fit its placeholder.
+        """The shapes of all feeds; None if one cannot be told at a glance, or does not fit its placeholder.
 
         The general plan then says what is wrong, if something is.
         """

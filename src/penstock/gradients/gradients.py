@@ -71,16 +71,16 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: str = "none",
 ) -> list[Any]:
-    """The sum over `ys` of dy/dx for each x of `xs`: tensors, `IndexedSlices` for gathers, None where unconnected.
+    """The sum over `ys` of dy/dx for each x of `xs`: tensors, `IndexedSlices` for gathers, None if unconnected.
 
     ys, xs: a tensor (xs: or a variable), or a list. grad_ys: the derivatives to begin with, one a y, None for
     ones. stop_gradients: tensors to be taken as constants. gate_gradients: the gradients of one operation become
     available together. aggregation_method: how contributions are added (`AggregationMethod`).
     unconnected_gradients: "none" or "zero". Each x gets the shape of its gradient from itself.
 
-    Raises LookupError for an operation on the way without a gradient function, ValueError where a gradient
-    function gives something of another number or shape, TypeError for ys that are complex or no numbers and have no
-    grad_ys. There is no gradient (None) of or to integers. Source: white paper section 4.1; TF: tf.gradients.
+    Raises LookupError for an operation on the way without a gradient function, ValueError if a gradient function gives
+    something of another number or shape, TypeError for ys that are complex or no numbers and have no grad_ys. There is
+    no gradient (None) of or to integers. Source: white paper section 4.1; TF: tf.gradients.
     """
     ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
     grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)

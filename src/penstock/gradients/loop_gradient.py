@@ -41,7 +41,7 @@ def loop_gradient(
     keeps_rows: Callable[[Tensor], bool],
     body_gradient: BodyGradient,
 ) -> tuple[dict[Tensor, Any], dict[Tensor, Tensor]]:
-    """Gradients of the tensors that `loop` takes from outside, given those of its exits (None where there is none).
+    """Gradients of the tensors that `loop` takes from outside, given those of its exits (None if there is none).
 
     `stacked` has gradients that come to tensors of the body in each iteration; `reached(tensor)` says whether a
     tensor from outside matters to what is differentiated by, `keeps_rows(tensor)` whether its gradient should be rows

@@ -15,7 +15,7 @@ _MOST_TENSORS = 1 << 16
 
 
 def complete_attrs(op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any]) -> dict[str, Any]:
-    """Attributes checked, inferred from `inputs` where they can be, else defaulted; TypeError otherwise.
+    """Attributes checked, inferred from `inputs` where they can be, else defaulted; raises TypeError otherwise.
 
     Attributes starting with "_" are the system's own and pass as they are, as in TF.
     """
@@ -78,7 +78,8 @@ def show_dtype(value: Any) -> str:
 
 
 def check_attr(op_def: OpDef, attr: AttrDef, value: Any) -> Any:
-    """`value` as the Python object that an attribute of this type is kept as; TypeError if it is no such thing."""
+    """`value` as the Python object that an attribute of this type is kept as; raises TypeError if it is no such
+    thing."""
     try:
         if attr.type.startswith("list("):
             if isinstance(value, str | bytes):

@@ -27,8 +27,8 @@ def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.
     """A Python value as an array of `dtype`, or of the dtype that TensorFlow would choose.
 
     Floats become float32 and ints int32 (int64 where they do not fit), as in TF; NumPy arrays keep their
-    dtype. A single value fills `shape`. Strings become object arrays of bytes. TypeError where `value` does not
-    fit `dtype` (a float for an int tensor), ValueError where it is ragged or does not fit `shape`.
+    dtype. A single value fills `shape`. Strings become object arrays of bytes. Raises TypeError if `value` does not fit
+    `dtype` (a float for an int tensor), ValueError if it is ragged or does not fit `shape`.
     """
     dtype = None if dtype is None else as_dtype(dtype).base_dtype
     array = _as_array(value, dtype)

@@ -47,7 +47,7 @@ def convert_to_tensor(
 ) -> Tensor:
     """`value` as a tensor of the default graph: itself, a variable's value, or a constant.
 
-    TypeError or ValueError, naming both, where it cannot have `dtype`. `preferred_dtype` is only a wish.
+    Raises TypeError or ValueError, naming both, if it cannot have `dtype`. `preferred_dtype` is only a wish.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
     if isinstance(value, Tensor):
@@ -90,7 +90,7 @@ def constant(
     """A node that always gives `value` (TF: tf.constant).
 
     Floats become float32 and ints int32 unless `dtype` says otherwise; NumPy arrays keep their dtype and are
-    copied. A scalar fills `shape`. TypeError or ValueError where the value fits neither.
+    copied. A scalar fills `shape`. Raises TypeError or ValueError if the value fits neither.
     """
     array = make_array(value, dtype, None if verify_shape else shape)
     if verify_shape and shape is not None and TensorShape(shape) != TensorShape(array.shape):

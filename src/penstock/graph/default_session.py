@@ -35,7 +35,7 @@ def get_default_session() -> Any:
 def session_for(element: Any, given: Runs | None, verb: str) -> Runs:
     """The session that is to `verb` a graph element: the one that is given, or the default one.
 
-    ValueError if there is none, or if its graph is another one.
+    Raises ValueError if there is none, or if its graph is another one.
     """
     session: Runs | None = given or get_default_session()
     if session is None:

@@ -512,7 +512,7 @@ class Graph:
 
 
 def _check_loop(tensor: Tensor, user: OpDef, context: Any) -> None:
-    """ValueError for a tensor of a loop used outside it: it has a value in each iteration, and none there."""
+    """Raises ValueError for a tensor of a loop used outside it: it has a value in each iteration, and none there."""
     inside = tensor.op._control_flow_context
     if inside is None or inside is context or tensor.op.type in EXITS:
         return

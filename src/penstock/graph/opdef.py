@@ -177,13 +177,13 @@ class OpDef:
         return fn
 
     def puts(self, fn: ShapeFn) -> ShapeFn:
-        """Decorator: `fn(input_shapes)` gives the shape of an element that the op puts into a stack or an array of
+        """Decorator: `fn(input_shapes)` returns the shape of an element that the op puts into a stack or an array of
         tensors, which is its first input."""
         self.puts_fn = fn
         return fn
 
     def takes(self, fn: ShapeFn) -> ShapeFn:
-        """Decorator: `fn(element, input_shapes)` gives the shape of the first output of an op that takes elements out
+        """Decorator: `fn(element, input_shapes)` returns the shape of the first output of an op that takes elements out
         of a stack or an array, which is its first input."""
         self.takes_fn = fn
         return fn
@@ -324,7 +324,7 @@ def register_gradient(name: str, fn: GradientFn | None) -> None:
 
 
 def get_gradient(name: str) -> GradientFn | None:
-    """The gradient registered under `name`, None if that is not differentiable; LookupError if neither."""
+    """The gradient registered under `name`, None if that is not differentiable; raises LookupError if neither."""
     if name not in _gradients:
         _import(_module_of_gradient(name))
     try:

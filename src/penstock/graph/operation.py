@@ -58,7 +58,7 @@ class Tensor(Operators):
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Merge what the caller knows into the static shape; ValueError if the two disagree."""
+        """Merge what the caller knows into the static shape; raises ValueError if the two disagree."""
         self._shape = self._shape.merge_with(TensorShape(shape))
 
     def consumers(self) -> list[Operation]:
@@ -195,7 +195,7 @@ class Operation:
         return tuple(self._outputs)
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute, as a Python value; ValueError if the node has none of that name."""
+        """The value of an attribute, as a Python value; raises ValueError if the node has none of that name."""
         try:
             value = self.attrs[name]
         except KeyError:

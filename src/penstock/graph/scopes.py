@@ -25,7 +25,7 @@ def get_default_graph() -> Graph:
 
 @export("reset_default_graph")
 def reset_default_graph() -> None:
-    """Start over with an empty default graph; AssertionError inside a `graph.as_default()` block."""
+    """Start over with an empty default graph; raises AssertionError inside a `graph.as_default()` block."""
     if default_graphs.stack:
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs; build a new tf.Graph().")
     type(default_graphs).shared = Graph()

@@ -45,7 +45,7 @@ class ShapeContext:
 
 
 def infer_shapes(op: Operation) -> None:
-    """Set the output shapes of `op`. ValueError, naming node, shapes and lines, where its inputs disagree."""
+    """Set the output shapes of `op`. Raises ValueError, naming node, shapes and lines, if its inputs disagree."""
     try:
         found = output_shapes(op)
     except ValueError as error:
@@ -56,7 +56,7 @@ def infer_shapes(op: Operation) -> None:
 
 
 def output_shapes(op: Operation) -> list[TensorShape] | None:
-    """The shapes that the rule of `op` gives for what is known of its inputs; None where it has no rule.
+    """The shapes that the rule of `op` gives for what is known of its inputs; None if it has no rule.
 
     ValueError, as the rule words it, where the inputs disagree. Whatever else a rule raises is an input or attribute
     that it did not think of: a ValueError as well.

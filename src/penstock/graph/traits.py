@@ -42,7 +42,7 @@ class Traits:
     part: takes or changes only a part of its first input, which may be much larger than what is done.
     launches: on a GPU its kernels only launch, unless inputs or attributes make them look at values on the host. What
     gives each element by the elements in its place needs not say so.
-    allocates: whether results are dense memory of their own, new in each step; None where it follows (see `allocates`).
+    allocates: whether results are dense memory of their own, new in each step; None if it follows (see `allocates`).
     bits16: how `passes/reduced_precision.py` paints it, with TensorFlow's words: "allow" is always reduced where it is
     large, "infer" between such ops but not after one of "deny", "clear" wherever that saves a cast, "deny" never.
     holds: what kind of state it gives a handle of. Stacks and arrays live for one step.
@@ -107,7 +107,7 @@ def of_class(found: ShapeClass) -> Callable[[ShapeRule], ShapeRule]:
 
 
 def shape_class(op: OpDef) -> ShapeClass | None:
-    """What the op's shape rule says; None where it says nothing that holds for all shapes."""
+    """What the op's shape rule says; None if it says nothing that holds for all shapes."""
     return _CLASSES.get(op.shape_fn) if op.shape_fn is not None else None
 
 
@@ -155,7 +155,7 @@ def is_free(op: OpDef) -> bool:
 
 @_derived
 def work_per_element(op: OpDef) -> float | None:
-    """`Traits.work`; None where nobody has said it and it does not follow. It means nothing for ops with `flops_fn`.
+    """`Traits.work`; None if nobody has said it and it does not follow. It means nothing for ops with `flops_fn`.
 
     It follows for what is free, shows its inputs' memory, or has to do with text, which torch does not know.
     """

@@ -240,7 +240,7 @@ def channel_axis(data_format: str, ndims: int) -> int:
 
 
 def known_channels(shape: TensorShape, axis: int, layer: Any) -> int:
-    """The size of the channel axis; ValueError where it is not known."""
+    """The size of the channel axis; raises ValueError if it is not known."""
     size = None if shape.ndims is None else shape.as_list()[axis]
     if size is None:
         raise ValueError(f"{type(layer).__name__} needs to know the size of axis {axis} of its input, got {shape}")

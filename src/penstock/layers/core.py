@@ -22,7 +22,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 def known_truth(condition: Any) -> bool | None:
-    """The truth of a Python value or a constant; None where only a step tells."""
+    """The truth of a Python value or a constant; None if only a step tells."""
     if not isinstance(condition, Tensor | Variable):
         return bool(condition)
     value = constant_value(condition) if isinstance(condition, Tensor) else None

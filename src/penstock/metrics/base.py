@@ -67,7 +67,7 @@ def fitted(
 ) -> tuple[Tensor, Any, Any]:
     """`(predictions, labels, weights)`, the last dims of 1 that only one of them has gone.
 
-    `types`: what predictions and labels are cast to first. `labels` and `weights` may be None. ValueError where
+    `types`: what predictions and labels are cast to first. `labels` and `weights` may be None. Raises ValueError if
     static shapes disagree.
     """
     predictions = cast(predictions, types[0]) if types[0] else convert_to_tensor(predictions)
@@ -105,7 +105,7 @@ def _ranked(weights: Tensor, values: Tensor) -> Tensor:
 def assert_broadcastable(weights: Any, values: Any) -> Operation:
     """An operation that fails unless `weights` are a scalar, or of the rank of `values` with each dim 1 or equal.
 
-    ValueError where static shapes settle that they are not.
+    Raises ValueError if static shapes settle that they are not.
     """
     weights, values = convert_to_tensor(weights, name="weights"), convert_to_tensor(values, name="values")
     have, want = weights.shape, values.shape

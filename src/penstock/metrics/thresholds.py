@@ -48,7 +48,7 @@ def counts_at(
 ) -> tuple[Counts, Counts]:
     """The counts so far of each of `kinds`, [thresholds] float32, and their updates.
 
-    labels (cast to bool) and predictions: of one shape. InvalidArgumentError for predictions outside [0, 1].
+    labels (cast to bool) and predictions: of one shape. Raises InvalidArgumentError for predictions outside [0, 1].
     """
     in_range = "predictions must be in [0, 1]"
     predictions = convert_to_tensor(predictions)
@@ -209,7 +209,7 @@ def sensitivity_at_specificity(
 ) -> Metric:
     """The recall at the threshold where the specificity, tn / (tn + fp), is nearest to the one given.
 
-    ValueError for a specificity outside [0, 1]. TF: tf.metrics.sensitivity_at_specificity.
+    Raises ValueError for a specificity outside [0, 1]. TF: tf.metrics.sensitivity_at_specificity.
     """
     _check_share("specificity", specificity)
 
@@ -236,7 +236,7 @@ def specificity_at_sensitivity(
 ) -> Metric:
     """The specificity, tn / (tn + fp), at the last threshold where the recall is nearest to the one given.
 
-    ValueError for a sensitivity outside [0, 1]. TF: tf.metrics.specificity_at_sensitivity.
+    Raises ValueError for a sensitivity outside [0, 1]. TF: tf.metrics.specificity_at_sensitivity.
     """
     _check_share("sensitivity", sensitivity)
 
@@ -277,7 +277,8 @@ def auc(
 
     labels (cast to bool), predictions in [0, 1]: of one shape. The curve has `num_thresholds` points, or one for
     each of `thresholds` and two at the ends. summation_method: "trapezoidal"; "careful_interpolation", for PR
-    curves; "minoring" and "majoring", steps below and above the curve. ValueError for others. TF: tf.metrics.auc.
+    curves; "minoring" and "majoring", steps below and above the curve. Raises ValueError for others. TF:
+    tf.metrics.auc.
     """
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve must be either ROC or PR, {curve} unknown")

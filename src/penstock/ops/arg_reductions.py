@@ -116,7 +116,7 @@ def argmax(
 ) -> Tensor:
     """The index of the greatest element along `axis` (0 if None), the first of equals (TF: tf.argmax).
 
-    `dimension` is the older name of `axis`. ValueError for an axis that is not there.
+    `dimension` is the older name of `axis`. Raises ValueError for an axis that is not there.
     """
     axis = renamed("axis", axis, "dimension", dimension, 0)
     return ARG_MAX(input, axis, output_type=output_type, name=name)

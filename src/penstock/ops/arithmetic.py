@@ -174,7 +174,7 @@ def add_n_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @export("add_n", "math.add_n")
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape and dtype (TF: tf.add_n). ValueError for an empty list."""
+    """The sum of a list of tensors of one shape and dtype (TF: tf.add_n). Raises ValueError for an empty list."""
     tensors = _tensors(inputs)
     if len(tensors) == 1:
         return tensors[0] if name is None else identity(tensors[0], name=name)
@@ -226,7 +226,7 @@ def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @export("scalar_mul", "math.scalar_mul")
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """`scalar * x`, where x may be `IndexedSlices` (TF: tf.scalar_mul). ValueError if `scalar` is none."""
+    """`scalar * x`, where x may be `IndexedSlices` (TF: tf.scalar_mul). Raises ValueError if `scalar` is none."""
     from penstock.graph.composite import IndexedSlices
 
     scalar = convert_to_tensor(scalar, dtype=x.dtype.base_dtype, name="scalar")

@@ -336,14 +336,14 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
 
 
 def check_axis(axis: int, rank: int) -> int:
-    """`axis` counted from the front. ValueError unless it is one of the axes of a tensor of `rank`."""
+    """`axis` counted from the front. Raises ValueError unless it is one of the axes of a tensor of `rank`."""
     if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} is not in [{-rank}, {rank})")
     return axis % rank
 
 
 def one_of(name: str, value: Any, old_name: str, old_value: Any, needed: bool = True) -> Any:
-    """The argument given under either name; ValueError for both, and, if needed, for neither."""
+    """The argument given under either name; raises ValueError for both, and, if needed, for neither."""
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both {name!r} and {old_name!r}.")
     if needed and value is None and old_value is None:

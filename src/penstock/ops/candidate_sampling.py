@@ -331,7 +331,7 @@ def uniform_candidate_sampler(
 ) -> Candidates:
     """Classes of [0, range_max), all alike (TF: tf.nn.uniform_candidate_sampler).
 
-    unique: no class is drawn twice; a step raises InvalidArgumentError where there are too few.
+    unique: no class is drawn twice; a step raises InvalidArgumentError if there are too few.
     """
     return Candidates(*_call(UNIFORM, true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max))
 

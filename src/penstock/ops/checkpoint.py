@@ -145,7 +145,7 @@ def restore_kernel(ctx: KernelContext) -> Kernel:
 def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtypes: list[DType]) -> list[np.ndarray]:
     """The tensors of a checkpoint, all or none.
 
-    NotFoundError for a name that is not there, InvalidArgumentError for another dtype or shape.
+    Raises NotFoundError for a name that is not there, InvalidArgumentError for another dtype or shape.
     """
     have = reader.get_variable_to_dtype_map()
     for name, dtype in zip(names, dtypes, strict=True):

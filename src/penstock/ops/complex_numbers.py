@@ -130,7 +130,7 @@ _MADE_OF = {float32: complex64, float64: complex128}
 
 @export("complex", "dtypes.complex")
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """The complex tensor of two float32 or float64 ones (TF: tf.complex). TypeError for others."""
+    """The complex tensor of two float32 or float64 ones (TF: tf.complex). Raises TypeError for others."""
     real = convert_to_tensor(real, name="real")
     imag = convert_to_tensor(imag, real.dtype.base_dtype, name="imag")
     with name_scope(name, "Complex", [real, imag]) as scope:
@@ -161,7 +161,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:
 @export("conj", "math.conj")
 @of_sparse
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """The complex conjugate; a real tensor is returned as it is (TF: tf.conj). TypeError for no numbers."""
+    """The complex conjugate; a real tensor is returned as it is (TF: tf.conj). Raises TypeError for no numbers."""
     with name_scope(name, "Conj", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:

@@ -129,8 +129,8 @@ def decode_raw(
 ) -> Tensor:
     """The bytes of each string read as numbers of `out_type`: [...] string -> [..., length / size of a number].
 
-    InvalidArgumentError unless the strings have one length, a multiple of that size. TF: tf.decode_raw; `bytes` is
-    the older name of the first argument.
+    Raises InvalidArgumentError unless the strings have one length, a multiple of that size. TF: tf.decode_raw; `bytes`
+    is the older name of the first argument.
     """
     text = convert_to_tensor(one_of("input_bytes", input_bytes, "bytes", bytes), string)
     return DECODE_RAW(text, out_type=as_dtype(out_type), little_endian=little_endian, name=name)
@@ -157,7 +157,7 @@ _ZLIB, _GZIP = 15, 31  # zlib's window bits; 16 more for gzip's header
 
 
 def _inflate(text: bytes, window: int) -> bytes:
-    """What is compressed in `text`, or the part of it that is there. DataLossError where the bytes are wrong."""
+    """What is compressed in `text`, or the part of it that is there. Raises DataLossError if the bytes are wrong."""
     found = []
     while text:
         stream = zlib.decompressobj(window)

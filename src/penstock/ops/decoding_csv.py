@@ -50,7 +50,7 @@ _LINE_END, _SPECIAL = re.compile(rb"[\r\n]"), re.compile(rb'["\r\n]')
 
 
 def _splitter(delimiter: bytes, quotes: bool) -> Callable[[bytes], list[bytes]]:
-    """What cuts a record into fields. InvalidArgumentError for quotes that do not pair."""
+    """What cuts a record into fields. Raises InvalidArgumentError for quotes that do not pair."""
     special = _SPECIAL if quotes else _LINE_END
     quoted = re.compile(rb'"((?:[^"]|"")*)"(?=' + re.escape(delimiter) + rb"|\Z)")
     plain = re.compile(rb"[^" + re.escape(delimiter) + rb"]*")
@@ -91,7 +91,7 @@ def _misquoted(rest: bytes) -> str:
 
 
 def _parser(dtype: DType) -> Callable[[bytes], Any]:
-    """What reads one field; ValueError where it is no such number."""
+    """What reads one field; raises ValueError if it is no such number."""
     if dtype == string:
         return bytes
     if dtype.is_floating:
@@ -188,7 +188,7 @@ def decode_csv(
     """A tensor per column, of the shape of `records` and the dtype of its default (TF: tf.decode_csv).
 
     `record_defaults`, one per column (of `select_cols`, if given): a scalar or [1], the value where a field is empty
-    or `na_value`, or an empty tensor where it may not be. Of float32, float64, int32, int64 or string.
+    or `na_value`, or an empty tensor where it may not be. Of float32, float64, int32, int64 or string. Raises
     InvalidArgumentError, naming record and field, for what does not fit.
     """
     if select_cols is not None:

@@ -123,9 +123,9 @@ def edit_distance_kernel(ctx: KernelContext) -> Kernel:
 def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
     """The Levenshtein distance of the sequences along the last dimension of two sparse tensors, float32 [...].
 
-    With `normalize`, over the length of the truth (infinite where that is empty and the hypothesis is not).
-    TypeError unless both are sparse. A step raises InvalidArgumentError for indices out of bounds.
-    TF: tf.edit_distance.
+    With `normalize`, over the length of the truth (infinite where that is empty and the hypothesis is not). Raises
+    TypeError unless both are sparse. A step raises InvalidArgumentError for indices out of bounds. TF:
+    tf.edit_distance.
     """
     hypothesis, truth = as_sparse(hypothesis, "hypothesis"), as_sparse(truth, "truth")
     return EDIT_DISTANCE(

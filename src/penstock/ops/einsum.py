@@ -28,7 +28,7 @@ EINSUM = define_op("Einsum", "inputs: N * T", "output: T", attrs=["equation: str
 
 @functools.lru_cache(512)
 def parse(equation: str, count: int) -> tuple[list[str], str]:
-    """The subscripts of each input, and of the output. ValueError for an equation that makes no sense."""
+    """The subscripts of each input, and of the output. Raises ValueError for an equation that makes no sense."""
     text = equation.replace(" ", "")
     inputs, arrow, output = text.partition("->")
     found = inputs.split(",")
@@ -179,7 +179,8 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """The sum of products that `equation` says, e.g. "ij,jk->ik" (TF: tf.einsum).
 
     Letters name dimensions, "..." those in front that broadcast; what is not named after the arrow is summed over.
-    Of more than two inputs, they are taken in pairs from the left. ValueError for an equation that makes no sense.
+    Of more than two inputs, they are taken in pairs from the left. Raises ValueError for an equation that makes no
+    sense.
     """
     name = kwargs.pop("name", None)
     kwargs.pop("optimize", None)

@@ -124,7 +124,7 @@ def broadcast_gradient_args_kernel(ctx: KernelContext) -> Any:
 def reduced_axes(s0: list[int], s1: list[int]) -> tuple[list[int], list[int]]:
     """The axes of the broadcast of shapes s0 and s1 along which each of the two was repeated.
 
-    An axis of size 1 in both counts for both. ValueError if they cannot be broadcast.
+    An axis of size 1 in both counts for both. Raises ValueError if they cannot be broadcast.
     """
     if s0 == s1:
         return [], []

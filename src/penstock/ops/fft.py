@@ -39,7 +39,7 @@ def _check_rank(x: TensorShape, rank: int) -> None:
 
 
 def _check_length(length: TensorShape, rank: int) -> None:
-    """ValueError for a shape of `fft_length` that is not [rank]."""
+    """Raises ValueError for a shape of `fft_length` that is not [rank]."""
     if length.ndims not in (None, 1):
         raise ValueError(f"Shape {length} must have rank 1.")
     (count,) = length.with_rank(1)

@@ -30,7 +30,7 @@ def dct(
     """The cosine transform of type 1, 2, 3 or 4 of the last dimension, float32 or float64 (TF: tf.spectral.dct).
 
     `n`: its length, to which `input` is cut or filled up with zeros. `norm`: None, or "ortho" for an orthogonal
-    transform (not of type 1). ValueError for others, and for another axis.
+    transform (not of type 1). Raises ValueError for others, and for another axis.
     """
     with name_scope(name, "dct", [input]):
         return _transform(input, type, n, axis, norm)

@@ -235,8 +235,8 @@ def one_hot(
 ) -> Tensor:
     """For each index a vector of `depth` elements along `axis`, `on_value` at it, `off_value` elsewhere.
 
-    An index outside [0, depth) gives all `off_value`. TypeError if the values' dtypes and `dtype` disagree.
-    TF: tf.one_hot.
+    An index outside [0, depth) gives all `off_value`. Raises TypeError if the values' dtypes and `dtype` disagree. TF:
+    tf.one_hot.
     """
     with name_scope(name, "one_hot", [indices, depth, on_value, off_value, dtype]) as scope:
         wanted = None if dtype is None else as_dtype(dtype)

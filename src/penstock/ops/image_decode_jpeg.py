@@ -125,7 +125,7 @@ def decode_jpeg(
     """A JPEG file (or PNG, or GIF of one frame) as [height, width, channels] uint8 (TF: tf.image.decode_jpeg).
 
     channels: 0 as in the file, 1 grey, 3 RGB. ratio: 1, 2, 4 or 8 times smaller. try_recover_truncated: what is missing
-    at the end is grey. acceptable_fraction: how much of the rows must be there; the others are black.
+    at the end is grey. acceptable_fraction: how much of the rows must be there; the others are black. Raises
     InvalidArgumentError for contents that are no image.
     """
     return one_file(

@@ -55,7 +55,7 @@ _METHODS: dict[Any, Callable[..., Tensor]] = {
 def as_batch(image: Tensor) -> tuple[Tensor, bool]:
     """The images with a batch dimension, and whether one was added; of unknown rank: one image.
 
-    ValueError for another rank than 3 or 4.
+    Raises ValueError for another rank than 3 or 4.
     """
     rank = image.shape.ndims
     if rank not in (None, 3, 4):
@@ -92,7 +92,8 @@ def resize_images(
     """Images [batch, height, width, channels] or [height, width, channels] at `size` [new_height, new_width].
 
     float32, but for nearest neighbours and images that have that size already, which keep their dtype. With
-    `preserve_aspect_ratio` the largest size within `size`. ValueError for what is no image. TF: tf.image.resize_images.
+    `preserve_aspect_ratio` the largest size within `size`. Raises ValueError for what is no image. TF:
+    tf.image.resize_images.
     """
     with name_scope(name, "resize", [images, size]):
         images = convert_to_tensor(images, name="images")
@@ -187,7 +188,8 @@ def _fits(image: Tensor, larger: Any, smaller: Any, message: str) -> Tensor:
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """The part of the images that begins at the offsets and has the target size. ValueError if it reaches outside."""
+    """The part of the images that begins at the offsets and has the target size. Raises ValueError if it reaches
+    outside."""
     with name_scope(None, "crop_to_bounding_box", [image]):
         image, added = as_batch(convert_to_tensor(image, name="image"))
         _, height, width, _ = sizes(image)

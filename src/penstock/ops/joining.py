@@ -47,7 +47,7 @@ CONCAT_V2.fold(lambda op, *xs: np.concatenate(xs[:-1], xs[-1]))
 
 
 def concat_shapes(xs: list[TensorShape], axis: np.ndarray | None) -> TensorShape:
-    """The shape of a concat along `axis`; ValueError where other sizes differ."""
+    """The shape of a concat along `axis`; raises ValueError if other sizes differ."""
     ranked = [x for x in xs if x.ndims is not None]
     if not ranked:
         return UNKNOWN
@@ -178,7 +178,7 @@ def concat_offset_kernel(ctx: KernelContext) -> Any:
 
 
 def _check_concat_shapes(axis: int, shapes: list[torch.Tensor], first: Any) -> None:
-    """ValueError unless `shapes` are vectors of one length, equal but for `axis`."""
+    """Raises ValueError unless `shapes` are vectors of one length, equal but for `axis`."""
     if any(shape.dim() != 1 for shape in shapes):
         raise ValueError(f"each input should be a vector, but got shapes {[list(s.shape) for s in shapes]}")
     rank = len(first)
@@ -284,7 +284,7 @@ def split_v_shape(c: ShapeContext, x: TensorShape, sizes: TensorShape, _: Tensor
 
 
 def _lengths(sizes: list[int], total: int) -> list[int]:
-    """`sizes` with the one that is -1 found; ValueError unless they add up to `total`."""
+    """`sizes` with the one that is -1 found; raises ValueError unless they add up to `total`."""
     rest = total - sum(s for s in sizes if s != -1)
     if sizes.count(-1) > 1 or rest < 0 or (rest and -1 not in sizes) or min(sizes) < -1:
         raise ValueError(f"size_splits {sizes} must add up to the size of the axis, {total}; one may be -1")

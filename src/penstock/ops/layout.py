@@ -66,7 +66,7 @@ def _permuted(x: Any, axes: list[int]) -> Any:
 
 
 def _order(perm: Any, rank: int) -> list[int]:
-    """`perm` as a list. InvalidArgumentError where it is no permutation of the axes."""
+    """`perm` as a list. Raises InvalidArgumentError if it is no permutation of the axes."""
     order: list[int] = perm.tolist()
     if len(order) != rank:
         raise invalid(f"transpose expects a vector of size {rank}. But input(1) is a vector of size {len(order)}")
@@ -122,7 +122,7 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 
 @export("matrix_transpose", "linalg.matrix_transpose", "linalg.transpose")
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """`a` with its last two axes exchanged (TF: tf.matrix_transpose). ValueError if its rank is below 2."""
+    """`a` with its last two axes exchanged (TF: tf.matrix_transpose). Raises ValueError if its rank is below 2."""
     with name_scope(name, "matrix_transpose", [a]):
         x = convert_to_tensor(a, name="a")
         known = x.shape.ndims

@@ -387,7 +387,7 @@ def _one(op: OpDef, input: Any, name: str | None, **attrs: Any) -> Any:
 
 @export("batch_matrix_inverse", "matrix_inverse", "linalg.inv")
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The inverse of each matrix [..., n, n], or of its adjoint. InvalidArgumentError for a singular one."""
+    """The inverse of each matrix [..., n, n], or of its adjoint. Raises InvalidArgumentError for a singular one."""
     return _one(MATRIX_INVERSE, input, name, adjoint=adjoint)
 
 

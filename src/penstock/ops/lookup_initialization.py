@@ -91,7 +91,7 @@ def _from_file_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _reader(dtype: DType) -> Callable[[bytes], Any]:
-    """What reads a field as an element of `dtype`; it gives None where it is none."""
+    """What reads a field as an element of `dtype`; it gives None if it is none."""
     if dtype == string:
         return bytes
     number = number_reader(dtype)

@@ -73,7 +73,7 @@ class LookupTable:
         return len(self.entries or ())
 
     def read(self) -> dict[Any, Any]:
-        """The entries; FailedPreconditionError when they are not there yet."""
+        """The entries; raises FailedPreconditionError when they are not there yet."""
         if self.entries is None:
             raise errors.FailedPreconditionError(
                 None,
@@ -84,7 +84,7 @@ class LookupTable:
         return self.entries
 
     def change(self) -> dict[Any, Any]:
-        """The entries, to be written to; UnimplementedError unless the table is mutable."""
+        """The entries, to be written to; raises UnimplementedError unless the table is mutable."""
         if not self.mutable:
             raise errors.UnimplementedError(None, None, f"Table {self.name} is not mutable: its initializer fills it")
         return self.read()
@@ -110,7 +110,7 @@ class LookupTable:
             self.entries = entries
 
     def check(self, key_dtype: DType | None, value_dtype: DType | None) -> None:
-        """InvalidArgumentError unless the table is from `key_dtype` to `value_dtype`, where they are given."""
+        """Raises InvalidArgumentError unless the table is from `key_dtype` to `value_dtype`, where they are given."""
         for what, asked, have in (("key", key_dtype, self.key_dtype), ("value", value_dtype, self.value_dtype)):
             if asked is not None and asked != have:
                 raise invalid(f"Table {self.name} has {what} dtype {have.name}, not {asked.name}")
@@ -126,7 +126,7 @@ class LookupTable:
         return outer
 
     def keys(self, keys: Any) -> list[Any]:
-        """The keys of a tensor. InvalidArgumentError for one that is reserved."""
+        """The keys of a tensor. Raises InvalidArgumentError for one that is reserved."""
         self.outer_shape(keys)
         found = elements(keys, self.key_dtype, self.key_shape)
         for key in self.reserved.intersection(found):
@@ -137,7 +137,7 @@ class LookupTable:
         return found
 
     def pairs(self, keys: Any, values: Any) -> list[tuple[Any, Any]]:
-        """The entries of two tensors. InvalidArgumentError where their shapes do not go together."""
+        """The entries of two tensors. Raises InvalidArgumentError if their shapes do not go together."""
         expected = self.outer_shape(keys) + self.value_shape
         if tuple(values.shape) != expected:
             raise invalid(f"Expected shape {list(expected)} for value, got {list(values.shape)}, in table {self.name}")

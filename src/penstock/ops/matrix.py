@@ -210,7 +210,7 @@ def matmul(
 
     Batch dimensions broadcast. `transpose` and `adjoint` (transposed and conjugated) act on the last two
     dimensions. The `sparse` flags, a hint that many elements are 0, only allow one of the two to be float32 and the
-    other bfloat16, for a float32 product. ValueError where inner dimensions differ, or both flags of one input are
+    other bfloat16, for a float32 product. Raises ValueError if inner dimensions differ, or both flags of one input are
     set.
     """
     with name_scope(name, "MatMul", [a, b]) as scope:

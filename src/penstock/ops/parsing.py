@@ -76,7 +76,7 @@ class Raw(NamedTuple):
 
 
 def raw_features(features: Any, allowed: tuple[type, ...]) -> Raw:
-    """ValueError, naming the feature, for one without a type or shape, or of a kind that is not `allowed`."""
+    """Raises ValueError, naming the feature, for one without a type or shape, or of a kind that is not `allowed`."""
     raw = Raw({}, {})
     for key in sorted(features or {}):
         feature: Any = features[key]
@@ -167,8 +167,8 @@ def parse_example(serialized: Any, features: Any, name: str | None = None, examp
 
     serialized [batch] string -> FixedLenFeature: [batch, *shape]; FixedLenSequenceFeature: [batch, longest, *shape];
     VarLenFeature: SparseTensor [batch, longest]; SparseFeature: SparseTensor [batch, size]. `example_names` [batch]
-    appear in errors. InvalidArgumentError, naming example and feature, where an example does not fit.
-    TF: tf.parse_example.
+    appear in errors. Raises InvalidArgumentError, naming example and feature, if an example does not fit. TF:
+    tf.parse_example.
     """
     raw = _prepare(features)
     with name_scope(name, "ParseExample", [serialized, example_names]):

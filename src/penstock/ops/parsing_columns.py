@@ -76,7 +76,7 @@ class Where(NamedTuple):
 
 
 def read_column(features: Sequence[Any], dtype: DType, where: Where) -> Column:
-    """`features` are of one key, WireFeature or None, one per row. InvalidArgumentError for another dtype."""
+    """`features` are of one key, WireFeature or None, one per row. Raises InvalidArgumentError for another dtype."""
     field, message, _ = _KINDS[dtype]
     rows: list[bytes] = []
     missing: list[int] = []

@@ -118,7 +118,7 @@ class Spec(NamedTuple):
 
 
 def dense_specs(ctx: KernelContext, types: str, shapes: str) -> list[Spec]:
-    """The dense features of a node. InvalidArgumentError for shapes with unknown dims but the first."""
+    """The dense features of a node. Raises InvalidArgumentError for shapes with unknown dims but the first."""
     found = []
     for i, (dtype, shape) in enumerate(zip(ctx[types], ctx[shapes], strict=True)):
         dims = shape.tuple

@@ -189,7 +189,7 @@ def parse_single_sequence_example(
 
 
 def _item_shapes(sequences: Raw) -> list[TensorShape]:
-    """The shape of an item of each dense sequence. ValueError for unknown dims, and for a default."""
+    """The shape of an item of each dense sequence. Raises ValueError for unknown dims, and for a default."""
     found: list[TensorShape] = []
     for key, (_, shape, default) in sequences.dense.items():
         if default is not None:

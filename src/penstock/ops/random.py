@@ -238,7 +238,7 @@ def random_uniform(
 ) -> Tensor:
     """Uniform numbers of [minval, maxval); `maxval` is 1 for floats and must be given for int32 and int64.
 
-    The stream is not TensorFlow's. ValueError for other dtypes. TF: tf.random_uniform.
+    The stream is not TensorFlow's. Raises ValueError for other dtypes. TF: tf.random_uniform.
     """
     dtype = as_dtype(dtype)
     if not (dtype.is_floating or dtype in (int32, int64)):
@@ -318,7 +318,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """A slice of the shape `size` from a random place in `value`, each place equally likely.
 
-    InvalidArgumentError when run with a value that is smaller. TF: tf.random_crop.
+    Raises InvalidArgumentError when run with a value that is smaller. TF: tf.random_crop.
     """
     with name_scope(name, "random_crop", [value, size]) as scope:
         value = convert_to_tensor(value, name="value")

@@ -22,7 +22,7 @@ from penstock.tensor.dtypes import int64, string
 
 
 def renamed(new: str, value: Any, old: str, old_value: Any, default: Any = None) -> Any:
-    """The value of an argument that has an older name; ValueError when both are given."""
+    """The value of an argument that has an older name; raises ValueError when both are given."""
     if old_value is None:
         return default if value is None else value
     if value is not None:
@@ -62,7 +62,7 @@ def reduce_sum(
     """The sum along `axis`: an int, a list of them, a tensor, or None for all axes (TF: tf.reduce_sum).
 
     Negative axes count from the end; `keepdims` leaves them with size 1. `reduction_indices` and `keep_dims`
-    are the older names. ValueError for an axis that is not there. The other reduce_ functions take the same.
+    are the older names. Raises ValueError for an axis that is not there. The other reduce_ functions take the same.
     """
     return _reduce(SUM, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
@@ -226,8 +226,8 @@ def norm(
     """The norm of vectors or matrices (TF: tf.norm).
 
     Of all elements where `axis` is None, of vectors along one axis, of matrices along two. `ord` is
-    "euclidean" (of matrices also "fro"), a positive number, or np.inf; of matrices the numbers are only 1 and
-    np.inf. ValueError for others.
+    "euclidean" (of matrices also "fro"), a positive number, or np.inf; of matrices the numbers are only 1 and np.inf.
+    Raises ValueError for others.
     """
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims, False))
     matrix = isinstance(axis, list | tuple)

@@ -39,7 +39,7 @@ def reduction_shape(c: ShapeContext, x: TensorShape, axes_shape: TensorShape) ->
 
 
 def normal_axes(axes: np.ndarray, rank: int) -> list[int]:
-    """The axes in order, counted from the front. ValueError for one that is not there."""
+    """The axes in order, counted from the front. Raises ValueError for one that is not there."""
     flat = [int(a) for a in np.ravel(axes)]
     for axis in flat:
         if not -rank <= axis < rank:

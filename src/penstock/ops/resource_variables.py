@@ -182,7 +182,7 @@ def variable_shape(handle: Tensor) -> Tensor:
 
 
 def check_indices(indices: torch.Tensor, limit: int) -> None:
-    """InvalidArgumentError, naming the first culprit, unless all `indices` are in [0, limit)."""
+    """Raises InvalidArgumentError, naming the first culprit, unless all `indices` are in [0, limit)."""
     if indices.numel():
         low, high = torch.aminmax(indices)
         if low < 0 or high >= limit:

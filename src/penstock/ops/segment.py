@@ -63,7 +63,7 @@ def segment_shape(c: ShapeContext, data: TensorShape, ids: TensorShape) -> Tenso
 
 
 def segment_count(data: Any, ids: Any) -> int:
-    """The number of segments; ValueError where the ids are none."""
+    """The number of segments; raises ValueError if the ids are none."""
     if ids.ndim != 1 or data.ndim < 1 or ids.shape[0] != data.shape[0]:
         raise ValueError(
             "segment_ids should be the same size as dimension 0 of input: "
@@ -184,7 +184,7 @@ def _number(num_segments: Any) -> int:
 
 
 def _flat_rows(data: Any, ids: Any, count: int) -> tuple[Any, Any]:
-    """ids as a vector and data as its rows, without those of negative ids. ValueError for too large ids."""
+    """ids as a vector and data as its rows, without those of negative ids. Raises ValueError for too large ids."""
     if tuple(data.shape[: ids.ndim]) != tuple(ids.shape):
         raise ValueError(f"data.shape = {list(data.shape)} does not start with segment_ids.shape = {list(ids.shape)}")
     if count < 0:
@@ -296,7 +296,7 @@ UNSORTED_SEGMENT_MIN = _unsorted_op(
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The sum of each segment: data [n, ...], sorted ids [n] -> [last id + 1, ...] (TF: tf.segment_sum).
 
-    InvalidArgumentError for ids that are negative or not sorted.
+    Raises InvalidArgumentError for ids that are negative or not sorted.
     """
     return SEGMENT_SUM(data, segment_ids, name=name)
 

@@ -35,7 +35,7 @@ RANGE.not_differentiable()
 
 
 def _length(start: Any, limit: Any, delta: Any) -> int:
-    """How many numbers there are; ValueError for a step of 0 or in the wrong direction.
+    """How many numbers there are; raises ValueError for a step of 0 or in the wrong direction.
 
     All three are ints, or floats in the range's own precision: in a wider one 0.3 / 0.1 is more than 3.
     """

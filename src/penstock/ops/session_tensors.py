@@ -35,7 +35,7 @@ class KeptTensors:
         return handle
 
     def get(self, handle: str) -> Any:
-        """InvalidArgumentError unless there is such a handle."""
+        """Raises InvalidArgumentError unless there is such a handle."""
         try:
             return self._values[handle]
         except KeyError:

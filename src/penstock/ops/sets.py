@@ -206,7 +206,7 @@ def sparse_to_sparse_kernel(ctx: KernelContext) -> Kernel:
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     """How many different elements each set has: [..., n] sparse -> [...] int32 (TF: tf.sets.set_size).
 
-    TypeError for dense sets. A step raises InvalidArgumentError for indices that are unsorted or out of bounds.
+    Raises TypeError for dense sets. A step raises InvalidArgumentError for indices that are unsorted or out of bounds.
     """
     if not isinstance(a, SparseTensor | SparseTensorValue):
         raise TypeError(f"Expected `SparseTensor`, got {a}.")

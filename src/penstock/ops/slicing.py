@@ -190,7 +190,7 @@ _BAD_INDEX = (
 def slice_tensor(tensor: Any, item: Any) -> Tensor:
     """`tensor[item]`, for a tensor or a variable: NumPy's basic indexing, or a boolean mask.
 
-    Integers may be tensors. TypeError for an index that is none, ValueError for one known to be out of range.
+    Integers may be tensors. Raises TypeError for an index that is none, ValueError for one known to be out of range.
     Source: TF's Tensor.__getitem__.
     """
     if _is_mask(item):
@@ -250,7 +250,7 @@ def _vectors(items: list[Any]) -> tuple[list[Any], list[Any], list[Any], dict[st
 
 
 def _index(value: Any) -> Any:
-    """An index as an int or a scalar tensor; TypeError for what is none."""
+    """An index as an int or a scalar tensor; raises TypeError for what is none."""
     if hasattr(value, "_handle_tensor"):
         value = convert_to_tensor(value)
     if isinstance(value, Tensor):

@@ -99,7 +99,7 @@ def largest(x: torch.Tensor, k: int, index: DType) -> tuple[torch.Tensor, torch.
 
 
 def _largest_of_row(x: torch.Tensor, k: int, index: DType) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """`largest` of a single short row, by NumPy. None where its order is not torch's: NaNs come first there."""
+    """`largest` of a single short row, by NumPy. None if its order is not torch's: NaNs come first there."""
     turn_around = _TURN_AROUND.get(x.dtype)
     if turn_around is None:
         return None

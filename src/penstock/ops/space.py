@@ -161,7 +161,7 @@ BATCH_TO_SPACE_ND = define_op(
 
 
 def _check_blocks(rank: int, block: Any, pads: Any, edges: str) -> None:
-    """ValueError for blocks and paddings (arrays or tensors) that no image of that rank has."""
+    """Raises ValueError for blocks and paddings (arrays or tensors) that no image of that rank has."""
     if block.ndim != 1 or tuple(pads.shape) != (len(block), 2):
         raise ValueError(f"block_shape must be a vector, {edges} two numbers for each of it; got {block}, {pads}")
     if rank < 1 + len(block):

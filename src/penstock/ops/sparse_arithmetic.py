@@ -142,7 +142,8 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     """a + b of the same shape, at least one of which is sparse (TF: tf.sparse_add).
 
     Two sparse tensors, their indices in order, give a sparse one, without sums of two elements that are nearer to 0
-    than `threshold` (`thresh` before TF 1.14); a sparse and a dense one give a dense one. TypeError if both are dense.
+    than `threshold` (`thresh` before TF 1.14); a sparse and a dense one give a dense one. Raises TypeError if both are
+    dense.
     """
     threshold = threshold if threshold is not None else thresh
     if not any(hasattr(x, "dense_shape") for x in (a, b)):
@@ -228,7 +229,7 @@ def sparse_extremum_gradient(op: Operation, _indices: Any, grad: Tensor) -> list
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """The greater of two sparse tensors' elements, absent ones being 0 (TF: tf.sparse_maximum).
 
-    InvalidArgumentError if shapes differ.
+    Raises InvalidArgumentError if shapes differ.
     """
     return _of_two(SPARSE_SPARSE_MAXIMUM, "SparseSparseMaximum", sp_a, sp_b, name)
 

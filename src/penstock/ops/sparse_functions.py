@@ -148,7 +148,7 @@ def sparse_merge(
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """The same elements in a larger shape; the smallest that holds them by default (TF: tf.sparse_reset_shape).
 
-    ValueError or (in a step) InvalidArgumentError where `new_shape` is smaller than the present one, or of another
+    ValueError or (in a step) Raises InvalidArgumentError if `new_shape` is smaller than the present one, or of another
     rank.
     """
     sp_input = as_sparse(sp_input)
@@ -180,7 +180,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
 def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
     """The same elements with a dimension of size 1 more, at `axis`, the last by default (TF: tf.sparse.expand_dims).
 
-    ValueError for an axis beyond [-rank - 1, rank].
+    Raises ValueError for an axis beyond [-rank - 1, rank].
     """
     sp_input = as_sparse(sp_input)
     axis = -1 if axis is None else int(axis)

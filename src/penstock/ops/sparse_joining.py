@@ -103,7 +103,7 @@ def sparse_concat(
     """Sparse tensors joined along `axis`, their elements in row-major order (TF: tf.sparse_concat).
 
     Other dimensions must be equal, or (`expand_nonconcat_dims`) are as large as the largest. A single tensor is
-    given back as it is. A step raises InvalidArgumentError where shapes do not fit.
+    given back as it is. A step raises InvalidArgumentError if shapes do not fit.
     """
     expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
     axis = one_of("axis", axis, "concat_dim", concat_dim)
@@ -210,7 +210,7 @@ def sparse_split(
 ) -> list[SparseTensor]:
     """`num_split` parts of a sparse tensor along `axis`, the first ones longer by 1 if need be (TF: tf.sparse_split).
 
-    ValueError unless arguments are given by keyword. A step raises InvalidArgumentError for an axis that is not
+    Raises ValueError unless arguments are given by keyword. A step raises InvalidArgumentError for an axis that is not
     there, or shorter than `num_split`.
     """
     if keyword_required is not None:

@@ -105,7 +105,7 @@ def sparse_reshape_shape(
 
 
 def _wanted(dims: list[int], new: list[int]) -> list[int]:
-    """`new` with its -1 filled in; InvalidArgumentError if it does not hold as many elements as `dims`."""
+    """`new` with its -1 filled in; raises InvalidArgumentError if it does not hold as many elements as `dims`."""
     if new.count(-1) > 1:
         both = [i for i, d in enumerate(new) if d == -1]
         raise invalid(f"only one output dimension may be -1, not both {both[0]} and {both[1]}")
@@ -160,7 +160,7 @@ def sparse_reshape_kernel(ctx: KernelContext) -> Kernel:
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """The same elements, counted row by row, in another shape, which may have a -1 (TF: tf.sparse_reshape).
 
-    ValueError or (in a step) InvalidArgumentError if the numbers of dense elements differ.
+    ValueError or (in a step) Raises InvalidArgumentError if the numbers of dense elements differ.
     """
     sp_input = as_sparse(sp_input)
     wanted = cast(shape, int64)

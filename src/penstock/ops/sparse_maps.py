@@ -37,7 +37,7 @@ class SparseTensorsMap:
         return torch.tensor(handles, dtype=torch.int64)
 
     def take(self, dtype: Any, handles: list[int]) -> list[Parts]:
-        """InvalidArgumentError for a handle that is not there (any more), or of another dtype."""
+        """Raises InvalidArgumentError for a handle that is not there (any more), or of another dtype."""
         with self._lock:
             for handle in handles:
                 if handle not in self._held:

@@ -37,7 +37,7 @@ def _check_inputs(
 
 
 def _rows(of: str, data: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
-    """The rows of `data` at `indices`; InvalidArgumentError where one is not there."""
+    """The rows of `data` at `indices`; raises InvalidArgumentError if one is not there."""
     if data.dim() < 1 or indices.dim() != 1:
         raise invalid(
             f"{of} needs rows and a vector of indices, got shapes {list(data.shape)} and {list(indices.shape)}"

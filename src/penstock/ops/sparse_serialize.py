@@ -259,7 +259,7 @@ def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = str
 def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Tensor:
     """Each row of a sparse tensor of rank 2 or more serialized by itself: strings [rows, 3].
 
-    A step raises InvalidArgumentError where rows are out of order. TF: tf.serialize_many_sparse.
+    A step raises InvalidArgumentError if rows are out of order. TF: tf.serialize_many_sparse.
     """
     sp_input = as_sparse(sp_input)
     return SERIALIZE_MANY_SPARSE(
@@ -292,7 +292,7 @@ def deserialize_many_sparse(
     """The n sparse tensors of strings [n, 3] as one with a dimension n before theirs (TF: tf.deserialize_many_sparse).
 
     Their dimensions are as large as the largest of each. `rank` is that of the result. A step raises
-    InvalidArgumentError where ranks differ or strings cannot be read.
+    InvalidArgumentError if ranks differ or strings cannot be read.
     """
     text = convert_to_tensor(serialized_sparse, string)
     return _with_rank(DESERIALIZE_MANY_SPARSE(text, dtype=as_dtype(dtype), name=name), rank)

@@ -40,7 +40,7 @@ def sparse_to_dense_shape(
 
 
 def _places(indices: torch.Tensor, dims: list[int], values: Any, default: Any, validate: bool) -> torch.Tensor:
-    """Where each value goes in the flattened output; InvalidArgumentError where an argument does not fit."""
+    """Where each value goes in the flattened output; raises InvalidArgumentError if an argument does not fit."""
     if indices.dim() > 2:
         raise invalid(f"sparse_indices should be a scalar, vector, or matrix, got shape {list(indices.shape)}")
     count = indices.shape[0] if indices.dim() else 1

@@ -51,7 +51,7 @@ def put(values: Any, positions: np.ndarray, count: int, default: Any) -> Any:
 
 
 def join(values: list[Any]) -> Any:
-    """The values one after the other."""
+    """The values one after another."""
     return np.concatenate(values) if isinstance(values[0], np.ndarray) else torch.cat(values)
 
 
@@ -87,7 +87,7 @@ def strides_of(dims: list[int]) -> np.ndarray:
 
 
 def sorted_order(keys: np.ndarray) -> np.ndarray | None:
-    """Positions that put keys in order, equal ones as they stand; None where they are."""
+    """Positions that put keys in order, equal ones as they stand; None if they are."""
     return None if (keys[1:] >= keys[:-1]).all() else np.argsort(keys, kind="stable")
 
 
@@ -106,7 +106,7 @@ def positions_in(keys: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def check_parts(indices: Any, values: Any, shape: Any, of: str = "") -> None:
-    """InvalidArgumentError where the three are no sparse tensor; indices are not looked at."""
+    """Raises InvalidArgumentError if the three are no sparse tensor; indices are not looked at."""
     of = of and f" of {of}"
     if indices.ndim != 2:
         raise invalid(f"Input indices{of} should be a matrix but received shape {list(indices.shape)}")
@@ -132,7 +132,7 @@ def check_bounds(indices: torch.Tensor, dims: list[int]) -> None:
 
 
 def check_order(indices: torch.Tensor, keys: Any) -> None:
-    """InvalidArgumentError where keys (those of indices) do not grow, with the first index that is at fault."""
+    """Raises InvalidArgumentError if keys (those of indices) do not grow, with the first index that is at fault."""
     if not (keys[1:] > keys[:-1]).all():
         at = int((keys[1:] <= keys[:-1]).nonzero()[0][0]) + 1
         fault = "repeated" if keys[at] == keys[at - 1] else "out of order"
@@ -154,7 +154,7 @@ def _text(dims: list[int]) -> str:
 
 
 def known_parts(indices: TensorShape, values: TensorShape, shape: TensorShape) -> tuple[int | None, int | None]:
-    """How many elements there are and their rank; ValueError where the three disagree."""
+    """How many elements there are and their rank; raises ValueError if the three disagree."""
     rows, rank = indices.with_rank(2).tuple
     rows = merge_dim(rows, values.with_rank(1).tuple[0], "numbers of indices and values")
     return rows, merge_dim(rank, shape.with_rank(1).tuple[0], "ranks of indices and shape")

@@ -352,8 +352,8 @@ def assign(
 ) -> Any:
     """Set the variable `ref` to `value`, which must have its shape unless `validate_shape` is False.
 
-    Returns the variable's new contents: a reference for a reference variable. InvalidArgumentError when run
-    with another shape. TF: tf.assign.
+    Returns the variable's new contents: a reference for a reference variable. Raises InvalidArgumentError when run with
+    another shape. TF: tf.assign.
     """
     if is_reference(ref):
         return ASSIGN(ref, value, validate_shape=validate_shape, use_locking=use_locking, name=name)

@@ -46,8 +46,8 @@ STRIDED_SLICE_GRAD = define_op(
 def python_index(attrs: Any, begin: Any, end: Any, strides: Any) -> tuple[Any, ...]:
     """The index that Python would be given for what masks and vectors say: slices, ints, None, Ellipsis.
 
-    TensorFlow's rules are NumPy's. Elements of `begin` and `end` may be None where they are not known and are
-    masked or only a slice's, which then reads as open.
+    TensorFlow's rules are NumPy's. Elements of `begin` and `end` may be None if they are not known and are masked or
+    only a slice's, which then reads as open.
     """
     begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_mask = (attrs[mask] for mask in MASKS)
     if ellipsis_mask & (ellipsis_mask - 1):
@@ -71,7 +71,7 @@ def python_index(attrs: Any, begin: Any, end: Any, strides: Any) -> tuple[Any, .
 
 
 def _expanded(index: tuple[Any, ...], rank: int) -> list[Any]:
-    """`index` with the ellipsis written out. ValueError where it has too many axes."""
+    """`index` with the ellipsis written out. Raises ValueError if it has too many axes."""
     at = index.index(...)
     missing = rank - sum(item is not None and item is not ... for item in index)
     if missing < 0:

@@ -43,7 +43,7 @@ _FLOAT = re.compile(
 
 
 def number_reader(dtype: DType) -> Callable[[bytes], Any]:
-    """What reads text as a number of `dtype`, by C's rules; it gives None where the text is none."""
+    """What reads text as a number of `dtype`, by C's rules; it gives None if the text is none."""
     low, high = (0, 0) if dtype.is_floating else (dtype.min, dtype.max)
 
     def integer(text: bytes) -> int | None:
@@ -91,7 +91,7 @@ def string_to_number_kernel(ctx: KernelContext) -> Kernel:
 def string_to_number(
     string_tensor: Any = None, out_type: Any = float32, name: str | None = None, input: Any = None
 ) -> Tensor:
-    """Each string read as a number; InvalidArgumentError where it is none (TF: tf.string_to_number)."""
+    """Each string read as a number; raises InvalidArgumentError if it is none (TF: tf.string_to_number)."""
     text = one_of("string_tensor", string_tensor, "input", input)
     return STRING_TO_NUMBER(text, out_type=as_dtype(out_type), name=name)
 
@@ -225,5 +225,6 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
 
 @export("decode_base64", "io.decode_base64")
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """The bytes behind web-safe base64, padded or not; InvalidArgumentError if it is none (TF: tf.decode_base64)."""
+    """The bytes behind web-safe base64, padded or not; raises InvalidArgumentError if it is none (TF:
+    tf.decode_base64)."""
     return DECODE_BASE64(input, name=name)

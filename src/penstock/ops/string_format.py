@@ -89,7 +89,7 @@ def string_format(
 ) -> Tensor:
     """`template` with each `placeholder` replaced by one of `inputs`, `summarize` entries at each end of an axis.
 
-    Returns a scalar string. ValueError unless there are as many inputs as placeholders. TF: tf.strings.format.
+    Returns a scalar string. Raises ValueError unless there are as many inputs as placeholders. TF: tf.strings.format.
     """
     values = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     if template.count(placeholder) != len(values):
@@ -117,7 +117,7 @@ def print_v2(
 
     Inputs are tensors, Python values, and nests of them; of a tensor `summarize` entries are shown at each end of an
     axis (all: -1). `output_stream` is sys.stderr (as by default), sys.stdout, a function of tf.logging, or a
-    "file://" path. ValueError for any other. Like each operation it runs when it is fetched or depended on.
+    "file://" path. Raises ValueError for any other. Like each operation it runs when it is fetched or depended on.
     """
     stream = _stream_name(output_stream)
     if len(inputs) == 1 and isinstance(inputs[0], Tensor) and inputs[0].dtype == string and inputs[0].shape.ndims == 0:

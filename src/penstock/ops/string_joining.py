@@ -123,7 +123,7 @@ def reduce_join(
     reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """The strings along `axis` (all axes, the last first) joined in one; several axes one after the other.
+    """The strings along `axis` (all axes, the last first) joined in one; several axes one after another.
 
     TF: tf.reduce_join.
     """

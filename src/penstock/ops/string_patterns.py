@@ -128,7 +128,7 @@ def regex_replace(
 ) -> Tensor:
     r"""Each match of `pattern` (RE2) replaced by `rewrite`, in which \1 is the first group (TF: tf.regex_replace).
 
-    Only the first match when not `replace_global`. InvalidArgumentError for a pattern that is none.
+    Only the first match when not `replace_global`. Raises InvalidArgumentError for a pattern that is none.
     """
     if isinstance(pattern, str | bytes) and isinstance(rewrite, str | bytes):
         return STATIC_REGEX_REPLACE(input, pattern=pattern, rewrite=rewrite, replace_global=replace_global, name=name)

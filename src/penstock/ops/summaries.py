@@ -128,6 +128,6 @@ def merge_summary_kernel(ctx: KernelContext) -> Kernel:
                     raise errors.InvalidArgumentError(None, None, message)
                 tags.add(value.tag)
             merged.append(text)
-        return np.array(b"".join(merged), object)  # protobuf: messages one after the other are their merger
+        return np.array(b"".join(merged), object)  # protobuf: messages one after another are their merger
 
     return merge

@@ -32,7 +32,7 @@ def bucket_limits() -> np.ndarray:
 
 
 def histogram_value(tag: str, values: np.ndarray) -> Any:
-    """InvalidArgumentError for a NaN or an infinity among `values`, which no bucket takes."""
+    """Raises InvalidArgumentError for a NaN or an infinity among `values`, which no bucket takes."""
     flat = np.asarray(values, np.float64).reshape(-1)
     finite = np.isfinite(flat)
     if not finite.all():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_for_circles(parts: Iterable[Partition]) -> None:
-    """Raise InternalError, naming the nodes, where a Recv would have to come for its own Send to run."""
+    """Raise InternalError, naming the nodes, if a Recv would have to come for its own Send to run."""
     nodes = list(dict.fromkeys(node for part in parts for node in part.graph.nodes))
     sends = {node.attrs["key"]: node for node in nodes if node.op.name in SENDS}
     before: dict[Node, list[Node]] = {}

@@ -40,7 +40,7 @@ class Partition:
 def partition(graph: StepGraph, compress: bool = False) -> list[Partition]:
     """Split a graph whose nodes all have a device. `compress`: send float32 as 16 bits (paper 5.5).
 
-    InternalError where parts would wait for each other for ever.
+    Raises InternalError if parts would wait for each other for ever.
     """
     parts = _Partitioner(duplicate(graph), compress).run()
     check_for_circles(parts)

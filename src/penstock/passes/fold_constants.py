@@ -138,7 +138,7 @@ def _known_shapes(node: Node) -> list[np.ndarray] | None:
 
 
 def _computed(node: Node, inputs: list[Edge], state: SessionState) -> list[np.ndarray] | None:
-    """The outputs of a node of constants; None where it is better left as it is."""
+    """The outputs of a node of constants; None if it is better left as it is."""
     sizes = [shape.num_elements() if shape.is_fully_defined() else None for shape in node.shapes]
     if not node.dtypes or any(
         s is not None and s * max(d.size, 1) > MOST_BYTES for s, d in zip(sizes, node.dtypes, strict=True)

@@ -1,4 +1,4 @@
-"""Reads that a pass adds to a graph, for nodes that shall see a variable as it is when they run."""
+"""Reads that a pass adds to a graph, for nodes that should see a variable as it is when they run."""
 
 from __future__ import annotations
 

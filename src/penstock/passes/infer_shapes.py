@@ -33,7 +33,7 @@ def infer_shapes(graph: StepGraph, fed: Sequence[tuple[int, ...]] = ()) -> StepG
 
     `fed`: the shapes of the values that will be fed, in the order of `graph.feeds`; without it, the feeds' shapes are
     those that the graph has. Where a rule raises, or contradicts what is known already, a node keeps its shape: it is
-    the kernel that says what is wrong, in the step. ValueError for a fed shape that a feed cannot have.
+    the kernel that says what is wrong, in the step. Raises ValueError for a fed shape that a feed cannot have.
     """
     given = {node: _shaped(node, (node.shapes[0].merge_with(TensorShape(dims)),))
              for node, dims in zip(graph.feeds, fed, strict=bool(fed))}  # fmt: skip

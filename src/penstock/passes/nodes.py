@@ -34,7 +34,7 @@ def only_waiting(node: Node, controls: tuple[Node, ...] | None = None) -> Node:
 
 
 def frozen(value: Any) -> Any:
-    """An attribute's value as part of a key. TypeError where it has no such form."""
+    """An attribute's value as part of a key. Raises TypeError if it has no such form."""
     if isinstance(value, list | tuple):
         return tuple(map(frozen, value))
     if isinstance(value, np.ndarray):

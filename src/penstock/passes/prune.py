@@ -16,7 +16,7 @@ def prune(
 ) -> StepGraph:
     """The transitive closure of `fetches` and `targets`, cut at `feeds`, with a feed node for each fed edge.
 
-    A fed edge's producer runs only if something else needs it. `shapes`: those of the values that will be fed;
+    A fed edge's producer runs only if something else needs it. `shapes`: those of the values that will be fed; raises
     ValueError for one that contradicts what is known of its feed.
     """
     fed = {tensor: _feed_node(tensor) for tensor in feeds}

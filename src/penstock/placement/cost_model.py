@@ -75,7 +75,7 @@ class CostModel(Sizes):
 
     @staticmethod
     def load(path: str | os.PathLike[str], unknown_dim: int = UNKNOWN_DIM) -> CostModel:
-        """The model that was saved. ValueError, naming the file, when that is not what is in it."""
+        """The model that was saved. Raises ValueError, naming the file, when that is not what is in it."""
         model = CostModel(unknown_dim)
         try:
             found = json.loads(Path(path).read_bytes())

@@ -86,7 +86,7 @@ class Hardware:
 
     @staticmethod
     def load(path: str | Path) -> Hardware:
-        """Read a description. ValueError, naming the file and the entry, for one that makes no sense."""
+        """Read a description. Raises ValueError, naming the file and the entry, for one that makes no sense."""
         try:
             found = yaml.safe_load(Path(path).read_text())
             if not isinstance(found, dict) or not found.get("devices"):

@@ -31,7 +31,7 @@ def place(
     """`graph` with the full name of one of `devices` as the device of every node.
 
     With one device, or without a strategy, each node goes to the first that it may be on. `pinned`: the devices of
-    nodes by name, which were placed before. InvalidArgumentError, naming nodes and lines, for what cannot be.
+    nodes by name, which were placed before. Raises InvalidArgumentError, naming nodes and lines, for what cannot be.
     """
     if len(devices) == 1 and not any(node.device for node in graph.nodes):
         return _on(graph, dict.fromkeys(graph.nodes, 0), devices)

@@ -35,7 +35,8 @@ _strategies: dict[str, Strategy] = {}
 
 @export("placement.register_strategy")
 def register_strategy(name: str) -> Callable[[Strategy], Strategy]:
-    """Decorator: make a strategy known, for `placement.configure(config, strategy=name)`. ValueError if taken."""
+    """Decorator: make a strategy known, for `placement.configure(config, strategy=name)`. Raises ValueError if
+    taken."""
 
     def register(strategy: Strategy) -> Strategy:
         if name in _strategies:

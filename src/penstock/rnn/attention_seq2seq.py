@@ -41,7 +41,7 @@ def attention_decoder(
     """`rnn_decoder` that also sees, at each step, mixtures of `attention_states` [batch, length, size].
 
     num_heads: how many mixtures. output_size: that of the outputs, None for the cell's. With
-    `initial_state_attention` the first step sees mixtures too, not zeros. ValueError for no inputs or heads, and
+    `initial_state_attention` the first step sees mixtures too, not zeros. Raises ValueError for no inputs or heads, and
     when the size of the states is unknown.
     """
     if not decoder_inputs:

@@ -209,7 +209,7 @@ def zeros_of(sizes: Any, batch_size: Any, dtype: Any) -> Any:
 
 
 def like_cell(cell: Any) -> None:
-    """TypeError unless `cell` can be called as a cell."""
+    """Raises TypeError unless `cell` can be called as a cell."""
     kind = type(cell)
     if not (hasattr(kind, "output_size") or hasattr(cell, "output_size")) or not callable(cell):
         raise TypeError(f"cell must be an instance of RNNCell, not {cell!r}")

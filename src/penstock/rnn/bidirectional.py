@@ -76,7 +76,7 @@ def stack_bidirectional_dynamic_rnn(
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """(outputs, final states forward, backward) of layers of `bidirectional_dynamic_rnn`.
 
-    Each layer gets both outputs of the one below, joined (TF: tf.contrib.rnn.stack_bidirectional_dynamic_rnn).
+    Each layer gets both outputs of the one below, joined (TF: tf.contrib.rnn.stack_bidirectional_dynamic_rnn). Raises
     ValueError for lists of different lengths.
     """
     for what, given in {"cells_fw": cells_fw, "cells_bw": cells_bw}.items():

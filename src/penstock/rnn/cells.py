@@ -27,7 +27,7 @@ class LSTMStateTuple(namedtuple("LSTMStateTuple", ("c", "h"))):
 
     @property
     def dtype(self) -> Any:
-        """The dtype of both. TypeError when they differ."""
+        """The dtype of both. Raises TypeError when they differ."""
         c, h = self
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")

@@ -28,7 +28,8 @@ class AttentionCellWrapper(RNNCell):
 
     attn_size: of the outputs, None for the cell's. attn_vec_size: of the layer that scores, None for attn_size.
     input_size: to which inputs and attention are projected, None for that of the inputs. The state is (the cell's, the
-    last attention, the last outputs), or with `state_is_tuple=False` all joined. ValueError for sizes that cannot be.
+    last attention, the last outputs), or with `state_is_tuple=False` all joined. Raises ValueError for sizes that
+    cannot be.
     """
 
     def __init__(

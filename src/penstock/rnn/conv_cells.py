@@ -22,8 +22,8 @@ class ConvLSTMCell(RNNCell):
     """Convolutional LSTM (https://arxiv.org/abs/1506.04214) of inputs [batch, *input_shape], channels last.
 
     conv_ndims: 1, 2 or 3. input_shape: without the batch. kernel_shape: of the convolutions, without channels.
-    skip_connection: joins the inputs to the output. initializers: of the variables. ValueError when `conv_ndims` and
-    `input_shape` do not fit.
+    skip_connection: joins the inputs to the output. initializers: of the variables. Raises ValueError when `conv_ndims`
+    and `input_shape` do not fit.
     """
 
     def __init__(

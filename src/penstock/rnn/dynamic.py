@@ -38,7 +38,7 @@ def dynamic_rnn(
     """(outputs, final state): the cell over `inputs`, [batch, time, ...] (or a nest of such).
 
     outputs: [batch, time, output_size], zero beyond `sequence_length` (int [batch]), where the state stays. With
-    `time_major` inputs and outputs are [time, batch, ...], which saves two transpositions. TypeError or
+    `time_major` inputs and outputs are [time, batch, ...], which saves two transpositions. Raises TypeError or
     ValueError for other inputs, or without both `initial_state` and `dtype`.
     """
     like_cell(cell)

@@ -58,7 +58,7 @@ class UGRNNCell(RNNCell):
 class IntersectionRNNCell(RNNCell):
     """+RNN: gates in time and in depth; the output mixes in the inputs (https://arxiv.org/abs/1611.09913).
 
-    num_in_proj: must be num_units for inputs of another size, which are then projected. ValueError otherwise.
+    num_in_proj: must be num_units for inputs of another size, which are then projected. Raises ValueError otherwise.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
 
 
 def _sharded(name: str, shape: list[int], dtype: Any, shards: int) -> Any:
-    """A matrix in variables `name_0`, `name_1`, ... of some rows each. ValueError for more shards than rows."""
+    """A matrix in variables `name_0`, `name_1`, ... of some rows each. Raises ValueError for more shards than rows."""
     if shards > shape[0]:
         raise ValueError(f"Too many shards: shape={shape}, num_shards={shards}")
     rows, rest = divmod(shape[0], shards)

@@ -155,7 +155,7 @@ def model_with_buckets(
 ) -> tuple[list[Any], list[Tensor]]:
     """(outputs, losses), one of each per bucket (encoder length, decoder length), on shared variables.
 
-    `seq2seq(encoder inputs, decoder inputs)` returns (outputs, state). per_example_loss: losses [batch], not [].
+    `seq2seq(encoder inputs, decoder inputs)` returns (outputs, state). per_example_loss: losses [batch], not []. Raises
     ValueError when the lists are shorter than the last bucket.
     """
     for what, given, side in (

@@ -34,7 +34,7 @@ def raw_rnn(
     loop_fn: of (time, cell output, cell state, loop state) gives (finished [batch], next input, next state, what to
     emit, loop state). It is first called with (0, None, None, None), for the initial ones and the structure, shape
     and dtype of one row of what is emitted (None: as the cell's output). Rows that are finished emit zeros and
-    keep their state. TypeError for no cell or function.
+    keep their state. Raises TypeError for no cell or function.
     """
     like_cell(cell)
     if not callable(loop_fn):

@@ -34,7 +34,7 @@ def sequence_loss(
 
     weights: floats [batch, time]; an average divides by their sum. [], [batch] with the average over time only,
     [time] with that over the batch only, else [batch, time]. softmax_loss_function: of `labels` and `logits`,
-    instead of the sparse softmax. ValueError for other ranks (TF: tf.contrib.seq2seq.sequence_loss).
+    instead of the sparse softmax. Raises ValueError for other ranks (TF: tf.contrib.seq2seq.sequence_loss).
     """
     with name_scope(name, "sequence_loss", [logits, targets, weights]):
         logits, targets, weights = convert_to_tensor(logits), convert_to_tensor(targets), convert_to_tensor(weights)
@@ -71,8 +71,8 @@ def sequence_loss_by_example(
 ) -> Tensor:
     """Weighted cross-entropy of each row, [batch], of a list over steps of logits [batch, classes].
 
-    targets, weights: lists of [batch]. ValueError for lists of different lengths
-    (TF: tf.contrib.legacy_seq2seq.sequence_loss_by_example).
+    targets, weights: lists of [batch]. Raises ValueError for lists of different lengths (TF:
+    tf.contrib.legacy_seq2seq.sequence_loss_by_example).
     """
     if not len(logits) == len(targets) == len(weights):
         raise ValueError(

@@ -31,8 +31,8 @@ def static_rnn(
 ) -> tuple[list[Any], Any]:
     """(outputs, final state): the cell over `inputs`, a list of [batch, n] (or of nests of such).
 
-    sequence_length: int [batch]; beyond it a row's outputs are zero and its state stays. TypeError or
-    ValueError for other inputs, or without both `initial_state` and `dtype`.
+    sequence_length: int [batch]; beyond it a row's outputs are zero and its state stays. Raises TypeError or ValueError
+    for other inputs, or without both `initial_state` and `dtype`.
     """
     like_cell(cell)
     if not is_sequence(inputs):
@@ -144,8 +144,8 @@ def stack_bidirectional_rnn(
 ) -> tuple[list[Any], tuple[Any, ...], tuple[Any, ...]]:
     """(outputs, final states forward, backward) of layers of `static_bidirectional_rnn`.
 
-    Each layer gets both outputs of the one below, joined (TF: tf.contrib.rnn.stack_bidirectional_rnn). ValueError for
-    lists of different lengths.
+    Each layer gets both outputs of the one below, joined (TF: tf.contrib.rnn.stack_bidirectional_rnn). Raises
+    ValueError for lists of different lengths.
     """
     for what, given in {"cells_fw": cells_fw, "cells_bw": cells_bw}.items():
         if not isinstance(given, list) or not given:

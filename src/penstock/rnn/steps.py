@@ -46,7 +46,8 @@ def initial_state_of(cell: Any, initial_state: Any, batch_size: Any, dtype: Any)
 
 
 def state_dtype(dtype: Any, state: Any) -> Any:
-    """The dtype of outputs: the given one, else that of the whole state. ValueError when the state has several."""
+    """The dtype of outputs: the given one, else that of the whole state. Raises ValueError when the state has
+    several."""
     if dtype is not None:
         return as_dtype(dtype)
     found = {leaf.dtype.base_dtype.name for leaf in flatten(state)}
@@ -56,7 +57,7 @@ def state_dtype(dtype: Any, state: Any) -> Any:
 
 
 def checked_lengths(sequence_length: Any, batch_size: Any) -> Tensor | None:
-    """`sequence_length` as int32 [batch]. ValueError for another rank; another size fails in the step."""
+    """`sequence_length` as int32 [batch]. Raises ValueError for another rank; another size fails in the step."""
     if sequence_length is None:
         return None
     lengths = convert_to_tensor(sequence_length, name="sequence_length")

@@ -59,7 +59,7 @@ class DropoutWrapper(CellWrapper):
 
     *_keep_prob: floats or scalar tensors. variational_recurrent: the same mask for all steps of a run (and all
     rows); then `dtype` is required, and `input_size` with an input_keep_prob. dropout_state_filter_visitor: gives,
-    for a part of the state, which of it to drop. TypeError or ValueError for arguments of other kinds.
+    for a part of the state, which of it to drop. Raises TypeError or ValueError for arguments of other kinds.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class ResidualWrapper(CellWrapper):
 
 
 def _sum(inputs: Any, outputs: Any) -> Any:
-    """inputs + outputs, leaf by leaf. ValueError when their structures or shapes differ."""
+    """inputs + outputs, leaf by leaf. Raises ValueError when their structures or shapes differ."""
     same_structure(inputs, outputs)
     for one, other in zip(flatten(inputs), flatten(outputs), strict=True):
         one.shape.assert_is_compatible_with(other.shape)

@@ -60,14 +60,14 @@ class KernelContext:
         return self.state.resources
 
     def torch_dtype(self, attr: str = "T") -> torch.dtype:
-        """A type attribute as torch's dtype; UnimplementedError for a type that torch lacks."""
+        """A type attribute as torch's dtype; raises UnimplementedError for a type that torch lacks."""
         dtype: DType = self.node.attrs[attr]
         if dtype.torch is None:
             raise errors.UnimplementedError(None, None, f"{self.node.op.name} has no kernel for {dtype.name}")
         return dtype.torch
 
     def text(self, attr: str) -> str:
-        """A string attribute, decoded; InvalidArgumentError for bytes that are no text."""
+        """A string attribute, decoded; raises InvalidArgumentError for bytes that are no text."""
         try:
             text: str = self.node.attrs[attr].decode()
         except UnicodeDecodeError:

@@ -108,8 +108,8 @@ class Reference:
         return [_copy(convert(value)) for convert, value in zip(self._feeds, values, strict=True)]
 
     def run(self, fed: list[Any]) -> list[Any]:
-        """The fetched values, as NumPy arrays. InvalidArgumentError for a fetch that is dead; a kernel's typed error,
-        naming the node."""
+        """The fetched values, as NumPy arrays. Raises InvalidArgumentError for a fetch that is dead; a kernel's typed
+        error, naming the node."""
         step = _ReferenceStep(self.graph, self.kernels)
         with torch.inference_mode():
             found = step.run(fed)

@@ -39,7 +39,7 @@ class VariableState:
         self.lock = threading.RLock()
 
     def read(self) -> Any:
-        """The buffer itself. FailedPreconditionError, naming the variable, when it is not initialised."""
+        """The buffer itself. Raises FailedPreconditionError, naming the variable, when it is not initialised."""
         value = self.value
         if value is None:
             raise self.uninitialized()
@@ -74,7 +74,7 @@ class ResourceManager:
             return found
 
     def variable(self, container: str, name: str, dtype: DType, shape: TensorShape) -> VariableState:
-        """The variable of this name; InvalidArgumentError if it is there with another dtype or shape."""
+        """The variable of this name; raises InvalidArgumentError if it is there with another dtype or shape."""
         found = self.lookup_or_create(container, VariableState, name, lambda: VariableState(name, dtype, shape))
         if (found.dtype, found.shape) != (dtype, shape):
             with found.lock:

@@ -43,7 +43,7 @@ class Stack:
         self.closed = False
 
     def push(self, value: Any) -> Any:
-        """Keep `value`, and give it back. InvalidArgumentError when the stack is full or closed."""
+        """Keep `value`, and give it back. Raises InvalidArgumentError when the stack is full or closed."""
         if self.closed:
             raise self._closed()
         if len(self.values) == self.max_size:
@@ -59,7 +59,7 @@ class Stack:
         return self.push(value)
 
     def pop(self) -> Any:
-        """The value pushed last, no longer kept. InvalidArgumentError when there is none."""
+        """The value pushed last, no longer kept. Raises InvalidArgumentError when there is none."""
         if not self.values:
             raise (self._closed() if self.closed else invalid(f"Stack[{self.name}] is empty when calling Pop()."))
         value = self.values.pop()

@@ -83,7 +83,7 @@ class TensorArrayState:
     # --- one element ----------------------------------------------------------------------------------
 
     def write(self, index: int, value: Any) -> None:
-        """Keep `value` at `index`; a dynamic array grows. InvalidArgumentError where that cannot be."""
+        """Keep `value` at `index`; a dynamic array grows. Raises InvalidArgumentError if that cannot be."""
         if not 0 <= index < len(self.values):
             self._grow(index)
         shape = value.shape
@@ -101,7 +101,7 @@ class TensorArrayState:
             raise self._cannot_write(index, "it has already been written to.")
 
     def read(self, index: int) -> Any:
-        """The element at `index`. InvalidArgumentError where there is none."""
+        """The element at `index`. Raises InvalidArgumentError if there is none."""
         if not 0 <= index < len(self.values):
             self.check_open()
             raise invalid(f"Tried to read from index {index} but array size is: {len(self.values)}")

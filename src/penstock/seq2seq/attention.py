@@ -55,7 +55,7 @@ class BaseAttentionMechanism(AttentionMechanism):
     """A memory [batch, time, ...] with `values` (it, zero beyond its length) and `keys` (a layer of it).
 
     probability_fn: of (score, state) [batch, time] gives alignments. The scores beyond the length are set to
-    `score_mask_value` (-inf) before. ValueError for a memory whose inner dimensions are unknown.
+    `score_mask_value` (-inf) before. Raises ValueError for a memory whose inner dimensions are unknown.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ def _softmax_of(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, A
 
 
 def luong_score(query: Any, keys: Any, scale: bool) -> Tensor:
-    """query . key, [batch, time]; with `scale` times a variable "attention_g". ValueError for other depths."""
+    """query . key, [batch, time]; with `scale` times a variable "attention_g". Raises ValueError for other depths."""
     depth, key_units = query.shape[-1].value, keys.shape[-1].value
     if depth != key_units:
         raise ValueError(

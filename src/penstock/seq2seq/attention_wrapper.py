@@ -42,7 +42,7 @@ class AttentionWrapperState(
     __slots__ = ()
 
     def clone(self, **kwargs: Any) -> AttentionWrapperState:
-        """A copy with other parts. ValueError for tensors of shapes unlike the old ones'."""
+        """A copy with other parts. Raises ValueError for tensors of shapes unlike the old ones'."""
 
         def checked(old: Any, new: Any) -> Any:
             if isinstance(old, Tensor) and isinstance(new, Tensor):
@@ -75,7 +75,7 @@ class AttentionWrapper(RNNCell):
     of the cell's output and the context (None: the context itself); attention_layer: that layer; each a list for
     several mechanisms. alignment_history: whether the state has all alignments. cell_input_fn: of (inputs, attention)
     gives the cell's inputs, by default both joined. output_attention: whether the attention is the output, else the
-    cell's. initial_cell_state: for `zero_state`. attention_fn: instead of `compute_attention`. TypeError or
+    cell's. initial_cell_state: for `zero_state`. attention_fn: instead of `compute_attention`. Raises TypeError or
     ValueError for arguments of other kinds, or that do not go together.
     """
 
@@ -201,7 +201,8 @@ class AttentionWrapper(RNNCell):
         return attention if self._output_attention else cell_output, following
 
     def _check_batch(self, output: Tensor) -> None:
-        """ValueError when the output's batch size is known not to be the memory's; a step's own was checked before."""
+        """Raises ValueError when the output's batch size is known not to be the memory's; a step's own was checked
+        before."""
         known = output.shape.tuple[0] if output.shape.ndims is not None else None
         for mechanism in self._attention_mechanisms:
             size = mechanism.batch_size

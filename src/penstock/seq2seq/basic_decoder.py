@@ -26,7 +26,7 @@ class BasicDecoder(Decoder):
     """The cell, step by step; `helper` draws samples of its outputs and gives the next inputs.
 
     initial_state: the cell's. output_layer: a layer (with `compute_output_shape`) on the outputs, before samples are
-    drawn. TypeError for a helper or layer of another kind.
+    drawn. Raises TypeError for a helper or layer of another kind.
     """
 
     def __init__(self, cell: Any, helper: Helper, initial_state: Any, output_layer: Any = None) -> None:

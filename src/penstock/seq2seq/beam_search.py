@@ -47,7 +47,7 @@ class BeamSearchDecoder(Decoder):
     []. initial_state: of the cell, each row `beam_width` times (`tile_batch`). output_layer: makes scores [..., vocab]
     of the cell's outputs. length_penalty_weight: how much longer sequences gain; coverage_penalty_weight: how much
     those gain whose attention covers the memory. reorder_tensor_arrays: puts alignment histories in the order of the
-    final beams. ValueError for tokens of other ranks.
+    final beams. Raises ValueError for tokens of other ranks.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class BeamSearchDecoder(Decoder):
         return merged
 
     def _split(self, value: Any) -> Any:
-        """[batch beam, ...] as [batch, beam, ...]. ValueError for a number of rows that is not such."""
+        """[batch beam, ...] as [batch, beam, ...]. Raises ValueError for a number of rows that is not such."""
         if isinstance(value, TensorArray) or value.shape.ndims == 0:
             return value
         known, rows = self._static_batch_size, value.shape.tuple[0] if value.shape.ndims is not None else None
@@ -202,7 +202,8 @@ def _leaf(value: Any) -> Any:
 
 @export("contrib.seq2seq.tile_batch")
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
-    """Each row of `t` (a nest of tensors) `multiplier` times in a row: [batch multiplier, ...]. ValueError for scalars.
+    """Each row of `t` (a nest of tensors) `multiplier` times in a row: [batch multiplier, ...]. Raises ValueError for
+    scalars.
 
     For the encoder's outputs, lengths and final state before a beam search (TF: tf.contrib.seq2seq.tile_batch).
     """

@@ -136,7 +136,7 @@ def length_penalty(lengths: Tensor, weight: Any, dtype: Any) -> Any:
 def attention_probs(cell_state: Any, coverage_weight: Any) -> Tensor | None:
     """The alignments in a state, [batch, beam, time], their mean where there are several; None for a weight of 0.
 
-    ValueError for a state without any.
+    Raises ValueError for a state without any.
     """
     if not isinstance(coverage_weight, Tensor) and coverage_weight == 0:
         return None

@@ -78,7 +78,7 @@ def dynamic_decode(
 
     outputs: [batch, time, ...] each, with `output_time_major` [time, batch, ...]. lengths: int32 [batch], the steps
     of each row with its last. impute_finished: rows that have finished emit zeros and keep their state. The steps are
-    at most `maximum_iterations`. TypeError for no Decoder, ValueError for a maximum that is no scalar.
+    at most `maximum_iterations`. Raises TypeError for no Decoder, ValueError for a maximum that is no scalar.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")

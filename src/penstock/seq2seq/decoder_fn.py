@@ -153,7 +153,7 @@ def prepare_attention(
 ) -> tuple[Tensor, Tensor, Callable[..., Tensor], Callable[..., Tensor]]:
     """(keys, values, function of scores, function of attention) of `attention_states` [batch, time, n].
 
-    attention_option: "bahdanau" or "luong". ValueError for another.
+    attention_option: "bahdanau" or "luong". Raises ValueError for another.
     """
     states = convert_to_tensor(attention_states)
     size = states.shape.tuple[-1]

@@ -195,8 +195,8 @@ def unstacked(value: Tensor) -> TensorArray:
 class GreedyEmbeddingHelper(IdsHelper):
     """Reads the embedding of the id with the highest score; a row is finished with `end_token`.
 
-    embedding: a function of ids, or the params of `embedding_lookup`. start_tokens: int32 [batch]. end_token:
-    int32 []. ValueError for other ranks.
+    embedding: a function of ids, or the params of `embedding_lookup`. start_tokens: int32 [batch]. end_token: int32 [].
+    Raises ValueError for other ranks.
     """
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:

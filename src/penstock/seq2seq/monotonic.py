@@ -47,7 +47,7 @@ def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> 
     """The distribution over the memory, [batch, time], after one over it before.
 
     p_choose_i: the probability of stopping at each step, coming from the one before. mode: "recursive" (exact, step
-    by step), "parallel" (at once, less precise for long memories) or "hard" (for probabilities that are 0 or 1).
+    by step), "parallel" (at once, less precise for long memories) or "hard" (for probabilities that are 0 or 1). Raises
     ValueError for another.
     """
     p, previous = convert_to_tensor(p_choose_i, name="p_choose_i"), convert_to_tensor(previous_attention)

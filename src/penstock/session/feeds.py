@@ -22,8 +22,8 @@ def feeds_of(graph: Graph, keys: Iterable[Any]) -> tuple[list[Tensor], Arrange |
     """The fed tensors, and (where structures or sparse tensors are among the keys) what makes values one a tensor.
 
     A key that is a tuple, of tensors or further tuples, stands for all of them: its value has that structure, or at
-    least as many leaves. TypeError for a key that is no tensor of `graph`; ValueError for one that may not be fed, or
-    is fed twice.
+    least as many leaves. Raises TypeError for a key that is no tensor of `graph`; raises ValueError for one that may
+    not be fed, or is fed twice.
     """
     tensors: list[Tensor] = []
     keys = list(keys)
@@ -50,7 +50,7 @@ def _parts(leaf: Any) -> list[Any]:
 
 
 def feedable(graph: Graph, key: Any) -> Tensor:
-    """The tensor that a key of a feed_dict names; TypeError or ValueError where there is none that may be fed."""
+    """The tensor that a key of a feed_dict names; raises TypeError or ValueError if there is none that may be fed."""
     try:
         tensor = graph.as_graph_element(key, allow_operation=False)
     except (TypeError, ValueError, KeyError) as error:

@@ -19,7 +19,7 @@ from penstock.graph.scopes import name_scope
 def hessians(ys: Any, xs: Any, name: str = "hessians", **options: Any) -> list[Tensor]:
     """For each x, the matrix of second derivatives of the sum of `ys`: shape x.shape + x.shape.
 
-    The static shape of each x must be known. `options` are those of `gradients`. ValueError otherwise.
+    The static shape of each x must be known. `options` are those of `gradients`. Raises ValueError otherwise.
     """
     single = not isinstance(xs, list | tuple)
     found = []

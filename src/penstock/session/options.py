@@ -23,7 +23,7 @@ from penstock.placement.strategies import strategy_named
 
 
 def step_options(config: Any) -> StepOptions:
-    """The options of a session with this ConfigProto (or None). ValueError for what it does not allow."""
+    """The options of a session with this ConfigProto (or None). Raises ValueError for what it does not allow."""
     devices = devices_for(config)
     wanted = placement_options(config)
     given = config if config is not None else ConfigProto()
@@ -55,7 +55,7 @@ def flushes_denormals(config: Any) -> bool:
 
 
 def _passes(graph_options: Any) -> frozenset[str]:
-    """The passes that these GraphOptions leave on: each has the switch that TensorFlow has for its like."""
+    """The passes that these GraphOptions leave on: each has the switch that TensorFlow has for similar ones."""
     rewrites = graph_options.rewrite_options
     found = set(_MEMORY.get(rewrites.memory_optimization, ()))
     if graph_options.optimizer_options.opt_level >= 0 and not rewrites.disable_meta_optimizer:
@@ -72,7 +72,7 @@ def _compilation(jit_level: int) -> set[str]:
     """How clusters of nodes are compiled (`codegen/`): PENSTOCK_COMPILE decides, then `global_jit_level`.
 
     "auto" compiles in the background what runs a few times, "on" at the first run, where errors of the compiler are
-    raised, "off" nothing. ValueError for another word.
+    raised, "off" nothing. Raises ValueError for another word.
     """
     mode = os.environ.get("PENSTOCK_COMPILE") or ("off" if jit_level < 0 else "auto")
     if mode not in _COMPILATION:

@@ -48,7 +48,7 @@ class PartialRun:
         wanted: FetchPlan,
         feeds: list[Tensor],
     ) -> None:
-        """InvalidArgumentError where nothing is wanted."""
+        """Raises InvalidArgumentError if nothing is wanted."""
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(
                 None, None, "partial_run_setup must specify at least one target to fetch or execute."
@@ -84,7 +84,8 @@ class PartialRun:
         return self._failed or not self._pending
 
     def run(self, wanted: FetchPlan, feeds: list[Tensor], values: list[Any]) -> Any:
-        """The values of `wanted`, given new feeds. InvalidArgumentError for what was not set up, or is not fed yet."""
+        """The values of `wanted`, given new feeds. Raises InvalidArgumentError for what was not set up, or is not fed
+        yet."""
         with self._lock, torch.inference_mode():
             self._check(wanted, feeds)
             self._feed(feeds, values)
@@ -117,7 +118,7 @@ class PartialRun:
                 )
 
     def _feed(self, feeds: list[Tensor], values: list[Any]) -> None:
-        """TypeError or ValueError for a value that does not fit; then nothing is fed."""
+        """Raises TypeError or ValueError for a value that does not fit; then nothing is fed."""
         order = list(self._feeds)
         given = [
             (part, place, part.convert(tensor, value))

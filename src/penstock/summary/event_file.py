@@ -97,7 +97,7 @@ class EventFile:
         self.flush()
 
     def add(self, event: Any) -> None:
-        """Waits only while `max_queue` events wait to be written. OSError for what went wrong before."""
+        """Waits only while `max_queue` events wait to be written. Raises OSError for what went wrong before."""
         self._worker.write(event.SerializeToString())
 
     def flush(self) -> None:
@@ -109,7 +109,7 @@ class EventFile:
 
 
 def read_records(path: str) -> Iterator[bytes]:
-    """The records of a file, verified. DataLossError for one that is cut short or changed."""
+    """The records of a file, verified. Raises DataLossError for one that is cut short or changed."""
     with open(path, "rb") as file:
         while header := file.read(12):
             begin = file.tell() - len(header)

@@ -64,7 +64,7 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
 
 @export("summary.histogram")
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
-    """A summary of the distribution of `values`; InvalidArgumentError if one is not finite."""
+    """A summary of the distribution of `values`; raises InvalidArgumentError if one is not finite."""
     with _summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         return _collect(HISTOGRAM_SUMMARY(tag, values, name=scope), collections)
 
@@ -97,7 +97,7 @@ def audio(
 
 @export("summary.text")
 def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
-    """A summary of strings, shown as Markdown: a scalar, a list or a table. ValueError for another dtype."""
+    """A summary of strings, shown as Markdown: a scalar, a list or a table. Raises ValueError for another dtype."""
     tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype != string:
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype.name}")
@@ -131,7 +131,7 @@ def tensor_summary(
 
 @export("summary.merge")
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
-    """One summary with the values of all `inputs`; InvalidArgumentError for a tag that is in two of them."""
+    """One summary with the values of all `inputs`; raises InvalidArgumentError for a tag that is in two of them."""
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     with name_scope(name, "Merge", inputs):
         merged = MERGE_SUMMARY(inputs, name=name)
@@ -141,7 +141,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
 
 @export("summary.merge_all")
 def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
-    """All summaries of a collection in one; None where there are none. TF: tf.summary.merge_all."""
+    """All summaries of a collection in one; None if there are none. TF: tf.summary.merge_all."""
     summaries = get_collection(key, scope)
     return merge(summaries, name=name) if summaries else None
 

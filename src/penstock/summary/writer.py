@@ -85,7 +85,7 @@ class FileWriter:
         self._add(event_pb2.Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Add the trace of a step under `tag`; ValueError for a tag that was used."""
+        """Add the trace of a step under `tag`; raises ValueError for a tag that was used."""
         with self._lock:
             if tag in self._traced:
                 raise ValueError("The provided tag was already used for this event type")

@@ -1,8 +1,8 @@
 """Static shapes: what is known of a tensor's shape before it is computed.
 
-A `TensorShape` keeps a plain tuple of sizes, None where a size is unknown, or None instead of the tuple if even the
-rank is unknown. `Dimension` objects, which TensorFlow 1.x shows its users, are made only when someone asks for one;
-code inside Penstock reads `shape.tuple`.
+A `TensorShape` keeps a plain tuple of sizes, None if a size is unknown, or None instead of the tuple if even the rank
+is unknown. `Dimension` objects, which TensorFlow 1.x shows its users, are made only when someone asks for one; code
+inside Penstock reads `shape.tuple`.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class TensorShape:
 
     @property
     def tuple(self) -> Any:
-        """The sizes as a tuple of ints, None where unknown; None for an unknown rank.
+        """The sizes as a tuple of ints, None if unknown; None for an unknown rank.
 
         Typed Any because shape rules check the rank first, in ways that a type checker cannot follow.
         """

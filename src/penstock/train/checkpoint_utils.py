@@ -32,7 +32,7 @@ def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """A reader of a checkpoint, given by its prefix or by a directory whose latest one is meant.
 
-    ValueError for a directory without any.
+    Raises ValueError for a directory without any.
     """
     return CheckpointReader(_prefix(ckpt_dir_or_file))
 

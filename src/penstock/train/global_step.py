@@ -26,7 +26,7 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
 @export("train.get_global_step", "contrib.framework.get_global_step", "contrib.slim.get_global_step")
 def get_global_step(graph: Graph | None = None) -> Any:
     """The global step of `graph` (the default one): what its GLOBAL_STEP collection holds, or the tensor
-    "global_step:0"; None where there is none.
+    "global_step:0"; None if there is none.
 
     Raises TypeError when it is no scalar integer variable.
     """
@@ -48,7 +48,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 @export("train.create_global_step", "contrib.framework.create_global_step", "contrib.slim.create_global_step")
 def create_global_step(graph: Graph | None = None) -> Any:
-    """A new global step, an int64 scalar variable that begins at 0. ValueError where there is one already."""
+    """A new global step, an int64 scalar variable that begins at 0. Raises ValueError if there is one already."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
@@ -77,7 +77,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 
 @export("train.assert_global_step", "contrib.framework.assert_global_step", "contrib.slim.assert_global_step")
 def assert_global_step(global_step_tensor: Any) -> None:
-    """TypeError unless it is a scalar integer variable, or a tensor of one."""
+    """Raises TypeError unless it is a scalar integer variable, or a tensor of one."""
     if not isinstance(global_step_tensor, Variable | Tensor):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor!r}.')
     if not global_step_tensor.dtype.base_dtype.is_integer:

@@ -143,7 +143,7 @@ class DynamicLossScale(LossScale):
 
 
 def get(identifier: Any) -> LossScale | None:
-    """The scale that is meant: a number, "dynamic", a LossScale or None. ValueError for anything else."""
+    """The scale that is meant: a number, "dynamic", a LossScale or None. Raises ValueError for anything else."""
     if isinstance(identifier, int | float):
         return FixedLossScale(identifier)
     if identifier == "dynamic":
@@ -254,7 +254,7 @@ class MixedPrecisionLossScaleOptimizer(ScalingOptimizer):
 
 def enable_mixed_precision_graph_rewrite(opt: Optimizer, loss_scale: Any = "dynamic") -> Optimizer:
     """Sessions made from now on compute products with float16 on GPUs; returns `opt` with the loss scaling that this
-    needs. ValueError for what is no optimizer, or scales already.
+    needs. Raises ValueError for what is no optimizer, or scales already.
 
     TF: tf.train.experimental.enable_mixed_precision_graph_rewrite. What becomes of a graph:
     passes/reduced_precision.py.

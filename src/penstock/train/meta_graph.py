@@ -55,7 +55,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
 
 
 def read_meta_graph_file(filename: str) -> Any:
-    """The MetaGraphDef in a file, binary or text. OSError where there is none, or something else."""
+    """The MetaGraphDef in a file, binary or text. Raises OSError if there is none, or something else."""
     storage, path = locate(filename)
     if not storage.exists(path):
         raise OSError(f"File {filename} does not exist.")

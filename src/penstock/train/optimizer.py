@@ -125,7 +125,7 @@ class Optimizer:
     ) -> Operation:
         """An operation that changes each variable by its gradient, then adds one to `global_step`.
 
-        It joins the TRAIN_OP collection. Raises ValueError when there are no variables, or no gradients;
+        It joins the TRAIN_OP collection. Raises ValueError when there are no variables, or no gradients; raises
         TypeError for a gradient that is no tensor.
         """
         pairs = [(_as_gradient(grad), variable) for grad, variable in grads_and_vars]

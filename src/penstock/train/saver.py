@@ -46,7 +46,7 @@ class Saver:
     default of the filename node. `sharded`, `restore_sequentially` and `write_version` change nothing in what
     is written.
 
-    Raises ValueError without variables, or for two of one name; TypeError for what is no variable.
+    Raises ValueError without variables, or for two of one name; raises TypeError for what is no variable.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ def import_meta_graph(
 ) -> Saver | None:
     """Add the graph of a MetaGraphDef (or of a file) to the default graph; returns a saver for its variables.
 
-    It is the saver that exported the graph, or a new one, or None where the graph has no variables. TF:
+    It is the saver that exported the graph, or a new one, or None if the graph has no variables. TF:
     tf.train.import_meta_graph.
     """
     meta_graph = import_scoped_meta_graph(meta_graph_or_file, clear_devices, import_scope, kwargs.get("input_map"))

@@ -37,7 +37,7 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
     """Inside, calls of the functions of a list get `kwargs` where they do not say otherwise.
 
     Each function must have been decorated with `add_arg_scope`: ValueError. Instead of a list, a scope that an
-    earlier `with arg_scope(…) as scope` gave (then no `kwargs`) replaces all that is set. TypeError for others.
+    earlier `with arg_scope(…) as scope` gave (then no `kwargs`) replaces all that is set. Raises TypeError for others.
     """
     if isinstance(list_ops_or_scope, dict):
         if kwargs:

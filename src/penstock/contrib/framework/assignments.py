@@ -22,7 +22,7 @@ Assignment = tuple[Operation, dict[Any, np.ndarray]]
 def assign_from_values(var_names_to_values: Mapping[str, Any]) -> Assignment:
     """An operation that sets variables, given by name, to values, and what to feed when it runs.
 
-    The values do not go into the graph. ValueError for a name that no global variable has.
+    The values do not go into the graph. Raises ValueError for a name that no global variable has.
     """
     pairs = [(get_unique_variable(name), value) for name, value in var_names_to_values.items()]
     return _assign(pairs)
@@ -48,7 +48,7 @@ def _assign(pairs: list[tuple[Any, Any]]) -> Assignment:
 def assign_from_checkpoint(model_path: Any, var_list: Any, ignore_missing_vars: bool = False) -> Assignment:
     """An operation that sets variables to what a checkpoint holds, and what to feed when it runs.
 
-    var_list: variables, or a dict from names in the checkpoint to variables or lists of them (parts of one).
+    var_list: variables, or a dict from names in the checkpoint to variables or lists of them (parts of one). Raises
     ValueError for a name that is not there unless `ignore_missing_vars`, and for another shape.
     """
     pairs = []
@@ -83,9 +83,9 @@ def assign_from_checkpoint_fn(
 ) -> Callable[[Any], None] | None:
     """A function of a session that restores variables from a checkpoint.
 
-    var_list: variables, or a dict from names in the checkpoint; ValueError for none. With `ignore_missing_vars`
-    those that are not in the checkpoint are left out; None is given where nothing remains. `reshape_variables`:
-    shapes may differ, numbers of elements not. TF: tf.contrib.framework.assign_from_checkpoint_fn.
+    var_list: variables, or a dict from names in the checkpoint; raises ValueError for none. With `ignore_missing_vars`
+    those that are not in the checkpoint are left out; None is given where nothing remains. `reshape_variables`: shapes
+    may differ, numbers of elements not. TF: tf.contrib.framework.assign_from_checkpoint_fn.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")

@@ -197,7 +197,7 @@ def get_unique_variable(var_op_name: str) -> Any:
 def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[Any]:
     """The global variables in the scopes `include` (None: all) and in none of `exclude`.
 
-    TypeError for what is no list. TF: tf.contrib.framework.get_variables_to_restore.
+    Raises TypeError for what is no list. TF: tf.contrib.framework.get_variables_to_restore.
     """
     for name, scopes in (("include", include), ("exclude", exclude)):
         if scopes is not None and not isinstance(scopes, list | tuple):

@@ -24,7 +24,7 @@ _KINDS = {3: Conv1D, 4: Conv2D, 5: Conv3D}
 
 
 def _order(data_format: str | None, rank: int = 0) -> str:
-    """As tf.layers names it. ValueError for a name that is none, or one of another rank."""
+    """As tf.layers names it. Raises ValueError for a name that is none, or one of another rank."""
     names = (None, "NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW")
     if data_format not in names or (rank and data_format and len(data_format) != rank):
         raise ValueError(f"Invalid data_format: {data_format!r}")
@@ -59,7 +59,7 @@ def convolution(
 
     inputs [n, spatial…, in] -> [n, spatial…, num_outputs]; variables "weights" [*kernel_size, in, num_outputs] and
     "biases". `kernel_size`, `stride`, `rate` (of dilation): one number or one for each dim. A `normalizer_fn`
-    comes instead of the biases. conv_dims: how many spatial dims there must be. ValueError for another rank or
+    comes instead of the biases. conv_dims: how many spatial dims there must be. Raises ValueError for another rank or
     data_format, and where both stride and rate exceed 1.
     """
     order = _order(data_format)

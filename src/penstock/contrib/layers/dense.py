@@ -42,7 +42,7 @@ def fully_connected(
 
     inputs [..., n] -> [..., num_outputs]; variables "weights" [n, num_outputs] and "biases". A `normalizer_fn`
     (called with `normalizer_params`) comes instead of the biases, which `biases_initializer=None` also leaves out.
-    ValueError for a `num_outputs` that is no integer, or an unknown n.
+    Raises ValueError for a `num_outputs` that is no integer, or an unknown n.
     """
     try:
         units = operator.index(num_outputs)

@@ -21,7 +21,7 @@ def variance_scaling_initializer(
     """An initializer of variance factor / n, where n counts inputs, outputs, or is their mean.
 
     mode: "FAN_IN", "FAN_OUT", "FAN_AVG". Drawn from a normal cut at two deviations (widened by 1.3 for what the
-    cut takes), or with `uniform` from an interval. The defaults are He's (2015). TypeError for another mode or a
+    cut takes), or with `uniform` from an interval. The defaults are He's (2015). Raises TypeError for another mode or a
     dtype that is not floating. TF: tf.contrib.layers.variance_scaling_initializer.
     """
     own = _floating(dtype)

@@ -73,7 +73,8 @@ def batch_norm(
     batch_weights: one for each example. Inputs of rank 2 and 4 are normalised by one op unless `fused` is False;
     `moving_variance` is then of variances with Bessel's correction. TF: tf.contrib.layers.batch_norm.
 
-    ValueError for an unknown rank or number of channels; NotImplementedError for `renorm` and `adjustment`.
+    Raises ValueError for an unknown rank or number of channels; raises NotImplementedError for `renorm` and
+    `adjustment`.
     """
     order = _order(data_format)
     if renorm or adjustment is not None:
@@ -188,7 +189,7 @@ def layer_norm(
 ) -> Tensor:
     """`inputs` normalised over the axes from `begin_norm_axis` on (TF: tf.contrib.layers.layer_norm).
 
-    Variables "beta" (`center`) and "gamma" (`scale`) have the shape of the axes from `begin_params_axis` on.
+    Variables "beta" (`center`) and "gamma" (`scale`) have the shape of the axes from `begin_params_axis` on. Raises
     ValueError for an unknown rank, axes beyond it, or parameters of unknown shape.
     """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as opened:
@@ -237,7 +238,7 @@ def instance_norm(
 ) -> Tensor:
     """Each channel of each example normalised by itself (TF: tf.contrib.layers.instance_norm).
 
-    Variables "beta" and "gamma", one for each channel. ValueError for an unknown rank or number of channels.
+    Variables "beta" and "gamma", one for each channel. Raises ValueError for an unknown rank or number of channels.
     """
     order = _order(data_format)
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as opened:

@@ -72,7 +72,7 @@ def optimize_loss(
     clip_gradients: the greatest global norm, or a function of the (gradient, variable) pairs. update_ops: run
     before the loss (those in UPDATE_OPS). summaries: some of OPTIMIZER_SUMMARIES (all that are cheap).
 
-    ValueError for what does not fit.
+    Raises ValueError for what does not fit.
     """
     loss = convert_to_tensor(loss)
     if loss.shape.ndims not in (0, None):

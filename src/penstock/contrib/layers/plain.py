@@ -88,7 +88,7 @@ def one_hot_encoding(
 @export("contrib.layers.softmax", "contrib.slim.softmax")
 @add_arg_scope
 def softmax(logits: Any, scope: Any = None) -> Tensor:
-    """The softmax along the last axis, of known size; ValueError for a rank below 2."""
+    """The softmax along the last axis, of known size; raises ValueError for a rank below 2."""
     with variable_scope(scope, "softmax", [logits]):
         logits = convert_to_tensor(logits)
         size = last_dimension(logits.shape, min_rank=2)

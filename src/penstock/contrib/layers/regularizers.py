@@ -22,7 +22,7 @@ Regularizer = Callable[[Any], Tensor | None]
 def l1_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
     """A function of weights: scale * sum(|weights|); nothing for a scale of 0 (TF: tf.contrib.layers.l1_regularizer).
 
-    scale: a float or a scalar tensor. ValueError for an integer, or less than 0.
+    scale: a float or a scalar tensor. Raises ValueError for an integer, or less than 0.
     """
     return _scaled(scale, scope, "l1_regularizer", lambda weights: reduce_sum(abs(weights)))
 

@@ -28,7 +28,7 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
 
 @export("contrib.layers.summarize_activation", "contrib.slim.summarize_activation")
 def summarize_activation(op: Tensor) -> Tensor:
-    """A histogram of an activation; of a ReLU and its like also how many of its inputs it cut off."""
+    """A histogram of an activation; of a ReLU and similar ones also how many of its inputs it cut off."""
     if op.op.type in ("Relu", "Softplus", "Relu6"):
         _share(less(op.op.inputs[0], cast(0.0, op.op.inputs[0].dtype)), f"{op.op.name}/zeros")
     if op.op.type == "Relu6":

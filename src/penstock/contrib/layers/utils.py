@@ -87,7 +87,7 @@ def convert_collection_to_dict(collection: Any, clear_collection: bool = False) 
 def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
     """The value of a constant, None for what only a step tells; a Python value is itself.
 
-    ValueError for None, or for a tensor of another dtype than `dtype`.
+    Raises ValueError for None, or for a tensor of another dtype than `dtype`.
     """
     value = value_or_tensor_or_var
     if value is None:
@@ -126,7 +126,7 @@ def channel_dimension(shape: Any, data_format: str, min_rank: int = 1) -> int:
 
 
 def last_dimension(shape: Any, min_rank: int = 1) -> int:
-    """The size of the last axis; ValueError where it is unknown, or the rank less than `min_rank`."""
+    """The size of the last axis; raises ValueError if it is unknown, or the rank less than `min_rank`."""
     return _dimension(shape, -1, min_rank)
 
 
@@ -146,7 +146,7 @@ def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
 
 
 def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
-    """`n` positive integers: `value` itself, or `value` for each. ValueError for others."""
+    """`n` positive integers: `value` itself, or `value` for each. Raises ValueError for others."""
     numbers = n_integers(n, value)
     if min(numbers) < 1:
         raise ValueError(f"expected positive integers, got {value!r}")
@@ -154,7 +154,7 @@ def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
 
 
 def n_integers(n: int, value: Any) -> tuple[int, ...]:
-    """`n` integers: `value` itself, or `value` for each. ValueError for others."""
+    """`n` integers: `value` itself, or `value` for each. Raises ValueError for others."""
     try:
         return (operator.index(value),) * n
     except TypeError:

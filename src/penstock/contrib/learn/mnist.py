@@ -81,13 +81,13 @@ class DataSet:
 
 
 def extract_images(f: Any) -> np.ndarray:
-    """The images [n, rows, columns, 1] of a gzipped IDX file object; ValueError for another file."""
+    """The images [n, rows, columns, 1] of a gzipped IDX file object; raises ValueError for another file."""
     with gzip.GzipFile(fileobj=f) as stream:
         return _images(stream.read(), getattr(f, "name", "the file"))
 
 
 def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> np.ndarray:
-    """The labels [n], or [n, num_classes], of a gzipped IDX file object; ValueError for another file."""
+    """The labels [n], or [n, num_classes], of a gzipped IDX file object; raises ValueError for another file."""
     with gzip.GzipFile(fileobj=f) as stream:
         return _labels(stream.read(), getattr(f, "name", "the file"), one_hot, num_classes)
 
@@ -130,9 +130,9 @@ def read_data_sets(
 ) -> Datasets:
     """Train, validation and test sets from the IDX files in `train_dir`.
 
-    The first `validation_size` training examples are for validation. FileNotFoundError for a file that is missing,
-    ValueError for a size that does not fit. `fake_data` and `source_url` must be left as they are.
-    TF: tf.contrib.learn.datasets.mnist.read_data_sets.
+    The first `validation_size` training examples are for validation. Raises FileNotFoundError for a file that is
+    missing, ValueError for a size that does not fit. `fake_data` and `source_url` must be left as they are. TF:
+    tf.contrib.learn.datasets.mnist.read_data_sets.
     """
     if fake_data or source_url is not None:
         raise NotImplementedError("read_data_sets reads local files: fake_data and source_url do nothing here")

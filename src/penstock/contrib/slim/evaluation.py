@@ -85,7 +85,7 @@ def evaluate_once(
     """Restore a checkpoint, run `eval_op` `num_evals` times, write summaries; returns the value of `final_op`.
 
     variables_to_restore: all global variables; others are initialised, or `initial_op` does it. summary_op: all
-    summaries; None for none. TF: tf.contrib.slim.evaluation.evaluate_once. NotImplementedError for `hooks`.
+    summaries; None for none. TF: tf.contrib.slim.evaluation.evaluate_once. Raises NotImplementedError for `hooks`.
     """
     _refuse(hooks)
     evaluation = _Evaluation(
@@ -125,7 +125,7 @@ def evaluation_loop(
     """`evaluate_once` for each new checkpoint of a directory, at most one in `eval_interval_secs`.
 
     It ends after `max_number_of_evaluations`, or when none comes for `timeout` seconds (and `timeout_fn` agrees);
-    gives the last value of `final_op`. TF: tf.contrib.slim.evaluation.evaluation_loop.
+    returns the last value of `final_op`. TF: tf.contrib.slim.evaluation.evaluation_loop.
     """
     _refuse(hooks)
     evaluation = _Evaluation(

@@ -43,7 +43,7 @@ class GreedyLoadBalancingStrategy:
 
 @export("contrib.training.byte_size_load_fn")
 def byte_size_load_fn(op: Operation) -> float:
-    """The bytes of a variable's value; ValueError for an unknown shape."""
+    """The bytes of a variable's value; raises ValueError for an unknown shape."""
     output = op.outputs[0]
     shape = op.attrs.get("shape") if op.type == "VarHandleOp" else output.shape
     dtype = op.attrs["dtype"] if op.type == "VarHandleOp" else output.dtype.base_dtype

@@ -20,7 +20,7 @@ class HParams:
     """Hyperparameters as attributes: `HParams(rate=0.1, layers=[64, 32]).rate`.
 
     The type of each is that of its first value; a list's elements have one type. Later values are converted
-    where nothing is lost: an int becomes a float; ValueError for a float that should become an int, text for a
+    where nothing is lost: an int becomes a float; raises ValueError for a float that should become an int, text for a
     number, a list for a single value. A parameter that began as None takes anything.
     """
 
@@ -34,7 +34,7 @@ class HParams:
             self.add_hparam(name, value)
 
     def add_hparam(self, name: str, value: Any) -> None:
-        """A new hyperparameter; ValueError for a name that is taken, or an empty list."""
+        """A new hyperparameter; raises ValueError for a name that is taken, or an empty list."""
         if getattr(self, name, None) is not None or name in self._hparam_types:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
         if isinstance(value, list | tuple):
@@ -46,7 +46,7 @@ class HParams:
         setattr(self, name, value)
 
     def set_hparam(self, name: str, value: Any) -> None:
-        """Another value for a hyperparameter; KeyError for a name that is none, ValueError for another type."""
+        """Another value for a hyperparameter; raises KeyError for a name that is none, ValueError for another type."""
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):
             if not is_list and kind is not type(None):
@@ -72,7 +72,7 @@ class HParams:
     def parse(self, values: str) -> HParams:
         """Set what text says: "rate=0.1,layers=[64,32],layers[1]=16"; returns this object.
 
-        ValueError for text that is not so, or names that are none.
+        Raises ValueError for text that is not so, or names that are none.
         """
         for name, value in parse_values(values, {n: kind for n, (kind, _) in self._hparam_types.items()}).items():
             if isinstance(value, dict):
@@ -99,7 +99,7 @@ class HParams:
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, or `default` where there is none; ValueError for a default of another type."""
+        """The value of `key`, or `default` where there is none; raises ValueError for a default of another type."""
         if key not in self._hparam_types:
             return default
         if default is not None:
@@ -146,7 +146,7 @@ def _converted(name: str, kind: Any, value: Any) -> Any:
 def parse_values(values: str, type_map: dict[str, type], ignore_unknown: bool = False) -> dict[str, Any]:
     """What "name=value,…" says, by name; elements of a list that are set one by one are a dict by index.
 
-    ValueError for text of another form, values of another type, and names that are assigned twice or (unless
+    Raises ValueError for text of another form, values of another type, and names that are assigned twice or (unless
     `ignore_unknown`) have no type.
     """
     found: dict[str, Any] = {}

@@ -48,7 +48,7 @@ def clip_gradient_norms_fn(max_norm: Any) -> Callable[[Any], Pairs]:
 def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> Pairs:
     """(gradient, variable) pairs, multiplied as a dict from variables or their op names to numbers says.
 
-    ValueError for what is no list or no dict, an empty dict, and a variable in it without a gradient.
+    Raises ValueError for what is no list or no dict, an empty dict, and a variable in it without a gradient.
     """
     if not isinstance(grads_and_vars, list):
         raise ValueError(f"`grads_and_vars` must be a list, got {grads_and_vars!r}")
@@ -97,9 +97,9 @@ def create_train_op(
     """A tensor of the loss that also takes a step of training (TF: tf.contrib.training.create_train_op).
 
     global_step: counts the steps (the graph's, made where there is none; None for no counting). update_ops: run
-    before the loss (those in UPDATE_OPS). variables_to_train: all trainable ones; ValueError for others.
-    transform_grads_fn: a function of the (gradient, variable) pairs. check_numerics: InvalidArgumentError in a
-    step whose loss is not finite. It joins TRAIN_OP.
+    before the loss (those in UPDATE_OPS). variables_to_train: all trainable ones; raises ValueError for others.
+    transform_grads_fn: a function of the (gradient, variable) pairs. check_numerics: InvalidArgumentError in a step
+    whose loss is not finite. It joins TRAIN_OP.
     """
     if global_step is _USE_GLOBAL_STEP:
         global_step = get_or_create_global_step()

@@ -67,7 +67,7 @@ def cond(
 
     pred: a scalar bool tensor. Both functions give the same structure, with the same dtypes; only the nodes of
     one run, but what they take from outside is computed in any case. Without `strict`, a list of one tensor
-    comes back as that tensor. TypeError or ValueError where the branches do not match.
+    comes back as that tensor. Raises TypeError or ValueError if the branches do not match.
     """
     for new, old, name_of_new in [(true_fn, fn1, "true_fn"), (false_fn, fn2, "false_fn")]:
         if new is not None and old is not None:

@@ -154,7 +154,7 @@ def _check_callable(fn: Any) -> None:
 
 
 def _tensors(elems: Any) -> tuple[Any, Any]:
-    """`elems` as tensors, and their number of rows, an int where known. ValueError where they differ."""
+    """`elems` as tensors, and their number of rows, an int where known. Raises ValueError if they differ."""
     flat = [convert_to_tensor(elem, name="elem") for elem in flatten(elems)]
     if not flat:
         raise ValueError("elems must have at least one tensor")

@@ -17,7 +17,7 @@ pack_like: Callable[[Any, Any], Any] = tree.unflatten_as  # (structure, leaves)
 
 
 def same_structure(a: Any, b: Any) -> None:
-    """ValueError unless the two have the same structure, whatever the types of their sequences."""
+    """Raises ValueError unless the two have the same structure, whatever the types of their sequences."""
     try:
         tree.assert_same_structure(a, b)  # which compares keys as well
     except TypeError:

@@ -54,7 +54,7 @@ class TensorArray:
         """A new array of `size` elements (an int32 scalar), or with `handle` another view of one there is.
 
         dynamic_size: whether writing beyond the end makes it grow. element_shape: what all elements' shapes
-        have in common. ValueError or TypeError for arguments that do not go together.
+        have in common. Raises ValueError or TypeError for arguments that do not go together.
         """
         if handle is not None:
             given = {"tensor_array_name": tensor_array_name, "size": size, "dynamic_size": dynamic_size}
@@ -164,7 +164,7 @@ class TensorArray:
     # --- reading --------------------------------------------------------------------------------------
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """The element at `index` (int32 []). In the step, InvalidArgumentError where there is none."""
+        """The element at `index` (int32 []). In the step, InvalidArgumentError if there is none."""
         value = ops.TENSOR_ARRAY_READ_V3(self._handle, index, self._flow, dtype=self._dtype, name=name)
         return self._shaped(value, self.element_shape)
 
@@ -201,7 +201,7 @@ class TensorArray:
     # --- writing --------------------------------------------------------------------------------------
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """This array after `value` was written to `index` (int32 []). ValueError for an unfit shape."""
+        """This array after `value` was written to `index` (int32 []). Raises ValueError for an unfit shape."""
         with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
             value = convert_to_tensor(value, self._dtype, name="value")
             self._learn(value.shape)
@@ -234,7 +234,7 @@ class TensorArray:
             return self._with_flow(flow)
 
     def _learn(self, shape: TensorShape) -> None:
-        """Elements have `shape`. ValueError where others have another one."""
+        """Elements have `shape`. Raises ValueError if others have another one."""
         if not self._infer_shape:
             return
         if not self.element_shape.is_compatible_with(shape):

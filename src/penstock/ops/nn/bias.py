@@ -166,8 +166,8 @@ def bias_add_grad_gradient(op: Operation, grad: Tensor) -> Tensor:
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
     """`value` plus the vector `bias` along its last axis, or along axis 1 if data_format is "NC…".
 
-    value [n, …, c] T, bias [c] T -> T, like value. ValueError for another number of channels.
-    TF: tf.nn.bias_add.
+    value [n, …, c] T, bias [c] T -> T, like value. Raises ValueError for another number of channels. TF:
+    tf.nn.bias_add.
     """
     with name_scope(name, "BiasAdd", [value, bias]) as scope:
         chosen = "NCHW" if data_format is not None and data_format.startswith("NC") else "NHWC"

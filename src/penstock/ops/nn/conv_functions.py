@@ -63,7 +63,7 @@ def conv2d(
 
     input [n, h, w, in], filter [fh, fw, in, out] (in may be a divisor of the input's: grouped) -> [n, h', w',
     out]. `strides` and `dilations` for all dims, both spatial ones, or one number; `padding` "SAME", "VALID",
-    or four (before, after) pairs. `data_format` "NCHW" puts channels first. ValueError for depths that do not
+    or four (before, after) pairs. `data_format` "NCHW" puts channels first. Raises ValueError for depths that do not
     fit or a filter larger than the padded input. `filters` is another name of `filter`.
     """
     return CONV_2D(
@@ -146,8 +146,8 @@ def conv2d_transpose(
 ) -> Tensor:
     """The transpose ("deconvolution") of `conv2d`, of shape `output_shape` (TF: tf.nn.conv2d_transpose).
 
-    value [n, h, w, in], filter [fh, fw, out, in] -> `output_shape`, [n, h', w', out]. ValueError for depths
-    that do not fit.
+    value [n, h, w, in], filter [fh, fw, out, in] -> `output_shape`, [n, h', w', out]. Raises ValueError for depths that
+    do not fit.
     """
     x, w = either("input", input, "value", value), either("filters", filters, "filter", filter)
     with name_scope(name, "conv2d_transpose", [x, w, output_shape]) as scope:
@@ -272,7 +272,7 @@ def depthwise_conv2d(
 ) -> Tensor:
     """As `depthwise_conv2d_native`, with `rate` for the dilation of height and width.
 
-    TF: tf.nn.depthwise_conv2d. ValueError if both strides and rate are above 1.
+    TF: tf.nn.depthwise_conv2d. Raises ValueError if both strides and rate are above 1.
     """
     with name_scope(name, "depthwise", [input, filter]) as scope:
         layout = data_format or "NHWC"

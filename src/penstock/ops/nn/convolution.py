@@ -29,8 +29,8 @@ def convolution(
     """Convolve in 1, 2 or 3 dims (TF: tf.nn.convolution).
 
     input [n, spatial…, in], filter [spatial…, in, out] -> [n, spatial…, out]; channels come second if
-    `data_format` starts with "NC". `strides` and `dilation_rate` per spatial dim; ValueError if both exceed
-    1, or for ranks that do not fit.
+    `data_format` starts with "NC". `strides` and `dilation_rate` per spatial dim; raises ValueError if both exceed 1,
+    or for ranks that do not fit.
     """
     w = convert_to_tensor(either("filters", filters, "filter", filter), name="filter")
     x = convert_to_tensor(input, name="input")

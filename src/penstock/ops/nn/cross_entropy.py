@@ -263,9 +263,8 @@ def sparse_softmax_cross_entropy_with_logits(
 ) -> Tensor:
     """-log_softmax(logits)[label] of each row (TF: tf.nn.sparse_softmax_cross_entropy_with_logits).
 
-    labels [n…] int32 or int64 in [0, classes), logits [n…, classes] floats -> [n…]. Takes named arguments
-    only. ValueError for ranks or static shapes that do not fit; a step raises InvalidArgumentError for a
-    label out of range.
+    labels [n…] int32 or int64 in [0, classes), logits [n…, classes] floats -> [n…]. Takes named arguments only. Raises
+    ValueError for ranks or static shapes that do not fit; a step raises InvalidArgumentError for a label out of range.
     """
     _ensure_named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):

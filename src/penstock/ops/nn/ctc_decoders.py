@@ -63,7 +63,7 @@ def _batch(inputs: TensorShape, lengths: TensorShape) -> int | None:
 
 
 def _check(inputs: torch.Tensor, lengths: torch.Tensor) -> list[int]:
-    """The lengths; FailedPreconditionError for one that is out of range."""
+    """The lengths; raises FailedPreconditionError for one that is out of range."""
     if inputs.dim() != 3:
         raise invalid(f"inputs is not a 3-Tensor, got shape {list(inputs.shape)}")
     if not inputs.shape[0]:

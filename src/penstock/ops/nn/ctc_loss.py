@@ -52,7 +52,7 @@ def _labels(
 ) -> tuple[list[list[int]], list[int]]:
     """The label sequence of each member of the batch, up to a blank, and how many labels it was given.
 
-    InvalidArgumentError for negative labels, none at all, and labels that follow a blank.
+    Raises InvalidArgumentError for negative labels, none at all, and labels that follow a blank.
     """
     rows: list[list[int]] = [[] for _ in range(batch)]
     for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):

@@ -43,7 +43,7 @@ DILATION_2D_BACKPROP_FILTER.not_differentiable()
 
 
 def _window(attrs: Any) -> Window:
-    """ValueError for strides or rates of batch and depth."""
+    """Raises ValueError for strides or rates of batch and depth."""
     strides, rates = attrs["strides"], attrs["rates"]
     for name, values in (("strides", strides), ("rates", rates)):
         if len(values) != 4 or values[0] != 1 or values[3] != 1 or min(values) < 1:

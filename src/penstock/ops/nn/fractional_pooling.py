@@ -1,7 +1,7 @@
 """Pools whose windows are of two sizes, mixed at random, so that an image shrinks by any factor (Graham 2014).
 
 TF: FractionalMaxPool, FractionalAvgPool. Windows are all pairs of a range of rows and a range of columns, so rows and
-columns are pooled one after the other.
+columns are pooled one after another.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def sigmoid_cross_entropy_with_logits(
 ) -> Tensor:
     """Of independent classes: labels * -log(sigmoid(logits)) + (1 - labels) * -log(1 - sigmoid(logits)).
 
-    labels, logits: floats of one shape -> the same shape. Takes named arguments only. ValueError if shapes
+    labels, logits: floats of one shape -> the same shape. Takes named arguments only. Raises ValueError if shapes
     differ. TF: tf.nn.sigmoid_cross_entropy_with_logits.
     """
     _ensure_named("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)

@@ -147,8 +147,8 @@ def pool(
 ) -> Tensor:
     """A "MAX" or "AVG" pool in 1, 2 or 3 dims (TF: tf.nn.pool).
 
-    input [n, spatial…, c], or [n, c, spatial…] if `data_format` starts with "NC". ValueError for a dilation together
-    with strides or with "SAME" padding.
+    input [n, spatial…, c], or [n, c, spatial…] if `data_format` starts with "NC". Raises ValueError for a dilation
+    together with strides or with "SAME" padding.
     """
     x = convert_to_tensor(input, name="input")
     rank = len(window_shape)

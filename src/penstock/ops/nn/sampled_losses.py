@@ -47,7 +47,7 @@ def nce_loss(
     weights: [num_classes, dim], or a list of parts of it; biases: [num_classes]; labels: [batch, num_true] ints;
     inputs: [batch, dim] -> [batch]. sampled_values: what a candidate sampler gave, the log-uniform one's by default.
     remove_accidental_hits: leave out drawn classes that are true ones of the row. partition_strategy: as of
-    `embedding_lookup`. TypeError for labels and inputs that are swapped. TF: tf.nn.nce_loss.
+    `embedding_lookup`. Raises TypeError for labels and inputs that are swapped. TF: tf.nn.nce_loss.
     """
     logits, shares = _sampled_logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,

@@ -63,8 +63,8 @@ def log_softmax_gradient(op: Operation, grad: Tensor) -> Tensor:
 def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """exp(logits) / sum(exp(logits)) along `axis`, by default the last (TF: tf.nn.softmax).
 
-    logits: floats of rank 1 or more -> the same shape. `dim` is the older name of `axis`. ValueError for an
-    axis that `logits` does not have.
+    logits: floats of rank 1 or more -> the same shape. `dim` is the older name of `axis`. Raises ValueError for an axis
+    that `logits` does not have.
     """
     return _along(SOFTMAX, logits, either("axis", axis, "dim", dim, -1), name)
 
@@ -97,7 +97,7 @@ def moved_last(x: Tensor, axis: int) -> tuple[Tensor, list[int]]:
 
 
 def either(name: str, value: Any, old_name: str, old_value: Any, default: Any = None) -> Any:
-    """The one that was given of an argument's two names; ValueError if both were."""
+    """The one that was given of an argument's two names; raises ValueError if both were."""
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both {old_name!r} and {name!r}")
     if value is None:

@@ -63,7 +63,7 @@ class Window:
         return (batch, *spatial, channels) if self.channels_last else (batch, channels, *spatial)
 
     def extent(self, axis: int, size: int, k: int) -> Extent:
-        """One dim of `size` under a window of `k`. ValueError if that is larger than the padded input."""
+        """One dim of `size` under a window of `k`. Raises ValueError if that is larger than the padded input."""
         stride, effective = self.strides[axis], self.effective(axis, k)
         if self.padding == "SAME":
             out = -(-size // stride)
@@ -88,7 +88,8 @@ class Window:
     def out_sizes(self, sizes: Sequence[int | None], ksize: Sequence[int | None]) -> list[int | None]:
         """The spatial sizes of the output as far as they follow from what is known of input and window.
 
-        ValueError for a window larger than the padded input: an empty output is for the step to find, as in TensorFlow.
+        Raises ValueError for a window larger than the padded input: an empty output is for the step to find, as in
+        TensorFlow.
         """
         found: list[int | None] = []
         for axis, (size, k) in enumerate(zip(sizes, ksize, strict=True)):
@@ -110,7 +111,8 @@ class Window:
         return k if all(w in (1, k if i == 1 else 1) for i, w in enumerate(others)) else 1
 
     def check_depth(self, channels: int) -> None:
-        """UnimplementedError for windows over channels and space, or that do not cover the channels side by side."""
+        """Raises UnimplementedError for windows over channels and space, or that do not cover the channels side by
+        side."""
         problem = ""
         if any(k != 1 for k in (*(self.ksize or ()), *self.strides)):
             problem = "MaxPooling supports exactly one of pooling across depth or pooling across width/height."
@@ -145,7 +147,7 @@ _LISTS = ("ksize", "strides", "dilations")
 
 
 def window_of(attrs: Mapping[str, Any]) -> Window:
-    """The window that a node's attributes describe; ValueError for lists of a wrong length or sign."""
+    """The window that a node's attributes describe; raises ValueError for lists of a wrong length or sign."""
     strides = attrs["strides"]
     layout = attrs.get("data_format", b"NHWC")
     if layout not in _LAYOUTS:
