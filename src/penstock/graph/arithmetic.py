@@ -22,7 +22,7 @@ def binary(op: str, name: str, x: Any, y: Any) -> Any:
         except TypeError as error:
             if isinstance(error, DtypeMismatchError) or not hasattr(type(y), f"__r{name}__"):
                 raise
-            return NotImplemented  # what is no tensor may know what to do with one
+            return NotImplemented  # other types may know how to handle a tensor
         return get_op(_of_type(op, x))(x, y, name=scope)
 
 
@@ -35,7 +35,7 @@ def reflected(op: str, name: str, y: Any, x: Any) -> Any:
 
 
 def _of_type(op: str, x: Any) -> str:
-    """Strings are joined by the older of the two additions."""
+    """Strings use the older of the two addition ops."""
     return "Add" if op == "AddV2" and x.dtype.base_dtype == "string" else op
 
 

@@ -15,9 +15,9 @@ _MOST_TENSORS = 1 << 16
 
 
 def complete_attrs(op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any]) -> dict[str, Any]:
-    """Attributes checked, inferred from `inputs` where they can be, else defaulted; raises TypeError otherwise.
+    """Checks attributes and infers missing ones from `inputs` or takes their defaults; raises TypeError otherwise.
 
-    Attributes starting with "_" are the system's own and pass as they are, as in TF.
+    Attributes starting with "_" belong to the system and are not checked, as in TF.
     """
     position = 0
     settled = {k: v for k, v in attrs.items() if k.startswith("_") or k in op_def.attrs}
@@ -78,8 +78,8 @@ def show_dtype(value: Any) -> str:
 
 
 def check_attr(op_def: OpDef, attr: AttrDef, value: Any) -> Any:
-    """`value` as the Python object that an attribute of this type is kept as; raises TypeError if it is no such
-    thing."""
+    """`value` as the Python object that an attribute of this type is kept as; raises raises TypeError if it cannot
+    be."""
     try:
         if attr.type.startswith("list("):
             if isinstance(value, str | bytes):

@@ -13,8 +13,7 @@ from penstock.graph.operators import operator_function
 from penstock.graph.scopes import get_default_graph, graph_of
 from penstock.tensor.dtypes import DType, as_dtype
 
-"""How many inputs or outputs of one kind a node may have: an attribute that says more is wrong, or would take memory
-for nothing."""
+"""How many inputs or outputs of one kind a node may have: a larger attribute is an error, or would waste memory."""
 
 
 @operator_function
@@ -40,13 +39,13 @@ def _build(op_def: OpDef, values: list[Any], attrs: dict[str, Any], name: str | 
             mutable += tensors if arg.is_ref else []
     attrs = complete_attrs(op_def, inputs, attrs)
     with contextlib.ExitStack() as stack:
-        for tensor in mutable:  # what changes a variable stays where it is
+        for tensor in mutable:  # what changes a variable stays on its device
             stack.enter_context(graph.colocate_with(tensor.op))
         return results(graph.add_node(op_def, inputs, attrs, scope))
 
 
 def results(op: Any) -> Any:
-    """The outputs of a node as the caller gets them."""
+    """The outputs of a node in the form that the caller gets."""
     outputs, grouped = op._outputs, []
     if not op.op_def.outputs:
         return op
@@ -92,7 +91,7 @@ def _flat(values: list[Any]) -> list[Any]:
 
 
 def _convert(op_def: OpDef, arg: ArgDef, value: Any, attrs: dict[str, Any], values: list[Any]) -> list[Tensor]:
-    """The tensors of one argument; what they say of the attributes goes into `attrs`."""
+    """The tensors of one argument; attributes that they determine are added to `attrs`."""
     if arg.is_list:
         if not isinstance(value, list | tuple):
             raise TypeError(f"input {arg.name!r} of {op_def.name} takes a list, got {type(value).__name__}")
@@ -155,7 +154,7 @@ def _tensor(
 
 
 def _misfit(op_def: OpDef, arg: ArgDef, have: DType, dtype: DType, values: list[Any]) -> str:
-    """Which input is of another type than `dtype`, and which one before it says that it has to be that."""
+    """Which input has a type other than `dtype`, and which earlier input requires `dtype`."""
     before = op_def.inputs[: op_def.inputs.index(arg)] if arg.type_attr is not None else []
     same = [
         a.name for a, v in zip(before, values, strict=False) if a.type_attr == arg.type_attr and hasattr(v, "dtype")

@@ -99,7 +99,7 @@ class IndexedSlices:
 
 @export("SparseTensor", "sparse.SparseTensor")
 class SparseTensor:
-    """A tensor of which only some elements are there (TF: tf.SparseTensor).
+    """A tensor that stores only some of its elements (TF: tf.SparseTensor).
 
     indices [n, rank] int64, values [n] of any dtype, dense_shape [rank] int64.
     """
@@ -116,7 +116,7 @@ class SparseTensor:
         rank_shape = self._dense_shape.shape.with_rank(1)
         indices_shape[0].assert_is_compatible_with(values_shape[0])
         indices_shape[1].assert_is_compatible_with(rank_shape[0])
-        self._static_shape: TensorShape | None = None  # what is known of it though it is fed
+        self._static_shape: TensorShape | None = None  # what is known about it even though it is fed
 
     @classmethod
     def from_value(cls, value: Any) -> SparseTensor:
@@ -177,7 +177,7 @@ class SparseTensor:
 
 
 def _indexed_slices_to_tensor(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
-    """The dense tensor, with zeros in the rows that no slice names."""
+    """The dense tensor, with zeros in rows that are in no slice."""
     if value.dense_shape is None:
         raise ValueError(f"Tensor conversion requested for IndexedSlices without dense_shape: {value}")
     with name_scope(name or "IndexedSlicesToTensor") as scope:
@@ -194,7 +194,7 @@ register_tensor_conversion_function(SparseTensor, _sparse_to_tensor, 99)
 
 
 def of_sparse(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn`, which keeps zeros zero, of sparse tensors as well: of their values."""
+    """Makes `fn`, which must map zero to zero, accept sparse tensors as well: it is applied to their values."""
 
     @functools.wraps(fn)
     def either(*args: Any, **options: Any) -> Any:
@@ -209,7 +209,7 @@ def of_sparse(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 @export("convert_to_tensor_or_sparse_tensor")
 def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Tensor | SparseTensor:
-    """`value` as a SparseTensor if it is one, or the value of one, else as a tensor."""
+    """`value` as a SparseTensor if it is one or the value of one, otherwise as a tensor."""
     if not isinstance(value, SparseTensor | SparseTensorValue):
         return convert_to_tensor(value, dtype, name=name)
     sparse = SparseTensor.from_value(value)
@@ -222,5 +222,5 @@ def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str 
 def convert_to_tensor_or_indexed_slices(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Tensor | IndexedSlices:
-    """`value` itself if it is IndexedSlices, else as a tensor."""
+    """`value` itself if it is IndexedSlices, otherwise as a tensor."""
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name=name)

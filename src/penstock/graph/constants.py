@@ -1,7 +1,7 @@
 """Values known while the graph is built: Python objects as arrays, and shapes that flow through int tensors.
 
-`partial_value` is what makes `reshape(x, [-1, tf.shape(x)[1]])` have a static shape: it follows an int tensor
-back through the ops that carry a value rule (`@OP.value`) and gives an object array of ints and Nones.
+`partial_value` is what makes `reshape(x, [-1, tf.shape(x)[1]])` have a static shape: it traces an int tensor back
+through the ops that have a value rule (`@OP.value`) and returns an object array of ints and Nones.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from penstock.graph.operation import Operation, Tensor
 
 _SMALL = 64
-"""Shapes are short vectors; longer int tensors are data, and not followed."""
+"""Shapes are short vectors; longer int tensors are data and are not traced."""
 
 _HANDS_ON = frozenset({"Enter", "Switch"})
-"""Ops whose outputs, where they are alive, are their first input. (A loop variable changes at its Merge.)"""
+"""Ops whose live outputs equal their first input. (A loop variable changes at its Merge.)"""
 
 
 def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.ndarray:
     """A Python value as an array of `dtype`, or of the dtype that TensorFlow would choose.
 
-    Floats become float32 and ints int32 (int64 where they do not fit), as in TF; NumPy arrays keep their
-    dtype. A single value fills `shape`. Strings become object arrays of bytes. Raises TypeError if `value` does not fit
-    `dtype` (a float for an int tensor), ValueError if it is ragged or does not fit `shape`.
+    Floats become float32 and ints int32 (int64 if they do not fit), as in TF; NumPy arrays keep their dtype. A single
+    value fills `shape`. Strings become object arrays of bytes. Raises TypeError if `value` does not fit `dtype` (a
+    float for an int tensor), ValueError if it is ragged or does not fit `shape`.
     """
     dtype = None if dtype is None else as_dtype(dtype).base_dtype
     array = _as_array(value, dtype)
@@ -58,7 +58,7 @@ def _as_array(value: Any, dtype: DType | None) -> np.ndarray:
     else:
         _refuse(value)
         try:
-            array = np.array(value)  # its own dtype first: given one, NumPy would parse text as a number
+            array = np.array(value)  # convert without a dtype first: given one, NumPy would parse text as a number
         except ValueError as error:
             raise ValueError(f"Cannot make a tensor of {_brief(value)}: {error}") from None
         except (TypeError, OverflowError) as error:
@@ -101,7 +101,7 @@ def _default_width(array: np.ndarray) -> np.ndarray:
 
 
 def _cast_losslessly(array: np.ndarray, dtype: DType, value: Any, given_array: bool) -> np.ndarray:
-    """Python values must fit the dtype's kind; arrays are cast when no information goes."""
+    """Python values must fit the dtype's kind; arrays are cast if no information is lost."""
     if array.dtype == dtype.np:
         return array
     kinds = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
@@ -109,7 +109,7 @@ def _cast_losslessly(array: np.ndarray, dtype: DType, value: Any, given_array: b
         kinds.get(array.dtype.kind, 2),
         3 if dtype.is_complex else 2 if dtype.is_floating else int(not dtype.is_bool),
     )
-    if given_array and have == 2 and want < 2:  # whole numbers in an array of floats (TensorFlow cuts fractions off)
+    if given_array and have == 2 and want < 2:  # whole numbers in an array of floats (TensorFlow truncates fractions)
         with np.errstate(invalid="ignore"):
             have = want if np.array_equal(array.astype(dtype.np), array) else have
     empty = array.size == 0
@@ -154,7 +154,7 @@ def _brief(value: Any) -> str:
 
 
 def constant_value(tensor: Tensor) -> np.ndarray | None:
-    """The value of `tensor` if it is known without running anything, else None (TF: contrib.util)."""
+    """The value of `tensor` if it is known without running anything, otherwise None (TF: contrib.util)."""
     if not hasattr(tensor, "op"):
         return None
     if tensor.op.op_def.traits.constant:
@@ -173,7 +173,7 @@ def constant_value(tensor: Tensor) -> np.ndarray | None:
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:
-    """`tensor`, an int vector, read as a shape; -1 and what is not known are unknown dims."""
+    """`tensor`, an int vector, read as a shape; -1 and unknown elements are unknown dims."""
     found = partial_value(tensor)
     if found is None:
         length = tensor.shape.tuple
@@ -190,13 +190,13 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
 
 
 def partial_value(tensor: Tensor, memo: dict[Tensor, Any] | None = None) -> np.ndarray | None:
-    """What is known of a small int tensor: an object array of ints and None, or None for "nothing".
+    """What is known about a small int tensor: an object array of ints and None, or None for "nothing".
 
-    `memo` holds what this walk has found so far: shape arithmetic is full of diamonds.
+    `memo` holds the results so far: shape arithmetic has many shared subexpressions.
     """
     memo = {} if memo is None else memo
     waiting = [tensor]
-    while waiting:  # no recursion: programs have chains of thousands
+    while waiting:  # not recursive: programs have chains of thousands of ops
         last = waiting[-1]
         missing = [t for t in _asked(last.op) if t not in memo] if last not in memo else []
         if missing:
@@ -209,7 +209,7 @@ def partial_value(tensor: Tensor, memo: dict[Tensor, Any] | None = None) -> np.n
 
 
 def _asked(op: Operation) -> list[Tensor]:
-    """The inputs whose values say what the value of `op` is."""
+    """The inputs whose values determine the value of `op`."""
     if op.op_def.traits.constant or not any(t.dtype.is_integer for t in op._outputs):
         return []
     if op.type in _HANDS_ON:
@@ -233,12 +233,12 @@ def _partial_value(tensor: Tensor, memo: dict[Tensor, Any]) -> np.ndarray | None
     try:
         found = rule(op, *inputs)
     except Exception:
-        return None  # the kernel will say what is wrong, with the values of a real run
+        return None  # the kernel will report the error, with the values of a real run
     return None if found is None or np.size(found) > _SMALL else np.asarray(found, object)
 
 
 def lift(fn: Any) -> Any:
-    """A value rule from a function of ints: unknown (None) in, unknown out; broadcasting as NumPy's."""
+    """Makes a value rule from a function of ints: unknown (None) in, unknown out; broadcasts like NumPy."""
     known = np.frompyfunc(lambda *xs: None if any(x is None for x in xs) else fn(*xs), fn.__code__.co_argcount, 1)
 
     def rule(op: Any, *inputs: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Where in the control flow a node is built: in a branch of a conditional, or in the body of a loop.
+"""Where in the control flow a node is built: in a branch of a conditional or in the body of a loop.
 
-Nodes built while a context is open belong to it. What they take from outside goes through it (`capture`): into a
-branch through a Switch, so that the branch not taken gets nothing; into a loop through an Enter, which every
-iteration sees. Contexts nest, and a value from far outside is captured by each on its way in.
+Nodes built while a context is open belong to it. Their inputs from outside go through it (`capture`): into a branch
+through a Switch, so that the branch not taken gets nothing; into a loop through an Enter, which every iteration sees.
+Contexts nest, and a value from further outside is captured by each context on its way in.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ControlFlowContext:
-    """A branch or a loop that is, or was, being built. `outer` is the context that it is in."""
+    """A branch or a loop, during and after its construction. `outer` is the context that it is in."""
 
     is_loop = False
 
@@ -38,19 +38,19 @@ class ControlFlowContext:
 
     @property
     def in_loop(self) -> bool:
-        """Whether what is built here runs in the iterations of a loop."""
+        """Whether nodes built here run in the iterations of a loop."""
         return self.outer is not None and self.outer.in_loop
 
     def needs_anchor(self, inputs: list[Tensor], controls: list[Operation]) -> bool:
-        """Whether a node with these inputs must wait for the pivot, since nothing else ties it to this context."""
+        """Whether a node with these inputs must wait for the pivot because nothing else ties it to this context."""
         return not inputs and not controls
 
     def _bring_in(self, tensor: Tensor) -> Tensor:
-        """`tensor`, which belongs to the outer context, made available in this one."""
+        """Makes `tensor`, which belongs to the outer context, available in this one."""
         raise NotImplementedError
 
     def entered(self) -> AbstractContextManager[None]:
-        """Build in this context (also again, once it is finished: gradients do)."""
+        """Build in this context (also after it is finished, as gradients do)."""
         return _within(self.graph, self)
 
     def contains(self, op: Operation) -> bool:
@@ -63,7 +63,7 @@ class ControlFlowContext:
         return context is self
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """`tensor` as nodes of this context may use it."""
+        """`tensor` in the form that nodes of this context may use."""
         if self.contains(tensor.op):
             return tensor
         found = self._captured.get(tensor)
@@ -74,7 +74,7 @@ class ControlFlowContext:
         return found
 
     def capture_control(self, op: Operation) -> Operation:
-        """An operation of this context that waits for `op`, one from outside.
+        """An operation of this context that waits for `op`, which is outside it.
 
         Control edges do not cross into a context: a value that waits for `op` is brought in instead.
         """
@@ -89,7 +89,7 @@ class ControlFlowContext:
 
 
 def outside(context: ControlFlowContext | None) -> AbstractContextManager[None]:
-    """Build in `context`, or in none, with no control dependencies of the present place."""
+    """Build in `context`, or in none, without the current control dependencies."""
     return _within(get_default_graph(), context)
 
 

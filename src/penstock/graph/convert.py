@@ -1,4 +1,4 @@
-"""Everything that can stand for a tensor becomes one (TF: tf.convert_to_tensor)."""
+"""Converts everything that can stand for a tensor (TF: tf.convert_to_tensor)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 def register_tensor_conversion_function(base_type: Any, conversion_func: ConversionFn, priority: int = 100) -> None:
     """Let `conversion_func(value, dtype, name, as_ref)` make tensors of `base_type` objects (TF's function).
 
-    It may give NotImplemented to decline. Lower priorities are asked first.
+    It may return NotImplemented to decline. Lower priorities are tried first.
     """
     types = base_type if isinstance(base_type, tuple) else (base_type,)
     if not types or not all(isinstance(t, type) for t in types):
@@ -47,7 +47,7 @@ def convert_to_tensor(
 ) -> Tensor:
     """`value` as a tensor of the default graph: itself, a variable's value, or a constant.
 
-    Raises TypeError or ValueError, naming both, if it cannot have `dtype`. `preferred_dtype` is only a wish.
+    Raises TypeError or ValueError, naming both, if it cannot have `dtype`. `preferred_dtype` is only a preference.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
     if isinstance(value, Tensor):
@@ -70,7 +70,8 @@ def convert_to_tensor(
 
 
 class DtypeMismatchError(TypeError, ValueError):
-    """A tensor is of another dtype than is wanted. (TensorFlow raises either of the two, by way and version.)"""
+    """A tensor does not have the expected dtype. (TensorFlow raises one or the other, depending on code path and
+    version.)"""
 
 
 def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
@@ -87,7 +88,7 @@ def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
 def constant(
     value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False
 ) -> Tensor:
-    """A node that always gives `value` (TF: tf.constant).
+    """A node that always returns `value` (TF: tf.constant).
 
     Floats become float32 and ints int32 unless `dtype` says otherwise; NumPy arrays keep their dtype and are
     copied. A scalar fills `shape`. Raises TypeError or ValueError if the value fits neither.
@@ -122,7 +123,7 @@ def _convert_dimension(value: Any, dtype: Any = None, name: str | None = None, a
 
 
 def _convert_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
-    """A list with tensors in it is packed, the plain parts in one constant each."""
+    """Packs a list that contains tensors; each plain part becomes one constant."""
     if not _has_tensor(value):
         if any(isinstance(item, Dimension) for item in value):
             return constant([int(item) for item in value], dtype, name=name or "Const")

@@ -33,9 +33,9 @@ def get_default_session() -> Any:
 
 
 def session_for(element: Any, given: Runs | None, verb: str) -> Runs:
-    """The session that is to `verb` a graph element: the one that is given, or the default one.
+    """The session that will `verb` a graph element: the given one or the default one.
 
-    Raises ValueError if there is none, or if its graph is another one.
+    Raises ValueError if there is none, or if its graph is a different one.
     """
     session: Runs | None = given or get_default_session()
     if session is None:

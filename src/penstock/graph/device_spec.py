@@ -72,7 +72,7 @@ class DeviceSpec:
 
     @property
     def device_type(self) -> str | None:
-        """ "CPU", "GPU" and "TPU" in capitals however they were written; other types as written."""
+        """"CPU", "GPU" and "TPU" always in capitals; other types as written."""
         return self._device_type
 
     @device_type.setter
@@ -93,7 +93,7 @@ class DeviceSpec:
         return cls(*_parse(spec or ""))
 
     def parse_from_string(self, spec: str | None) -> DeviceSpec:
-        """Take every part from `spec`, open ones too, and return self."""
+        """Take every part from `spec`, including open ones, and return self."""
         self._set_fields(_parse(spec or ""))
         return self
 
@@ -112,11 +112,11 @@ class DeviceSpec:
         return "".join(parts)
 
     def merge_from(self, other: DeviceSpec) -> None:
-        """Take each part that `other` sets. The index is a part, so "/cpu:0" with "/gpu:*" gives GPU 0."""
+        """Take each part that `other` sets. The index is a part, so "/cpu:0" merged with "/gpu:*" is GPU 0."""
         self._set_fields(_merged(self._fields(), other._fields()))
 
     def make_merged_spec(self, other: DeviceSpec) -> DeviceSpec:
-        """As `merge_from`, into a new spec."""
+        """Like `merge_from`, but returns a new spec."""
         return type(self)(*_merged(self._fields(), other._fields()))
 
     def replace(self, **parts: Any) -> DeviceSpec:
@@ -222,7 +222,7 @@ def _refuse_second_type(device_type: str | None, spec: str) -> None:
 
 
 def canonical_name(device: DeviceSpec | str | None) -> str:
-    """The full spelling: "/cpu:0" becomes "/device:CPU:0", and None the empty name."""
+    """The full spelling: "/cpu:0" becomes "/device:CPU:0", and None becomes the empty name."""
     if device is None:
         return ""
     if isinstance(device, DeviceSpec):
@@ -231,9 +231,9 @@ def canonical_name(device: DeviceSpec | str | None) -> str:
 
 
 def merge_device(spec: DeviceSpec | str | None) -> Callable[[Any], DeviceSpec]:
-    """A device function: it fills the parts that a node's `device` leaves open from `spec`.
+    """A device function: it takes the parts that a node's `device` leaves open from `spec`.
 
-    Malformed names raise ValueError, that of `spec` at once.
+    Malformed names raise ValueError; a malformed `spec` does so immediately.
     """
     outer = spec._fields() if isinstance(spec, DeviceSpec) else _parse(spec or "")
 

@@ -40,7 +40,7 @@ class _Controller:
 
 
 class _Scopes(threading.local):
-    """Where a thread is in its building: each thread has name, device and other scopes of its own."""
+    """The scopes in which a thread is building: each thread has its own name, device and other scopes."""
 
     def __init__(self) -> None:
         self.name = ""
@@ -58,7 +58,7 @@ class _Scopes(threading.local):
 class Graph:
     """A dataflow graph (TF: tf.Graph). Any number of threads may add to one at the same time.
 
-    `version` counts nodes; `mutations` counts changes to nodes that were already there, which outdate plans.
+    `version` counts nodes; `mutations` counts changes to existing nodes, which make plans out of date.
     """
 
     def __init__(self) -> None:
@@ -80,9 +80,9 @@ class Graph:
     def add_node(
         self, op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any], name: str | None = None
     ) -> Operation:
-        """Add a node with settled attributes. `name` ending in "/" is taken as it is; else it is made unique.
+        """Add a node with complete attributes. A `name` ending in "/" is used unchanged; others are made unique.
 
-        Raises RuntimeError when finalized, ValueError when shapes disagree or an input is of another graph.
+        Raises RuntimeError when finalized, ValueError if shapes disagree or an input is in another graph.
         """
         with self._lock:
             if self._finalized:
@@ -90,7 +90,7 @@ class Graph:
             for tensor in inputs:
                 if tensor.graph is not self:
                     raise ValueError(
-                        f"{tensor.name!r} (built at {tensor.op.user_line}) is of another graph than the "
+                        f"{tensor.name!r} (built at {tensor.op.user_line}) is in another graph than the "
                         f"{op_def.name} node being built; build both under the same `graph.as_default()`."
                     )
             scopes = self._scopes
@@ -103,7 +103,7 @@ class Graph:
             op._control_flow_context = scopes.context
             if scopes.gradient_overrides and op.type in scopes.gradient_overrides:
                 attrs["_gradient_op_type"] = scopes.gradient_overrides[op.type].encode()
-            if scopes.colocations:  # a group that `scopes.attrs` names gives way: slots are their variable's
+            if scopes.colocations:  # a group in `scopes.attrs` takes precedence: slots are placed with their variable
                 attrs["_class"] = sorted({*attrs.get("_class", []), *scopes.colocations})
             if scopes.attrs:
                 attrs.update({k: v for k, v in scopes.attrs.items() if k not in attrs})
@@ -113,13 +113,13 @@ class Graph:
             infer_shapes(op)
             op._original_op = scopes.original
             if scopes.context is not None and scopes.context.in_loop:
-                self._unfetchable.add(op)  # it has a value in each iteration, and none of its own
+                self._unfetchable.add(op)  # it has a value in each iteration, not a single one
                 self._unfeedable.update(op._outputs)
             self._take_in(op)
             return op
 
     def _brought_in(self, inputs: list[Tensor]) -> tuple[list[Tensor], list[Operation]]:
-        """The inputs and control inputs of a new node as the branch or loop that it is built in sees them."""
+        """The inputs and control inputs of a new node as captured by the branch or loop that it is built in."""
         context = self._scopes.context
         if context is None:
             return inputs, self._controls(inputs)
@@ -165,7 +165,7 @@ class Graph:
         return self.unique_name(name)
 
     def _controls(self, inputs: list[Tensor]) -> list[Operation]:
-        """Control inputs from the open blocks, less those that an input built in the block already implies."""
+        """Control inputs from the open blocks, except those that an input built in the block already implies."""
         controls: dict[Operation, None] = {}
         for controller in self._scopes.controllers:
             if not any(tensor.op in controller.inside for tensor in inputs):
@@ -175,7 +175,7 @@ class Graph:
         return list(controls)
 
     def _apply_devices(self, op: Operation) -> None:
-        """Innermost scope first; an outer one fills only what is still open."""
+        """Innermost scope first; outer scopes fill only the parts that are still open."""
         for scope in reversed(self._scopes.devices):
             if scope is None:
                 break
@@ -190,7 +190,7 @@ class Graph:
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[None]:
-        """Around a change to a node that plans may already know."""
+        """Wraps a change to a node that plans may already contain."""
         with self._lock:
             if self._finalized:
                 raise RuntimeError(MSG_FINALIZED)
@@ -200,7 +200,7 @@ class Graph:
     # --- names ------------------------------------------------------------------------------------------
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`scope/name`, or `scope/name_1` and so on where that is taken (case does not distinguish names)."""
+        """`scope/name`, or `scope/name_1` and so on if that is taken (names are case-insensitive)."""
         with self._lock:
             if self._scopes.name:
                 name = f"{self._scopes.name}/{name}"
@@ -219,7 +219,7 @@ class Graph:
 
     @contextlib.contextmanager
     def name_scope(self, name: Any) -> Iterator[str]:
-        """Prefix the names built inside. A name ending in "/" re-enters that scope; None or "" leaves all."""
+        """Prefix the names built inside. A name ending in "/" re-enters that scope; None or "" leaves all scopes."""
         scopes = self._scopes
         old = scopes.name
         if not name:
@@ -247,7 +247,7 @@ class Graph:
             return list(self._nodes)
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The node or edge that `obj` is, names, or converts to. KeyError, ValueError or TypeError otherwise."""
+        """The node or edge that `obj` is, names, or converts to. Raises KeyError, ValueError or TypeError otherwise."""
         convert = getattr(obj, "_as_graph_element", None)
         if convert is not None:
             obj = convert()
@@ -352,7 +352,7 @@ class Graph:
             element = self.as_graph_element(getattr(op, "op", op) if not isinstance(op, Tensor) else op)
             target = element.op if isinstance(element, Tensor) else element
             groups = target.colocation_groups()
-            # What colocates is placed with its target: the device asked for is the target's alone.
+            # A colocated node is placed with its target, so only the target's requested device counts.
             scopes.devices = [None, target.device] if target.device else [None]
         scopes.colocations = groups if ignore_existing else sorted({*old, *groups})
         try:
@@ -396,7 +396,7 @@ class Graph:
 
     @contextlib.contextmanager
     def _attr_scope(self, attrs: dict[str, Any]) -> Iterator[None]:
-        """Nodes built inside have these attributes, Python values or AttrValue messages; None takes one away."""
+        """Nodes built inside have these attributes, Python values or AttrValue messages; None removes one."""
         from penstock.graph.codec import attr_from_proto
 
         scopes = self._scopes
@@ -449,7 +449,7 @@ class Graph:
         return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """The collection itself, made when missing: changes to the list are changes to the collection."""
+        """The collection itself, created if missing: changes to the list change the collection."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
@@ -468,7 +468,7 @@ class Graph:
     # --- the rest of TF's surface -----------------------------------------------------------------------
 
     def finalize(self) -> None:
-        """From now on the graph cannot change, and whoever tries gets a RuntimeError."""
+        """From now on, changing the graph raises RuntimeError."""
         self._finalized = True
 
     def _unsafe_unfinalize(self) -> None:
@@ -482,7 +482,8 @@ class Graph:
         self._unfeedable.add(tensor)
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether a step may be fed `tensor`: no value of an iteration, since it would stand for all of them."""
+        """Whether a step may be fed `tensor`: not if it is in a loop, because the fed value would replace those of all
+        iterations."""
         context = tensor.op._control_flow_context
         return tensor not in self._unfeedable and not (context is not None and context.in_loop)
 
@@ -490,7 +491,7 @@ class Graph:
         self._unfetchable.add(op)
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
-        """Whether a step may be asked for `element`: not for what is in a branch or a loop, which may never run."""
+        """Whether a step may fetch `element`: not if it is in a branch or a loop, which may never run."""
         op = element.op if isinstance(element, Tensor) else element
         return op not in self._unfetchable and op._control_flow_context is None
 
@@ -512,7 +513,8 @@ class Graph:
 
 
 def _check_loop(tensor: Tensor, user: OpDef, context: Any) -> None:
-    """Raises ValueError for a tensor of a loop used outside it: it has a value in each iteration, and none there."""
+    """Raises ValueError if a tensor of a loop is used outside it: it has a value in each iteration, but none
+    outside."""
     inside = tensor.op._control_flow_context
     if inside is None or inside is context or tensor.op.type in EXITS:
         return
@@ -523,5 +525,5 @@ def _check_loop(tensor: Tensor, user: OpDef, context: Any) -> None:
         where = "they are in different while loops" if other else f"{tensor.op.name!r} is in a while loop"
         raise ValueError(
             f"Cannot use {tensor.op.name!r} as input to {user.name} because {where}; it was built at "
-            f"{tensor.op.user_line}. What a loop computes comes out as a loop variable: give it back from the body."
+            f"{tensor.op.user_line}. A loop returns its results as loop variables: return it from the body."
         )

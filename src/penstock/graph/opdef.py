@@ -1,4 +1,4 @@
-"""Operations: what each takes, gives, and needs; and the registries of ops, kernels and gradients.
+"""Operations: their inputs, outputs and attributes; and the registries of ops, kernels and gradients.
 
 An `OpDef` is TensorFlow's OpDef (white paper section 2) with its rules attached: shape, kernels, gradient.
 Its signature is written as text, in OpDef terms::
@@ -6,7 +6,7 @@ Its signature is written as text, in OpDef terms::
     CONCAT = define_op("ConcatV2", "values: N * T, axis: Tidx", "output: T",
                        attrs=["N: int >= 2", "T: type", "Tidx: {int32, int64} = int32"])
 
-Everything that knows an op is reached from the object that `define_op` returns; calling it adds a node.
+Everything about an op is reached through the object that `define_op` returns; calling it adds a node.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Kernel = Callable[..., Any]
 
 
 class Bound:
-    """A factory's answer "the output is this object in every step": constants, and handles of state."""
+    """Returned by a factory if the output is this object in every step: constants and handles of state."""
 
     __slots__ = ("value",)
 
@@ -40,13 +40,13 @@ class Bound:
 
 
 class PassThrough:
-    """A factory's answer "the output is the first input", so that a step spends nothing on the node."""
+    """Returned by a factory if the output is the first input, so that the node costs a step nothing."""
 
 
 PASS_THROUGH = PassThrough()
 
 KernelFactory = Callable[[Any], Kernel | NodeKernel | Bound | PassThrough | None]
-"""From a `KernelContext` (runtime/kernels.py) to the kernel of a node."""
+"""A function from a `KernelContext` (runtime/kernels.py) to the kernel of a node."""
 ShapeFn = Callable[..., Any]
 GradientFn = Callable[..., Any]
 
@@ -117,10 +117,10 @@ class KernelDef:
 class OpDef:
     """An operation.
 
-    `aliases`: an output may share memory with an input (a view, or the input itself). `reads`: the reference
-    and resource inputs whose state the op only reads; it may write to that of all others. `keeps`: the inputs
-    whose values the op holds on to after it has run (a stack's elements, say). `traits`: see `traits.py`, which also
-    has what follows of them.
+    `aliases`: an output may share memory with an input (a view, or the input itself). `reads`: the reference and
+    resource inputs whose state the op only reads; it may write to the state of all others. `keeps`: the inputs whose
+    values the op keeps after it has run (elements of a stack, for example). `traits`: see `traits.py`, which also
+    derives further facts from them.
     """
 
     name: str
@@ -146,15 +146,15 @@ class OpDef:
     kernels: list[KernelDef] = field(default_factory=list)
 
     def shape(self, fn: ShapeFn) -> ShapeFn:
-        """Decorator: the shape rule, `fn(c, *input_shapes) -> TensorShape | list`. List inputs come as lists."""
+        """Decorator: the shape rule, `fn(c, *input_shapes) -> TensorShape | list`. List inputs are passed as lists."""
         self.shape_fn = fn
         return fn
 
     def value(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator: the value rule of an op that computes shapes, used while the graph is built.
 
-        `fn(op, *inputs)` gets each input as an object array of ints, with None for unknown elements (or None
-        for an input of which nothing is known), and gives such an array, or None. See `constants.py`.
+        `fn(op, *inputs)` takes each input as an object array of ints, with None for unknown elements (or None for an
+        input about which nothing is known), and returns such an array, or None. See `constants.py`.
         """
         self.value_fn = fn
         return fn
@@ -162,7 +162,7 @@ class OpDef:
     def fold(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator: `fn(op, *inputs)` computes arrays of any size and type that are known while the graph is built.
 
-        For the few ops that TensorFlow's `constant_value` computes; shape arithmetic is for `value`.
+        For the few ops that TensorFlow's `constant_value` computes; use `value` for shape arithmetic.
         """
         self.fold_fn = fn
         return fn
@@ -170,34 +170,34 @@ class OpDef:
     def flops(self, fn: Callable[..., float]) -> Callable[..., float]:
         """Decorator: `fn(node, inputs, outputs)` returns the multiplications and additions of a node of a step.
 
-        `inputs` and `outputs` are shapes as tuples, with a guess for what is not known. Ops without such a rule are
-        taken for element-wise: the cost model (placement/cost_model.py) counts the bytes that they read and write.
+        `inputs` and `outputs` are shapes as tuples, with guesses for unknown sizes. Ops without such a rule count as
+        element-wise: the cost model (placement/cost_model.py) counts the bytes that they read and write.
         """
         self.flops_fn = fn
         return fn
 
     def puts(self, fn: ShapeFn) -> ShapeFn:
-        """Decorator: `fn(input_shapes)` returns the shape of an element that the op puts into a stack or an array of
-        tensors, which is its first input."""
+        """Decorator: `fn(input_shapes)` returns the shape of an element that the op adds to a stack or TensorArray, its
+        first input."""
         self.puts_fn = fn
         return fn
 
     def takes(self, fn: ShapeFn) -> ShapeFn:
-        """Decorator: `fn(element, input_shapes)` returns the shape of the first output of an op that takes elements out
-        of a stack or an array, which is its first input."""
+        """Decorator: `fn(element, input_shapes)` returns the shape of the first output of an op that takes elements
+        from a stack or TensorArray, its first input."""
         self.takes_fn = fn
         return fn
 
     def kernel(
         self, *devices: str, host: Iterable[str] = (), **types: Iterable[str | DType] | str
     ) -> Callable[[KernelFactory], KernelFactory]:
-        """Decorator: a kernel factory for `devices` (none given: CPU and GPU), made once per node.
+        """Decorator: a kernel factory for `devices` (by default CPU and GPU), called once per node.
 
         `types` restricts attributes (`T="float double"`); kernels are tried in the order of registration.
-        The factory gets a `KernelContext` and returns a plain function of the input values, which gives one
-        value, a flat tuple when the op has several outputs or a list output, and anything when it has none.
-        It may also return a `NodeKernel`, which can do more, `Bound(value)`, PASS_THROUGH, or None for a node without
-        outputs that does nothing.
+        The factory takes a `KernelContext` and returns a plain function of the input values. That function returns one
+        value, or a flat tuple if the op has several outputs or a list output; if it has none, the result is ignored.
+        The factory may also return a `NodeKernel`, which can do more, `Bound(value)`, PASS_THROUGH, or None for a node
+        without outputs that does nothing.
         """
 
         def register(factory: KernelFactory) -> KernelFactory:
@@ -216,7 +216,7 @@ class OpDef:
         return fn
 
     def not_differentiable(self) -> None:
-        """Say that no gradient flows through this op (TensorFlow's NotDifferentiable)."""
+        """Declare that no gradient flows through this op (TensorFlow's NotDifferentiable)."""
         register_gradient(self.name, None)
 
     def find_kernel(self, device_type: str, attrs: dict[str, Any]) -> KernelDef | None:
@@ -228,8 +228,8 @@ class OpDef:
     def __call__(self, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
         """Add a node to the current graph. Inputs by position or name, attributes by name or inferred.
 
-        Returns the output tensor; a tuple of them when there are several (a list output gives a list); the
-        `Operation` when there is none.
+        Returns the output tensor, a tuple if there are several (a list for a list output), or the `Operation` if there
+        is none.
         """
         return call("apply_op", self, args, kwargs, name)
 
@@ -273,7 +273,8 @@ def make_op(
     doc: str = "",
     **traits: Any,
 ) -> OpDef:
-    """An operation that is in no registry: what passes put into steps, and clients never see. `traits`: as `Traits`."""
+    """An operation outside the registry, which passes add to steps and clients never see. `traits`: fields of
+    `Traits`."""
     parsed = {a.name: a for a in map(parse_attr, attrs)}
     return OpDef(
         name,
@@ -294,7 +295,7 @@ def make_op(
 
 
 def get_op(name: str) -> OpDef:
-    """The op registered under `name`; NotImplementedError, with the nearest name, when there is none."""
+    """The op registered under `name`; NotImplementedError, with the nearest name, if there is none."""
     if name not in _ops:
         _import(MODULE_OF_OP.get(name))
     if name not in _ops:
@@ -309,14 +310,14 @@ def has_op(name: str) -> bool:
 
 
 def registered_ops() -> dict[str, OpDef]:
-    """All ops by name; their modules are imported for it."""
+    """All ops by name; imports all their modules."""
     for name in MODULE_OF_OP:
         get_op(name)
     return dict(_ops)
 
 
 def register_gradient(name: str, fn: GradientFn | None) -> None:
-    """Register `fn` under `name`: an op's, or one that `Graph.gradient_override_map` maps to."""
+    """Register `fn` under `name`: that of an op, or one that `Graph.gradient_override_map` maps to."""
     _import(_module_of_gradient(name))
     if name in _gradients:
         raise KeyError(f"a gradient for {name!r} is already registered")
@@ -324,7 +325,7 @@ def register_gradient(name: str, fn: GradientFn | None) -> None:
 
 
 def get_gradient(name: str) -> GradientFn | None:
-    """The gradient registered under `name`, None if that is not differentiable; raises LookupError if neither."""
+    """The gradient registered under `name`, None if it is not differentiable; raises LookupError if neither."""
     if name not in _gradients:
         _import(_module_of_gradient(name))
     try:
@@ -338,7 +339,7 @@ def _module_of_gradient(name: str) -> str | None:
 
 
 def _import(module: str | None) -> None:
-    """Have an op's module imported: waits where another thread does it, returns at once where it is this that asks."""
+    """Import an op's module. Waits if another thread is importing it; returns at once if this thread is."""
     if module is not None:
         importlib.import_module(module)
 
@@ -374,7 +375,7 @@ _ATTR = re.compile(
 
 
 def parse_attr(text: str) -> AttrDef:
-    """Parse `name: type`, with `>= minimum` and `= default` when given.
+    """Parse `name: type`, with `>= minimum` and `= default` if given.
 
     A type is int, float, bool, string, shape, tensor, type, func, `list(…)` of one, a set of dtypes
     (`{float, int32}`), a set of strings (`{'SAME', 'VALID'}`) or a name in TYPE_GROUPS.

@@ -143,8 +143,8 @@ class Operation:
         self._device = device
         self._stack = stack
         self._control_flow_context: Any = None
-        self._original_op: Operation | None = None  # the one that this is part of the gradient of
-        self._id = -1  # set when the graph takes the node in
+        self._original_op: Operation | None = None  # the operation whose gradient this belongs to
+        self._id = -1  # set when the node is added to a graph
         dtypes = [d for out in op_def.outputs for d in out.dtypes(attrs)]
         self._outputs = [Tensor(self, i, dtype) for i, dtype in enumerate(dtypes)]
 
@@ -166,13 +166,13 @@ class Operation:
 
     @property
     def device(self) -> str:
-        """The device that was asked for: "", or a full or partial name."""
+        """The requested device: "", or a full or partial name."""
         return self._device
 
     @property
     def node_def(self) -> Any:
         """This node as a NodeDef message."""
-        from penstock.graph.codec import node_def  # protos are imported only when somebody wants one
+        from penstock.graph.codec import node_def  # protos are imported only on demand
 
         return node_def(self)
 
@@ -187,7 +187,7 @@ class Operation:
         return format_line(self._stack)
 
     def colocation_groups(self) -> list[bytes]:
-        """`loc:@name` of each group of nodes that must share a device; its own when in no other."""
+        """`loc:@name` of each group of nodes that must share a device; the node's own if it is in no other."""
         groups = [g for g in self.attrs.get("_class", []) if g.startswith(b"loc:@")]
         return groups or [f"loc:@{self.name}".encode()]
 
@@ -195,7 +195,7 @@ class Operation:
         return tuple(self._outputs)
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute, as a Python value; raises ValueError if the node has none of that name."""
+        """The value of an attribute, as a Python value; raises ValueError if the node has no attribute of that name."""
         try:
             value = self.attrs[name]
         except KeyError:
@@ -207,7 +207,7 @@ class Operation:
         session_for(self, session, "run").run(self, feed_dict)
 
     def input_values(self) -> list[Any]:
-        """The inputs grouped as the signature has them: a tensor for each, a list for a list input."""
+        """The inputs grouped as in the signature: a tensor for each, a list for a list input."""
         grouped: list[Any] = []
         position = 0
         for arg in self.op_def.inputs:
@@ -217,7 +217,7 @@ class Operation:
             position += count
         return grouped
 
-    # --- changes to a node that is in the graph already; each one outdates the plans that were made -------
+    # --- changes to a node already in the graph; each makes existing plans out of date -------
 
     def _add_control_inputs(self, ops: list[Operation]) -> None:
         with self.graph._change():

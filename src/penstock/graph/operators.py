@@ -1,7 +1,7 @@
 """Python's operators on tensors and variables: `x + y` adds a node.
 
-Every one is written out, so that a reader finds it. Reflected ones build the other operand first, with the
-tensor's dtype, as TF 1.x does.
+Each is written out so that readers can find it. Reflected ones build the other operand first, with the tensor's dtype,
+as TF 1.x does.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _functions: dict[str, Callable[..., Any]] = {}
 
 
 def operator_function(fn: _F) -> _F:
-    """Decorator: a function that an operator calls by its name, where the operator is more than one op.
+    """Decorator: a function that an operator calls by name, for operators that are more than one op.
 
-    Ops are built on the graph, so it is they who say so.
+    Ops import the graph, so they register themselves here.
     """
     _functions[fn.__name__] = fn
     return fn
 
 
 def call(name: str, *args: Any) -> Any:
-    """What the function that is registered under `name` returns; its module is imported for it."""
+    """Calls the function registered under `name`, after importing its module."""
     if name not in _functions:
         importlib.import_module(MODULE_OF_OPERATOR[name])
     return _functions[name](*args)

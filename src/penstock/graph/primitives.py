@@ -1,8 +1,8 @@
 """The primitives of control flow (white paper section 4.4): signature, shape, gradient.
 
-They are part of every graph, as nodes and edges are: analyses and passes ask for them by name. They have no kernels:
-the executor is what they mean. Switch sends its data to one of its outputs and a dead token to the other; Merge passes
-on the one live input it gets; Enter, Exit and NextIteration move values between the frames and iterations of a loop.
+Like nodes and edges they are part of every graph: analyses and passes refer to them by name. They have no kernels: the
+executor implements them. Switch sends its data to one of its outputs and a dead token to the other; Merge forwards the
+one live input that it gets; Enter, Exit and NextIteration move values between the frames and iterations of a loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _two(c: ShapeContext, data: TensorShape, pred: TensorShape) -> list[TensorSh
 
 
 def _merged(c: ShapeContext, inputs: list[TensorShape]) -> list[TensorShape]:
-    """What all inputs agree on: any of them may be the one that comes."""
+    """What all inputs agree on: any of them may be the live one."""
     shape = inputs[0]
     for other in inputs[1:]:
         shape = shape.most_specific_compatible_shape(other)
@@ -29,7 +29,7 @@ def _merged(c: ShapeContext, inputs: list[TensorShape]) -> list[TensorShape]:
 
 
 def _invariant(c: ShapeContext, data: TensorShape, *_: Any) -> TensorShape:
-    """A constant of the loop keeps its shape; a loop variable's is settled by its Merge."""
+    """A loop constant keeps its shape; the Merge determines the shape of a loop variable."""
     return data
 
 
@@ -128,7 +128,7 @@ ENTERS = frozenset({"Enter", "RefEnter"})
 EXITS = frozenset({"Exit", "RefExit"})
 NEXT_ITERATIONS = frozenset({"NextIteration", "RefNextIteration"})
 PRIMITIVES = SWITCHES | MERGES | ENTERS | EXITS | NEXT_ITERATIONS | {"LoopCond"}
-"""The op types that the executor itself carries out."""
+"""The op types that the executor itself implements."""
 
 
 @SWITCH.gradient
@@ -143,7 +143,7 @@ PRIMITIVES = SWITCHES | MERGES | ENTERS | EXITS | NEXT_ITERATIONS | {"LoopCond"}
 @REF_NEXT_ITERATION.gradient
 @LOOP_COND.gradient
 def primitive_gradient(op: Operation, *grads: Any) -> Any:
-    """The backward walk takes conditionals and loops as wholes; only those that it knows how they were built."""
+    """The backward walk handles conditionals and loops as units, if it knows how they were built."""
     raise LookupError(
         f"{op.name} ({op.type}) has a gradient only as part of a tf.cond or tf.while_loop built in this program; "
         "a graph that was imported has lost what its gradient needs."

@@ -1,7 +1,7 @@
 """Replacing nodes of a `StepGraph`: a new graph, while the nodes of the old one stay as they are.
 
-Nodes refer to those that they take values from or wait for, so what comes after a replacement is copied. Whatever
-keeps a graph (a plan, a session, a pass that compares two ways) can therefore hand it to any pass.
+Nodes refer to those that they take values from or wait for, so nodes that come after a replaced one are copied. Code
+that keeps a graph (a plan, a session, a pass that compares two alternatives) can therefore pass it to any pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from penstock.graph.primitives import MERGES, NEXT_ITERATIONS
 from penstock.graph.step_graph import Edge, Node, StepGraph
 
 Order = list[tuple[Node, Node]]
-"""Pairs of nodes of which the first must come before the second."""
+"""Pairs of nodes; the first must come before the second."""
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
@@ -27,13 +27,14 @@ def rewritten(
     nodes: Iterable[Node] | None = None,
     order: Order | None = None,
 ) -> StepGraph:
-    """`graph` with nodes and edges replaced; itself where nothing is. What does not come after them is shared.
+    """Returns `graph` with nodes and edges replaced, or `graph` itself if there are none. Nodes not after a replaced
+    one are shared.
 
-    instead: nodes made for this call, which take the place of others, with the same outputs, and are completed here.
-    edges: what is taken in place of an edge. controls: what is waited for, or is a target, in place of a node; None:
-    nothing. nodes: those to have in place of `graph.nodes`. order: given, the nodes are sorted, with such pairs kept.
+    instead: nodes made for this call, with the same outputs as the nodes that they replace; their inputs are completed
+    here. edges: replacements for edges. controls: replacements for nodes as control inputs and targets; None: drop
+    them. nodes: replaces `graph.nodes`. order: if given, the nodes are sorted so that these pairs hold.
 
-    All of them name nodes as they are in `graph` or `nodes`, even where these are replaced themselves.
+    All of them refer to nodes of `graph` or `nodes`, even if these nodes are replaced themselves.
     """
     if not (instead or edges or controls or nodes is not None):
         return graph
@@ -43,7 +44,7 @@ def rewritten(
     new = dict(instead)
     unsorted = order is not None or any(node.op.name in MERGES for node in listed)
     while _copy_followers(listed, stale, new) and unsorted:
-        pass  # what takes a value may come before what gives it
+        pass  # a consumer may come before its producer
 
     def taken(edge: Edge) -> Edge:
         node, port = edge = edges.get(edge, edge)
@@ -68,7 +69,8 @@ def rewritten(
 
 
 def _copy_followers(nodes: list[Node], stale: set[Node], new: dict[Node, Node]) -> bool:
-    """Add to `new` a copy of each node that takes something from a stale one, and is stale then; whether any is."""
+    """Add to `new` a copy of each node that uses a stale one, which makes it stale too. Returns whether there were
+    any."""
     before = len(new)
     for node in nodes:
         if node in new:
@@ -85,7 +87,7 @@ def _copy_followers(nodes: list[Node], stale: set[Node], new: dict[Node, Node]) 
 
 
 def with_waits(graph: StepGraph, waits: Mapping[Node, tuple[Node, ...]]) -> StepGraph:
-    """`graph` with `waits` as further control inputs of nodes."""
+    """Returns `graph` with `waits` as additional control inputs of nodes."""
     instead = {node: copy(node) for node, more in waits.items() if more}
     for node, made in instead.items():
         made.controls += waits[node]
@@ -93,19 +95,19 @@ def with_waits(graph: StepGraph, waits: Mapping[Node, tuple[Node, ...]]) -> Step
 
 
 def copy(node: Node) -> Node:
-    """`dataclasses.replace` without its price."""
+    """A faster `dataclasses.replace`."""
     return Node(
         node.name, node.op, node.attrs, node.inputs, node.controls, node.device, node.dtypes, node.shapes, node.source
     )
 
 
 def duplicate(graph: StepGraph) -> StepGraph:
-    """The same graph of nodes of its own."""
+    """The same graph with copies of its nodes."""
     return rewritten(graph, {node: copy(node) for node in graph.nodes})
 
 
 def remove_unused(graph: StepGraph) -> StepGraph:
-    """Without the nodes that no fetch and no target needs; fed nodes stay, since values come for them."""
+    """Removes the nodes that no fetch or target needs. Feed nodes stay, because values are passed for them."""
     needed: set[Node] = set(graph.feeds)
     pending = [*(e.node for e in graph.fetches), *graph.targets]
     while pending:
@@ -120,7 +122,7 @@ def remove_unused(graph: StepGraph) -> StepGraph:
 
 
 def sort_nodes(nodes: list[Node], order: Order) -> list[Node]:
-    """`nodes` in an order in which they can run, near to the one that they have. `order`: what it has to keep."""
+    """Sorts `nodes` into an order in which they can run, close to their present order. `order`: pairs to keep."""
     place = {node: i for i, node in enumerate(nodes)}
     waiting = dict.fromkeys(nodes, 0)
     users: dict[Node, list[Node]] = {}

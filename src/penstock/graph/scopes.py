@@ -32,7 +32,7 @@ def reset_default_graph() -> None:
 
 
 def graph_of(inputs: Iterable[Any]) -> Graph:
-    """The graph of the first graph element among `inputs`, or the default one."""
+    """The graph of the first graph element among `inputs`, or the default graph."""
     for item in inputs:
         if isinstance(item, Tensor | Operation):
             return item.graph
@@ -45,9 +45,9 @@ def graph_of(inputs: Iterable[Any]) -> Graph:
 @export("name_scope")
 @contextlib.contextmanager
 def name_scope(name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> Iterator[str]:
-    """Prefix the names built inside (TF: tf.name_scope). `values` only say which graph is meant.
+    """Prefix the names built inside (TF: tf.name_scope). `values` only determine the graph.
 
-    Yields the scope with its final "/", to be passed on as a node's name.
+    Yields the scope with its final "/", for use as a node's name.
     """
     chosen = default_name if name is None else name
     if chosen is None and values is not None:
@@ -160,9 +160,9 @@ def set_random_seed(seed: int | None) -> None:
 
 @export("get_seed", "random.get_seed")
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """`(graph seed, op seed)` for a new random op: (None, None) when neither is set.
+    """`(graph seed, op seed)` for a new random op: (None, None) if neither is set.
 
-    Without an op seed it is the number of nodes so far, so that each op of a seeded graph draws differently.
+    Without an op seed, the number of nodes so far is used, so that each op of a seeded graph draws differently.
     """
     graph = get_default_graph()
     if graph.seed is None and op_seed is None:

@@ -1,4 +1,4 @@
-"""Shape inference for one node: runs the op's shape rule and, for a new node, words its errors."""
+"""Shape inference for one node: runs the op's shape rule and, for a new node, formats its errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCALAR = TensorShape(())
 
 
 class ShapeContext:
-    """What a shape rule may ask beyond its inputs' shapes: attributes, and values known while building."""
+    """What a shape rule can use besides its inputs' shapes: attributes, and values known while building."""
 
     __slots__ = ("attrs", "op")
 
@@ -32,13 +32,13 @@ class ShapeContext:
         raise LookupError(f"op {self.op.type} has no input {name!r}")
 
     def constant(self, name: str) -> np.ndarray | None:
-        """The value of the input called `name` where it is known now, else None."""
+        """The value of the input called `name` if it is known now, otherwise None."""
         from penstock.graph.constants import constant_value
 
         return constant_value(self._input(name))
 
     def constant_shape(self, name: str) -> TensorShape:
-        """The input called `name`, an int vector, read as a shape; dims not known now are None."""
+        """The input called `name`, an int vector, read as a shape; dims that are not known now are None."""
         from penstock.graph.constants import constant_value_as_shape
 
         return constant_value_as_shape(self._input(name))
@@ -56,10 +56,10 @@ def infer_shapes(op: Operation) -> None:
 
 
 def output_shapes(op: Operation) -> list[TensorShape] | None:
-    """The shapes that the rule of `op` gives for what is known of its inputs; None if it has no rule.
+    """The shapes that the rule of `op` returns for what is known about its inputs; None if it has no rule.
 
-    ValueError, as the rule words it, where the inputs disagree. Whatever else a rule raises is an input or attribute
-    that it did not think of: a ValueError as well.
+    Raises ValueError with the rule's message if the inputs disagree. Any other exception means an input or attribute
+    that the rule did not expect, and also becomes a ValueError.
     """
     rule = op.op_def.shape_fn
     if rule is None:

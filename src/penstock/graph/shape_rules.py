@@ -10,7 +10,7 @@ from penstock.graph.traits import ShapeClass, ShapeRule, of_class
 from penstock.tensor.shapes import TensorShape, broadcast_shape
 
 of_first = of_class(ShapeClass("first"))
-"""Decorator: a rule whose first output has the shape of the first input, whatever else it checks."""
+"""Decorator: a rule whose first output has the shape of the first input, whatever it checks besides."""
 
 
 _ELEMENT_WISE = of_class(ShapeClass("first", element_wise=True))
@@ -32,7 +32,7 @@ def scalar(c: ShapeContext, *_: Any) -> TensorShape:
 
 
 def unknown(c: ShapeContext, *_: Any) -> list[TensorShape]:
-    """Nothing is known of any output before the op runs."""
+    """Nothing is known about any output before the op runs."""
     return [UNKNOWN] * len(c.op._outputs)
 
 

@@ -1,7 +1,7 @@
 """Which line of the user's program built a node.
 
-A stack is a tuple of `(code, line)` pairs, innermost first, with Penstock's own frames left out: cheap to take
-(a node costs about a microsecond), formatted only when an error or a tool asks.
+A stack is a tuple of `(code, line)` pairs, innermost first, without Penstock's own frames. Taking one costs about a
+microsecond per node; it is formatted only for errors and tools.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def capture_stack() -> Stack:
 
 
 def format_line(stack: Stack) -> str:
-    """`file.py:12, in build: y = tf.matmul(x, w)`, or "" when nothing is known (an imported graph)."""
+    """`file.py:12, in build: y = tf.matmul(x, w)`, or "" if nothing is known (an imported graph)."""
     if not stack:
         return ""
     code, line = stack[0]
@@ -45,7 +45,7 @@ def format_line(stack: Stack) -> str:
 
 
 def format_stack(stack: Stack) -> list[tuple[str, int, str, str]]:
-    """`(file, line, function, text)` rows, outermost first, as `traceback.extract_stack` gives them."""
+    """`(file, line, function, text)` rows, outermost first, as `traceback.extract_stack` returns them."""
     return [
         (code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip())
         for code, line in reversed(stack)

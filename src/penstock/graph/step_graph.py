@@ -1,5 +1,5 @@
-"""`StepGraph`: what one kind of step executes. Passes take one and give one; the plan is made from the last. None
-changes what it is given: `graph/rewrite.py` makes a graph of which some nodes are others.
+"""`StepGraph`: what one kind of step executes. Passes take one and return one; the plan is made from the last. They do
+not modify their argument: `graph/rewrite.py` makes a graph in which some nodes are replaced.
 
 It is the subgraph of section 4.2 of the paper: the client's graph cut at the feeds, reduced to what the fetches
 need, with a `_Feed` node in place of each fed edge. Nodes here are light and independent of the client's graph;
@@ -20,7 +20,7 @@ from penstock.tensor.shapes import TensorShape
 
 _DTYPE = parse_attr("dtype: type")
 FEED = OpDef("_Feed", (), (parse_arg("output: dtype", {"dtype": _DTYPE}),), {"dtype": _DTYPE}, traits=Traits(free=True))
-"""The op of feed nodes: internal, hence in no registry; the plan makes them parameters of the step."""
+"""The op of feed nodes: internal, so not registered; the plan turns them into parameters of the step."""
 
 
 class Edge(NamedTuple):
@@ -40,7 +40,7 @@ class Edge(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A node of a `StepGraph`. `dtypes` and `shapes` are those of its outputs; `device` is what was asked for."""
+    """A node of a `StepGraph`. `dtypes` and `shapes` are those of its outputs; `device` is the requested one."""
 
     name: str
     op: OpDef
@@ -54,7 +54,7 @@ class Node:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it gives its attribute `value`, always."""
+        """Whether it always returns its attribute `value`."""
         return self.op.traits.constant
 
     def grouped_inputs(self) -> Iterator[tuple[str, bool, tuple[Edge, ...]]]:
@@ -71,7 +71,7 @@ class Node:
 
 @dataclass(eq=False, slots=True)
 class StepGraph:
-    """`nodes` in an order in which they can run; `feeds` in the caller's order; what to fetch and to run."""
+    """`nodes` in an order in which they can run, `feeds` in the caller's order, and what to fetch and to run."""
 
     nodes: list[Node]
     feeds: list[Node]
@@ -79,7 +79,7 @@ class StepGraph:
     targets: list[Node] = field(default_factory=list)
 
     def text(self) -> str:
-        """One line a node, for tests and for `print`."""
+        """One line per node, for tests and `print`."""
         lines = []
         for node in self.nodes:
             inputs = [e.name for e in node.inputs] + [f"^{c.name}" for c in node.controls]

@@ -1,4 +1,4 @@
-"""Nodes and graphs as text, one line a node: for errors, tests and `print`."""
+"""Nodes and graphs as text, one line per node, for errors, tests and `print`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def node_line(op: Operation) -> str:
 
 
 def step_text(graph: StepGraph) -> str:
-    """The graph of a step, a line a node; the members of one that stands for others are indented below it."""
+    """The graph of a step, one line per node; the members of a node that replaces others are indented below it."""
     lines = list(_lines(graph, ""))
     return "\n".join([*lines, "fetch " + ", ".join(edge.name for edge in graph.fetches)])
 

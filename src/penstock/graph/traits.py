@@ -1,7 +1,8 @@
-"""Traits: what analyses, passes and generators must know of an op, said once where it is defined, or derived here.
+"""Traits: what analyses, passes and generators must know about an op, stated where it is defined or derived here.
 
-`Traits` is what an author gives, as arguments of `define_op`; the functions below give what follows of that and of the
-op's rules. What cannot be derived has no default that would be believed: `work` is then None, which a test refuses.
+An op's author states `Traits` as arguments of `define_op`; the functions below derive other facts from them and from
+the op's rules. Facts that cannot be derived have no default that could be wrong: `work` is then None, which a test
+rejects.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from penstock.graph.opdef import ArgDef, OpDef
 
 SERIAL = 0.0
-"""The work of ops that no thread shares: they do nothing, or are computed by NumPy or Python in the calling thread."""
+"""The work of ops that threads cannot share: they do nothing, or NumPy or Python computes them in the calling
+thread."""
 UNKNOWN_WORK = math.inf
-"""The work of ops of which nobody can know it: what the client's code does."""
+"""The work of ops whose work cannot be known: they call the client's code."""
 
 T = TypeVar("T")
 View = Literal["", "same", "reshaped", "value"]
@@ -30,31 +32,33 @@ Holds = Literal["", "variable", "temporary", "stack", "array"]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What an op's author says of it besides its signature.
+    """What an op's author states besides its signature.
 
-    work: the time that an element of its largest tensor takes, in elements of an addition, as far as threads can share
-    it: a number (in compiled code, where there is an expression in C), SERIAL or UNKNOWN_WORK. Ops with `@OP.flops`
-    need none; see `work_per_element` for others.
-    view: the first output is all of the first input. "same": itself, so that a variable that was read shows through;
-    "reshaped": its memory with another shape or type, through which it shows as well; "value": the same numbers, which
-    keep the value of that moment.
-    free: moves, names or holds values, and computes nothing; a step spends no time on it. Views that only name follow.
-    part: takes or changes only a part of its first input, which may be much larger than what is done.
-    launches: on a GPU its kernels only launch, unless inputs or attributes make them look at values on the host. What
-    gives each element by the elements in its place needs not say so.
-    allocates: whether results are dense memory of their own, new in each step; None if it follows (see `allocates`).
-    bits16: how `passes/reduced_precision.py` paints it, with TensorFlow's words: "allow" is always reduced where it is
-    large, "infer" between such ops but not after one of "deny", "clear" wherever that saves a cast, "deny" never.
-    holds: what kind of state it gives a handle of. Stacks and arrays live for one step.
-    gives_back: tells of what was put into a stack or an array in the same step. What takes it out need not say so.
-    assigns: the variable that is its first input becomes its second one.
-    sets_up: belongs to initialising, saving and restoring, not to what a graph is for. Assignments need not say so.
-    refuses: looks at what it is given, and may raise an error though it changes nothing. What refuses "always" is run
-    even where its result is only waited for.
-    repeatable: called stateful, but leaves nothing behind.
-    constant: gives its attribute `value`, always.
-    placeholder: gives what a client feeds.
-    of_shapes: says of the shapes of its inputs, whatever is in them.
+    work: the time per element of the largest tensor, in multiples of an addition's, as far as threads can share it: a
+    number (for compiled code if the op has an expression in C), SERIAL or UNKNOWN_WORK. Ops with `@OP.flops` need none;
+    see `work_per_element` for others.
+    view: the first output is all of the first input. "same": the input itself, so that later writes to a variable that
+    was read show through; "reshaped": its memory with a different shape or type, through which they also show; "value":
+    the same numbers, which keep their value.
+    free: moves, names or holds values, and computes nothing; it costs a step nothing. Derived for views that only
+    rename.
+    part: reads or changes only a part of its first input, which may be much larger than the work done.
+    launches: its GPU kernels only launch work, unless inputs or attributes make them look at values on the host.
+    Derived for element-wise ops.
+    allocates: whether results are new dense memory in each step; None if it is derived (see `allocates`).
+    bits16: its colour in `passes/reduced_precision.py`, in TensorFlow's terms: "allow" is always reduced if it is
+    large, "infer" between such ops but not after a "deny" op, "clear" if that saves a cast, "deny" never.
+    holds: what kind of state it returns a handle of. Stacks and arrays live for one step.
+    gives_back: depends on what was put into a stack or an array in the same step. Derived for ops that take elements
+    out.
+    assigns: sets the variable that is its first input to its second input.
+    sets_up: belongs to initialising, saving and restoring, not to the graph's purpose. Derived for assignments.
+    refuses: checks its inputs, and may raise an error although it changes nothing. "always": it runs even if other
+    nodes only wait for it.
+    repeatable: declared stateful, but leaves no state behind.
+    constant: always returns its attribute `value`.
+    placeholder: returns what a client feeds.
+    of_shapes: depends only on the shapes of its inputs, not on their contents.
     """
 
     work: float | None = None
@@ -80,11 +84,11 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class ShapeClass:
-    """Which input has the shape of the first output, whatever it is.
+    """Which input always has the shape of the first output.
 
-    kind: "first": the first input has. "broadcast": that of two inputs to which the other adds nothing. "asked": the
-    value of the input called `input` is the shape. element_wise: nothing but the shape follows from the rule, and each
-    element of the result from those in its place.
+    kind: "first": the first input. "broadcast": whichever of two inputs already has the broadcast shape. "asked": the
+    value of the input called `input` is the shape. element_wise: the rule determines nothing but the shape, and each
+    element of the result depends only on the elements in its place.
     """
 
     kind: Literal["first", "broadcast", "asked"]
@@ -97,7 +101,7 @@ _CLASSES: dict[ShapeRule, ShapeClass] = {}
 
 
 def of_class(found: ShapeClass) -> Callable[[ShapeRule], ShapeRule]:
-    """Decorator of shape rules: ops with such a rule are of this class, where they run at all."""
+    """Decorator of shape rules: ops with such a rule are of this class, if they run at all."""
 
     def register(rule: ShapeRule) -> ShapeRule:
         _CLASSES[rule] = found
@@ -115,7 +119,7 @@ def shape_class(op: OpDef) -> ShapeClass | None:
 
 
 def _derived(rule: Callable[[OpDef], T]) -> Callable[[OpDef], T]:
-    """Decorator: ask `rule` once for each op, whose rules are settled by then."""
+    """Decorator: calls `rule` once for each op; the op's rules are complete by then."""
 
     @functools.wraps(rule)
     def found(op: OpDef) -> T:
@@ -128,20 +132,21 @@ def _derived(rule: Callable[[OpDef], T]) -> Callable[[OpDef], T]:
 
 
 def shows_input(op: OpDef) -> bool:
-    """Whether its result is its first input's memory in TensorFlow (IdentityN's: each input's), whatever it is given: a
-    variable that was read shows through. Where that depends (on how a slice lies, say), ops give a new value here."""
+    """Whether in TensorFlow its result is always its first input's memory (IdentityN: each input's), so that writes to
+    a variable that was read show through. Where TensorFlow shares memory only sometimes (a slice, depending on
+    alignment), ops return a new value here."""
     return op.traits.view in ("same", "reshaped")
 
 
 @_derived
 def only_names(op: OpDef) -> bool:
-    """Whether it gives a value another name or shape, and does nothing else."""
+    """Whether it only gives a value another name or shape."""
     return bool(op.traits.view) and not op.traits.refuses and not op.stateful
 
 
 @_derived
 def does_nothing(op: OpDef) -> bool:
-    """Whether it takes and gives nothing: it is there to be waited for."""
+    """Whether it has no inputs and no outputs: it exists only to be waited for."""
     return op.traits.free and not (op.inputs or op.outputs or op.stateful)
 
 
@@ -155,9 +160,9 @@ def is_free(op: OpDef) -> bool:
 
 @_derived
 def work_per_element(op: OpDef) -> float | None:
-    """`Traits.work`; None if nobody has said it and it does not follow. It means nothing for ops with `flops_fn`.
+    """`Traits.work`; None if it is neither stated nor derived. It means nothing for ops with `flops_fn`.
 
-    It follows for what is free, shows its inputs' memory, or has to do with text, which torch does not know.
+    Derived for ops that are free, share their inputs' memory, or work on text, which torch does not support.
     """
     if op.traits.work is not None:
         return op.traits.work
@@ -167,9 +172,9 @@ def work_per_element(op: OpDef) -> float | None:
 
 @_derived
 def allocates(op: OpDef) -> bool:
-    """Whether its results are dense memory of their own, which nobody else has, new in each step.
+    """Whether its results are new dense memory in each step, shared with nothing else.
 
-    It follows for ops that share no memory with inputs and use no state: tests/ops/harness.py looks at every sample.
+    Derived for ops that share no memory with inputs and use no state: tests/ops/harness.py checks every sample.
     """
     if op.traits.allocates is not None:
         return op.traits.allocates
@@ -179,22 +184,22 @@ def allocates(op: OpDef) -> bool:
 
 @_derived
 def only_launches(op: OpDef) -> bool:
-    """Whether its kernels on a GPU do nothing but launch, if they run without the contents of their inputs."""
+    """Whether its GPU kernels only launch work, provided that they run without the contents of their inputs."""
     found = shape_class(op)
     element_wise = found is not None and found.element_wise
     computes = element_wise and not op.stateful and op.traits.work != SERIAL and not _is_text(op)
-    names = is_free(op) and only_names(op) and bool(op.kernels)  # what has none is for the executor to do
+    names = is_free(op) and only_names(op) and bool(op.kernels)  # ops without kernels are run by the executor
     return op.traits.launches or computes or names
 
 
 def gives_back(op: OpDef) -> bool:
-    """Whether it takes out of a stack or an array what was put there in the same step, or says how much that is."""
+    """Whether it takes from a stack or an array what was put there in the same step, or returns how much that is."""
     return op.takes_fn is not None or op.traits.gives_back
 
 
 @_derived
 def lives_for_a_step(op: OpDef) -> bool:
-    """Whether it makes, or uses, a stack or an array, which live for one step."""
+    """Whether it makes or uses a stack or an array, which live for one step."""
     return op.traits.holds in ("stack", "array") or op.puts_fn is not None or gives_back(op)
 
 
@@ -203,7 +208,7 @@ def _is_handle(arg: ArgDef) -> bool:
 
 
 def _is_serial(op: OpDef) -> bool:
-    """Whether the calling thread computes what there is to compute."""
+    """Whether the calling thread alone does all of its work."""
     if op.traits.work == SERIAL or is_free(op) or op.traits.of_shapes or op.traits.holds or _is_text(op):
         return True
     return not any(arg.dtype is None or arg.dtype.torch is not None for arg in (*op.inputs, *op.outputs))

@@ -12,11 +12,11 @@ SEND = OpDef("_Send", (parse_arg("tensor: T", _T),), (), _T, stateful=True, trai
 RECV = OpDef("_Recv", (), (parse_arg("tensor: T", _T),), _T, stateful=True, traits=_FREE)
 SEND_CONTROL = OpDef("_SendControl", (), (), {}, stateful=True, traits=_FREE)
 RECV_CONTROL = OpDef("_RecvControl", (), (), {}, stateful=True, traits=_FREE)
-"""A control edge between devices: that something has run, without a value."""
+"""A control edge between devices: it only says that something has run."""
 
 SENDS = frozenset({"_Send", "_SendControl"})
 RECVS = frozenset({"_Recv", "_RecvControl"})
 TRANSFERS = SENDS | RECVS
 
 COMPRESS = "_compress_transfers"
-"""The attribute of a node whose float32 values travel as 16 bits, whatever the session's other edges do."""
+"""The attribute of a node whose float32 values are sent as 16 bits, whatever the session's other edges do."""

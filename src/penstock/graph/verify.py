@@ -1,4 +1,4 @@
-"""Invariants of a `StepGraph`: what every pass may rely on and must leave behind it.
+"""Invariants of a `StepGraph`: what every pass may rely on and must preserve.
 
 Checked between passes when PENSTOCK_CHECK=1 is in the environment (tests set it).
 """
@@ -18,7 +18,7 @@ _WINDOW = 5
 
 
 def verify(graph: StepGraph, after: str) -> None:
-    """Raise AssertionError, with the nodes around the culprit, where `graph` is not well-formed.
+    """Raise AssertionError, with the nodes around the culprit, if `graph` is not well-formed.
 
     `after` names the pass that made it.
     """
@@ -71,7 +71,7 @@ def _signature_problem(node: Node) -> str:
 
 
 def _window(graph: StepGraph, i: int) -> str:
-    """The nodes around the `i`-th, an arrow before it."""
+    """The nodes around the `i`-th, which is marked by an arrow."""
     first = max(0, i - _WINDOW)
     lines = []
     for k, node in enumerate(graph.nodes[first : i + _WINDOW + 1], first):
