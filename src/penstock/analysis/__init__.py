@@ -1,1 +1,1 @@
-"""What passes, placement, code generation and executors all ask of the graph of a step."""
+"""Analyses of a step's graph that passes, placement, code generation and executors share."""

@@ -13,7 +13,8 @@ from torch.utils._pytree import tree_leaves
 
 @dataclass(slots=True)
 class Use:
-    """Bytes that a node allocated: in all, at once, and still `live`. `in_use`: of all values while it ran, at most."""
+    """Bytes that a node allocated: the total, the peak, and what is still `live`. `in_use`: the peak of all values
+    while it ran."""
 
     total: int = 0
     peak: int = 0
@@ -22,9 +23,9 @@ class Use:
 
 
 class Allocations(TorchDispatchMode):
-    """While it is entered, counts the tensors that kernels allocate in this thread, until nobody holds them.
+    """While entered, tracks the tensors that kernels allocate in this thread until they are freed.
 
-    `uses` has an entry for each call of `begin`. It costs each call of torch some microseconds.
+    `uses` has an entry for each call of `begin`. It costs each torch call a few microseconds.
     """
 
     def __init__(self) -> None:
@@ -33,7 +34,7 @@ class Allocations(TorchDispatchMode):
         self._now = 0
 
     def begin(self) -> None:
-        """A node begins."""
+        """Called when a node starts."""
         self.uses.append(Use(in_use=self._now))
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -59,6 +60,6 @@ class Allocations(TorchDispatchMode):
 
 
 def _storages(value: Any) -> dict[int, Any]:
-    """The memory of all tensors in a nest of values, by its address."""
+    """The memory of all tensors in a nest of values, by address."""
     storages = (leaf.untyped_storage() for leaf in tree_leaves(value) if isinstance(leaf, Tensor))
     return {storage.data_ptr(): storage for storage in storages}

@@ -1,7 +1,7 @@
 """Assignments whose value is computed in the variable's own memory: `v = v * decay` of a large variable.
 
-Otherwise the value is computed in new memory, and then copied: twice the traffic. A node may write into the variable
-where the assignment is the next thing to run, and nobody sees the variable's old value after the node.
+Otherwise the value would be computed in new memory and then copied: twice the memory traffic. A node may write into the
+variable if the assignment runs next and the variable's old value is not used after the node.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 
 _AS_IT_LIES = ("same", "value")
-"""Views that are the whole of what they are given, as it lies there."""
+"""Views that show all of their input, with the same layout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """A node may write over its inputs `indices`, which are the variable that its result is assigned to.
+    """A node may write over its inputs `indices`, which show the variable that its result is assigned to.
 
-    lock: what the assignment takes, if it takes one. The node then takes it, too.
+    lock: the lock that the assignment takes, if any. The node then takes it as well.
     """
 
     indices: tuple[int, ...]
     lock: AbstractContextManager[Any] | None
 
     def guarding(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """`kernel`, holding the lock."""
+        """Returns `kernel`, called while holding the lock."""
         lock = self.lock
         if lock is None:
             return kernel
@@ -46,7 +46,7 @@ class Assigned:
 def find_assigned(
     graph: StepGraph, kernels: Mapping[Node, Any], order: Sequence[tuple[Node, bool]]
 ) -> dict[Node, Assigned]:
-    """The nodes of a graph without control flow, which runs in `order`, whose results can be made in a variable."""
+    """The nodes of a graph without control flow, which runs in `order`, whose results can be computed in a variable."""
     if not any(node.op.traits.assigns for node in graph.nodes):
         return {}
     runs = [node for node, _ in order if _runs(node, kernels)]
@@ -79,13 +79,13 @@ def find_assigned(
 
 
 def _runs(node: Node, kernels: Mapping[Node, Any]) -> bool:
-    """Whether something is called for the node."""
+    """Whether a kernel is called for the node."""
     kernel = kernels.get(node)
     return node.op is FEED or not (kernel is None or isinstance(kernel, (Bound, PassThrough)))
 
 
 def _is_all_of(edge: Edge, variable: Node) -> bool:
-    """Whether a value is what `variable` holds, as it lies there."""
+    """Whether a value is the whole content of `variable`, with the same layout."""
     while not is_state(edge) and edge.node.op.traits.view in _AS_IT_LIES and len(edge.node.dtypes) == 1:
         edge = edge.node.inputs[0]
     return edge.node is variable

@@ -33,12 +33,12 @@ def has_control_flow(graph: StepGraph) -> bool:
 
 
 def is_back_edge(node: Node, index: int) -> bool:
-    """Whether an input closes a loop: a Merge's, from a NextIteration."""
+    """Whether an input closes a loop: that of a Merge, from a NextIteration."""
     return node.op.name in MERGES and node.inputs[index].node.op.name in NEXT_ITERATIONS
 
 
 def is_loop_merge(node: Node) -> bool:
-    """Whether each iteration gives a Merge one value: what enters, then what goes round."""
+    """Whether a Merge gets one value in each iteration: first the one that enters, then those of earlier iterations."""
     if node.op.name not in MERGES:
         return False
     makers = [edge.node.op.name for edge in node.inputs]
@@ -90,7 +90,7 @@ def find_frames(graph: StepGraph) -> tuple[Frame, dict[Node, Frame]]:
 
 
 def _frame_of(node: Node, frames: dict[Node, Frame], root: Frame) -> Frame:
-    """The frame that the inputs of `node` are in: one for all of them."""
+    """The frame that the inputs of `node` are in: all must be in the same one."""
     found: Frame | None = None
     first: Node | None = None
     sources = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
@@ -99,7 +99,7 @@ def _frame_of(node: Node, frames: dict[Node, Frame], root: Frame) -> Frame:
         if source.op.name in EXITS:
             frame = frame.parent or root
         if frame is root and not source.inputs and not source.controls and source.op is not FEED:
-            continue  # a constant that lost its control input is the same everywhere
+            continue  # a constant that lost its control input has the same value in every frame
         if found is not None and frame is not found:
             raise malformed(
                 f"{node.name} has inputs from different frames ({found.name or 'none'!r} and {frame.name or 'none'!r}) "
@@ -120,7 +120,7 @@ def _check_back_edges(graph: StepGraph, frames: dict[Node, Frame]) -> None:
 def is_regular(frame: Frame) -> bool:
     """Whether a loop has a condition, and its variables an Enter and a NextIteration each, as `while_loop` makes them.
 
-    Others are no concern of TensorFlow's executor either, which only moves tokens.
+    TensorFlow's executor, which only moves tokens, does not check this either.
     """
     return frame.loop_cond is not None and all(
         len(merge.inputs) == 2 and sum(edge.node.op.name in ENTERS for edge in merge.inputs) == 1
@@ -129,7 +129,7 @@ def is_regular(frame: Frame) -> bool:
 
 
 def malformed(problem: str, *nodes: Node) -> errors.InvalidArgumentError:
-    """The error for control flow that makes no sense, with the nodes that show it."""
+    """The error for malformed control flow, with the nodes that show it."""
     lines = [f"Malformed control flow: {problem}:"]
     for node in nodes:
         lines.append(f"  {node.name} = {node.op.name}({', '.join(e.name for e in node.inputs)})")

@@ -1,7 +1,7 @@
 """Guards: the conditions under which each node and each value is alive within its frame.
 
-A Switch adds a condition to what follows it, a Merge of the two sides takes it away again, and a loop begins with none
-of its own.
+A Switch adds a condition to the nodes after it, a Merge of both sides removes it again, and a loop starts without
+conditions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ class Guards:
     """The guard of each node, and of each value: the conditions under which it is alive within its frame."""
 
     def __init__(self, graph: StepGraph, frames: dict[Node, Frame], strict: bool = True) -> None:
-        """Without `strict`, what has no structured form gets a condition of its own instead of an exception."""
+        """Without `strict`, nodes without a structured form get a separate condition instead of raising an
+        exception."""
         self.frames = frames
         self._strict = strict
         self.of: dict[Node, Guard] = {}
@@ -50,7 +51,7 @@ class Guards:
             return NO_GUARD
         if name in MERGES:
             return self._merged(node)
-        if name == "ControlTrigger":  # never dead: it runs when what its control inputs have in common does
+        if name == "ControlTrigger":  # never dead: its guard is what the guards of its control inputs have in common
             guards = [self._control(c) for c in node.controls]
             return guards[0].intersection(*guards[1:]) if guards else NO_GUARD
         guard = self._union(node)
@@ -89,7 +90,7 @@ class Guards:
 
 
 def predicate(edge: Edge) -> Edge:
-    """The tensor that decides: identities lead back to it, so that two names of one condition are one."""
+    """The tensor that decides, traced back through identities so that two names of a condition are one."""
     while edge.node.op.name == "Identity" and not edge.node.inputs[0].dtype._is_ref_dtype:
         edge = edge.node.inputs[0]
     return edge

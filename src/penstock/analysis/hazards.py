@@ -1,9 +1,9 @@
-"""Who shares memory with whom in a step: decides which reads of state need a copy, and which fetches.
+"""Which values share memory in a step: determines which reads of state and which fetches must be copied.
 
-Reading a variable gives its buffer, and assignments write to that buffer in place. What was read must keep the
-value of its moment, so a read is copied when the order of the step puts a write between it and its last use. In
-most steps updates come last and nothing is copied. White paper section 2 has the happens-before of control edges;
-between them, nodes run in the order in which they were built.
+Reading a variable returns its buffer, and assignments write to that buffer in place. A read must keep its value, so it
+is copied if the step's order puts a write between the read and its last use. In most steps updates come last and
+nothing is copied. White paper section 2 defines happens-before by control edges; nodes without such edges run in the
+order in which they were built.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Hazards:
 
 
 def find_hazards(graph: StepGraph, order: Iterable[tuple[Node, bool]] | None) -> Hazards:
-    """Analyse a step whose nodes run in `order`, given with whether each is in a loop; None: in no fixed order."""
+    """Analyse a step whose nodes run in `order`, each given with whether it is in a loop; None: in no fixed order."""
     return _Analysis(graph, order).run()
 
 
 def state_accesses(graph: StepGraph) -> list[tuple[Node, Node, bool]]:
-    """`(node, root, whether it may write)` for each use of state as a value or to change it, in the graph's order."""
+    """`(node, root, whether it may write)` for each node that reads or changes state, in the graph's order."""
     analysis = _Analysis(graph, None)
     writers = {(node, root) for root, nodes in analysis._writes().items() for node in nodes}
     found = []
@@ -55,7 +55,7 @@ def state_accesses(graph: StepGraph) -> list[tuple[Node, Node, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class StateRead:
-    """A read of `roots` by `node`, at position `start`; what it gave is seen last at position `last`."""
+    """A read of `roots` by `node`, at position `start`; the last use of its value is at position `last`."""
 
     node: Node
     roots: frozenset[Node]
@@ -78,10 +78,10 @@ def find_reads(
 
 
 def kept_reads(graph: StepGraph) -> tuple[set[tuple[Node, int]], list[tuple[Node, Node]]]:
-    """The reads that are copied when a graph without control flow runs in its own order, and pairs `(first, second)`:
-    what sees the memory of another read, and what overwrites that afterwards.
+    """The reads that are copied if a graph without control flow runs in its present order, and pairs `(first, second)`:
+    a node that sees the memory of any other read, and a node that overwrites that memory afterwards.
 
-    An order that keeps these pairs and those of `state_order.build_order` copies no other reads.
+    An order that keeps these pairs and those of `state_order.build_order` needs no other copies.
     """
     order = [(node, False) for node in graph.nodes]
     analysis = _Analysis(graph, order)
@@ -122,11 +122,11 @@ class _Analysis:
         self.writes: dict[Node, list[Node]] = {}
         self.roots: dict[Edge, frozenset[Node]] = {}
         changed = True
-        while changed:  # once, and again where loops lead back
+        while changed:  # one pass, and another if loops lead back
             changed = sum(self._find_roots(node) for node in graph.nodes) > 0
 
     def _find_roots(self, node: Node) -> bool:
-        """The nodes whose memory the outputs of `node` may show: its own, or those of the inputs it aliases."""
+        """The nodes whose memory the outputs of `node` may show: its own, or that of the inputs that it aliases."""
         roots = frozenset((node,))
         if node.op.aliases:
             roots = frozenset().union(*[self.roots[edge] for edge in node.inputs if edge in self.roots]) or roots
@@ -160,7 +160,7 @@ class _Analysis:
         if not writers or not self.ordered:
             return bool(writers)
         if any(writer in self.looped for writer in writers):
-            return True  # the next iteration may write while this one's value still goes round
+            return True  # the next iteration may write while this one's value is still in use
         start = self.position[node]
         end = self._last_use(node, index)
         return any(start <= self.position[writer] <= end for writer in writers)
@@ -173,7 +173,7 @@ class _Analysis:
     def _users(self, node: Node, index: int) -> set[Node] | None:
         """The nodes that may see memory that `node` reads through its input; None: it may be seen until the step ends.
 
-        Through itself, what aliases it, and the stacks and tensor arrays that it is put on.
+        Includes users of its aliases and of the stacks and TensorArrays that hold it.
         """
         seen, pending = {node}, [node]
         holders = self._holders(node, node.inputs[index])
@@ -181,7 +181,7 @@ class _Analysis:
             users: list[Node] = []
             for holder in holders:
                 if any(map(is_state, holder.inputs)):
-                    return None  # an array of gradients: other nodes lead to the same one
+                    return None  # an array of gradients: other nodes return the same one
                 users += self.writes.get(holder, ())
             holders = set()
             for edge in self._aliases(pending.pop()) if pending else ():
@@ -202,14 +202,14 @@ class _Analysis:
         return [edge for edge in outputs if not is_state(edge)]
 
     def _holders(self, node: Node, edge: Edge) -> set[Node]:
-        """The state that holds on to the value of `edge` after `node` has run."""
+        """The state that still holds the value of `edge` after `node` has run."""
         keeps = node.op.keeps
         if not keeps or not any(edge in edges for name, _, edges in node.grouped_inputs() if name in keeps):
             return set()
         return {root for handle in node.inputs if is_state(handle) for root in self.roots[handle]}
 
     def _fetch_copies(self, copied: set[tuple[Node, int]]) -> list[bool]:
-        """Copy what shows memory of a feed, a constant, a variable, or of another fetch."""
+        """Copy fetches that show memory of a feed, a constant, a variable, or another fetch."""
         seen: set[Node] = set()
         copies = []
         for edge in self.graph.fetches:
@@ -237,12 +237,12 @@ def _written(node: Node) -> list[Edge]:
 
 
 def writes_state(node: Node) -> bool:
-    """Whether `node` may change state that it is given a handle of."""
+    """Whether `node` may change state whose handle it takes."""
     return bool(_written(node))
 
 
 def _takes_value(node: Node, name: str) -> bool:
-    """Whether the argument wants a value: a reference given to it is read."""
+    """Whether the argument takes a value, so that a reference passed to it is read."""
     arg = next(arg for arg in node.op.inputs if arg.name == name)
     return not arg.is_ref and arg.dtype != resource and arg.type_list_attr is None
 

@@ -1,8 +1,8 @@
 """Loop counters and loop conditions as Python numbers.
 
-An add of two 0-d tensors costs ten times an add of two ints, and in a light loop the counter costs more than the
-work. So within a loop, whatever integer and boolean scalars its condition is computed from live on the host, as
-expressions of the generated function; where other nodes take one of them, it becomes a tensor again.
+Adding two 0-d tensors costs ten times as much as adding two ints, and in a light loop the counter costs more than the
+work. So the integer and boolean scalars that a loop's condition is computed from are Python numbers, computed by
+expressions of the generated function. If other nodes use one of them, it is converted to a tensor.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PASSES = ENTERS | MERGES | SWITCHES | NEXT_ITERATIONS | {"Identity", "LoopCond"
 
 
 def find_host_nodes(graph: StepGraph, frames: dict[Node, Frame]) -> set[Node]:
-    """The nodes of loops that compute on the host: what loop conditions and counters are made of."""
+    """The nodes in loops that compute on the host: those that loop conditions and counters depend on."""
     found: set[Node] = set()
     pending = [n for n in graph.nodes if (n.op.name == "LoopCond" or _is_counter(n, frames)) and _on_host(n, frames)]
     while pending:
@@ -54,7 +54,7 @@ def find_host_nodes(graph: StepGraph, frames: dict[Node, Frame]) -> set[Node]:
 
 
 def _is_counter(node: Node, frames: dict[Node, Frame]) -> bool:
-    """Whether `node` is a loop variable that each iteration computes on the host."""
+    """Whether `node` is a loop variable that is computed on the host in each iteration."""
     backs = [e.node for e in node.inputs if e.node.op.name in NEXT_ITERATIONS] if is_loop_merge(node) else []
     return bool(backs) and all(_on_host(back.inputs[0].node, frames) for back in backs)
 
@@ -75,7 +75,7 @@ def _on_host(node: Node, frames: dict[Node, Frame]) -> bool:
 
 
 def expression(node: Node, operands: list[str]) -> str:
-    """The Python expression of a host node that computes; ints wrap around as the tensor's would."""
+    """The Python expression for a host node; ints wrap around as in tensors."""
     text = EXPRESSIONS[node.op.name].format(*(o if o.isidentifier() or o.isdigit() else f"({o})" for o in operands))
     if node.op.name not in _WRAPS:
         return text
@@ -85,7 +85,8 @@ def expression(node: Node, operands: list[str]) -> str:
 
 @functools.cache
 def tensor_of(dtype: DType) -> Callable[[Any], torch.Tensor]:
-    """What makes a 0-d tensor of a Python number. Small ones are made once: kernels do not write to inputs."""
+    """Returns a function that converts a Python number to a 0-d tensor. Small ones are made once, because kernels do
+    not write to inputs."""
     torch_dtype = dtype.torch
     small = [torch.tensor(i, dtype=torch_dtype) for i in range(2 if dtype == bool_dtype else 1024)]
     count = len(small)

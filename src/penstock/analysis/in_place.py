@@ -1,8 +1,8 @@
 """In-place forwarding: a result written over an input that is not needed again.
 
-Memory that was just used is in the cache, and no new memory has to be found: a chain of element-wise kernels on large
-tensors takes half the time. Kernels say which of their inputs they can write over (`register_in_place`); a plan does
-so where the input is the last use of memory that its maker has just allocated.
+Memory that was just used is in the cache, and no new memory has to be allocated: a chain of element-wise kernels on
+large tensors takes half the time. Kernels register which of their inputs they can overwrite (`register_in_place`); a
+plan does so if the input is the last use of memory that its producer has just allocated.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _VERSIONS: dict[Kernel, dict[int, Kernel]] = {}
 
 @dataclass(frozen=True, slots=True)
 class InPlace:
-    """`kernel` writes over input `index`. `other`: the input whose shape must be the same for that, if one must.
+    """`kernel` writes over input `index`. `other`: the input that must have the same shape for that, if any.
 
-    `variable`: the Merge of the loop variable that the input is, which must begin with memory of its own.
+    `variable`: the Merge of the loop variable that is the input; its initial value must not share memory.
     """
 
     kernel: Kernel
@@ -40,9 +40,9 @@ class InPlace:
 
 
 def register_in_place(kernel: Kernel, versions: Mapping[int, Kernel]) -> Kernel:
-    """Say that `versions[i]` computes what `kernel` does, with the same arguments, into its `i`-th tensor.
+    """Register that `versions[i]` computes what `kernel` does, with the same arguments, into its `i`-th tensor.
 
-    That one has the dtype of the result, and its shape unless the other input is larger. Returns the kernel.
+    That tensor has the dtype of the result, and its shape unless the other input is larger. Returns the kernel.
     """
     _VERSIONS[kernel] = dict(versions)
     return kernel
@@ -67,11 +67,11 @@ def find_in_place(
     frames: Mapping[Node, Any],
     assigned: Mapping[Node, Assigned] = MappingProxyType({}),
 ) -> tuple[dict[Node, InPlace], dict[Node, Any]]:
-    """The nodes of a graph that runs in `order` that can write over an input, and the kernels. `frames`: of nodes in
-    loops.
+    """The nodes of a graph that runs in `order` that can write over an input, and the kernels. `frames`: those of nodes
+    in loops.
 
-    Kernels that look for themselves which of the inputs that end with them they can use (compiled clusters: those that
-    have `donating`) are others in what is returned. `assigned`: nodes that may write into a variable.
+    Kernels that choose for themselves among the inputs whose live range ends with them (compiled clusters, which have
+    `donating`) are replaced in the result. `assigned`: nodes that may write into a variable.
     """
     ends = _Ends(graph, kernels, order, frames)
     found: dict[Node, InPlace] = {}
@@ -106,7 +106,7 @@ def _versions(kernel: Any) -> Mapping[int, Kernel]:
 
 
 class _Ends:
-    """Where the memory of each value is seen for the last time."""
+    """The last use of the memory of each value."""
 
     def __init__(
         self, graph: StepGraph, kernels: Mapping[Node, Any], order: Iterable[Node], frames: Mapping[Node, Any]
@@ -120,8 +120,8 @@ class _Ends:
                 self._users.setdefault(edge, []).append(node)
 
     def at(self, node: Node, index: int) -> bool:
-        """Whether `node` is the last to see the memory of its input `index`, sees it once, and its maker has allocated
-        it in this step, for nothing else."""
+        """Whether the memory of input `index` was allocated in this step, only for this value, and `node` is its last
+        user and uses it once."""
         edge = node.inputs[index]
         if edge in self._fetched or node.inputs.count(edge) > 1 or not self._is_new(edge.node):
             return False
@@ -132,15 +132,15 @@ class _Ends:
         return len(users) == 1 or not any(u is not node and (_holds(u) or self._position[u] > last) for u in users)
 
     def _is_new(self, maker: Node) -> bool:
-        """Whether a node gives memory of its own. (What is bound is there once for all steps.)"""
+        """Whether a node returns new memory. (Bound values are made once for all steps.)"""
         kernel = self._kernels.get(maker)
         if kernel is None or isinstance(kernel, (Bound, PassThrough)):
             return False
         return allocates(maker.op) or bool(_versions(kernel))
 
     def variable(self, node: Node, index: int) -> Node | None:
-        """The Merge of the loop variable that `node` adds to: whose value only `node` takes, and whose next value is
-        what `node` gives and only that."""
+        """The Merge of the loop variable that `node` adds to, if only `node` uses its value and its next value is the
+        result of `node`, which has no other use."""
         edge = node.inputs[index]
         while edge.node.op.name == "Identity" and self._only(edge) and not edge.node.inputs[0].dtype._is_ref_dtype:
             edge = edge.node.inputs[0]
@@ -154,19 +154,19 @@ class _Ends:
         return merge if same else None
 
     def _only(self, edge: Edge) -> bool:
-        """Whether one node takes the value, and takes it once."""
+        """Whether the value has exactly one use."""
         return edge not in self._fetched and len(self._users.get(edge, ())) == 1
 
 
 def _holds(user: Node) -> bool:
-    """Whether a value given to `user` may be seen after it has run: under another name, in state, by the client."""
+    """Whether a value passed to `user` may be seen after it has run: under another name, in state, or by the client."""
     return user.op.aliases or user.op.stateful or bool(user.op.keeps)
 
 
 def _to_compare(node: Node, index: int) -> int | None:
-    """The input whose shape decides whether the result has that of input `index`; None if it has for sure.
+    """The input whose shape decides whether the result has the shape of input `index`; None if it certainly has.
 
-    Kernels of a list of inputs look at their shapes themselves.
+    Kernels that take a list of inputs check their shapes themselves.
     """
     if len(node.inputs) != 2 or node.op.inputs[0].is_list:
         return None

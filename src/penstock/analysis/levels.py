@@ -1,6 +1,7 @@
-"""Levels of nodes: how often, on the longest way to each, something happens that those after it cannot share.
+"""Levels of nodes: the largest number, on any path to a node, of nodes that cannot be grouped with later ones.
 
-What may be put together (a segment, a cluster, a group) is of one level, so that nothing leaves it and comes back.
+Nodes that are grouped (into a segment, a cluster, a group) have the same level, so no path leaves a group and comes
+back.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ Sources = dict[Node, list[tuple[Node, int]]]
 
 
 def find_sources(graph: StepGraph, frames: Mapping[Node, Frame], by_value: Step, by_control: Step) -> Sources:
-    """For each node what comes before it, not going round a loop, and by how much that raises its level.
+    """For each node its predecessors, ignoring back edges, and by how much each raises its level.
 
-    by_value, by_control: that number, of a source and the node that takes a value of it or waits for it.
+    by_value, by_control: return that number for a source and the node that takes a value from it or waits for it.
     """
     sources: Sources = {}
     for node in graph.nodes:
         found = [(e.node, by_value(e.node, node)) for i, e in enumerate(node.inputs) if not is_back_edge(node, i)]
         waits = [*node.controls]
-        if node.op.name in EXITS:  # what leaves a loop comes after all that enters it and happens in it
+        if node.op.name in EXITS:  # what leaves a loop comes after everything that enters it and runs in it
             frame = frames[node]
             waits += [*frame.enters, *(n for n in frame.nodes if n.op.name in NEXT_ITERATIONS)]
         sources[node] = [*found, *((n, by_control(n, node)) for n in waits)]
@@ -32,10 +33,10 @@ def find_sources(graph: StepGraph, frames: Mapping[Node, Frame], by_value: Step,
 
 
 def find_levels(sources: Sources) -> dict[Node, int]:
-    """The level of each node, as low as may be."""
+    """The level of each node, as low as possible."""
     levels = dict.fromkeys(sources, 0)
     changed = True
-    while changed:  # once, and again where the Exits of a loop come before its Enters
+    while changed:  # one pass, and another if Exits of a loop come before its Enters
         changed = False
         for node, before in sources.items():
             level = max((levels[source] + step for source, step in before), default=0)

@@ -1,7 +1,7 @@
-"""The memory that the values of a step take at most: the one model of it, which passes, placement and plans ask.
+"""The peak memory of a step's values: the one model, which passes, placement and plans share.
 
-What is allocated for values from the step's start on is counted. Feeds, constants and variables are there anyway; the
-variables that a step touches are counted by themselves. `allocations.py` measures the same.
+It counts what is allocated for values from the step's start on. Feeds, constants and variables exist anyway; the
+variables that a step touches are counted separately. `allocations.py` measures the same.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _NOTHING: Mapping[Node, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class StepMemory:
-    """Bytes. `peaks`: of the step's values at once, at most, on each device. `state`: of its variables.
+    """Bytes. `peaks`: the peak of the step's values on each device. `state`: its variables.
 
-    `exact`: all shapes are known and no loop goes round; else unknown dimensions count as `Sizes` says, loops as once.
+    `exact`: all shapes are known and there are no loops. Otherwise unknown dimensions count as in `Sizes`, and loops as
+    one iteration.
     """
 
     peaks: Mapping[str, int]
@@ -39,11 +40,11 @@ class StepMemory:
 
     @property
     def peak(self) -> int:
-        """The peaks of all devices together."""
+        """The sum of all devices' peaks."""
         return sum(self.peaks.values())
 
     def saves(self, other: StepMemory) -> bool:
-        """Whether some device takes less than in `other`, and none takes more."""
+        """Whether some device uses less than in `other`, and none uses more."""
         devices = {*self.peaks, *other.peaks}
         return self.peak < other.peak and all(self.peaks.get(d, 0) <= other.peaks.get(d, 0) for d in devices)
 
@@ -53,19 +54,19 @@ class StepMemory:
 
 
 def in_units(number: int) -> str:
-    """Bytes in words: "1.25 MB"."""
+    """Formats bytes: "1.25 MB"."""
     power = min(3, max(0, int(math.log10(number)) // 3)) if number else 0
     return f"{number / 1000**power:.3g} {('bytes', 'kB', 'MB', 'GB')[power]}"
 
 
-# --- who has memory of its own --------------------------------------------------------------------------
+# --- which values have their own memory --------------------------------------------------------------------------
 
 
 class Owners:
-    """Which values are memory of their own, and which show that of others.
+    """Which values have their own memory, and which show that of others.
 
-    `made`: the outputs that each node allocates. `shown`: for each value, the allocations whose memory it shows, as the
-    values that they were made for; none of a feed, a constant or a variable.
+    `made`: the outputs that each node allocates. `shown`: for each value, the allocations whose memory it shows,
+    identified by the values that they were made for; none for a feed, a constant or a variable.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Owners:
 
 
 def _writes_over(node: Node, found: InPlace) -> bool:
-    """Whether the shapes are such that the node writes over an input."""
+    """Whether the shapes allow the node to write over an input."""
     if found.other is None:
         return True
     one, other = (node.inputs[i].node.shapes[node.inputs[i].port] for i in (found.index, found.other))
@@ -117,11 +118,11 @@ def predict_memory(
     sizes: Sizes,
     bodies: Mapping[Node, StepMemory] = _NOTHING,
 ) -> StepMemory:
-    """What a step takes whose nodes run in `order`, each value being freed after its last use.
+    """The memory of a step whose nodes run in `order`, with each value freed after its last use.
 
-    What kernels take for themselves is left out, and so is what stacks hold. A cluster is taken as compiled: until then
-    its members' values come on top. `bodies`: what the nodes of each region take, which is the most that its compiled
-    function takes.
+    Excludes what kernels allocate internally and what stacks hold. A cluster counts as compiled; until then its
+    members' values come on top. `bodies`: the memory of the nodes of each region, an upper bound for its compiled
+    function.
     """
     return _Prediction(graph, list(order), hazards, in_place, sizes, bodies).result()
 
@@ -133,9 +134,9 @@ def predict_planned(
     bodies: Mapping[Node, StepMemory] = _NOTHING,
     into_variables: bool = True,
 ) -> StepMemory:
-    """What `graph` takes once a plan is made of it as it is (engine/plan.py).
+    """The memory of `graph` if a plan is made from it unchanged (engine/plan.py).
 
-    `kernels`: those of its nodes as far as they are known, which say what is computed in place. `into_variables`: see
+    `kernels`: those of its nodes that are known; they determine what is computed in place. `into_variables`: see
     `make_schedule`.
     """
     if len({node.device for node in graph.nodes if node.op is not FEED}) <= 1:
@@ -197,7 +198,7 @@ class _Prediction:
         return {device: max(peak, now[device]) for device, peak in peaks.items()}
 
     def _bytes(self, edge: Edge) -> float:
-        """Of an allocation, on the device of its node."""
+        """The bytes of an allocation, on the device of its node."""
         if edge.node.op.name == "_SwapOut" and DeviceSpec.from_string(edge.node.device).device_type not in (
             None,
             "CPU",
@@ -206,16 +207,17 @@ class _Prediction:
         return self._sizes.bytes(edge)
 
     def _briefly(self, node: Node, made: float) -> float:
-        """The bytes that are taken only while the node runs, beside the `made` ones of its results."""
+        """The bytes that are used only while the node runs, besides the `made` ones of its results."""
         if node in self._bodies:
             return max(0.0, self._bodies[node].peak - made)
-        if node.op.name == "_ProductSum":  # which lays its matrices one after another
+        if node.op.name == "_ProductSum":  # which copies its matrices one after another
             return sum(map(self._sizes.bytes, node.inputs))
         copied = () if node.op.aliases else self._copied.get(node, ())
         return sum(self._sizes.bytes(node.inputs[i]) for i in copied)
 
     def _taken_over(self, position: int, node: Node) -> float:
-        """The bytes of inputs that end with a compiled cluster and whose memory it takes for its results."""
+        """The bytes of inputs whose live range ends with a compiled cluster and whose memory it reuses for its
+        results."""
         if node.op.name != "_Cluster":
             return 0.0
         left = list(self._owners.made[node])

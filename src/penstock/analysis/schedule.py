@@ -1,6 +1,6 @@
-"""How a graph runs as one segment: in which order, what is copied, and what is written in place.
+"""How a graph runs as one segment: in which order, what is copied, and what is computed in place.
 
-Plans, regions and clusters are lowered by it (codegen/python/lower.py), and memory is predicted from it.
+Plans, regions and clusters are lowered from it (codegen/python/lower.py), and memory is predicted from it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from penstock.graph.step_graph import Node, StepGraph
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`kernels`: as they were given, but those that look for themselves what they can write over are told.
-    `guards`: None without control flow."""
+    """`kernels`: the given ones, except that kernels that choose for themselves what to overwrite know which inputs
+    they may. `guards`: None without control flow."""
 
     kernels: Mapping[Node, Any]
     statements: list[Statement]
     guards: Guards | None
     order: list[tuple[Node, bool]]
-    """The nodes as they run, and whether that is in a loop (structure.py)."""
+    """The nodes in execution order, and whether each is in a loop (structure.py)."""
     hazards: Hazards
     in_place: Mapping[Node, InPlace]
 
 
 def make_schedule(graph: StepGraph, kernels: Mapping[Node, Any], into_variables: bool = False) -> Schedule:
-    """The schedule of `graph`. `Unstructured` where its control flow has no structured form.
+    """The schedule of `graph`. Raises `Unstructured` if its control flow has no structured form.
 
-    into_variables: results that are assigned to a variable may be computed in its memory (of steps only: what is read
-    elsewhere must not change under it).
+    into_variables: results that are assigned to a variable may be computed in its memory (only for whole steps:
+    elsewhere, memory that was read must not change).
     """
     statements: list[Statement] = list(graph.nodes)
     guards = None

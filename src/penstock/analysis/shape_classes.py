@@ -1,4 +1,4 @@
-"""Which values of a graph have the same shape, whatever it is: more than static shapes say of batches."""
+"""Which values of a graph have the same shape, even if it is unknown, such as that of a batch."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from penstock.tensor.shapes import adds_nothing
 
 
 class ShapeClasses:
-    """A class for each value of `graph`; `same` says whether two values have one shape for sure."""
+    """A class for each value of `graph`; `same` says whether two values certainly have the same shape."""
 
     def __init__(self, graph: StepGraph) -> None:
         self._of: dict[Edge, Edge] = {}
         for node in graph.nodes:
             like = _like(node, self)
-            if like is not None and not is_state(like):  # what a handle leads to may change its shape
+            if like is not None and not is_state(like):  # what a handle refers to may change its shape
                 self._of[Edge(node, 0)] = self._of.get(like, like)
 
     def same(self, a: Edge, b: Edge) -> bool:
@@ -26,7 +26,7 @@ class ShapeClasses:
 
 
 def _like(node: Node, shapes: ShapeClasses) -> Edge | None:
-    """The input that the first output has the shape of."""
+    """The input whose shape the first output has."""
     found = shape_class(node.op)
     if found is None or not node.inputs:
         return None
@@ -47,6 +47,6 @@ def _like(node: Node, shapes: ShapeClasses) -> Edge | None:
 
 
 def _is_a_vector_again(reshape: Node, asked: Node) -> bool:
-    """Whether `reshape` makes one dimension, whatever it is, of one."""
+    """Whether `reshape` turns one dimension, of any size, into one."""
     before = reshape.inputs[0].node.shapes[reshape.inputs[0].port]
     return before.ndims == 1 and asked.is_constant and asked.attrs["value"].tolist() == [-1]

@@ -1,4 +1,4 @@
-"""Bytes that values and variables take, by their shapes; dimensions that are not known before the step are guessed."""
+"""Bytes of values and variables, from their shapes; dimensions that are unknown before the step are guessed."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from penstock.graph.step_graph import Edge, Node
 from penstock.tensor.dtypes import resource
 
 UNKNOWN_DIM = 32
-"""What a dimension that is not known before the step is taken for: batches are of about this size."""
+"""The guess for a dimension that is unknown before the step: a typical batch size."""
 
 
 class Sizes:
-    """Sizes of values. `unknown_dim`: what a dimension counts as that is not known."""
+    """Sizes of values. `unknown_dim`: what an unknown dimension counts as."""
 
     def __init__(self, unknown_dim: int = UNKNOWN_DIM) -> None:
         self.unknown_dim = unknown_dim
 
     def dims(self, edge: Edge) -> tuple[int, ...]:
-        """The shape of a value, guessed where it is not known. Of unknown rank: a scalar."""
+        """The shape of a value, with unknown sizes guessed. An unknown rank counts as a scalar."""
         dims = edge.node.shapes[edge.port].tuple
         return tuple(self.unknown_dim if d is None else d for d in dims) if dims is not None else ()
 
     def bytes(self, edge: Edge) -> float:
-        """The bytes of a value: what moving it to another device moves."""
+        """The bytes of a value: the amount moved to another device."""
         return float(math.prod(self.dims(edge)) * _item_bytes(edge))
 
     def state_bytes(self, node: Node) -> float:
-        """The memory that a variable holds on to between steps."""
+        """The memory that a variable holds between steps."""
         if node.op.traits.holds != "variable":
             return 0.0
         if node.dtypes[0] != resource:

@@ -1,7 +1,7 @@
-"""The order of building, which reads and writes of a variable keep where the graph says nothing.
+"""The order of building, which reads and writes of a variable keep unless the graph orders them.
 
-Where one segment runs a graph, that is the order of execution. Whatever else reorders nodes asks here which of them
-stay in order; and where nodes wait or are on several devices, control edges say it.
+If one segment runs a graph, this is the order of execution. Code that reorders nodes asks here which of them must stay
+in order. If nodes wait or are on several devices, control edges enforce the order.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Frames = Mapping[Node, Frame]
 
 
 def build_order(graph: StepGraph, frames: Frames, without: Collection[Node] = ()) -> Order:
-    """`(first, second)` for uses of the same state of which one writes, each with the nearest before it.
+    """`(first, second)` for uses of the same state where one writes, each with the nearest use before it.
 
-    A loop has one place, after all that it is given, though some of that may have been built after some of its nodes:
-    so these pairs and the edges of the graph together make no circle. `without`: nodes to leave out.
+    A loop counts as one position after all its inputs, even if some of them were built after some of its nodes, so
+    these pairs and the graph's edges form no cycle. `without`: nodes to leave out.
     """
     accesses = [access for access in state_accesses(graph) if access[0] not in without]
     if any(frame.parent is not None for frame in frames.values()):
@@ -40,8 +40,8 @@ def order_state(graph: StepGraph, frames: Frames) -> StepGraph:
 
 
 def state_waits(graph: StepGraph, frames: Frames) -> dict[Node, tuple[Node, ...]]:
-    """What nodes must wait for to keep `build_order`, but not where they are in loops or branches: there the program
-    says itself what comes first. `frames`: the frame of each node that is in one (frames.py)."""
+    """What nodes must wait for to keep `build_order`, except in loops and branches, where the program itself defines
+    the order. `frames`: the frame of each node that is in one (frames.py)."""
     found: dict[Node, tuple[Node, ...]] = {}
     seen: set[Node] = set()
     before: dict[Node, list[Node]] = {}
@@ -58,7 +58,7 @@ def state_waits(graph: StepGraph, frames: Frames) -> dict[Node, tuple[Node, ...]
 
 
 def unordered_reads(graph: StepGraph, frames: Frames) -> set[Node]:
-    """Reads of variables for which only the graph's edges say that they come before some write."""
+    """Reads of variables that only the graph's edges order before some write."""
     unordered = _unordered(graph, frames)
     accesses = state_accesses(graph)
     written = {root for _, root, writes in accesses if writes}
@@ -67,12 +67,12 @@ def unordered_reads(graph: StepGraph, frames: Frames) -> set[Node]:
 
 
 def _unordered(graph: StepGraph, frames: Frames) -> set[Node]:
-    """Nodes that are in loops or may be dead; and what says which."""
+    """Nodes that are in loops or may be dead, and the analysis that found them."""
     found = {node for node in graph.nodes if node in frames and frames[node].parent is not None}
     moves = {node for node in graph.nodes if node.op.name in SWITCHES | MERGES}
     try:
         guards = Guards(graph, dict(frames)).of if moves else {}
-    except Unstructured:  # a Merge may give what is dead as well
+    except Unstructured:  # a Merge may return a dead value as well
         _add_what_follows(graph, moves)
         return found | moves
     return found | moves | {node for node, guard in guards.items() if guard}
@@ -98,10 +98,11 @@ def _conflicts(accesses: Iterable[tuple[Node, Node, bool]]) -> Iterator[tuple[No
 
 
 def _ranks(graph: StepGraph, frames: Frames) -> dict[Node | Frame, tuple[int, int, int]]:
-    """For nodes and loops: what is in one loop, or in none, is in an order in which it can run when sorted by these.
+    """Ranks for nodes and loops: sorting the contents of one loop, or of none, by rank yields an order in which they
+    can run.
 
-    The first number is a node's position, but for what comes after a loop that is given something later than that. The
-    second is how many nodes lead there.
+    The first number is a node's position, or a later one if it comes after a loop with later inputs. The second is the
+    number of nodes on the way there.
     """
     around = _around(frames)
     index: dict[Node | Frame, int] = {}
@@ -117,7 +118,7 @@ def _ranks(graph: StepGraph, frames: Frames) -> dict[Node | Frame, tuple[int, in
         else:
             steps.append((index[node], before, [node, *around[frames[node]]]))
     changed = True
-    while changed:  # once, and again where loops lead back in the order of the nodes
+    while changed:  # one pass, and another if loops lead back in the order of the nodes
         changed = False
         for place, before, raised in steps:
             level = 0
@@ -135,7 +136,7 @@ def _ranks(graph: StepGraph, frames: Frames) -> dict[Node | Frame, tuple[int, in
 
 
 def _around(frames: Frames) -> dict[Frame, tuple[Frame, ...]]:
-    """The loops around what is in each frame, the outermost first."""
+    """The loops around each frame, the outermost first."""
     found: dict[Frame, tuple[Frame, ...]] = {}
     for frame in frames.values():
         if frame not in found:

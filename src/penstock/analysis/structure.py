@@ -1,8 +1,8 @@
 """Structured control flow, recovered from the primitives: loops become `while`, conditionals become `if`.
 
 Nodes of one frame (`frames.py`) are put in an order that keeps those of one guard (`guards.py`) together, and blocks
-open and close as the guard changes. What does not fit the pattern (a Merge of something else than the two sides of one
-predicate, say) is `Unstructured`, and left to the dataflow executor.
+open and close as the guard changes. What does not fit the pattern (such as a Merge of anything but the two sides of one
+predicate) is `Unstructured` and left to the dataflow executor.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.graph.step_graph import Edge, Node, StepGraph
 
 @dataclass(eq=False, slots=True)
 class MergeSide:
-    """The Merge `node` takes its `index`-th input: an assignment at the end of a branch."""
+    """The Merge `node` takes the value of its `index`-th input: an assignment at the end of a branch."""
 
     node: Node
     index: int
@@ -47,7 +47,7 @@ Statement = Node | MergeSide | Branch | Loop
 
 
 def structured(graph: StepGraph) -> tuple[list[Statement], Guards]:
-    """The step as nested statements, and the guards of its values. Raises `Unstructured` where it has no such form."""
+    """The step as nested statements, and the guards of its values. Raises `Unstructured` if it has no such form."""
     root, frames = find_frames(graph)
     guards = Guards(graph, frames)
     position = {node: i for i, node in enumerate(graph.nodes)}
@@ -55,7 +55,7 @@ def structured(graph: StepGraph) -> tuple[list[Statement], Guards]:
 
 
 def execution_order(statements: list[Statement]) -> Iterator[tuple[Node, bool]]:
-    """The nodes in the order in which they run, and whether in a loop. A Merge may appear once for each side."""
+    """The nodes in execution order, and whether each is in a loop. A Merge may appear once for each side."""
     return _execution_order(statements, False)
 
 
@@ -71,7 +71,7 @@ def _execution_order(statements: list[Statement], in_loop: bool) -> Iterator[tup
             case Loop():
                 frame = statement.frame
                 yield from ((node, in_loop) for node in frame.enters)
-                yield from ((node, True) for node in frame.merges)  # what a loop takes is alive to its end
+                yield from ((node, True) for node in frame.merges)  # the inputs of a loop stay alive to its end
                 yield from _execution_order(statement.before, True)
                 yield from _execution_order(statement.body, True)
                 yield from ((node, in_loop) for node in frame.exits)
@@ -81,7 +81,7 @@ Item = Node | MergeSide | Frame
 
 
 class _Region:
-    """One frame on its way to statements."""
+    """One frame while it is converted to statements."""
 
     def __init__(self, frame: Frame, guards: Guards, position: dict[Node, int]) -> None:
         self._frame, self._guards, self._position = frame, guards, position
@@ -123,11 +123,11 @@ class _Region:
         return item.guard if isinstance(item, Frame) else self._guards.of[item]
 
     def _path(self, guard: Guard) -> tuple[Condition, ...]:
-        """The conditions in the order in which they are known."""
+        """The conditions in the order in which they become known."""
         return tuple(sorted(guard, key=lambda c: (self._position[c[0].node], c[0].port, c[1])))
 
     def _ordered(self, items: list[Item], paths: dict[Item, tuple[Condition, ...]]) -> list[Item]:
-        """An order that respects all edges and changes the path as rarely as a greedy choice can."""
+        """An order that respects all edges and changes the path rarely (by greedy choice)."""
         waiting, consumers = self._dependencies(items)
         ready: dict[tuple[Condition, ...], list[tuple[int, int]]] = {}
         numbered = {item: (self._order_key(item), i) for i, item in enumerate(items)}

@@ -1,8 +1,8 @@
-"""Sizes from which nodes are treated in another way, by whoever asks."""
+"""Sizes above which nodes are treated differently."""
 
 from __future__ import annotations
 
 THREADED_ELEMENTS = 1 << 15
-"""Elements from which addition gains from threads; below them torch uses none."""
+"""The number of elements from which addition gains from threads; below it torch uses none."""
 REGION_ELEMENTS = 100_000
-"""Larger results are worth several threads, which the kernels of torch use, so no compiled region takes them."""
+"""Larger results are worth several threads, which torch's kernels use, so compiled regions do not take them."""

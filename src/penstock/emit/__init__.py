@@ -1,1 +1,1 @@
-"""The language in which ops are written in C: what emitters and expressions beside ops are made of."""
+"""The language in which ops are written in C: the building blocks of ops' emitters and expressions."""

@@ -1,10 +1,10 @@
-"""Element-wise ops in C: an expression for each, in the words that C and CUDA share. It stands beside its op::
+"""Element-wise ops in C: an expression for each, valid in both C and CUDA. It is next to its op::
 
     expression("Neg", "-{0}", "(@)(0 - (#){0})")
 
-An expression computes one element. It says what it computes from as `{0}`, `{1}`, …; its functions are those of
-`codegen/c/preamble.py`. Values are of the C types f32, f64, i32, i64 and u8 (TensorFlow's bool). Ints wrap around as
-torch's: they are added as unsigned numbers, whose overflow C defines.
+An expression computes one element. Its inputs are `{0}`, `{1}`, …; its functions are those of `codegen/c/preamble.py`.
+Values are of the C types f32, f64, i32, i64 and u8 (TensorFlow's bool). Ints wrap around like torch's: they are added
+as unsigned numbers, whose overflow C defines.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ BROADCAST = "broadcast"
 SAME = "same"
 BIAS = "bias"
 SELECT = "select"
-"""How the shape of a result comes about: inputs are broadcast; are all of one shape; the second is a vector of the
-first's last dimension; the condition of a Select is a scalar or of the shape of the others."""
+"""How the shape of a result is determined: inputs are broadcast; all have one shape; the second is a vector as long as
+the first's last dimension; the condition of a Select is a scalar or has the shape of the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """One element of an op's result. `weight`: its cost, an addition being 1 and a copy 0."""
+    """One element of an op's result. `weight`: its cost, where an addition is 1 and a copy 0."""
 
     text: str
     ctype: str
     shape: str
     weight: int
     alone: bool = False
-    """Whether it is worth a cluster by itself: torch's kernel takes three times as long."""
+    """Whether it is worth a cluster on its own, because torch's kernel takes three times as long."""
 
 
 Rule = Callable[[Node], Expression | None]
 _rules: dict[str, Rule] = {}
 FUNCTION_WEIGHT = 8
-"""The weight of an exponential, about."""
+"""The approximate weight of an exponential."""
 
 
 def expresses(*ops: str) -> Callable[[Rule], Rule]:
-    """Decorator: the rule that gives the expression of a node of these ops, None for types and attributes that have
-    none. It must stand in the file that defines them."""
+    """Decorator: the rule that returns the expression for a node of these ops, or None for types and attributes without
+    one. It must be in the file that defines the ops."""
 
     def register(rule: Rule) -> Rule:
         for op in ops:
@@ -77,7 +77,7 @@ def expression(
 def formula(
     floats: str = "", ints: str = "", bools: str = "", shape: str = BROADCAST, weight: int = 1, alone: bool = False
 ) -> Rule:
-    """A rule that chooses by the type of the first input; `@` is that type, `#` its unsigned twin."""
+    """A rule that chooses by the type of the first input; `@` is that type, `#` its unsigned counterpart."""
 
     def rule(node: Node) -> Expression | None:
         source = C_TYPES[node.inputs[0].dtype]
@@ -101,18 +101,18 @@ def express(node: Node) -> Expression | None:
 
 
 def has_expression(op: str) -> bool:
-    """Whether an op that is registered has an expression for some types."""
+    """Whether a registered op has an expression for some types."""
     return op in _rules
 
 
 def expressed_ops() -> list[str]:
-    """The names of the ops that have one; all ops are imported for it."""
+    """The names of the ops that have one; imports all ops."""
     registered_ops()
     return list(_rules)
 
 
 def literal(value: np.ndarray, ctype: str) -> str:
-    """A scalar constant as C text, exact to the bit (but for the payload of NaNs)."""
+    """A scalar constant as C text, exact to the bit (except for the payload of NaNs)."""
     if ctype == "u8":
         return str(int(value))
     if ctype in UNSIGNED:

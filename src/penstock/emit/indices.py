@@ -1,4 +1,4 @@
-"""Places in tensors that other values name: checked, read and written."""
+"""Indexing tensors by the values of others: checks, reads and writes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def move_row(to: Value, to_place: str, source: Value, place: str, size: int) -> 
 
 
 def nd_place(indices: Value, shape: tuple[int, ...], i: str) -> tuple[int, int, str, str]:
-    """Of `indices` [..., depth] into `shape`: how many there are, the elements of a slice, C text of the first
-    element of the slice number `i`, and of a condition that its index is not in `shape`."""
+    """For `indices` [..., depth] into `shape`: their number, the elements of a slice, C for the first element of slice
+    number `i`, and C for the condition that its index is outside `shape`."""
     depth = indices.shape[-1]
     count = math.prod(indices.shape[:-1])
     steps = row_major(shape)[:depth]
@@ -36,7 +36,7 @@ def check_nd(s: Site, indices: Value, shape: tuple[int, ...]) -> str:
 
 
 def is_nd(s: Site, indices: Value, shape: tuple[int, ...]) -> bool:
-    """Whether `indices` index into `shape`, with no value of its own for those that do not."""
+    """Whether `indices` index into `shape`, without a default value for those out of range."""
     policy = s.node.attrs.get("bad_indices_policy", b"")
     return (
         indices.ctype in INDEX_TYPES and policy != b"IGNORE" and bool(indices.shape) and indices.shape[-1] <= len(shape)

@@ -1,4 +1,4 @@
-"""Products of matrices: in tiles that stay in registers, or by torch's BLAS where they are large."""
+"""Matrix products: in tiles that stay in registers, or by torch's BLAS if they are large."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from penstock.emit.site import Value
 from penstock.emit.tools import fill
 
 BLAS_FROM = 1 << 19
-"""Multiplications from which BLAS may be quicker, having threads; below, its preparations cost more than it saves."""
+"""The number of multiplications from which BLAS may be faster because it has threads; below it, its overhead costs more
+than it saves."""
 
-# Torch's library is not linked with the object, nor are its symbols those of the process: it is asked for by name.
+# The object is not linked with torch's library, and its symbols are not global in the process, so it is looked up by
+# name.
 supports(
     "products",
     r"""
@@ -30,7 +32,7 @@ __attribute__((constructor)) static void find_blas(void) {
 """,
 )
 
-# A tile is a few rows of one vector each. Sums and products are contracted where the processor can: BLAS does so, too.
+# A tile is a few rows of one vector each. Multiply-adds are contracted if the processor can: BLAS does so, too.
 supports(
     "products",
     r"""
@@ -156,7 +158,7 @@ def product(
     add: bool = False,
     places: tuple[str, str, str] = ("0", "0", "0"),
 ) -> str | None:
-    """Statements for to = alpha a b, or to += that; of the matrices in their last two axes, at `places`.
+    """Statements for to = alpha a b, or to += alpha a b, for the matrices in their last two axes, at `places`.
 
     None if types or shapes do not fit.
     """

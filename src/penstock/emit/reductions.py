@@ -1,8 +1,8 @@
 """Reductions along constant axes.
 
-Neighbouring axes that are both reduced, or both kept, are taken for one. If the innermost are reduced, runs of
-elements become one number each; else rows are combined to one. Both keep many partial results, so that processors
-need not wait for a sum, and so that errors of rounding stay as small as in torch's kernels.
+Neighbouring axes that are both reduced or both kept are merged. If the innermost are reduced, each run of elements
+becomes one number; otherwise rows are combined into one. Both keep many partial results, so that processors need not
+wait for a sum, and so that rounding errors are as small as in torch's kernels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from penstock.emit.tools import block, copy_all, fill, loop, nest, normal_axis, 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """`combine`, of partial results, which begin with `first`; `element` is what x enters as. @ stands for the type."""
+    """`combine` combines partial results, which start as `first`; `element` is the contribution of x. @ stands for the
+    type."""
 
     name: str
     types: tuple[str, ...]
@@ -90,7 +91,7 @@ for _reduction in (SUM, SQUARES, PRODUCT, MAX, MIN, INT_MAX, INT_MIN, ALL, ANY):
 
 
 def reduce(x: Value, axes: list[int], y: Value, how: Reduction) -> str | None:
-    """Statements for y = x reduced along `axes`; None for another type, and for an axis twice or not there."""
+    """Statements for y = x reduced along `axes`; None for other types, and for duplicate or missing axes."""
     rank = len(x.shape)
     found = [normal_axis(axis, rank) for axis in axes]
     if x.ctype not in how.types or y.ctype != x.ctype or None in found or len(set(found)) < len(found):
@@ -107,7 +108,7 @@ def reduce(x: Value, axes: list[int], y: Value, how: Reduction) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Neighbouring axes that are all kept or all reduced: how many elements they have, and how far apart."""
+    """Neighbouring axes that are all kept or all reduced: their number of elements and their stride."""
 
     kept: bool
     size: int
@@ -165,6 +166,6 @@ def _rows(x: Value, y: Value, groups: list[_Group], how: Reduction) -> str:
 
 
 def scaled(y: Value, scale: str) -> str:
-    """Statements that compute each element of y once more: from itself and `scale`, an operator and what it takes."""
+    """Statements that update each element of y with `scale`, an operator and its operand."""
     i = local("i")
     return loop(i, y.size, f"{y.element(i)} = {y.element(i)} {scale};") if y.size else ""

@@ -1,17 +1,17 @@
-"""Who writes which op in C.
+"""The registry of emitters, which write ops in C.
 
-An emitter writes one node, whose shapes are all known, as C statements. It stands beside its op, in the op's own file
-or in one of a name that ends in `_c.py`::
+An emitter writes one node, whose shapes are all known, as C statements. It is next to its op, in the op's file or in a
+file whose name ends in `_c.py`::
 
     @emits("L2Loss")
     def l2_loss_in_c(s: Site) -> str | None:
         ...
 
-It gives None for attributes, types or shapes that it does not know. Element-wise ops need none: their expressions
-(`expressions.py`) become loops, and so do ops that only give a value another shape or name.
+It returns None for attributes, types or shapes that it does not support. Element-wise ops need none: their expressions
+(`expressions.py`) become loops. Neither do ops that only change a value's shape or name.
 
 A file of C begins with `codegen.c.source.shared_text()`, a FAIL macro, and `support_text()`: the functions that emitted
-statements call. Emitters are loaded when they are asked for, as ops are, by the tables in `graph/op_modules.py`.
+statements call. Emitters are loaded on demand, like ops, by the tables in `graph/op_modules.py`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Writer = Callable[[Site], "str | None"]
 
 @dataclass(frozen=True, slots=True)
 class Emitter:
-    """What writes an op, and what a region must know of it.
+    """The function that writes an op, and what a region must know about it.
 
-    large: its inputs may be larger than those of other nodes of regions, since it uses threads in C as well.
-    adds: it adds to its first input, in the memory of that where a loop adds up; its result may be larger, too.
+    large: its inputs may be larger than those of other nodes of regions, because it uses threads in C as well. adds: it
+    adds to its first input, in that input's memory if a loop accumulates; its result may be larger, too.
     """
 
     write: Writer
@@ -59,14 +59,14 @@ def emits(*ops: str, large: bool = False, adds: bool = False) -> Callable[[Write
 
 
 def emitter_of(op: str) -> Emitter | None:
-    """The emitter of an op that is registered."""
+    """The emitter of a registered op."""
     if op not in _emitters:
         _import(MODULE_OF_EMITTER.get(op))
     return _emitters.get(op)
 
 
 def emitted_ops() -> list[str]:
-    """The names of the ops that have an emitter; all modules that have one are imported for it."""
+    """The names of the ops that have an emitter; imports all modules that have one."""
     registered_ops()
     for module in MODULE_OF_EMITTER.values():
         _import(module)
@@ -74,16 +74,16 @@ def emitted_ops() -> list[str]:
 
 
 def supports(name: str, text: str, *types: str) -> None:
-    """Put C functions into `support_text`: `text`, or one copy with @ as each of the types. `name` is that of them all,
-    and stands for one module."""
+    """Add C functions to `support_text`: `text`, or one copy for each of the types, which replaces @. `name` identifies
+    them and must be used by one module only."""
     _support[name] = _support.get(name, "") + ("".join(text.replace("@", t) for t in types) if types else text)
 
 
 def support_text() -> str:
-    """The functions that emitted statements call, to stand once in a file.
+    """The functions that emitted statements call, for inclusion once in a file.
 
-    Those of Penstock are all there, in one order, whatever has been loaded: compiled files are known by their text.
-    Functions of ops call those of `emit/`, which stand before them.
+    Penstock's are all included, in a fixed order, whatever has been loaded, because compiled files are identified by
+    their text. Functions of ops call those of `emit/`, which come before them.
     """
     for module in MODULE_OF_SUPPORT.values():
         _import(module)

@@ -1,4 +1,4 @@
-"""A node of a step at its place in C: what emitters are given (`registry.py`)."""
+"""A node of a step at its place in C: the argument of emitters (`registry.py`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 def known_sizes(shape: TensorShape) -> Shape:
-    """A shape that is fully defined, as plain numbers."""
+    """A fully defined shape as plain numbers."""
     return tuple(size for size in shape.as_list() if size is not None)
 
 
@@ -25,8 +25,8 @@ def known_sizes(shape: TensorShape) -> Shape:
 class Value:
     """A tensor in C: `pointer` is an expression for the address of its elements, row-major without gaps.
 
-    `ctype` is one of f32, f64, i32, i64, u8 (bool). A variable's buffer, and an output, may be written to. Where an
-    input shares memory with a variable that the node changes, both have the same `pointer`.
+    `ctype` is one of f32, f64, i32, i64, u8 (bool). A variable's buffer and an output may be written to. If an input
+    shares memory with a variable that the node changes, both have the same `pointer`.
     """
 
     pointer: str
@@ -42,7 +42,7 @@ class Value:
         return self.ctype in ("f32", "f64")
 
     def at(self, offset: str | int) -> str:
-        """The address of the element `offset` places from the first."""
+        """The address of the element at `offset` from the first."""
         return f"({self.pointer} + {offset})"
 
     def element(self, index: str | int) -> str:
@@ -53,10 +53,10 @@ class Value:
 class Site:
     """A node at its place in a C function.
 
-    `inputs` and `outputs` are in the order of the node's edges; a reference or resource input is its variable's
-    buffer, and an output that is a reference is no output here. An output shares memory with an input only where
-    a loop adds up products: then the pointers of the first input and of the output are the same. `known` has values
-    that are settled where the code is written, though their nodes are no constants: sizes, mostly.
+    `inputs` and `outputs` are in the order of the node's edges; a reference or resource input is its variable's buffer,
+    and reference outputs are omitted. An output shares memory with an input only if a loop accumulates products: then
+    the first input and the output have the same pointer. `known` has values that are known when the code is written
+    although their nodes are not constants: mostly sizes.
     """
 
     node: Node
@@ -65,8 +65,8 @@ class Site:
     known: Mapping[Edge, np.ndarray] = field(default_factory=dict)
 
     failed = "FAIL();"
-    """The statement that ends the step because the node cannot compute what it was given. Nothing may have been
-    written to a variable before it. The node's kernel then raises the error, from the same inputs."""
+    """The statement that ends the step because the node cannot compute its inputs. No variable may have been written to
+    before it. The node's kernel then raises the error, from the same inputs."""
 
     def const(self, index: int) -> np.ndarray | None:
         """The value of input `index` if it is a constant of the graph, or known."""
@@ -75,12 +75,12 @@ class Site:
         return value
 
     def numbers(self, index: int) -> list[int] | None:
-        """`const(index)` as a list of ints, of a scalar or a vector."""
+        """`const(index)`, a scalar or a vector, as a list of ints."""
         value = self.const(index)
         return None if value is None else [int(v) for v in value.reshape(-1)]
 
     def number(self, index: int) -> int | None:
-        """`const(index)` as an int; None of a vector, even of one element, which kernels refuse."""
+        """`const(index)` as an int; None for a vector, even of one element, which kernels reject."""
         value = self.const(index)
         return None if value is None or value.ndim else int(value)
 
@@ -92,16 +92,16 @@ _LOCAL = re.compile(r"(\w+)\$\d+")
 
 
 def local(name: str) -> str:
-    """A name for what emitted statements declare. No two are alike, so none is captured, whatever text is put into
-    another. Of `CFunction.emit` it gets a number that depends on the text alone."""
+    """A unique name for a declaration in emitted statements, so that texts can be nested without clashes.
+    `CFunction.emit` replaces it by a number that depends only on the text."""
     return f"{name}${next(_numbers)}"
 
 
 def numbered(text: str, names: dict[str, str]) -> str:
-    """`text` with the names of `local` numbered in the order in which they come; `names` has those that came before."""
+    """`text` with the names of `local` numbered in order of appearance; `names` has those that came before."""
     return _LOCAL.sub(lambda found: names.setdefault(found[0], f"{found[1]}_{len(names)}"), text)
 
 
 def uses(text: str, names: Mapping[str, str]) -> bool:
-    """Whether one of these names of `local` is in `text`."""
+    """Whether `text` contains one of these names of `local`."""
     return bool(names) and any(found[0] in names for found in _LOCAL.finditer(text))

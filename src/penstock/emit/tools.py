@@ -9,13 +9,13 @@ from penstock.emit.site import Shape, Site, Value, local
 
 BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "u8": 1}
 STACK = 16384
-"""Bytes of a function's own memory that an emitter may ask for: threads other than the first have little."""
+"""Bytes of stack memory that an emitter may use: threads other than the first have little."""
 _SHORT = 32
 """Bytes up to which a loop copies faster than memcpy."""
 
 
 def row_major(shape: Sequence[int]) -> list[int]:
-    """How far apart neighbours along each axis are."""
+    """The row-major stride of each axis."""
     return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
 
 
@@ -24,13 +24,13 @@ def block(*lines: str) -> str:
 
 
 def loop(i: str, count: int | str, *body: str, vector: bool = False) -> str:
-    """`body` for each i from 0 to count; vector: no round depends on another."""
+    """`body` for each i from 0 to count; vector: iterations are independent."""
     inner = body[0] if len(body) == 1 else block(*body)
     return f"{'VECTOR ' * vector}for (i64 {i} = 0; {i} < {count}; {i}++) {inner}"
 
 
 def nest(dims: Sequence[int], body: Callable[[list[str]], str], name: str = "i") -> str:
-    """Loops over `dims` around the text that `body` makes of the indices; "0" is that of an axis of size 1."""
+    """Loops over `dims` around the text that `body` makes from the indices; an axis of size 1 has index "0"."""
     if 0 in dims:
         return ""
     indices = ["0" if d == 1 else local(name) for d in dims]
@@ -39,13 +39,13 @@ def nest(dims: Sequence[int], body: Callable[[list[str]], str], name: str = "i")
 
 
 def offset(indices: Sequence[str], strides: Sequence[int], start: int | str = 0) -> str:
-    """The place of an element: start + the sum of indices times strides."""
+    """The offset of an element: start + the sum of indices times strides."""
     terms = [f"{i} * {s}" if s != 1 else i for i, s in zip(indices, strides, strict=True) if i != "0" and s]
     return " + ".join([*terms, str(start)] if start != 0 or not terms else terms)
 
 
 def merged(dims: Sequence[int], *strides: Sequence[int]) -> tuple[list[int], list[list[int]]]:
-    """The same elements with as few axes as can be: axes of size 1 left out, neighbours that go on joined."""
+    """The same elements with as few axes as possible: without axes of size 1, and with contiguous neighbours merged."""
     rows = [(d, s) for d, *s in zip(dims, *strides, strict=True) if d != 1]
     found: list[tuple[int, list[int]]] = []
     for d, s in rows:
@@ -107,12 +107,12 @@ def copy_all(to: Value, source: Value) -> str:
 
 
 def normal_axis(axis: int, rank: int) -> int | None:
-    """The axis counted from the front; None if it is not there."""
+    """The axis counted from the front; None if it does not exist."""
     return axis % rank if -rank <= axis < rank else None
 
 
 def split_at(shape: Shape, axis: int) -> tuple[int, int, int]:
-    """The number of elements before an axis, along it, and behind it."""
+    """The number of elements before an axis, along it, and after it."""
     return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
 
 
@@ -124,7 +124,7 @@ def written(s: Site, index: int = 0) -> Value | None:
 
 
 def check_indices(s: Site, indices: Value, limit: int, skip_negative: bool = False) -> str:
-    """Statements that fail unless all `indices` are in [0, limit), or negative where that is allowed."""
+    """Statements that fail unless all `indices` are in [0, limit), or negative if that is allowed."""
     i, at, bad = local("i"), local("at"), local("bad")
     test = f"{at} >= {limit}" if skip_negative else f"(u64){at} >= {limit}"
     return block(

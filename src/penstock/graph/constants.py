@@ -169,7 +169,7 @@ def constant_value(tensor: Tensor) -> np.ndarray | None:
     try:
         return fold(tensor.op, *(known[t] for t in tensor.op._inputs))
     except ValueError:
-        return None  # the kernel will say what is wrong
+        return None  # the kernel will report the error
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:

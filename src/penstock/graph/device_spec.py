@@ -72,7 +72,7 @@ class DeviceSpec:
 
     @property
     def device_type(self) -> str | None:
-        """"CPU", "GPU" and "TPU" always in capitals; other types as written."""
+        """The type: "CPU", "GPU" and "TPU" always in capitals, others as written."""
         return self._device_type
 
     @device_type.setter
