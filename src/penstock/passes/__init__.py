@@ -1,1 +1,1 @@
-"""PRUNE and OPTIMISE: passes, each graph in, graph out."""
+"""PRUNE and OPTIMISE: passes, each a function from graph to graph."""

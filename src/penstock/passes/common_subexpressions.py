@@ -1,4 +1,4 @@
-"""Common subexpressions (white paper section 5.1): of nodes that compute the same, one."""
+"""Common subexpressions (white paper section 5.1): merges nodes that compute the same."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from penstock.passes.nodes import frozen, is_pure
 
 
 def merge_common_subexpressions(graph: StepGraph) -> StepGraph:
-    """Nodes of one op, with the same attributes, inputs and control inputs on the same device, become the first of
-    them. State is left alone, and so are reads of it: the moment counts there."""
+    """Nodes of one op, with the same attributes, inputs and control inputs on the same device, are replaced by the
+    first of them. State and reads of it are left alone, because their time of execution matters."""
     first: dict[Any, Node] = {}
     edges: dict[Edge, Edge] = {}
     nodes: dict[Node, Node | None] = {}

@@ -1,7 +1,7 @@
-"""Control edges that say nothing, and nodes that only others wait for: both go.
+"""Removes control edges without effect, and nodes that others only wait for.
 
-Gradients of one node are tied together by control edges (`tf.gradients(gate_gradients=...)`), so that the gradient of
-an image that nobody asked for would be computed in each step, to be waited for and thrown away.
+Gradients of one node are tied together by control edges (`tf.gradients(gate_gradients=...)`), so that an unused
+gradient of an image would be computed in each step, only to be waited for and discarded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.tensor.dtypes import resource
 
 
 def skip_dead_controls(graph: StepGraph) -> StepGraph:
-    """The same effects in the same order, without what is only waited for."""
+    """Keeps all effects and their order, without nodes that are only waited for."""
     alive = _RunsWhenever(graph)
     kept: dict[Node, tuple[Node, ...]] = {}
     edges: dict[Edge, Edge] = {}
@@ -47,17 +47,18 @@ def skip_dead_controls(graph: StepGraph) -> StepGraph:
 def _only_waited_for(node: Node, sources: list[Node]) -> bool:
     if not is_pure(node) or node.op.traits.refuses == "always" or not node.dtypes:
         return False
-    return not any(source.op.name in PRIMITIVES for source in sources)  # what is dead or not is theirs to say
+    return not any(source.op.name in PRIMITIVES for source in sources)  # they decide what is dead
 
 
 class _RunsWhenever:
-    """Which nodes run whenever another does: in the same iterations of the same loop, under conditions it is under."""
+    """Which nodes run whenever another does: in the same iterations of the same loop, under conditions that hold for
+    it."""
 
     def __init__(self, graph: StepGraph) -> None:
         self._frames: dict[Node, Frame] = {}
         self._guards: dict[Node, Guard] = {}
         self.changes_in_loops = False
-        """Whether what happens in one iteration may have to come before what the next one does."""
+        """Whether effects of one iteration may have to come before those of the next."""
         self._reads: set[Node] = set()
         if not has_control_flow(graph):
             return
@@ -71,7 +72,7 @@ class _RunsWhenever:
         )
 
     def reads_in_loops(self) -> dict[Node, list[Node]]:
-        """For each Exit, the reads in its loop that must be known to have run when it has."""
+        """For each Exit, the reads in its loop that must have run before it."""
         found: dict[Node, list[Node]] = {}
         for node in self._reads:
             frame: Frame | None = self._frames[node]
@@ -82,7 +83,7 @@ class _RunsWhenever:
         return found
 
     def has_effect(self, node: Node) -> bool:
-        """Whether it must be known that `node` has run: it changes something, or reads what is changed later."""
+        """Whether later nodes depend on `node` having run: it changes something, or reads what is changed later."""
         taken_back = bool(self._frames) and gives_back(node.op) and self.in_loop(node)
         return node in self._reads or (_has_effect(node) and not taken_back)
 
@@ -90,7 +91,7 @@ class _RunsWhenever:
         return bool(self._frames) and self._frames[node].parent is not None
 
     def with_values_of(self, control: Node, node: Node) -> bool:
-        """Whether `control` runs whenever the values come that `node` takes, of which there must be one."""
+        """Whether `control` runs whenever the inputs of `node` arrive; there must be at least one."""
         if not self._frames:
             return True
         values = [edge for edge in node.inputs if edge.node.inputs or edge.node.controls]
@@ -100,21 +101,21 @@ class _RunsWhenever:
 
 
 def _kept_controls(graph: StepGraph, alive: _RunsWhenever) -> dict[Node, tuple[Node, ...]]:
-    """The control inputs that stay, of nodes that have any: after the others nothing more has happened than before.
+    """The control inputs that stay, for nodes that have any: the others do not add effects that come before the node.
 
-    What happens are effects. Reading a variable is none: reads and writes of one keep the order in which they were
-    built, which is the order of the graph's nodes, with control edges or without. But where a variable is used in loops
-    or branches, only the edges say that a read comes before a write.
+    Reading a variable is not an effect: reads and writes of a variable keep the order in which they were built, which
+    is the order of the graph's nodes, even without control edges. But if a variable is used in loops or branches, only
+    edges order a read before a write.
     """
     bits = {node: 1 << i for i, node in enumerate(filter(alive.has_effect, graph.nodes))}
     in_loops = alive.reads_in_loops()
-    effects: dict[Node, int] = {}  # a bit for each effect that comes before a node, or is its own
+    effects: dict[Node, int] = {}  # a bit for each effect that comes before a node, and for its own
     found: dict[Node, tuple[Node, ...]] = {}
     targets = set(graph.targets)
     for node in graph.nodes:
         before = 0
         for edge in node.inputs:
-            before |= effects.get(edge.node, 0)  # of loops, only reads are to come before what follows
+            before |= effects.get(edge.node, 0)  # in loops, only reads must come before what follows
         for read in in_loops.get(node, ()):
             before |= bits[read]
         kept = []
@@ -138,14 +139,14 @@ def _has_effect(node: Node) -> bool:
 
 
 def _passed_identities(graph: StepGraph, controls: Mapping[Node, tuple[Node, ...]]) -> dict[Edge, Edge]:
-    """Whoever takes an Identity that waits for nothing takes its input. `controls`: what waits, and for what."""
+    """Replaces an Identity that waits for nothing by its input. `controls`: which nodes wait, and for what."""
     edges: dict[Edge, Edge] = {}
     kept = {edge.node for edge in graph.fetches} | set(graph.targets)
     for node in graph.nodes:
         if node.op.name == "Identity" and is_pure(node) and not controls.get(node) and node not in kept:
             (source,) = node.inputs
             if source.node.op.name in PRIMITIVES:
-                continue  # names what is taken in a loop or a branch
+                continue  # marks what is used in a loop or a branch
             says_more = any(key.startswith("_") and key != "_class" for key in node.attrs)
             if node.device in ("", source.node.device) and not says_more:
                 edges[Edge(node, 0)] = edges.get(source, source)

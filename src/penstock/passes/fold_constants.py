@@ -1,4 +1,5 @@
-"""Constant folding (white paper section 5.1): what depends on constants alone is computed once, in the plan."""
+"""Constant folding (white paper section 5.1): what depends only on constants is computed once, when the plan is
+made."""
 
 from __future__ import annotations
 
@@ -30,9 +31,9 @@ _CPU = torch.device("cpu")
 def fold_constants(graph: StepGraph) -> StepGraph:
     """Nodes whose inputs are all constants become constants; so do shapes that are known before the step.
 
-    A node that fails is left, so that the error comes in the step. A constant waits for what its node would have waited
-    for. Where control flow decides what runs, the shape of a value also waits for the value: in a branch that is not
-    taken there is none, and in a loop there is one in each iteration.
+    A node that fails is left, so that the step raises the error. A constant waits for what its node would have waited
+    for. With control flow, the shape of a value also waits for the value: in a branch that is not taken there is none,
+    and in a loop there is one in each iteration.
     """
     folding = _Folding(graph)
     for node in graph.nodes:
@@ -41,7 +42,8 @@ def fold_constants(graph: StepGraph) -> StepGraph:
 
 
 class _Folding:
-    """A graph, node by node: `made` are the nodes so far, `edges` and `controls` what stands for folded ones."""
+    """Folds a graph node by node: `made` are the nodes so far; `edges` and `controls` are the replacements for folded
+    ones."""
 
     def __init__(self, graph: StepGraph) -> None:
         self._graph = graph
@@ -70,7 +72,7 @@ class _Folding:
             values = _computed(node, inputs, self._state)
             waits += [control for edge in inputs for control in edge.node.controls]
         if values is not None:
-            # A control input from a constant that waits for nothing says nothing: it is always there.
+            # A control input from a constant that waits for nothing has no effect: the constant is always available.
             constant_of = self._fold(node, values, waits)
             self._controls[node] = constant_of if waits else None
 
@@ -89,17 +91,17 @@ class _Folding:
         return constant
 
     def _shapes(self, node: Node, inputs: list[Edge]) -> list[np.ndarray] | None:
-        """What a node says of the shapes of its inputs, if they are known.
+        """The results of a node that depends only on the shapes of its inputs, if they are known.
 
-        Without control flow, a shape waits for nothing, so that the shape of a variable has to stay: reading it says
-        that it is initialised.
+        Without control flow, a shape waits for nothing. The shape of a variable therefore has to stay: reading it
+        checks that it is initialised.
         """
         if not node.op.traits.of_shapes or (not self._branches and any(map(_reads_state, inputs))):
             return None
         return _known_shapes(node)
 
     def _whatever_lives_with(self, edge: Edge) -> Node:
-        """A node to wait for that is there when the value of an edge is. (A Switch is, on both of its sides.)"""
+        """A node to wait for that has run when the value of an edge exists. (A Switch has, for both of its outputs.)"""
         node = edge.node
         if node.op.name not in SWITCHES:
             return node
@@ -119,7 +121,7 @@ def _constant(name: str, value: np.ndarray, dtype: DType, like: Node, controls: 
 
 
 def _reads_state(edge: Edge) -> bool:
-    """Whether a value is that of a variable, under whatever name: using it says that it is initialised."""
+    """Whether a value is that of a variable, possibly renamed: using it checks that it is initialised."""
     while edge.node.op.name == "Identity" and not edge.node.inputs[0].dtype._is_ref_dtype:
         edge = edge.node.inputs[0]
     return edge.node.op.stateful or any(e.dtype._is_ref_dtype for e in edge.node.inputs)
@@ -138,7 +140,7 @@ def _known_shapes(node: Node) -> list[np.ndarray] | None:
 
 
 def _computed(node: Node, inputs: list[Edge], state: SessionState) -> list[np.ndarray] | None:
-    """The outputs of a node of constants; None if it is better left as it is."""
+    """The outputs of a node whose inputs are constants; None if it is better left unchanged."""
     sizes = [shape.num_elements() if shape.is_fully_defined() else None for shape in node.shapes]
     if not node.dtypes or any(
         s is not None and s * max(d.size, 1) > MOST_BYTES for s, d in zip(sizes, node.dtypes, strict=True)
@@ -146,7 +148,7 @@ def _computed(node: Node, inputs: list[Edge], state: SessionState) -> list[np.nd
         return None
     try:
         kernel = make_kernel(replace(node, inputs=tuple(inputs)), "CPU", _CPU, state)
-        if isinstance(kernel, Bound):  # the factory has seen that there is nothing left to compute
+        if isinstance(kernel, Bound):  # the factory has found that there is nothing to compute
             return [np.array(from_runtime(kernel.value, node.dtypes[0]), node.dtypes[0].np)]
         if not isinstance(kernel, NodeKernel) or kernel.start is not None:
             return None

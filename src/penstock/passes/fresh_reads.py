@@ -1,4 +1,4 @@
-"""Reads that a pass adds to a graph, for nodes that should see a variable as it is when they run."""
+"""Reads that a pass adds to a graph, for nodes that must see the current value of a variable."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from penstock.tensor.shapes import TensorShape
 
 _SCALAR = TensorShape(())
 _OWN = 0
-"""The tag of a value that is no variable's."""
+"""The tag of a value that does not show a variable."""
 _LOOPS = ENTERS | NEXT_ITERATIONS
-"""What a loop's Merge takes: its tag takes such as well."""
+"""The inputs of a loop's Merge: its tag has the same kinds."""
 
 
 class FreshReads:
-    """A graph to which reads are added. A read runs where the node runs that wants it: in its frame, if it is alive.
+    """A graph to which reads are added. A read runs in the frame of the node that needs it, and only if that node is
+    alive.
 
-    shown: the variables that a value may show, for values that show any; certain: those that are sure to show theirs.
+    shown: the variables that a value may show, for values that show any; certain: values that certainly show theirs.
     """
 
     def __init__(self, graph: StepGraph, shown: Mapping[Edge, Sequence[Node]], certain: set[Edge]) -> None:
@@ -38,7 +39,7 @@ class FreshReads:
         self._count = 0
 
     def nodes(self) -> list[Node]:
-        """Those of the graph, with the reads."""
+        """The nodes of the graph and the reads."""
         nodes: list[Node] = []
         for node in self._graph.nodes:
             nodes += [*self._before.get(node, ()), node, *self._behind.get(node, ())]
@@ -47,10 +48,10 @@ class FreshReads:
     def read(
         self, node: Node, edge: Edge, value: Edge, variable: Node, reshaped: bool, waits: list[Node], when: object
     ) -> Edge:
-        """What `node` takes in place of `value`: where `edge` shows `variable`, that as it is now.
+        """What `node` takes instead of `value`: if `edge` shows `variable`, the variable's current value.
 
-        reshaped: whether `edge` has another shape or type than the variable. waits: what the read waits for. when:
-        reads of one `when` are the same, if nothing decides whether they run.
+        reshaped: whether the shape or type of `edge` differs from the variable's. waits: what the read waits for. when:
+        reads with the same `when` are merged if they are unconditional.
         """
         place = self._before.setdefault(node, [])
         if edge not in self._certain:
@@ -66,7 +67,7 @@ class FreshReads:
     def _choose(
         self, place: list[Node], node: Node, edge: Edge, value: Edge, variable: Node, reshaped: bool, waits: list[Node]
     ) -> Edge:
-        """A conditional: the variable as it is now where `edge` shows it, else `value`."""
+        """A conditional: the variable's current value if `edge` shows it, otherwise `value`."""
         held = self._identity(place, node, value, waits)
         number = self._const(place, node, self._number(variable), [held.node])
         attrs: dict[str, Any] = {"T": int32, "incompatible_shape_error": True}
@@ -101,7 +102,7 @@ class FreshReads:
     # --- which variable a value shows -----------------------------------------------------------------
 
     def _tag(self, edge: Edge) -> Edge:
-        """The number of the variable that a value shows, which goes the ways that the value goes."""
+        """The number of the variable that a value shows; it takes the same path as the value."""
         if edge in self._tags:
             return self._tags[edge]
         node = edge.node
@@ -124,7 +125,7 @@ class FreshReads:
             clone.node.inputs = (*map(self._tag, taken), *inputs[len(taken) :])
         else:
             tag = self._tag(node.inputs[edge.port if node.op.name == "IdentityN" else 0])
-            if node.controls or len(node.inputs) > 1:  # which say whether it comes, as they do for the value
+            if node.controls or len(node.inputs) > 1:  # which decide whether it arrives, as they do for the value
                 tag = self._identity(place, node, tag, [node])
             self._tags[edge] = tag
         return self._tags[edge]
@@ -156,7 +157,7 @@ class FreshReads:
         self, place: list[Node], node: Node, op: str, attrs: dict[str, Any], inputs: Sequence[Edge],
         controls: Sequence[Node], dtypes: Sequence[DType], shapes: Sequence[TensorShape],
     ) -> Edge:  # fmt: skip
-        """A node for `node`, whose place, line and device are its own."""
+        """A node on behalf of `node`, with its frame, line and device."""
         name = f"_{op}_{self._count}_for_{node.name}"
         self._count += 1
         made = Node(

@@ -1,7 +1,7 @@
-"""Fusions: patterns of nodes that one kernel carries out with less traffic through memory (white paper section 5.4).
+"""Fusion: patterns of nodes that one kernel computes with less memory traffic (white paper section 5.4).
 
-Each rule looks at one node and gives the node to take its place, or None. A value that is fetched, or that something
-else takes too, is never fused away, so the client sees no difference but the last bits of sums.
+Each rule looks at one node and returns its replacement, or None. A value that is fetched, or that has other uses, is
+never fused away, so the client sees no difference except in the last bits of sums.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from penstock.ops.fused_losses import LOSS, SPARSE_LOSS
 
 
 class Uses:
-    """Who takes what in a graph."""
+    """The uses of values in a graph."""
 
     def __init__(self, graph: StepGraph) -> None:
         self._count: dict[Edge, int] = {}
         self._waited_for: set[Node] = set(graph.targets)
         for edge in graph.fetches:
-            self._count[edge] = 2  # more than a rule can take
+            self._count[edge] = 2  # more than a rule can fuse
         for node in graph.nodes:
             self._waited_for.update(node.controls)
             for edge in node.inputs:
                 self._count[edge] = self._count.get(edge, 0) + 1
 
     def maker(self, edge: Edge, op: str, device: str) -> Node | None:
-        """The node that makes `edge`, if it is an `op` on that device, for nobody else than the one consumer that
-        asks, and waits for nothing itself."""
+        """The producer of `edge`, if it is an `op` on that device, has no other consumers, and waits for nothing
+        itself."""
         node = edge.node
         alone = node.op.name == op and self._count[edge] == 1 and node not in self._waited_for
         return node if alone and node.device == device and not node.controls else None
 
     def wants(self, edge: Edge) -> bool:
-        """Whether anything takes the value."""
+        """Whether the value has any use."""
         return edge in self._count
 
 
@@ -69,8 +69,8 @@ def _computes(node: Node) -> bool:
 
 
 def _fused(node: Node, op: Any, attrs: dict[str, Any], inputs: tuple[Edge, ...]) -> Node:
-    """The node that does what `node` did, and what its fused inputs did."""
-    if "_class" in node.attrs:  # colocated with what `node` is
+    """The node that does the work of `node` and of its fused inputs."""
+    if "_class" in node.attrs:  # colocated like `node`
         attrs = {**attrs, "_class": node.attrs["_class"]}
     return replace(node, op=op, attrs=attrs, inputs=inputs)
 
@@ -79,7 +79,7 @@ _TURNED = ("transpose_a", "transpose_b")
 
 
 def _descent(node: Node, uses: Uses) -> Node | None:
-    """ApplyGradientDescent(var, alpha, MatMul(a, b)): the product is added to the variable where it is computed."""
+    """ApplyGradientDescent(var, alpha, MatMul(a, b)): the product is accumulated directly in the variable."""
     var, alpha, delta = node.inputs
     product = uses.maker(delta, "MatMul", node.device)
     if product is None or node.attrs["use_locking"]:
@@ -90,8 +90,8 @@ def _descent(node: Node, uses: Uses) -> Node | None:
 
 
 def _sum(node: Node, uses: Uses) -> Node | None:
-    """AddN(MatMul(a1, b1), MatMul(a2, b2), ...), the gradient of a matrix used at every step of a sequence: one
-    product of the matrices laid side by side."""
+    """AddN(MatMul(a1, b1), MatMul(a2, b2), ...), the gradient of a matrix used at every step of a sequence: one product
+    of the concatenated matrices."""
     products = [uses.maker(edge, "MatMul", node.device) for edge in node.inputs]
     if len(products) < 2 or any(p is None for p in products):
         return None
@@ -104,7 +104,7 @@ def _sum(node: Node, uses: Uses) -> Node | None:
 
 
 def _add(node: Node, uses: Uses) -> Node | None:
-    """x + MatMul(a, b), as what a loop adds up: the product is added where x is."""
+    """x + MatMul(a, b), as in a loop's sum: the product is accumulated in the memory of x."""
     for index in (1, 0):
         product, other = uses.maker(node.inputs[index], "MatMul", node.device), node.inputs[1 - index]
         shape = other.node.shapes[other.port]
@@ -124,14 +124,14 @@ def _bias(node: Node, uses: Uses) -> Node | None:
 
 
 def _loss(node: Node, uses: Uses) -> Node | None:
-    """A cross entropy of which nobody takes the gradient. A small one is left for a region (`codegen/regions/`)."""
+    """A cross entropy whose gradient is not used. A small one is left for a region (`codegen/regions/`)."""
     logits, labels = (edge.node.shapes[edge.port].tuple for edge in node.inputs)
     size = node.inputs[0].node.shapes[node.inputs[0].port].num_elements()
     if uses.wants(Edge(node, 1)) or logits is None or size is None or size <= REGION_ELEMENTS:
         return None
     sparse = node.op.name.startswith("Sparse")
     if labels != (logits[:1] if sparse else logits):
-        return None  # what is broadcast, or does not fit
+        return None  # inputs that are broadcast, or invalid
     found = _fused(node, SPARSE_LOSS if sparse else LOSS, node.attrs, node.inputs)
     return replace(found, dtypes=node.dtypes[:1], shapes=node.shapes[:1])
 

@@ -1,4 +1,4 @@
-"""Mean and variance of each channel as one node, as `tf.nn.moments` asks for them before a batch normalization.
+"""Computes the mean and variance of each channel in one node, as `tf.nn.moments` does before a batch normalization.
 
 Mean(x), SquaredDifference(x, mean), Mean: three passes over x and one over the squares become two passes over x.
 """
@@ -20,9 +20,9 @@ NAMES = frozenset({"StopGradient", "Identity"})
 
 
 def fuse_moments(graph: StepGraph) -> StepGraph:
-    """`graph` with one node for the mean and the variance of large tensors, over all axes but the last.
+    """`graph` with one node for the mean and the variance of large tensors over all axes except the last.
 
-    Those of small ones are left for a region (`codegen/regions/`). Sums over the last axis gain nothing from it.
+    Small ones are left for a region (`codegen/regions/`). Sums over the last axis do not benefit.
     """
     uses = Uses(graph)
     variances: dict[Node, Node | None] = {}
@@ -53,19 +53,19 @@ def _mean_of(variance: Node, uses: Uses) -> Node | None:
 
 
 def _unnamed(edge: Edge) -> Edge:
-    """The value that only got other names."""
+    """The value behind renamings."""
     while edge.node.op.name in NAMES and not edge.node.controls and not edge.node.inputs[0].dtype._is_ref_dtype:
         edge = edge.node.inputs[0]
     return edge
 
 
 def _over_rows(node: Node) -> bool:
-    """Whether a Mean of a large tensor is over all axes but the last, and keeps them."""
+    """Whether a Mean of a large tensor is over all axes except the last, and keeps them."""
     value, axes = node.inputs
     dims, size = value.node.shapes[value.port].tuple, value.node.shapes[value.port].num_elements()
     if node.attrs["T"] not in (float32, float64) or not node.attrs["keep_dims"]:
         return False
-    if not axes.node.is_constant or axes.node.controls:  # one that waits says more than its value
+    if not axes.node.is_constant or axes.node.controls:  # one that waits has an effect besides its value
         return False
     if dims is None or size is None or size <= REGION_ELEMENTS:
         return False
@@ -74,7 +74,7 @@ def _over_rows(node: Node) -> bool:
 
 
 def _moments(mean: Node, variance: Node) -> Node:
-    """The node in the place of `mean`, where x is known already."""
+    """The node that replaces `mean`, where x is already available."""
     attrs = {"T": mean.attrs["T"]}
     if "_class" in mean.attrs:
         attrs["_class"] = mean.attrs["_class"]

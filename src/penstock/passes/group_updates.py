@@ -1,9 +1,9 @@
-"""Updates of many small variables by one optimizer become one node (`ops/fused_updates.py`).
+"""Merges one optimizer's updates of many small variables into one node (`ops/fused_updates.py`).
 
-A call of a kernel takes longer than what it does for a small variable, and torch's kernels of optimizers take lists.
-Nodes are grouped that are alike in all but variables and gradient, and of which none must come before another: nodes
-get *levels*, as low as may be, and the level rises by one after each update. This comes last, since a region
-(`codegen/regions/`) does better with small updates; what is left for it are devices and steps without regions.
+Calling a kernel takes longer than its work on a small variable, and torch's optimizer kernels accept lists. Nodes are
+grouped if they differ only in variables and gradient and are independent: nodes get *levels*, as low as possible, and
+the level rises by one after each update. This pass comes last because regions (`codegen/regions/`) are better for small
+updates; it serves devices and steps without regions.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from penstock.ops.fused_updates import GROUPED, can_be_grouped, gradient_of
 from penstock.passes.nodes import frozen, on_cpu
 
 MOST_ELEMENTS = THREADED_ELEMENTS
-"""Larger variables are worth threads, and a call does not count for them."""
+"""Larger variables are worth threads, and the cost of a call does not matter for them."""
 LEAST_MEMBERS = 4
-"""Fewer calls than of so many updates cost less than the lists of one."""
+"""With fewer updates, separate calls cost less than making the lists for one."""
 
 Key = tuple[Any, ...]
 
 
 def group_updates(graph: StepGraph) -> StepGraph:
-    """`graph` with one node in place of each set of updates that can be one; itself where there is none."""
+    """`graph` with one node instead of each set of updates that can be merged, or `graph` itself if there is none."""
     if sum(node.op.name in GROUPED for node in graph.nodes) < LEAST_MEMBERS:
         return graph
     frames = find_frames(graph)[1]
@@ -54,9 +54,9 @@ def group_updates(graph: StepGraph) -> StepGraph:
 
 
 def _keys(graph: StepGraph, nodes: Iterable[Node], order: Order) -> dict[Node, Key]:
-    """The updates that can be in a group, with what the members of one have in common."""
+    """The updates that can be grouped, with what members of a group must have in common."""
     taken = {edge.node for node in graph.nodes for edge in node.inputs} | {edge.node for edge in graph.fetches}
-    written_before = {second: first for first, second in order}  # for what only reads, the last write
+    written_before = {second: first for first, second in order}  # for reads, the last write
     found: dict[Node, Key] = {}
     for node in nodes:
         if can_be_grouped(node) and node not in taken and on_cpu(node.device) and _is_small(node):
@@ -68,7 +68,7 @@ def _keys(graph: StepGraph, nodes: Iterable[Node], order: Order) -> dict[Node, K
 
 
 def _value(edge: Edge, written_before: dict[Node, Node]) -> Any:
-    """What is the same for equal values: optimizers read and cast a rate for each variable anew."""
+    """A key that is equal for equal values: optimizers read and cast the rate for each variable anew."""
     node = edge.node
     if node.op.name == "Cast" and not node.controls:
         return node.dtypes, _value(node.inputs[0], written_before)
@@ -84,7 +84,7 @@ def _is_small(node: Node) -> bool:
 
 
 def _levels(graph: StepGraph, frames: dict[Node, Frame], keys: dict[Node, Key], order: Order) -> dict[Node, int]:
-    """The most updates of `keys` on a way to each node."""
+    """The largest number of updates in `keys` on any path to each node."""
 
     def after_update(source: Node, node: Node) -> int:
         return int(source in keys)
@@ -96,7 +96,7 @@ def _levels(graph: StepGraph, frames: dict[Node, Frame], keys: dict[Node, Key], 
 
 
 def _grouped(members: list[Node]) -> Node | None:
-    """The node for `members`, None if they are too few."""
+    """The node for `members`; None if they are too few."""
     if len(members) < LEAST_MEMBERS:
         return None
     first = members[0]

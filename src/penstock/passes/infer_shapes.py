@@ -1,12 +1,12 @@
 """Shapes of a step: the shape rules of the client's graph once more, now that the shapes of the feeds are known.
 
-A placeholder of shape [None, 784] leaves most shapes of a program open; for the values of one step nothing is. What
-is known here is settled when the plan is made: constants instead of Shape nodes, sizes of buffers, compiled code.
+A placeholder of shape [None, 784] leaves most shapes of a program unknown; for the values of one step all are known.
+What is known here is used when the plan is made: constants instead of Shape nodes, sizes of buffers, compiled code.
 
-A rule sees a node of the step as an `Operation` (`_Twin`), so that rules need not know of steps. Loops are a fixed
-point: a loop variable begins with the shape that enters the loop, and loses the dimensions that an iteration
-contradicts, until none does. What stacks and arrays of tensors hold is found with it: what is put into one in any
-iteration may come out in any other.
+A rule sees a node of the step as an `Operation` (`_Twin`), so that rules need not know about steps. Loops are a fixed
+point: a loop variable starts with the shape that enters the loop and loses the dimensions that an iteration
+contradicts, until none does. The shapes of elements of stacks and TensorArrays are part of it: an element added in any
+iteration may be read in any other.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.tensor.shapes import TensorShape
 
 _SAME_ELEMENTS = ENTERS | EXITS | MERGES | NEXT_ITERATIONS | SWITCHES | {"Identity", "TensorArrayGradV3"}
-"""Ops that hand on a handle, or give the handle of an array whose elements have the same shapes."""
+"""Ops that forward a handle, or return the handle of an array whose elements have the same shapes."""
 
 
 def infer_shapes(graph: StepGraph, fed: Sequence[tuple[int, ...]] = ()) -> StepGraph:
-    """The graph with the shapes that follow from those of the feeds; no node says less than before.
+    """The graph with the shapes that follow from those of the feeds; no shape becomes less specific.
 
     `fed`: the shapes of the values that will be fed, in the order of `graph.feeds`; without it, the feeds' shapes are
-    those that the graph has. Where a rule raises, or contradicts what is known already, a node keeps its shape: it is
-    the kernel that says what is wrong, in the step. Raises ValueError for a fed shape that a feed cannot have.
+    those that the graph has. If a rule raises, or contradicts what is already known, the node keeps its shape: the
+    kernel will raise the error in the step. Raises ValueError for a fed shape that a feed cannot have.
     """
     given = {node: _shaped(node, (node.shapes[0].merge_with(TensorShape(dims)),))
              for node, dims in zip(graph.feeds, fed, strict=bool(fed))}  # fmt: skip
@@ -64,7 +64,7 @@ class _Twin(Operation):
         self._find_inputs = find_inputs
 
     def __getattr__(self, name: str) -> Any:
-        """The inputs, when a rule first looks at them: most nodes of large steps nobody looks at."""
+        """The inputs, computed on first access: most nodes of large steps are never accessed."""
         if name != "_inputs":
             raise AttributeError(name)
         self._inputs = self._find_inputs()
@@ -79,16 +79,17 @@ class _TwinTensor(Tensor):
 
 
 class ShapeRules:
-    """The shape rules of ops, for nodes of a step: what is known of shapes is what the twins of nodes say."""
+    """The shape rules of ops, applied to nodes of a step: the nodes' twins hold the known shapes."""
 
     def __init__(self) -> None:
         self._twins: dict[Node, _Twin] = {}
 
     def agree(self, node: Node) -> bool:
-        """Whether the rule of the node's op makes of exactly the inputs' shapes exactly the outputs' shapes.
+        """Whether the rule of the node's op derives exactly the outputs' shapes from exactly the inputs' shapes.
 
-        Shapes of a client's graph hold only if no node fails: a matrix of unknown height beside one of three rows is
-        taken to have three. What relies on them, and would not fail as the kernel does, must ask this first.
+        Shapes of a client's graph hold only if no node fails: a matrix of unknown height added to one of three rows is
+        assumed to have three. Code that relies on such shapes and would not fail as the kernel does must check this
+        first.
         """
         found = _by_rule(self._twin(node))
         return found is not None and all(map(_is_exactly, found, node.shapes))
@@ -108,17 +109,17 @@ class _Inference(ShapeRules):
         super().__init__()
         self._graph = graph
         self._open = dict.fromkeys(opened)
-        """The nodes whose shapes are not all known, in order. Those that are need no rule."""
+        """The nodes whose shapes are not all known, in order. The others need no rule."""
         self._inferred: set[Node] = set()
         self._assumed: dict[Node, TensorShape | None] = {}
-        """What a node was taken to get around a loop, or out of a stack or an array."""
+        """The shape that a node is assumed to get around a loop, or from a stack or an array."""
         self._elements: dict[Node, TensorShape] = {}
-        """The shape of what is in each stack and array, by the node that makes it, as far as it has been seen."""
+        """The shape of the elements of each stack and array seen so far, by the node that makes it."""
         self._lost = False
-        """Whether something is written to where nobody knows."""
+        """Whether something is written to an unknown stack or array."""
 
     def run(self) -> dict[Node, tuple[TensorShape, ...]]:
-        """The shapes of the nodes that were open."""
+        """Infers the shapes of nodes with unknown shapes."""
         for node in self._graph.nodes:
             if node in self._open or node.op.puts_fn is not None:
                 self._infer(node)
@@ -127,7 +128,8 @@ class _Inference(ShapeRules):
         return {node: tuple([tensor._shape for tensor in self._twins[node]._outputs]) for node in self._open}
 
     def _infer_again(self, changed: set[Node]) -> None:
-        """Infer what follows from the nodes in `changed`, past shapes that stay: values may be known no more."""
+        """Infer again what depends on the nodes in `changed`, even past shapes that stay the same: values may no longer
+        be known."""
         for node in self._graph.nodes:
             if node in changed or any(edge.node in changed for edge in node.inputs):
                 changed.add(node)
@@ -150,9 +152,9 @@ class _Inference(ShapeRules):
             tensor._shape = shape
 
     def _from_elsewhere(self, node: Node) -> TensorShape | None:
-        """What a loop variable or an element that is read has in common in all that has been seen; None: nothing yet.
+        """The common shape of all values seen so far of a loop variable or an element that is read; None: nothing yet.
 
-        It never becomes more specific from one sweep to the next, so that sweeps come to an end.
+        It never becomes more specific from one sweep to the next, so the sweeps terminate.
         """
         if node.op.name in MERGES:
             seen = [self._tensor(e)._shape for e in node.inputs if e.node in self._inferred or e.node not in self._open]
@@ -177,7 +179,7 @@ class _Inference(ShapeRules):
         return [self._tensor(edge)._shape for edge in node.inputs]
 
     def _made_by(self, handle: Edge) -> set[Node | None]:
-        """The nodes whose stack or array a handle may be; None among them: others as well."""
+        """The nodes that may have made the stack or array of a handle; None among them means others as well."""
         found: set[Node | None] = set()
         seen: set[Node] = set()
         pending = [handle.node]
@@ -194,7 +196,7 @@ class _Inference(ShapeRules):
 
 
 def _by_rule(twin: _Twin) -> list[TensorShape] | None:
-    """What the shape rule says; None if it fails: whatever it is, the kernel says it better."""
+    """What the shape rule says; None if it fails, because the kernel reports the error better."""
     try:
         return output_shapes(twin)
     except Exception:
@@ -206,7 +208,7 @@ def _is_exactly(found: TensorShape, shape: TensorShape) -> bool:
 
 
 def _both(before: TensorShape, found: TensorShape) -> TensorShape:
-    """What both say together; `before` where they contradict."""
+    """What both say together; `before` if they contradict each other."""
     if before.tuple is None or before.tuple == found.tuple:
         return found
     try:
@@ -216,7 +218,7 @@ def _both(before: TensorShape, found: TensorShape) -> TensorShape:
 
 
 def _common(shapes: Iterable[TensorShape | None]) -> TensorShape | None:
-    """What the shapes agree on, of those that are there."""
+    """What the known ones among the shapes agree on."""
     there: Iterator[TensorShape] = (shape for shape in shapes if shape is not None)
     first = next(there, None)
     return None if first is None else reduce(TensorShape.most_specific_compatible_shape, there, first)

@@ -1,4 +1,4 @@
-"""What passes ask of single nodes: whether they are pure, what their attributes say, where they are."""
+"""What passes ask about single nodes: whether they are pure, their attributes, their device."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SMALL = 4096
 
 
 def is_pure(node: Node) -> bool:
-    """Whether a node gives the same for the same inputs, whenever it runs: no state, no chance, no control flow."""
-    if "seed" in node.attrs or "uniform_noise" in node.attrs:  # some that TensorFlow does not call stateful
+    """Whether a node always returns the same for the same inputs: no state, no randomness, no control flow."""
+    if "seed" in node.attrs or "uniform_noise" in node.attrs:  # some that TensorFlow does not mark as stateful
         return False
     if node.op.stateful or node.op is FEED or node.op.name in PRIMITIVES or node.op.traits.placeholder:
         return False
@@ -28,7 +28,7 @@ def is_pure(node: Node) -> bool:
 
 
 def only_waiting(node: Node, controls: tuple[Node, ...] | None = None) -> Node:
-    """The NoOp in place of `node`, which waits for what that waits for, or for `controls`."""
+    """The NoOp that replaces `node` and waits for `controls`, or for what `node` waits for."""
     waits = node.controls if controls is None else controls
     return replace(node, op=get_op("NoOp"), attrs={}, inputs=(), controls=waits, dtypes=(), shapes=())
 

@@ -1,6 +1,7 @@
-"""What a step takes if it is planned as it is: what passes that save memory decide by, and Session.explain says.
+"""The memory that a step would take if it were planned unchanged: used by passes that save memory and by
+Session.explain.
 
-The model is `analysis/peak_memory.py`; here are the kernels that tell it what is computed in place.
+The model is `analysis/peak_memory.py`; this file makes the kernels that determine what is computed in place.
 """
 
 from __future__ import annotations
@@ -20,28 +21,28 @@ from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager
 
 _UNKNOWN = object()
-"""In place of a kernel that is only made with the plan."""
+"""A stand-in for a kernel that is only made with the plan."""
 _CPU = torch.device("cpu")
 
 
 class PlannedMemory:
-    """Predictions for graphs that have most nodes in common: what is known of a node is found once."""
+    """Predictions for graphs that have most nodes in common: each node is analysed once."""
 
     def __init__(self, sizes: Sizes | None = None) -> None:
         self.sizes = sizes or Sizes()
         self._kernels: dict[Node, Any] = {}
         self._found: dict[StepGraph, StepMemory] = {}
         self._bodies: dict[Node, StepMemory] = {}
-        self._state = SessionState(ResourceManager())  # no session's: nothing here outlasts the pass
+        self._state = SessionState(ResourceManager())  # not a session's: nothing here outlives the pass
 
     def of(self, graph: StepGraph) -> StepMemory:
-        """What `graph` takes in the order of its nodes."""
+        """The memory of `graph` in the order of its nodes."""
         if graph not in self._found:
             self._found[graph] = self._predict(graph, into_variables=True)
         return self._found[graph]
 
     def bodies(self, nodes: Iterable[Node]) -> Mapping[Node, StepMemory]:
-        """For each region among `nodes` what its own nodes take, beside what they are given."""
+        """For each region among `nodes` the memory of its own nodes, without its inputs."""
         found = {}
         for node in nodes:
             if node.op.name == "_Region":
@@ -64,7 +65,7 @@ class PlannedMemory:
         return found
 
     def _make(self, node: Node) -> Any:
-        """The node's kernel, where making it begins nothing: no compiler, no random stream, no file."""
+        """The node's kernel, if making it has no side effects: no compiler, no random stream, no file."""
         name = node.op.name
         compiled = "body" in node.attrs or (has_op(name) and get_op(name) is not node.op)
         state = node.op.stateful or (bool(node.dtypes) and is_state(Edge(node, 0)))
@@ -72,5 +73,5 @@ class PlannedMemory:
             return _UNKNOWN
         try:
             return make_kernel(node, "CPU", _CPU, self._state)
-        except Exception:  # which says what is wrong once the plan is made
+        except Exception:  # which raises the error once the plan is made
             return _UNKNOWN

@@ -14,10 +14,10 @@ from penstock.tensor.shapes import TensorShape
 def prune(
     feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], shapes: Sequence[tuple[int, ...]] = ()
 ) -> StepGraph:
-    """The transitive closure of `fetches` and `targets`, cut at `feeds`, with a feed node for each fed edge.
+    """Returns the transitive closure of `fetches` and `targets`, cut at `feeds`, with a feed node for each fed edge.
 
     A fed edge's producer runs only if something else needs it. `shapes`: those of the values that will be fed; raises
-    ValueError for one that contradicts what is known of its feed.
+    ValueError for one that contradicts what is known about its feed.
     """
     fed = {tensor: _feed_node(tensor) for tensor in feeds}
     for node, dims in zip(fed.values(), shapes, strict=bool(shapes)):
@@ -54,7 +54,7 @@ def prune(
 
 
 def _replaced(op: Operation, fed: dict[Tensor, Node]) -> bool:
-    """Whether everything that `op` would give is fed, so that it need not run even if asked for."""
+    """Whether all outputs of `op` are fed, so that it need not run even if it is a target."""
     return bool(op._outputs) and all(tensor in fed for tensor in op._outputs)
 
 
@@ -80,7 +80,8 @@ def _closure(fed: dict[Tensor, Node], fetches: list[Tensor], targets: list[Opera
 
 
 def in_order(ops: set[Operation], fed: dict[Tensor, Node]) -> list[Operation]:
-    """Inputs before consumers, otherwise in the order in which the user built them (paper 4.1: as expected)."""
+    """Inputs before consumers, otherwise in the order in which the user built them (as section 4.1 of the paper
+    expects)."""
     order = sorted(ops, key=lambda op: op._id)
     waiting: dict[Operation, int] = {}
     consumers: dict[Operation, list[Operation]] = {}

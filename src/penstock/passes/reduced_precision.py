@@ -1,9 +1,9 @@
-"""Reduced precision: products and convolutions compute with 16-bit floats, all that is sensitive with float32.
+"""Reduced precision: products and convolutions use 16-bit floats, sensitive ops float32.
 
-The white paper gives up bits only where values cross machines (section 5.5); processors now multiply short floats
-several times as fast as float32. The graph is painted as TensorFlow's auto_mixed_precision paints it, by four lists of
-ops. Variables, and so checkpoints, slots of optimizers and whatever is fed or fetched, stay float32. Products add up
-in float32: torch's kernels round once, when a result is written.
+The white paper drops bits only in values sent between machines (section 5.5), but processors now multiply 16-bit floats
+several times as fast as float32. Nodes are coloured like TensorFlow's auto_mixed_precision, by four lists of ops.
+Variables (hence checkpoints), optimizer slots, feeds and fetches stay float32. Products add up in float32: torch's
+kernels round once, when a result is written.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from penstock.tensor.dtypes import DType, bfloat16, float16, float32
 # --- which ops ------------------------------------------------------------------------------------------
 
 _REDUCIBLE = ("allow", "infer", "clear")
-"""The colours of ops that may be reduced. Depthwise convolutions, which wait for memory, are among "infer": alone they
-gain nothing. Ops without a colour stay as they are."""
+"""The colours of ops that may be reduced. Depthwise convolutions, which are bound by memory, are "infer": alone they
+gain nothing. Ops without a colour stay unchanged."""
 
 
 def _colour(op: OpDef) -> Bits16:
@@ -36,20 +36,20 @@ def _colour(op: OpDef) -> Bits16:
 
 LEAST_FLOPS = 2e7
 FLOPS_PER_ELEMENT = 32
-"""A product is worth its casts when it takes this many operations, in all and for each element that it reads and
+"""A product is worth its casts if it takes this many operations, in total and for each element that it reads and
 writes. Measured on two cores with AVX-512 BF16, where large products of bfloat16 take half the time: with fewer
-operations, starting two or three casts on both cores takes what the product saves."""
+operations, starting two or three casts on both cores costs as much as the product saves."""
 
 
 # --- the pass -------------------------------------------------------------------------------------------
 
 
 def reduce_precision(graph: StepGraph, dtypes: Mapping[str, DType], sizes: Sizes | None = None) -> StepGraph:
-    """The graph with large products, and what lies between them, computed in 16-bit floats.
+    """The graph with large products, and nodes between them, computed in 16-bit floats.
 
-    `dtypes` gives the float type for each type of device ("CPU", "GPU"); nodes on devices of other types stay as they
-    are. Nodes have been placed. Each value is cast once, right before it is first taken; constants are cast before the
-    step, what a loop takes from outside before the loop. Fetched values have the dtypes that they had.
+    `dtypes` maps each type of device ("CPU", "GPU") to a float type; nodes on other types of devices stay unchanged.
+    Nodes have been placed. Each value is cast once, right before its first use; constants are cast before the step, and
+    a loop's inputs from outside before the loop. Fetched values keep their dtypes.
     """
     able: dict[Node, DType] = {}
     for node in graph.nodes:
@@ -76,8 +76,8 @@ def reduce_precision(graph: StepGraph, dtypes: Mapping[str, DType], sizes: Sizes
 
 
 def _is_able(node: Node, device: str, dtype: DType) -> bool:
-    """Whether a node computes with float32 and could compute with `dtype`. What reads a variable's buffer cannot: a
-    cast before it would read the variable at another moment."""
+    """Whether a node computes with float32 and could compute with `dtype`. Nodes that read a variable's buffer cannot:
+    a cast before them would read the variable at a different time."""
     if node.attrs["T"] != float32 or any(edge.dtype._is_ref_dtype for edge in node.inputs):
         return False
     allowed = node.op.attrs["T"].allowed
@@ -93,7 +93,7 @@ def _is_worth_it(node: Node, sizes: Sizes) -> bool:
 
 
 def _wanted(node: Node, dtype: DType | None) -> list[DType]:
-    """The dtypes of a node's inputs, with `dtype` where it is painted."""
+    """The dtypes of a node's inputs, with `dtype` if it is reduced."""
     return [
         dtype if dtype is not None and arg.type_attr == "T" else given.base_dtype
         for arg in node.op.inputs
@@ -148,20 +148,20 @@ def _paint(graph: StepGraph, able: Mapping[Node, DType], sizes: Sizes) -> dict[N
 
     # 1. Products that gain from it.
     painted = {node for node in of("allow") if node in able and _is_worth_it(node, sizes)}
-    # 2. What is sensitive spreads forward, through what is clear only if something that infers takes it in the end.
+    # 2. Sensitive ops ("deny") spread forward, through "clear" ops only if they lead to an "infer" op.
     denied, clear = of("deny"), of("clear")
     spreads = _reached(denied | of("infer"), before, clear)
     denied |= _reached(denied, after, spreads)
-    # 3. What lies between two painted nodes.
+    # 3. Nodes between two painted nodes.
     free = {node for node in able if _colour(node.op) != "allow"} - denied
     painted |= _reached(painted, after, free) & _reached(painted, before, free)
-    # 4. What is clear and next to it.
+    # 4. "Clear" nodes next to painted ones.
     painted |= _reached(painted, beside, clear & free)
     return {node: able[node] for node in graph.nodes if node in painted}
 
 
 def _reached(start: Collection[Node], follow: Mapping[Node, Iterable[Node]], through: Collection[Node]) -> set[Node]:
-    """`start`, and the nodes of `through` to which paths lead from there that pass nothing else."""
+    """`start`, and the nodes of `through` that are reachable from there through nodes of `through` only."""
     found = set(start)
     pending = list(start)
     while pending:
@@ -172,21 +172,21 @@ def _reached(start: Collection[Node], follow: Mapping[Node, Iterable[Node]], thr
     return found
 
 
-# --- what sessions ask for ------------------------------------------------------------------------------
+# --- what sessions enable ------------------------------------------------------------------------------
 
 
 def use_bfloat16(graph: StepGraph, sizes: Sizes) -> StepGraph:
-    """`reduce_precision` to bfloat16 wherever there are kernels: it has float32's range, so nothing overflows."""
+    """`reduce_precision` to bfloat16 wherever there are kernels: it has float32's range, so values do not overflow."""
     return reduce_precision(graph, {"CPU": bfloat16, "GPU": bfloat16}, sizes)
 
 
 def use_float16(graph: StepGraph, sizes: Sizes) -> StepGraph:
-    """`reduce_precision` to float16 on GPUs; training wants loss scaling (train/loss_scale.py) with it."""
+    """`reduce_precision` to float16 on GPUs; training also needs loss scaling (train/loss_scale.py)."""
     return reduce_precision(graph, {"GPU": float16}, sizes)
 
 
 def emulate_float16(graph: StepGraph, sizes: Sizes) -> StepGraph:
-    """What `use_float16` does to numbers, on CPUs, which gain nothing from it."""
+    """Emulates the numerical effect of `use_float16` on CPUs, which are not faster for it."""
     return reduce_precision(graph, {"CPU": float16}, sizes)
 
 
@@ -194,14 +194,14 @@ _for_new_sessions = False
 
 
 def set_for_new_sessions(on: bool) -> bool:
-    """Whether sessions use float16 whose ConfigProto does not say; returns what it was before."""
+    """Set whether sessions use float16 if their ConfigProto does not say; returns the previous setting."""
     global _for_new_sessions
     before, _for_new_sessions = _for_new_sessions, on
     return before
 
 
 def asked_for(rewrites: Any) -> set[str]:
-    """The names of the passes above that a RewriterConfig asks for."""
+    """The names of the passes above that a RewriterConfig enables."""
     default = RewriterConfig.ON if _for_new_sessions else RewriterConfig.OFF
     float16_wanted = rewrites.auto_mixed_precision or default
     wanted = {

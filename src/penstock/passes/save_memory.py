@@ -1,8 +1,8 @@
 """Memory of a step (white paper sections 4.1 and 5.2): three ways of lowering its peak.
 
-Gradients use what the forward computation made, in reverse order, so much has to be kept for long. The paper names
-three remedies, each of which is a pass here: a better order of execution, computing again instead of keeping, and
-moving to the host what is not needed for a while. Each changes nothing unless the predicted peak falls by it.
+Gradients use the values of the forward computation in reverse order, so many of them are kept for long. Each of the
+paper's three remedies is a pass here: a better order of execution, recomputing values instead of keeping them, and
+moving values to the host while they are not needed. A pass changes nothing unless it lowers the predicted peak.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from penstock.runtime.kernels import KernelContext
 
 
 def order_for_memory(graph: StepGraph, memory: PlannedMemory | None = None) -> StepGraph:
-    """The nodes in an order that needs less memory, where one is found; else `graph` itself.
+    """The nodes in an order that needs less memory, if one is found; otherwise `graph` itself.
 
-    Of the nodes that could run next, the one after which least is held; what frees memory comes at once. State is
-    read and written in the order in which that was built, and what was read is seen before it is overwritten: copies
-    would take more than an order saves. Steps with control flow keep their order.
+    Of the nodes that could run next, it takes the one after which the least memory is held; nodes that free memory run
+    at once. State is read and written in the order of building, and reads are used before they are overwritten, because
+    copies would cost more than the order saves. Steps with control flow keep their order.
     """
     if has_control_flow(graph):
         return graph
@@ -50,11 +50,11 @@ def _order(graph: StepGraph, sizes: Sizes) -> list[Node]:
     sees = {
         node: {made for edge in node.inputs for made in owners.shown.get(edge, ())} - fetched for node in graph.nodes
     }
-    users: dict[Edge, set[Node]] = {}  # of each allocation, those that have not run
+    users: dict[Edge, set[Node]] = {}  # for each allocation, the users that have not run
     for node, seen in sees.items():
         for made in seen:
             users.setdefault(made, set()).add(node)
-    growth: dict[Node, float] = {}  # by how much more is held after a node than before it, if it runs next
+    growth: dict[Node, float] = {}  # how much more memory is held after a node than before it, if it runs next
     for node in graph.nodes:
         kept = sum(sizes.bytes(made) for made in owners.made[node] if made in users or made in fetched)
         growth[node] = kept - sum(sizes.bytes(made) for made in sees[node] if len(users[made]) == 1)
@@ -74,7 +74,7 @@ def _order(graph: StepGraph, sizes: Sizes) -> list[Node]:
         grows, i = heapq.heappop(ready)
         node = graph.nodes[i]
         if node in order or grows != growth[node]:
-            continue  # it is there again, with what it frees by now
+            continue  # it is pushed again with what it frees now
         order[node] = None
         for made in sees[node]:
             users[made].discard(node)
@@ -99,10 +99,10 @@ def is_gradient(node: Node) -> bool:
 
 
 def recompute_for_gradients(graph: StepGraph, memory: PlannedMemory | None = None) -> StepGraph:
-    """Cheap values of the forward computation are computed a second time for the gradients, instead of being kept.
+    """Recomputes cheap values of the forward computation for the gradients instead of keeping them.
 
-    Kept are results of products and convolutions, of state, and of chance; what is in between is made again from
-    them, right before the first gradient that takes it. Where the predicted peak does not fall, nothing is changed.
+    Results of products, convolutions, state and random ops are kept. Values between them are recomputed right before
+    the first gradient that uses them. If the predicted peak does not fall, nothing is changed.
     """
     if has_control_flow(graph):
         return graph
@@ -117,7 +117,7 @@ def recompute_for_gradients(graph: StepGraph, memory: PlannedMemory | None = Non
     nodes: list[Node] = []
 
     def copy_of(edge: Edge, gates: tuple[Node, ...]) -> Edge:
-        """The value made again, after `gates`."""
+        """The recomputed value, after `gates`."""
         node = edge.node
         if is_gradient(node) or not cheap(node):
             return edge
@@ -130,7 +130,7 @@ def recompute_for_gradients(graph: StepGraph, memory: PlannedMemory | None = Non
             nodes.append(again[node])
         return Edge(again[node], edge.port)
 
-    latest: tuple[Node, ...] = ()  # of the gradients so far: some take none, and would let their inputs come at once
+    latest: tuple[Node, ...] = ()  # of the gradients so far: some use none, so their inputs would be recomputed at once
     for node in found.nodes:
         if is_gradient(node):
             takes = tuple(e.node for e in node.inputs if is_gradient(e.node))[:1]
@@ -154,7 +154,7 @@ SWAP_IN = OpDef("_SwapIn", (parse_arg("copy: T", _T),), (parse_arg("tensor: T", 
 def swap_out_kernel(ctx: KernelContext) -> Any:
     def swap_out(value: torch.Tensor) -> torch.Tensor:
         if not value.is_cuda:
-            return value.clone()  # the host's memory is what there is; for tests
+            return value.clone()  # devices that are the host: only for tests
         return torch.empty(value.shape, dtype=value.dtype, pin_memory=True).copy_(value, non_blocking=True)
 
     return swap_out
@@ -169,14 +169,14 @@ def swap_in_kernel(ctx: KernelContext) -> Any:
 SWAP_BYTES = 1 << 20
 """Tensors below this size stay where they are."""
 SWAP_DISTANCE = 20
-"""And those that are needed again within so many nodes."""
+"""And so do those that are needed again within this many nodes."""
 
 
 def swap_to_host(graph: StepGraph, memory: PlannedMemory | None = None, least: float = SWAP_BYTES) -> StepGraph:
-    """Large values that gradients need only much later are kept in host memory meanwhile.
+    """Keeps large values that gradients need only much later in host memory in the meantime.
 
     After the last use in the forward computation a value is copied out, and back in right before the first gradient
-    that takes it. Where the predicted peak does not fall, nothing is changed: so it is where the device is the host.
+    that takes it. If the predicted peak does not fall, nothing is changed; this is always so if the device is the host.
     """
     if has_control_flow(graph):
         return graph
@@ -186,7 +186,7 @@ def swap_to_host(graph: StepGraph, memory: PlannedMemory | None = None, least: f
     for node in graph.nodes:
         for edge in dict.fromkeys(node.inputs):
             users.setdefault(edge, []).append(node)
-    swaps: list[tuple[Edge, int, list[int]]] = []  # what leaves, after which node, and which gradients take it
+    swaps: list[tuple[Edge, int, list[int]]] = []  # the value to move, after which node, and which gradients use it
     for edge, takers in users.items():
         if _can_leave(edge, memory.sizes, least) and edge not in graph.fetches:
             late = [position[node] for node in takers if is_gradient(node)]
@@ -200,9 +200,9 @@ def swap_to_host(graph: StepGraph, memory: PlannedMemory | None = None, least: f
 
 
 def _swapped(graph: StepGraph, swaps: list[tuple[Edge, int, list[int]]], position: Mapping[Node, int]) -> StepGraph:
-    """`graph`, in nodes of its own, with `swaps`: a value, after which node it leaves, and the gradients that take it.
+    """A copy of `graph` with `swaps`: a value, the node after which it is moved, and the gradients that use it.
 
-    Nodes are numbers, which `position` has.
+    Nodes are given by their numbers in `position`.
     """
     found = duplicate(graph)
     nodes = found.nodes
@@ -228,7 +228,7 @@ def _swapped(graph: StepGraph, swaps: list[tuple[Edge, int, list[int]]], positio
 
 
 def _can_leave(edge: Edge, sizes: Sizes, least: float) -> bool:
-    """Whether a value may be worth the way to the host: memory of its own, and `least` bytes."""
+    """Whether moving a value to the host may be worthwhile: it has its own memory and at least `least` bytes."""
     source = edge.node
     if is_gradient(source) or not is_pure(source) or source.op.aliases or source.is_constant:
         return False

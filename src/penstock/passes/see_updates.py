@@ -1,10 +1,10 @@
 """Reads of reference variables show the updates that the graph orders before their consumers.
 
-In TensorFlow the value of a read (and an Identity, a Reshape, a loop's constant of it) is the variable's own memory, so
-a node that waits for an update sees it, whenever the read was. Here a read keeps the value of its moment (hazards.py).
-This pass makes the two agree: where a write comes before a node on a path of the graph, but after the read whose value
-the node takes, the node gets a read of its own. Where the graph says nothing, the order of building stands.
-It is what steps mean, not an optimisation: it comes first, and always.
+In TensorFlow the value of a read (and an Identity, a Reshape or a loop constant of it) is the variable's own memory, so
+a node that waits for an update sees it, no matter when the read ran. Here a read keeps its value (hazards.py). This
+pass makes the two agree: if a write comes before a node on a path of the graph, but after the read whose value the node
+uses, the node gets its own read. If the graph does not order them, the order of building holds. This defines what steps
+mean and is not an optimisation, so it always runs, and runs first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_ROUNDS = 8
 
 
 def see_updates(graph: StepGraph) -> StepGraph:
-    """The same object where no consumer of a read waits for a later write, and that is nearly every graph."""
+    """Returns the same object if no consumer of a read waits for a later write, which holds for nearly every graph."""
     if not any(node.dtypes and node.dtypes[0]._is_ref_dtype for node in graph.nodes):
         return graph
     order = WriteOrder(graph)
@@ -50,7 +50,7 @@ def see_updates(graph: StepGraph) -> StepGraph:
 
 
 def _before(node: Node) -> list[Node]:
-    """What has run when `node` starts."""
+    """The nodes that have run when `node` starts."""
     return [*(edge.node for edge in node.inputs), *node.controls]
 
 
@@ -58,8 +58,8 @@ def _before(node: Node) -> list[Node]:
 class _Read:
     """A read of `variable` that a value may show.
 
-    seen: the writes that it comes after, of its own iteration of `loop`. reshaped: whether the value has another shape
-    or type.
+    seen: the writes before it in its own iteration of `loop`. reshaped: whether the value has a different shape or
+    type.
     """
 
     variable: Node
@@ -68,14 +68,15 @@ class _Read:
     reshaped: bool = False
 
     def either(self, other: _Read) -> _Read:
-        """What holds for both: of the two loops, one is in the other."""
+        """What holds for both: one of the two loops is in the other."""
         loop = self.loop if depth(self.loop) < depth(other.loop) else other.loop
         return _Read(self.variable, self.seen & other.seen, loop, self.reshaped or other.reshaped)
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What a value shows: the one read if `certain`, else one of `reads`, each of another variable, or none."""
+    """What a value shows: the one read if `certain`, otherwise one of `reads`, each of a different variable, or
+    none."""
 
     reads: tuple[_Read, ...]
     certain: bool = True
@@ -95,7 +96,8 @@ class _Late:
 
 
 class _Shows:
-    """`of`: what each value shows when it is made. `late`: who takes one that shows less than they would see."""
+    """`of`: what each value shows when it is made. `late`: nodes that use a value that is older than what they must
+    see."""
 
     def __init__(self, graph: StepGraph, order: WriteOrder) -> None:
         self.of: dict[Edge, _Shown] = {}
@@ -123,7 +125,7 @@ class _Shows:
             return
         for index, edge in enumerate(node.inputs):
             if index and name in SWITCHES:
-                continue  # which way to go was said when the predicate was made
+                continue  # the branch was decided when the predicate was made
             if edge.node.dtypes[edge.port]._is_ref_dtype:
                 shown = self._read(node, edge) if shows_input(node.op) else None
             else:
@@ -139,7 +141,7 @@ class _Shows:
         return _Shown((self._read_by(node, variable),))
 
     def _read_by(self, node: Node, variable: Node) -> _Read:
-        """Where nothing decides whether nodes run, they run in the order in which they were built."""
+        """Unconditional nodes run in the order in which they were built."""
         loop = self._order.loop(node)
         if self._keeps_order:
             return _Read(variable, (1 << self._moment) - 1, loop)
@@ -182,7 +184,7 @@ class _Shows:
             self.of[Edge(node, 0)] = _Shown(tuple(reads.values()), certain and len(reads) == 1)
 
     def _earlier(self, node: Node, read: _Read) -> _Read:
-        """`read`, which `node` brings out of its iteration: it is older than what the loop goes on to write."""
+        """`read`, which `node` carries out of its iteration: it is older than the loop's later writes."""
         loop = self._order.loop(node)
         if loop is None or read.loop is not loop:
             return read

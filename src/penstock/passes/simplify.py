@@ -1,7 +1,7 @@
-"""Algebraic clean-up (white paper section 5.1 and beyond): what multiplies by one, reshapes to the same shape or
-spreads a number over a tensor that it is then multiplied with is left out.
+"""Algebraic clean-up (white paper section 5.1 and beyond): removes multiplications by one, reshapes to the same shape,
+and scalars broadcast only to be multiplied with a tensor.
 
-Only what holds for every value is done: `x + 0` stays, since it turns -0 into 0.
+Only rules that hold for every value are applied: `x + 0` stays, since it turns -0 into 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from penstock.passes.nodes import is_pure
 
 
 class _Simpler:
-    """What a graph has become so far: `edges` are what is taken in place of others."""
+    """The simplified graph so far: `edges` are the replacements for others."""
 
     def __init__(self, graph: StepGraph) -> None:
         self.edges: dict[Edge, Edge] = {}
@@ -40,7 +40,7 @@ Rule = Callable[[Node, _Simpler], Edge | None]
 
 
 def simplify(graph: StepGraph) -> StepGraph:
-    """Apply the rules to every node, in the graph's order; each gives an edge that is the same as the node's output."""
+    """Apply the rules to every node, in the graph's order; each returns an edge that equals the node's output."""
     simpler = _Simpler(graph)
     edges = simpler.edges
     late = _after_writes(graph)
@@ -54,14 +54,14 @@ def simplify(graph: StepGraph) -> StepGraph:
         if found is None:
             continue
         if late and any(e.node in late and e != found for e in simpler.inputs(node)):
-            continue  # what is left out says when the rest comes
+            continue  # the removed node decides when the rest runs
         if not alive.alike(node, found):
-            continue  # what is left out says whether it comes
+            continue  # the removed node decides whether it runs
         if found.node not in there:
             there.add(found.node)
             instead[node] = found.node
             edges[Edge(node, 0)] = found
-        elif Edge(node, 0) not in fetched:  # a fetch keeps memory of its own
+        elif Edge(node, 0) not in fetched:  # a fetch keeps its own memory
             edges[Edge(node, 0)] = found
             if found.node.op.name not in SWITCHES:  # one side of which may be dead, and with it the node
                 controls[node] = found.node
@@ -69,7 +69,7 @@ def simplify(graph: StepGraph) -> StepGraph:
 
 
 class _SameTimes:
-    """Where and under which conditions nodes run, in graphs with control flow."""
+    """In which frames and under which conditions nodes run, in graphs with control flow."""
 
     def __init__(self, graph: StepGraph) -> None:
         self._guards = Guards(graph, find_frames(graph)[1], strict=False) if has_control_flow(graph) else None
@@ -77,8 +77,8 @@ class _SameTimes:
     def alike(self, node: Node, found: Edge) -> bool:
         """Whether there is a value of `found`, which may be of a new node, exactly when `node` runs.
 
-        In a loop, Reshape(x, shape) of an x from outside runs where its shape does, while x comes in each iteration:
-        in its place it would go round for ever.
+        In a loop, Reshape(x, shape) of an x from outside runs where its shape does, while x arrives in each iteration:
+        in its place x would circulate for ever.
         """
         if self._guards is None:
             return True
@@ -89,7 +89,8 @@ class _SameTimes:
 
 
 def _after_writes(graph: StepGraph) -> set[Node]:
-    """What comes after a write of a variable, in graphs with control flow. In others writes keep their place anyway."""
+    """Nodes that come after a write of a variable, in graphs with control flow. In others writes keep their place
+    anyway."""
     found = set(filter(_writes_variable, graph.nodes)) if has_control_flow(graph) else set()
     before = 0
     while before < len(found):
@@ -102,7 +103,7 @@ def _after_writes(graph: StepGraph) -> set[Node]:
 
 def _writes_variable(node: Node) -> bool:
     if node.op.name.startswith(("Stack", "TensorArray")):
-        return False  # of one step, and ordered by what they give
+        return False  # in one step, ordered by their values
     return any(map(is_state, node.inputs)) and writes_state(node)
 
 
@@ -140,7 +141,7 @@ def _div(node: Node, g: _Simpler) -> Edge | None:
 
 
 def _size(edge: Edge, g: _Simpler) -> tuple[Edge, int] | None:
-    """(x, n) of Cast(FloorDiv(Size(x), n)), as the gradient of a mean has it."""
+    """(x, n) of Cast(FloorDiv(Size(x), n)), as in the gradient of a mean."""
     cast = edge.node
     if cast.op.name != "Cast" or cast.controls:
         return None
@@ -155,10 +156,9 @@ def _size(edge: Edge, g: _Simpler) -> tuple[Edge, int] | None:
 
 
 def _spread_number(spread: Edge, beside: Edge, g: _Simpler) -> Edge | None:
-    """The scalar that BroadcastTo(scalar, Shape(x)) repeats, if x has the shape of what it is multiplied with.
+    """The scalar that BroadcastTo(scalar, Shape(x)) repeats, if x has the shape of the other factor.
 
-    Also as ExpandDims(BroadcastTo(scalar, Shape(losses)), -1) beside the rows that a cross entropy has beside its
-    losses.
+    Also ExpandDims(BroadcastTo(scalar, Shape(losses)), -1) multiplied with the gradient rows of a cross entropy.
     """
     node, rows = spread.node, False
     if node.op.name == "ExpandDims" and not node.controls and _is_last_axis(node, g):
@@ -198,7 +198,7 @@ def _cast(node: Node, g: _Simpler) -> Edge | None:
 
 
 def _reduction(node: Node, g: _Simpler) -> Edge | None:
-    """Over no axes: the gradient of a broadcast that was none."""
+    """A reduction over no axes: the gradient of a broadcast that did nothing."""
     x, over = g.inputs(node)
     axes = _constant(over)
     return x if axes is not None and axes.size == 0 else None

@@ -1,7 +1,7 @@
-"""Stacks whose values nobody takes: what a loop kept for its gradient, which then wanted only to know its shape.
+"""Drops stacks whose values are not used: a loop kept them for its gradient, which then needed only their shape.
 
-Whether a gradient needs a value is seen when shapes are known, long after the loop was told to keep it. The pushes go,
-and with them what was kept alive from the forward loop to the backward one.
+Whether a gradient needs a value is only known once shapes are, long after the loop was built to keep it. Dropping the
+pushes frees what was kept alive from the forward loop to the backward one.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _HANDS_ON = ENTERS | SWITCHES | {"Identity"}
 
 
 def drop_unused_stacks(graph: StepGraph) -> StepGraph:
-    """Without the pushes and pops of stacks that no value is taken from.
+    """Removes the pushes and pops of stacks whose values are not used.
 
-    Nodes that wait for them now wait for Identities, which are alive where they were.
+    Nodes that wait for them now wait for Identities that are alive under the same conditions.
     """
     stacks = [node for node in graph.nodes if node.op.name == "StackV2"]
     if not stacks:
@@ -39,15 +39,15 @@ def drop_unused_stacks(graph: StepGraph) -> StepGraph:
         if any(pop in consumers for pop in pops):
             continue
         for user in users:
-            instead[user] = _passing_on(user, user.inputs[-1])  # of a push the element, of a pop the handle
+            instead[user] = _passing_on(user, user.inputs[-1])  # the element for a push, the handle for a pop
         for pop in pops:
             if pop.controls and pop.inputs[0].node.op.name in ENTERS:
-                instead[pop] = only_waiting(pop)  # an Enter is alive in every iteration: controls say it all
+                instead[pop] = only_waiting(pop)  # an Enter is alive in every iteration: its control inputs decide
     return remove_unused(rewritten(graph, instead))
 
 
 def _users(stack: Node, consumers: dict[Node, list[tuple[Node, Edge]]]) -> list[Node] | None:
-    """The pushes and pops of a stack; None if its handle goes where it cannot be followed."""
+    """The pushes and pops of a stack; None if its handle cannot be traced."""
     found: list[Node] = []
     pending = [stack]
     while pending:
@@ -62,7 +62,7 @@ def _users(stack: Node, consumers: dict[Node, list[tuple[Node, Edge]]]) -> list[
 
 
 def _passing_on(node: Node, edge: Edge) -> Node:
-    """The Identity of one of the node's inputs, which waits as the node does."""
+    """An Identity of one of the node's inputs that waits for what the node waits for."""
     shape = edge.node.shapes[edge.port]
     return replace(
         node, op=get_op("Identity"), attrs={"T": edge.dtype}, inputs=(edge,), dtypes=(edge.dtype,), shapes=(shape,)

@@ -1,4 +1,4 @@
-"""Which writes of reference variables a graph orders before which nodes, by data and control edges."""
+"""Which writes of reference variables a graph orders before which nodes by data and control edges."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from penstock.graph.verify import BACK
 class WriteOrder:
     """Writes are numbered as they were built, and a set of them is an int, with a bit for each.
 
-    own: the bit of a write. writes: the bits of a variable's writes. frames: the loop of each node, where writes go
-    round loops. any: whether a node comes after a write at all.
+    own: the bit of a write. writes: the bits of a variable's writes. frames: the loop of each node, if there are writes
+    in loops. any: whether a node comes after any write.
     """
 
     def __init__(self, graph: StepGraph) -> None:
@@ -50,7 +50,8 @@ class WriteOrder:
         self.any = len(after) > len(self.own) or any(after[node] != bit for node, bit in self.own.items())
 
     def _spread(self, nodes: Sequence[Node], after: dict[Node, int], loop: Frame | None) -> bool:
-        """Along the edges, in order, but not round `loop` and those around it; whether more goes round others."""
+        """Propagates along the edges in order, except back edges of `loop` and the loops around it. Returns whether
+        other back edges propagated more."""
         more = False
         for node in nodes:
             if loop is not None and node.op.name in BACK and self.frames[node] in _around(loop):
@@ -68,7 +69,8 @@ class WriteOrder:
         return more
 
     def _merged(self, node: Node, found: int, after: dict[Node, int]) -> int:
-        """Those that have happened whichever input comes, and those that happen only if it is the one after them."""
+        """Writes that have happened whichever input arrives, and those that have happened only if a particular one
+        does."""
         parts = [after.get(edge.node, 0) for edge in node.inputs]
         guards = self._all_guards() if any(part != found for part in parts) else None
         if guards is not None:
@@ -87,20 +89,21 @@ class WriteOrder:
         return self._guards
 
     def _guard(self, guards: Guards, write: Node, node: Node) -> Guard:
-        """The conditions under which `write` happens in the iteration that `node` runs in, in loops of its own too."""
+        """The conditions under which `write` happens in the iteration that `node` runs in, including loops inside
+        it."""
         frame, guard = guards.frames[write], guards.of[write]
         while frame is not guards.frames[node] and frame.parent is not None:
             frame, guard = frame.parent, frame.guard
         return guard
 
     def variable(self, ref: Edge) -> Node | None:
-        """The variable that a reference leads to, if there is but one, that can be read anywhere."""
+        """The variable that a reference leads to, if there is only one and it can be read anywhere."""
         found = self._variables[ref.node]
         only = next(iter(found)) if len(found) == 1 else None
         return only if only is None or not (self.frames and only.controls) else None
 
     def loop(self, node: Node) -> Frame | None:
-        """The loop whose iteration the node runs in; where writes stay in their iteration it makes no difference."""
+        """The loop whose iteration the node runs in; it does not matter if writes stay in their iteration."""
         frame = self.frames.get(node)
         if frame is not None and node.op.name in ENTERS:
             return outside(frame)
@@ -111,7 +114,8 @@ class WriteOrder:
         return sum(bit for write, bit in self.own.items() if loop in _around(self.frames[write]))
 
     def before(self, variable: Node, nodes: Iterable[Node], loop: Frame | None) -> int:
-        """The writes of `variable` that have happened when `nodes` have run: in this iteration of `loop`, if in any."""
+        """The writes of `variable` that have happened when `nodes` have run, in this iteration of `loop` if there is
+        one."""
         after = self._after.get(loop)
         if after is None:
             after = self._after[loop] = {}
@@ -124,7 +128,7 @@ class WriteOrder:
 
 
 def _exclude(a: Guard, b: Guard) -> bool:
-    """Whether two nodes never run both."""
+    """Whether two nodes never both run."""
     return any((condition, not side) in b for condition, side in a)
 
 
@@ -134,11 +138,11 @@ def outside(loop: Frame) -> Frame | None:
 
 
 def depth(loop: Frame | None) -> int:
-    """How many loops are around what is in `loop`."""
+    """How deeply the contents of `loop` are nested."""
     return 0 if loop is None else 1 + depth(outside(loop))
 
 
 def _around(loop: Frame) -> list[Frame]:
-    """The loop, or the step, and those that it is in."""
+    """The loop, or the step, and the loops around it."""
     further = outside(loop)
     return [loop, *(_around(further) if further is not None else ())]

@@ -1,8 +1,8 @@
 """Numbers too small for a full mantissa: kept by default, as NumPy keeps them; TensorFlow's threads make them zero.
 
-Work on such numbers takes up to a hundred times as long on some processors, for instance where activations
-decay to nothing. The processor's flag is the calling thread's own; threads that it starts begin with it, but those of
-PyTorch's pool that are there already do not change.
+Computing with such numbers takes up to a hundred times as long on some processors, for instance when activations decay
+to nothing. The processor's flag belongs to the calling thread; threads that it starts inherit it, but existing threads
+of PyTorch's pool do not change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import torch
 
 
 def flushing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn` with denormals, taken and given, as zeros; afterwards the calling thread treats them as before."""
+    """Returns `fn` with denormal inputs and results treated as zeros; afterwards the calling thread treats them as
+    before."""
 
     @functools.wraps(fn)
     def run(*args: Any) -> Any:

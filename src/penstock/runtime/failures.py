@@ -25,20 +25,20 @@ _KINDS: list[tuple[type[BaseException], type[errors.OpError]]] = [
     (ValueError, errors.InvalidArgumentError),
     (IndexError, errors.InvalidArgumentError),
     (TypeError, errors.InvalidArgumentError),
-    (ArithmeticError, errors.InvalidArgumentError),  # a size of zero, or one that no number holds
-    (RuntimeError, errors.InvalidArgumentError),  # torch's word for bad arguments
-    (DecodeError, errors.InvalidArgumentError),  # of a message that an op was given
+    (ArithmeticError, errors.InvalidArgumentError),  # a size of zero, or one too large for any integer
+    (RuntimeError, errors.InvalidArgumentError),  # what torch raises for bad arguments
+    (DecodeError, errors.InvalidArgumentError),  # from a protobuf message that is an op's input
 ]
 
 
 def invalid(message: str) -> errors.InvalidArgumentError:
-    """The error of a kernel that its input is to blame for, to be raised; the runtime adds the node and its line."""
+    """Returns the error for a kernel to raise if its input is invalid; the runtime adds the node and its line."""
     return errors.InvalidArgumentError(None, None, message)
 
 
 @contextlib.contextmanager
 def planning_errors() -> Iterator[None]:
-    """What nobody foresaw while a step is planned comes as an InternalError that says so."""
+    """Turns unexpected exceptions during planning into an InternalError that says so."""
     try:
         yield
     except (errors.OpError, TypeError, ValueError, NotImplementedError, OSError):
@@ -53,7 +53,7 @@ _UNFORESEEN = (
 
 
 def node_error(error: BaseException, node: Node, inputs: list[Any], where: str = "") -> errors.OpError:
-    """`error`, raised by the kernel of `node` on `inputs`, as an `OpError` of the fitting kind."""
+    """`error`, raised by the kernel of `node` on `inputs`, as an `OpError` of the matching kind."""
     message = _in_our_words(str(error).split("\nException raised from")[0], inputs)
     if isinstance(error, errors.OpError):
         kind: Any = type(error)
@@ -64,7 +64,7 @@ def node_error(error: BaseException, node: Node, inputs: list[Any], where: str =
         wrong = next((v for v in inputs if message.startswith(f"'{type(v).__name__}' object has no attribute")), None)
         if isinstance(error, AttributeError) and wrong is not None:
             kind = errors.InvalidArgumentError
-            message = f"{node.op.name} takes a resource of another kind than {describe(wrong)} ({type(wrong).__name__})"
+            message = f"{node.op.name} takes another kind of resource than {describe(wrong)} ({type(wrong).__name__})"
         if isinstance(error, RuntimeError) and "not implemented for" in message:
             kind = errors.UnimplementedError
         elif isinstance(error, RuntimeError) and "can't allocate memory" in message:
@@ -89,9 +89,9 @@ def node_error(error: BaseException, node: Node, inputs: list[Any], where: str =
 
 
 def _in_our_words(message: str, inputs: list[Any]) -> str:
-    """What torch says of inputs whose shapes do not fit, as TensorFlow says it; any other message as it is.
+    """Translates torch's messages about mismatched shapes to TensorFlow's; other messages stay unchanged.
 
-    The kernels leave these checks to torch, which makes them in any case.
+    Kernels leave these checks to torch, which makes them anyway.
     """
     shapes = [list(getattr(value, "shape", ())) for value in inputs[:2]]
     if _UNFIT_MATRICES.match(message) and len(shapes) == 2:
@@ -108,7 +108,7 @@ _TOO_MANY_INDICES = re.compile(r"too many indices for tensor of dimension (\d+)"
 
 
 def describe(value: Any) -> str:
-    """A value's dtype and shape, and its contents where they are few."""
+    """A value's dtype and shape, and its contents if it is small."""
     if isinstance(value, torch.Tensor):
         text = f"{as_dtype(value.dtype).name}{list(value.shape)}"
         return f"{text} {value.tolist()}" if value.numel() <= 8 else text

@@ -1,4 +1,4 @@
-"""What a kernel factory is told about the node that it makes a kernel for."""
+"""What a kernel factory knows about the node that it makes a kernel for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.tensor.dtypes import DType
 
 @dataclass(slots=True)
 class SessionState:
-    """What kernels of one session keep between steps."""
+    """What the kernels of one session keep between steps."""
 
     resources: ResourceManager
     per_node: dict[Any, Any] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class SessionState:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def keep(self, key: Any, create: Callable[[], Any]) -> Any:
-        """The object kept under `key`, made at first. Plans of a session share it."""
+        """The object kept under `key`, made on first use. Plans of a session share it."""
         with self.lock:
             if key not in self.per_node:
                 self.per_node[key] = create()
@@ -36,9 +36,9 @@ class SessionState:
 
 
 class KernelContext:
-    """A node as its kernel factory sees it: settled attributes, constant inputs, device and session state.
+    """A node as its kernel factory sees it: complete attributes, constant inputs, device and session state.
 
-    `n["T"]` is an attribute; everything asked of it here is asked once, when the plan is made.
+    `n["T"]` is an attribute; everything here is used once, when the plan is made.
     """
 
     __slots__ = ("device", "node", "state")
@@ -67,7 +67,7 @@ class KernelContext:
         return dtype.torch
 
     def text(self, attr: str) -> str:
-        """A string attribute, decoded; raises InvalidArgumentError for bytes that are no text."""
+        """A string attribute, decoded; raises InvalidArgumentError for bytes that are not text."""
         try:
             text: str = self.node.attrs[attr].decode()
         except UnicodeDecodeError:
@@ -83,7 +83,7 @@ class KernelContext:
         raise LookupError(f"op {self.node.op.name} has no input {name!r}")
 
     def const(self, name: str) -> np.ndarray | None:
-        """The value of the input called `name` when it is a constant of the graph (and not fed), else None."""
+        """The value of the input called `name` if it is a constant of the graph (and not fed), otherwise None."""
         (edge,) = self.inputs(name)
         return edge.node.attrs["value"] if edge.node.is_constant else None
 
@@ -104,7 +104,7 @@ class KernelContext:
             generator = torch.Generator(self.device)
             seed, seed2 = self["seed"], self["seed2"]
             if seed or seed2:
-                # Both seeds count, and near ones must give unrelated streams (splitmix64's finaliser).
+                # Both seeds matter, and similar seeds must produce unrelated streams (splitmix64's finaliser).
                 mixed = (seed * 0x9E3779B97F4A7C15 + seed2 * 0xBF58476D1CE4E5B9 + 0x94D049BB133111EB) & (2**64 - 1)
                 mixed ^= mixed >> 31
                 generator.manual_seed(mixed * 0x94D049BB133111EB & (2**63 - 1))
@@ -118,7 +118,7 @@ class KernelContext:
 def make_kernel(
     node: Node, device_type: str, device: torch.device, state: SessionState
 ) -> NodeKernel | Bound | PassThrough | None:
-    """The kernel of `node` for a device; typed errors, naming the node, when there is none."""
+    """The kernel of `node` for a device; raises a typed error, naming the node, if there is none."""
     found = node.op.find_kernel(device_type, node.attrs)
     if found is None:
         declared = [(k, node.attrs.get(k)) for k in node.op.attrs]

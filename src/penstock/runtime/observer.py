@@ -1,4 +1,4 @@
-"""`Observer`: what watches a step as it runs: when nodes start, what they allocate, whether the step must stop."""
+"""`Observer`: watches a step as it runs: when nodes start, what they allocate, whether the step must stop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.graph.step_graph import Node
 
 
 class Observer:
-    """A hook for `Plan.run_observed`: notes when each node starts, and stops the step when it must stop.
+    """A hook for `Plan.run_observed`: records when each node starts, and stops the step when it must stop.
 
     measure_memory: also what each node allocates, which costs time.
     """
@@ -25,9 +25,9 @@ class Observer:
         self._timeout = timeout_in_ms
         self._cancelled = cancelled
         self.parts: dict[str, Observer] = {}
-        """Of a step on several devices: an observer for each, by the device's name."""
+        """For a step on several devices: an observer for each, by the device's name."""
         self.end = 0
-        """When the part of the step that it observed was done, in nanoseconds since the epoch."""
+        """When the observed part of the step ended, in nanoseconds since the epoch."""
         self.starts: list[tuple[Node, int]] = []
         """`(node, nanoseconds since the epoch)` in the order of execution."""
         self.allocations = Allocations() if measure_memory else None
@@ -40,7 +40,7 @@ class Observer:
         return found
 
     def watching(self) -> contextlib.AbstractContextManager[Any]:
-        """What is entered where kernels are called, for as long as this observes them."""
+        """A context manager to enter around calls of kernels that are observed."""
         return self.allocations or contextlib.nullcontext()
 
     def check(self, node: Node | None = None) -> None:
@@ -51,7 +51,7 @@ class Observer:
                 source.node_def if source is not None else None,
                 source,
                 f"The step did not end within timeout_in_ms={self._timeout}"
-                + (f"; it had come to node {node.name}." if node is not None else ", while it waited."),
+                + (f"; it had reached node {node.name}." if node is not None else ", while it waited."),
             )
         if self._cancelled is not None and self._cancelled.is_set():
             raise errors.CancelledError(None, None, "The session was closed during the step.")

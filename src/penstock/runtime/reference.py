@@ -1,26 +1,26 @@
-"""The reference executor: a step by the definition of its graph, slowly; what faster executors are compared with.
+"""The reference executor: a slow implementation of a graph's definition, which faster executors are compared with.
 
-One node at a time, in the order in which the nodes were built; no node is merged, moved or left out, whatever is read
-of a variable is copied, and no two values share memory. A value that TensorFlow would have share a variable's memory
-says so: a node that takes it after another write of the variable, one that the graph orders before the node, takes what
-the variable holds then. It works on a copy of the session's state, so a step can be
-run both ways: `checked` does that to every step under PENSTOCK_CHECK=step.
+One node at a time, in the order in which the nodes were built; no node is merged, moved or left out, every read of a
+variable is copied, and no two values share memory. A value that would share a variable's memory in TensorFlow records
+that: if the graph orders another write of the variable before a node that uses the value, the node gets what the
+variable holds then. It works on a copy of the session's state, so a step can be run both ways: `checked` does that for
+every step under PENSTOCK_CHECK=step.
 
 Control flow is the tagged-token machine of white paper section 4.4. A token is a value, or DEAD, on its way to an input
-of a node; its tag says where in the loops it is: `((frame name, iteration), ...)`, the outermost loop first, `()`
-outside any. A node fires once for each tag, when all its inputs and control inputs have come; if one of them is dead,
-so is all that it gives. Exceptions are the primitives:
+of a node; its tag says which iteration of which loops it is in: `((frame name, iteration), ...)`, the outermost loop
+first, `()` outside any. A node fires once for each tag, when all its inputs and control inputs have arrived; if one of
+them is dead, so are all its outputs. Exceptions are the primitives:
 
-- Switch gives its value on the port of its predicate, DEAD on the other.
-- Merge fires on the first live input, and is dead when all are. A loop's Merge gets one input for each tag:
-  the Enter's in iteration 0, a NextIteration's in any later one. Dead control inputs do not make it dead.
-- Enter gives its value in iteration 0 of its frame; a constant one in every iteration that there is.
-- NextIteration gives its value in the next iteration; a dead one gives nothing, which is how loops end.
-- Exit gives its value outside the frame, once it has a live one. If it never has, it gives DEAD when the
-  frame is over: when all Enters have come, no frame inside is open, and nothing can fire any more.
+- Switch sends its value to the port of its predicate and DEAD to the other.
+- Merge fires on the first live input, and is dead if all are. A loop's Merge gets one input for each tag: the Enter's
+  in iteration 0, a NextIteration's in any later one. Dead control inputs do not make it dead.
+- Enter sends its value to iteration 0 of its frame; a constant one to every iteration.
+- NextIteration sends its value to the next iteration; a dead one sends nothing, which is how loops end.
+- Exit sends its value out of the frame when it gets a live one. If it never does, it sends DEAD at the frame's end:
+  when all Enters have fired, no inner frame is open, and nothing more can fire.
 - ControlTrigger is never dead.
 
-Each token also knows which writes have happened before it, by data and control edges: of each variable the last.
+Each token also records the last write of each variable that happened before it, by data and control edges.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from penstock.runtime.values import feed_converter, fetch_converter
 DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
 Tag = tuple[tuple[str, int], ...]
 Past = Mapping[VariableState, int]
-"""The number of the last write of each variable that has happened."""
+"""The number of each variable's last write so far."""
 _CPU = torch.device("cpu")
 
 
 class Token(NamedTuple):
-    """shows: the variable whose memory the value would be, and the number of its last write when it was read."""
+    """shows: the variable whose memory the value would share, and the number of its last write when it was read."""
 
     value: Any
     past: Past = MappingProxyType({})
@@ -65,9 +65,9 @@ _NOTHING = Token(DEAD)
 class Reference:
     """One kind of step, run on a copy of a session's state.
 
-    graph: as `prune` gives it. variables: `(node, the session's, the copy)` for each variable that the graph names.
-    most_terms: about how many numbers any node of the last step added up to one, which is what rounding depends on.
-    Raises the typed error, naming the node, of a kernel that cannot be made.
+    graph: the result of `prune`. variables: `(node, the session's, the copy)` for each variable in the graph.
+    most_terms: roughly the largest number of terms that a node of the last step summed, which determines rounding
+    errors. Raises a typed error, naming the node, if a kernel cannot be made.
     """
 
     def __init__(self, graph: StepGraph, state: SessionState) -> None:
@@ -94,7 +94,7 @@ class Reference:
         return Bound(_copy(kernel.value)) if isinstance(kernel, Bound) else kernel
 
     def copy_state(self) -> None:
-        """Take the variables and the random generators as they are in the session now."""
+        """Copy the variables and the random generators from the session."""
         for _, theirs, ours in self.variables:
             ours.dtype, ours.shape = theirs.dtype, theirs.shape
             ours.value = _copy(theirs.value.cpu() if isinstance(theirs.value, torch.Tensor) else theirs.value)
@@ -104,12 +104,12 @@ class Reference:
                 kept.set_state(theirs_kept.get_state())
 
     def feed(self, values: Sequence[Any]) -> list[Any]:
-        """The fed values as kernels take them, copied: what the caller's arrays hold now."""
+        """Copies of the fed values, in the form that kernels take."""
         return [_copy(convert(value)) for convert, value in zip(self._feeds, values, strict=True)]
 
     def run(self, fed: list[Any]) -> list[Any]:
-        """The fetched values, as NumPy arrays. Raises InvalidArgumentError for a fetch that is dead; a kernel's typed
-        error, naming the node."""
+        """The fetched values, as NumPy arrays. Raises InvalidArgumentError for a fetch that is dead, or a kernel's
+        typed error, naming the node."""
         step = _ReferenceStep(self.graph, self.kernels)
         with torch.inference_mode():
             found = step.run(fed)
@@ -118,7 +118,7 @@ class Reference:
 
 
 class _ReferenceStep:
-    """One step under way. `given` holds tokens by the number of the input, or the control input, that they are for."""
+    """A running step. `given` holds tokens by the number of the input or control input that they are for."""
 
     def __init__(self, graph: StepGraph, kernels: dict[Node, Any]) -> None:
         self.graph, self.kernels = graph, kernels
@@ -133,11 +133,11 @@ class _ReferenceStep:
                 self.enters[node.attrs["frame_name"].decode(errors="backslashreplace")].append(node)
         self.given: dict[tuple[Node, Tag], dict[int | Node, Token]] = defaultdict(dict)
         self.can_fire: list[tuple[tuple[int, ...], Node, Tag, dict[int | Node, Token]]] = []
-        self.early: set[tuple[Node, Tag]] = set()  # Merges that need not wait for the inputs that are still to come
+        self.early: set[tuple[Node, Tag]] = set()  # Merges that need not wait for their remaining inputs
         self.results: dict[Edge, Any] = {}
         self.most_terms = 1.0
         self.writes: dict[VariableState, int] = defaultdict(int)
-        # Open frames, named by the tag around them and their name: the iterations begun, and what has come and gone.
+        # Open frames, keyed by the surrounding tag and their name: the iterations begun, and what has entered and left.
         self.iterations: dict[tuple[Tag, str], int] = {}
         self.entered: dict[tuple[Tag, str], dict[Node, Token]] = defaultdict(dict)
         self.left: dict[tuple[Tag, str], set[Node]] = defaultdict(set)
@@ -167,7 +167,8 @@ class _ReferenceStep:
     # --- firing ---------------------------------------------------------------------------------------
 
     def send(self, node: Node, tag: Tag, tokens: list[Token], past: Past = _NOTHING.past, dead: bool = False) -> None:
-        """`tokens` to the consumers of the outputs of `node`, in `tag`; to what waits for it, whether it is dead."""
+        """Sends `tokens` to the consumers of the outputs of `node` in `tag`, and to nodes that wait for it whether it
+        is dead."""
         for port, token in enumerate(tokens):
             if not tag and Edge(node, port) in self.fetched:
                 self.results[Edge(node, port)] = token.value
@@ -180,7 +181,8 @@ class _ReferenceStep:
             self.look_at(consumer, tag)
 
     def look_at(self, node: Node, tag: Tag) -> None:
-        """Let `node` fire in `tag` if all is there. Those of one iteration fire before the next, else as built."""
+        """Let `node` fire in `tag` if all its inputs have arrived. Nodes fire by iteration, then in the order of
+        building."""
         given = self.given[node, tag]
         data = [given[i] for i in range(len(node.inputs)) if i in given]
         complete = len(data) == len(node.inputs)
@@ -249,9 +251,9 @@ class _ReferenceStep:
             self.send(node, tag, [Token(DEAD, past)] * 2, past, dead=True)
 
     def taken(self, node: Node, index: int, token: Token, past: Past) -> Token:
-        """A token as the node takes it: what a reference, or a value that shows a variable, shows the node.
+        """A token as the node sees it: what a reference, or a value that shows a variable, holds now.
 
-        A predicate was settled when it was made: a conditional goes one way.
+        A predicate keeps the value that it had when it was made: a conditional takes one side.
         """
         value, _, shows = token
         if isinstance(value, VariableState) and node.inputs[index].dtype._is_ref_dtype:
@@ -264,7 +266,7 @@ class _ReferenceStep:
         return Token(value, past, shows)
 
     def written(self, node: Node, data: list[Token], past: Past) -> Past:
-        """`past`, and that `node` has run: what it may have written of the variables that it was given."""
+        """Returns `past` after `node` has run, including what it may have written to variables that it takes."""
         refs = [arg.is_ref and arg.name not in node.op.reads for arg in node.op.inputs for _ in arg.dtypes(node.attrs)]
         variables = [t.value for t, ref in zip(data, refs, strict=True) if ref and isinstance(t.value, VariableState)]
         for variable in variables:
@@ -307,7 +309,7 @@ class _ReferenceStep:
                 self.send(node, (*around, (name, iteration)), [token], token.past, token.value is DEAD)
 
     def end_a_frame(self) -> bool:
-        """Nothing can fire: end an innermost frame, if one is open, so that Exits that gave nothing give DEAD."""
+        """Nothing can fire: end an innermost open frame, if any, so that its Exits without a value send DEAD."""
         for around, name in sorted(self.iterations, key=lambda frame: -len(frame[0])):
             if len(self.entered[around, name]) == len(self.enters[name]):
                 del self.iterations[around, name]
@@ -320,7 +322,7 @@ class _ReferenceStep:
         return False
 
     def frame_of(self, node: Node) -> str:
-        """The name of the frame that an Exit leaves: that of the Enter it goes back to, past loops inside."""
+        """The name of the frame that an Exit leaves: that of the Enter that it leads back to, skipping inner loops."""
         inside = 1
         while True:
             node = node.inputs[0].node
@@ -330,14 +332,14 @@ class _ReferenceStep:
 
 
 def _copy(value: Any) -> Any:
-    """A value that shares no memory; handles of state are what they lead to."""
+    """A copy that shares no memory; handles of state refer to the same state."""
     return (
         value.clone() if isinstance(value, torch.Tensor) else value.copy() if isinstance(value, np.ndarray) else value
     )
 
 
 def _like(value: Any, new: Any) -> Any:
-    """A copy of `new` in the shape and type of `value`; `value` itself, where the variable has got another size."""
+    """A copy of `new` in the shape and type of `value`; `value` itself if the variable's size has changed."""
     if isinstance(new, np.ndarray):
         return new.copy().reshape(value.shape) if new.size == value.size else value
     if new.numel() * new.element_size() != value.numel() * value.element_size():
@@ -346,7 +348,7 @@ def _like(value: Any, new: Any) -> Any:
 
 
 def _together(pasts: Iterable[Past]) -> Past:
-    """What has happened when all of it has."""
+    """What has happened after all of `pasts`."""
     parts = list({id(past): past for past in pasts if past}.values())
     if len(parts) < 2:
         return parts[0] if parts else _NOTHING.past
@@ -358,7 +360,7 @@ def _together(pasts: Iterable[Past]) -> Past:
 
 
 def _terms(node: Node, inputs: list[Any], outputs: list[Any]) -> float:
-    """About how many numbers each element of the outputs is a sum of."""
+    """Roughly how many terms each element of the outputs is a sum of."""
     taken, given = ([v for v in values if isinstance(v, torch.Tensor)] for values in (inputs, outputs))
     count = max((v.numel() for v in given), default=0) or 1
     if node.op.flops_fn is not None:

@@ -1,7 +1,7 @@
-"""The rendezvous of a step: where a Send leaves a value and a Recv takes it (white paper section 3.2.2).
+"""The rendezvous of a step: where a Send leaves a value for a Recv to take (white paper section 3.2.2).
 
-One for each step, so that its values go when the step ends. A key names the tensor, the device that it goes to, and
-the iteration of each loop around it. Nothing is copied here; a value that comes before it is wanted waits.
+There is one for each step, so its values are freed when the step ends. A key names the tensor, the device that it goes
+to, and the iteration of each loop around it. Nothing is copied here; a value that arrives before its Recv waits.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ Receiver = Callable[[Any], None]
 
 
 class Abandoned(Exception):
-    """The step failed on another device, whose error is the one to show."""
+    """The step failed on another device, whose error is the one to report."""
 
 
 class Rendezvous:
-    """Values on their way between the devices of one step. Neither side ever blocks.
+    """Values being sent between the devices of one step. Neither side ever blocks.
 
-    waiting: how many values each device that could do nothing else said that it waits for, if it has asked for no
-    other since. When all devices are there, and none of those values has come, none will come.
+    waiting: for each device that can only wait, how many values it waits for, unless it has requested another since. If
+    all devices are in it and none of these values has arrived, none will.
     """
 
     def __init__(self, devices: int = 0) -> None:
-        """`devices`: how many will say when they can only wait, or have left; 0: they do not."""
+        """`devices`: how many devices report when they can only wait or have left; 0: they do not report."""
         self._lock = threading.Lock()
         self._values: dict[Key, Any] = {}
         self._receivers: dict[Key, tuple[Receiver, object]] = {}
@@ -36,7 +36,7 @@ class Rendezvous:
         self._waiting: dict[object, int] = {}
 
     def send(self, key: Key, value: Any) -> None:
-        """Leave `value`, or give it to who waits for it."""
+        """Store `value`, or pass it to the receiver that waits for it."""
         with self._lock:
             receiver, _ = self._receivers.pop(key, (None, None))
             if receiver is None:
@@ -45,7 +45,7 @@ class Rendezvous:
             receiver(value)
 
     def receive(self, key: Key, receiver: Receiver, device: object) -> None:
-        """Call `receiver` with the value, now or when it comes; with `Abandoned` if it never will."""
+        """Call `receiver` with the value, now or when it arrives, or with `Abandoned` if it never will."""
         with self._lock:
             self._waiting.pop(device, None)
             if key not in self._values:
@@ -58,7 +58,8 @@ class Rendezvous:
         receiver(value)
 
     def only_waits(self, device: object, count: int) -> list[Key]:
-        """`device` can go on only when one of `count` values comes. The keys that all wait for, if none will come."""
+        """Report that `device` can continue only when one of `count` values arrives. Returns the keys that all wait
+        for, if none will arrive."""
         with self._lock:
             self._waiting[device] = count
             missing = collections.Counter(each for _, each in self._receivers.values())
@@ -67,12 +68,12 @@ class Rendezvous:
             return list(self._receivers) if stuck else []
 
     def leave(self, device: object) -> None:
-        """`device` has done its part, and sends nothing more."""
+        """Report that `device` has finished its part and sends nothing more."""
         with self._lock:
             self._waiting[device] = 0
 
     def abandon(self) -> None:
-        """The step has failed: end all that waits, now and from now on."""
+        """The step has failed: end all waiting receivers, now and from now on."""
         with self._lock:
             self._failed = True
             waiting, self._receivers = list(self._receivers.values()), {}

@@ -25,8 +25,8 @@ R = TypeVar("R", bound=Resource)
 class VariableState:
     """A variable's buffer. `value` is None until initialised: a torch tensor, or an array for strings.
 
-    Writers that read, compute and replace hold `lock`. Kernels may update `value` in place: a plan sees to it
-    that no reader of the old value comes after (see `analysis/hazards.py`).
+    Writers that read, compute and replace hold `lock`. Kernels may update `value` in place: a plan ensures that the old
+    value is not read afterwards (see `analysis/hazards.py`).
     """
 
     __slots__ = ("dtype", "lock", "name", "shape", "value")
@@ -39,7 +39,7 @@ class VariableState:
         self.lock = threading.RLock()
 
     def read(self) -> Any:
-        """The buffer itself. Raises FailedPreconditionError, naming the variable, when it is not initialised."""
+        """The buffer itself. Raises FailedPreconditionError, naming the variable, if it is not initialised."""
         value = self.value
         if value is None:
             raise self.uninitialized()
@@ -58,14 +58,14 @@ class VariableState:
 
 
 class ResourceManager:
-    """All containers of one target. Sessions of the same target share it, hence their state."""
+    """All containers of one target. Sessions of the same target share it, and hence their state."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._containers: dict[str, dict[tuple[type, str], Any]] = {}
 
     def lookup_or_create(self, container: str, kind: type[R], name: str, create: Callable[[], R]) -> R:
-        """The resource of this kind and name, made when there is none."""
+        """The resource of this kind and name, created if there is none."""
         with self._lock:
             held = self._containers.setdefault(container or DEFAULT_CONTAINER, {})
             found = held.get((kind, name))
@@ -74,7 +74,7 @@ class ResourceManager:
             return found
 
     def variable(self, container: str, name: str, dtype: DType, shape: TensorShape) -> VariableState:
-        """The variable of this name; raises InvalidArgumentError if it is there with another dtype or shape."""
+        """The variable of this name; raises InvalidArgumentError if it exists with a different dtype or shape."""
         found = self.lookup_or_create(container, VariableState, name, lambda: VariableState(name, dtype, shape))
         if (found.dtype, found.shape) != (dtype, shape):
             with found.lock:
@@ -103,7 +103,7 @@ _targets_lock = threading.Lock()
 
 
 def resources_of(target: str) -> ResourceManager:
-    """The state that sessions of `target` share. The empty target, a session by itself, has its own."""
+    """The state that sessions of `target` share. A session with an empty target has its own."""
     if not target:
         return ResourceManager()
     with _targets_lock:

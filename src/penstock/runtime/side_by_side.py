@@ -1,7 +1,7 @@
 """Kernels that may wait for each other: functions of the program (tf.py_func) that use locks, queues or the network.
 
-Where two of them run in any order, each gets a thread, as TensorFlow's executor gives it; where a step has only one, or
-one waits for the other anyway, they run in the step's own thread, which costs nothing.
+If two of them may run in any order, each gets a thread, as in TensorFlow's executor. If a step has only one, or one
+waits for the other anyway, they run in the step's own thread, which costs nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penstock.runtime.workers import Workers
 
 
 def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState) -> dict[Node, Any]:
-    """The kernels, those that may wait for each other asynchronous, of a graph without control flow."""
+    """Makes the kernels that may wait for each other asynchronous, in a graph without control flow."""
     blocking = [node for node in graph.nodes if abilities(kernels.get(node)).may_block]
     if len(blocking) < 2:
         return kernels

@@ -1,7 +1,7 @@
 """The stacks of loops, which live for one step.
 
-A resource edge carries the object itself, so it dies with the last value that refers to it, and concurrent
-steps have their own. White paper section 4.4: the graph is made to remember what a gradient loop needs.
+A resource edge carries the object itself, so it is freed with the last value that refers to it, and concurrent steps
+have their own. White paper section 4.4: the forward loop saves what a gradient loop needs.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from penstock.runtime.failures import invalid
 from penstock.tensor.dtypes import DType
 
 SWAP_BYTES = 2048
-"""Smaller tensors stay on the device: moving them would save nothing."""
+"""Smaller tensors stay on the device: moving them is not worth it."""
 
 
 class Swapped:
-    """A tensor of an accelerator that waits in host memory."""
+    """A tensor of an accelerator, kept in host memory."""
 
     __slots__ = ("device", "value")
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.device = tensor.device
         self.value = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-        self.value.copy_(tensor, non_blocking=True)  # in stream order, as all that follows
+        self.value.copy_(tensor, non_blocking=True)  # in stream order, like everything that follows
 
     def back(self) -> torch.Tensor:
         return self.value.to(self.device, non_blocking=True)
 
 
 class Stack:
-    """Values of one dtype, the last in is the first out. `max_size` below zero: without a limit."""
+    """Values of one dtype, last in, first out. `max_size` below zero: no limit."""
 
     __slots__ = ("closed", "dtype", "max_size", "name", "values")
 
@@ -43,7 +43,7 @@ class Stack:
         self.closed = False
 
     def push(self, value: Any) -> Any:
-        """Keep `value`, and give it back. Raises InvalidArgumentError when the stack is full or closed."""
+        """Push `value` and return it. Raises InvalidArgumentError if the stack is full or closed."""
         if self.closed:
             raise self._closed()
         if len(self.values) == self.max_size:
@@ -52,21 +52,21 @@ class Stack:
         return value
 
     def swap_out(self, value: torch.Tensor) -> torch.Tensor:
-        """As `push`, but what is kept of a tensor on an accelerator is a copy in host memory."""
+        """Like `push`, but keeps a copy in host memory of a tensor on an accelerator."""
         if value.is_cuda and value.nbytes > SWAP_BYTES:
             self.push(Swapped(value))
             return value
         return self.push(value)
 
     def pop(self) -> Any:
-        """The value pushed last, no longer kept. Raises InvalidArgumentError when there is none."""
+        """Pops the value pushed last. Raises InvalidArgumentError if there is none."""
         if not self.values:
             raise (self._closed() if self.closed else invalid(f"Stack[{self.name}] is empty when calling Pop()."))
         value = self.values.pop()
         return value.back() if type(value) is Swapped else value
 
     def close(self) -> None:
-        """Forget all values, and take no more."""
+        """Discard all values, and accept no more."""
         self.closed = True
         self.values = []
 

@@ -1,4 +1,4 @@
-"""The tensor arrays of loops, which live for one step, as stacks do (`stacks.py`)."""
+"""The TensorArrays of loops, which live for one step, as stacks do (`stacks.py`)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from penstock.tensor.shapes import TensorShape, shape_of
 class TensorArrayState:
     """Tensors by index, each written once; a gradient array adds up what is written to one index.
 
-    element_shape: what is known of the shapes of all elements; `identical` ones take that of the first
-    written. With `clear_after_read`, an element can be read once, and then holds no memory. An element that
-    was never written reads as zeros when its shape is known.
+    element_shape: what is known about the shapes of all elements; `identical` ones take that of the first written. With
+    `clear_after_read`, an element can be read once and is then freed. An element that was never written reads as zeros
+    if its shape is known.
     """
 
     __slots__ = (
@@ -50,18 +50,18 @@ class TensorArrayState:
         self._prepended: tuple[int, ...] = ()
         self.element_shape = element_shape
         self._exact: Any = element_shape.tuple if element_shape.is_fully_defined() else None
-        """The shape that every element must have, where it is known."""
+        """The shape that every element must have, if it is known."""
 
     def gradient(self, source: str, prepended: tuple[int, ...] = ()) -> TensorArrayState:
-        """The array of gradients of this one's elements that belongs to `source`, made at first.
+        """The array of this one's gradients that belongs to `source`, created on first use.
 
-        It has this array's size, which from then on is fixed. `prepended` sizes come before the elements'.
+        It has this array's size, which is fixed from then on. `prepended` sizes come before the elements'.
         """
         self.check_open()
         found = self._gradients.get((source, prepended))
         if found is None:
             shape = TensorShape(prepended).concatenate(self.element_shape)
-            # Of what is added up to one element, each part has a gradient to read: the same.
+            # Each of the values added to one element has the same gradient to read.
             name, size, once = f"{self.name}@{source}", len(self.values), not self.aggregates
             found = TensorArrayState(name, self.dtype, size, shape, clear_after_read=once, device=self.device)
             found.aggregates, found._like, found._prepended = True, self, prepended
@@ -71,7 +71,7 @@ class TensorArrayState:
         return found
 
     def shape_at(self, index: int) -> tuple[int, ...] | None:
-        """The shape of the element at `index`, where it is known."""
+        """The shape of the element at `index`, if it is known."""
         found = self._shapes[index]
         if found is None:
             found = self._exact
@@ -83,7 +83,7 @@ class TensorArrayState:
     # --- one element ----------------------------------------------------------------------------------
 
     def write(self, index: int, value: Any) -> None:
-        """Keep `value` at `index`; a dynamic array grows. Raises InvalidArgumentError if that cannot be."""
+        """Keep `value` at `index`; a dynamic array grows. Raises InvalidArgumentError if that is not possible."""
         if not 0 <= index < len(self.values):
             self._grow(index)
         shape = value.shape
@@ -205,7 +205,7 @@ class TensorArrayState:
             self.write(index, part)
 
     def gather(self, indices: list[int], element_shape: TensorShape) -> Any:
-        """The elements at `indices`, one below the other in a new tensor. All must have one shape."""
+        """The elements at `indices`, stacked in a new tensor. All must have the same shape."""
         self.check_open()
         if not indices:
             shape = self.element_shape.merge_with(element_shape)
@@ -219,7 +219,7 @@ class TensorArrayState:
                 f"TensorArray was passed element_shape {shape_text(element_shape)} which does not match the "
                 f"Tensor at index 0: {list(first)}"
             )
-        for i, value in enumerate(values if self._exact is None else ()):  # else all have that shape
+        for i, value in enumerate(values if self._exact is None else ()):  # otherwise all have that shape
             if value.shape != first:
                 raise invalid(
                     "TensorArray has inconsistent shapes.  Index 0 has shape: "
@@ -261,7 +261,7 @@ class TensorArrayState:
         return len(self.values)
 
     def close(self) -> None:
-        """Forget all elements; whatever comes after is an error."""
+        """Discard all elements; any later use is an error."""
         self.closed, self.dynamic = True, False
         self.values, self._shapes, self._read = [], [], []
 
@@ -277,7 +277,7 @@ class TensorArrayState:
 
 
 def _fits(shape: tuple[int, ...], known: TensorShape) -> bool:
-    """Whether a value of this shape agrees with what is known of it."""
+    """Whether a value of this shape agrees with what is known about it."""
     dims = known.tuple
     if dims is None or dims == shape:
         return True
@@ -285,7 +285,7 @@ def _fits(shape: tuple[int, ...], known: TensorShape) -> bool:
 
 
 def shape_text(shape: TensorShape) -> str:
-    """A shape as kernels word it: `[?,3]`."""
+    """A shape as kernels write it: `[?,3]`."""
     dims = shape.tuple
     return "<unknown>" if dims is None else f"[{','.join('?' if d is None else str(d) for d in dims)}]"
 

@@ -1,4 +1,4 @@
-"""What the dataflow executor works on: units of a step, and what is under way of them in frames and iterations.
+"""What the dataflow executor works on: the units of a step, and their state in frames and iterations.
 
 A *unit* is a segment (a straight-line block of nodes, compiled) or one control-flow primitive.
 """
@@ -21,7 +21,7 @@ SEGMENT, SWITCH, MERGE, ENTER, EXIT, NEXT, PASS, ASYNC, TAKE, TRIGGER, SEND, REC
 
 @dataclass(eq=False, slots=True)
 class Unit:
-    """Something to run. `run` is a segment's function; primitives are carried out by the executor itself."""
+    """Something to run. `run` is a segment's function; the executor itself implements primitives."""
 
     kind: int
     name: str
@@ -45,7 +45,7 @@ class Unit:
 
 @dataclass(eq=False, slots=True)
 class Tokens:
-    """What a unit has got so far in one iteration. A Merge notes which input was the first live one."""
+    """What a unit has received so far in one iteration. A Merge records which input was the first live one."""
 
     values: list[Any]
     pending: int
@@ -74,7 +74,7 @@ class FrameInstance:
 
 @dataclass(eq=False, slots=True)
 class Iteration:
-    """One iteration of a frame: its number, and everything under way in it."""
+    """One iteration of a frame: its number, and the state of all units in it."""
 
     frame: FrameInstance
     number: int
@@ -83,7 +83,7 @@ class Iteration:
     children: dict[str, FrameInstance] = field(default_factory=dict)
 
     def tag(self) -> tuple[Any, ...]:
-        """What tells this iteration from all others of the step, the same on every device."""
+        """Identifies this iteration among all of the step; the same on every device."""
         if self.frame.parent is None:
             return ()
         return (*self.frame.parent.tag(), self.frame.name, self.number)
@@ -99,7 +99,7 @@ class Iteration:
 
 @dataclass(slots=True)
 class DataflowProgram:
-    """The units of a step: `sources` run at once, `params` bring in the feeds, `results` are taken out."""
+    """The units of a step: `sources` run at once, `params` receive the feeds, `results` return the fetches."""
 
     sources: list[Unit]
     params: list[list[tuple[Unit, int]]]
@@ -108,7 +108,7 @@ class DataflowProgram:
     units: list[Unit]
 
     def text(self) -> str:
-        """One line a unit."""
+        """One line per unit."""
         names = {kind: name for name, kind in globals().items() if name.isupper() and isinstance(kind, int)}
         return "\n".join(
             f"{names[u.kind].lower()} {u.name}: {', '.join(e.name for e in u.inputs)} -> "
@@ -118,7 +118,7 @@ class DataflowProgram:
 
 
 def dead_result(index: int, name: str) -> errors.InvalidArgumentError:
-    """The error of fetching, as the `index`-th result, what lies in a branch that was not taken."""
+    """The error for fetching, as the `index`-th result, a value in a branch that was not taken."""
     return errors.InvalidArgumentError(
         None, None, f"Retval[{index}] does not have value: {name} is in a branch of a conditional that was not taken."
     )
@@ -126,5 +126,5 @@ def dead_result(index: int, name: str) -> errors.InvalidArgumentError:
 
 @functools.cache
 def merge_index(index: int) -> torch.Tensor:
-    """What a Merge gives as its second output when its `index`-th input came."""
+    """The second output of a Merge whose `index`-th input arrived."""
     return torch.tensor(index, dtype=torch.int32)

@@ -1,6 +1,6 @@
-"""Values at the border of a step: what the client feeds becomes a kernel's argument, and back.
+"""Conversion of values at the border of a step: from fed values to kernels' arguments, and back for fetches.
 
-A feed of the right dtype is not copied: kernels never write to their inputs. What is fetched is the caller's own.
+A feed of the right dtype is not copied: kernels never write to their inputs. Fetched values belong to the caller.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _CPU = torch.device("cpu")
 
 
 def to_runtime(array: np.ndarray, dtype: DType, device: torch.device = _CPU) -> Any:
-    """An array as kernels take it: a torch tensor (sharing memory where it can), or itself for strings.
+    """Converts an array to what kernels take: a torch tensor (sharing memory if possible), or itself for strings.
 
-    The array must not be changed while the tensor lives.
+    The array must not change while the tensor lives.
     """
     if dtype == string:
         return array
@@ -42,8 +42,9 @@ _thaw = threading.Lock()
 
 
 def constant_to_runtime(array: np.ndarray, dtype: DType, device: torch.device) -> Any:
-    """As `to_runtime`, for the read-only array of a constant: shared, since kernels do not write to inputs."""
-    with _thaw:  # torch takes a read-only array only with a warning
+    """Like `to_runtime`, for the read-only array of a constant: memory is shared because kernels do not write to
+    inputs."""
+    with _thaw:  # torch warns about read-only arrays
         try:
             array.flags.writeable = True
         except ValueError:
@@ -55,14 +56,14 @@ def constant_to_runtime(array: np.ndarray, dtype: DType, device: torch.device) -
 
 
 def _viewed(array: np.ndarray, dtype: DType) -> torch.Tensor:
-    """Types that NumPy knows only through an extension, bit for bit."""
+    """Reinterprets the bits of types that NumPy knows only through an extension."""
     plain = np.ascontiguousarray(array)
     bits = plain.reshape(-1).view({1: np.uint8, 2: np.uint16, 4: np.uint32}[plain.dtype.itemsize])
     return torch.from_numpy(bits).view(dtype.torch or torch.uint8).reshape(array.shape)
 
 
 def from_runtime(value: Any, dtype: DType) -> Any:
-    """A kernel's value as the array that a client gets; shares memory where it can. 0-d: a NumPy scalar."""
+    """Converts a kernel's value to the array that a client gets; shares memory if possible. 0-d: a NumPy scalar."""
     if isinstance(value, torch.Tensor):
         if dtype == bfloat16:
             value = value.cpu().contiguous().view(torch.uint16).numpy().view(dtype.np)
@@ -82,7 +83,8 @@ def _fetch_copy(tensor: torch.Tensor) -> Any:
 
 
 def fetch_converter(dtype: DType, device: torch.device, copy: bool) -> Callable[[Any], Any]:
-    """What turns a kernel's value into the client's own array. `copy`: others may hold the same memory."""
+    """Returns a function that turns a kernel's value into the client's array. `copy`: others may hold the same
+    memory."""
     dtype = dtype.base_dtype
     if (
         device.type == "cpu"
@@ -100,9 +102,9 @@ def fetch_converter(dtype: DType, device: torch.device, copy: bool) -> Callable[
 
 
 def array_feed_converter(tensor: Tensor, shape: TensorShape) -> Callable[[Any], Any]:
-    """As `feed_converter`, for a kernel that takes an array: it gets one of the tensor's dtype.
+    """Like `feed_converter`, for a kernel that takes an array: it gets one of the tensor's dtype.
 
-    shape: what is known of it where it is fed, which may be more than the placeholder says.
+    shape: what is known about it when it is fed, which may be more than the placeholder says.
     """
     convert, dtype, dims = feed_converter(tensor, _CPU), tensor.dtype.base_dtype.np, shape.tuple
     scalar = dtype.type if dims is None or not dims else None
@@ -118,7 +120,7 @@ def array_feed_converter(tensor: Tensor, shape: TensorShape) -> Callable[[Any], 
 
 
 def array_fetch_converter(copy: bool) -> Callable[[Any], Any]:
-    """As `fetch_converter`, for an array that a kernel has made."""
+    """Like `fetch_converter`, for an array that a kernel has made."""
     return _array_copy if copy else _array
 
 
@@ -131,7 +133,7 @@ def _array_copy(array: np.ndarray) -> Any:
 
 
 def feed_converter(tensor: Tensor, device: torch.device) -> Callable[[Any], Any]:
-    """What turns a value fed for `tensor` into a kernel's argument.
+    """Returns a function that turns a value fed for `tensor` into a kernel's argument.
 
     The returned function raises ValueError for a shape, and TypeError or ValueError for a dtype, that does not
     fit, naming the tensor, both shapes or types, and the line that built it.
@@ -185,7 +187,7 @@ def _feed_array(tensor: Tensor, value: Any, dtype: DType) -> np.ndarray:
         if isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and dtype != string:
             return _cast_array(value, dtype)
         if dtype != string and isinstance(value, list | tuple | float | int | np.generic):
-            # As TF does, a list is read as NumPy reads it, then cast: [1.0, 2.0] feeds an int tensor.
+            # As in TF, a list is converted by NumPy, then cast: [1.0, 2.0] feeds an int tensor.
             array = np.asarray(value)
             if array.dtype.kind in "biufc":
                 return _cast_array(array, dtype)
@@ -209,7 +211,7 @@ def array_of_list(value: Any, dtype: DType) -> Any:
 
 
 def _cast_array(array: np.ndarray, dtype: DType) -> np.ndarray:
-    """As `astype`, but numbers must survive: a fraction does not become an int, nor a complex number a real."""
+    """Like `astype`, but losslessly: a fraction does not become an int, nor a complex number a real."""
     if array.dtype == dtype.np:
         return array
     if array.dtype.kind == "c" and not dtype.is_complex:

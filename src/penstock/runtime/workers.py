@@ -1,4 +1,4 @@
-"""Threads that steps on several devices borrow: one for each device but the first, for the length of the step."""
+"""Threads that steps on several devices borrow: one for each device except the first, for the duration of the step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Task = Callable[[], None]
 
 
 class Workers:
-    """Idle threads are used again; when there is none, one is made. So no task ever waits for another to end, which
+    """Idle threads are reused; if there is none, one is started. So no task ever waits for another to end, which
     matters because the parts of a step wait for each other."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Workers:
 def _work(inbox: queue.SimpleQueue[Task | None], idle: list[queue.SimpleQueue[Task | None]]) -> None:
     while (task := inbox.get()) is not None:
         task()
-        del task  # or the values of the last step live until the next
+        del task  # otherwise the values of the last step would live until the next
         idle.append(inbox)
 
 
