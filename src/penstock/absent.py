@@ -33,7 +33,6 @@ _GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and ru
 INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.data tf.queue tf.*Queue tf.QueueBase tf.*Reader tf.ReaderBase tf.contrib.data tf.io.*Queue*", _FEED),
     ("tf.train.*batch tf.train.*batch_join tf.train.*input_producer tf.train.limit_epochs", _FEED),
-    ("tf.train.*queue_runner* tf.train.QueueRunner tf.train.Coordinator tf.train.LooperThread", _FEED),
     ("tf.train.match_filenames_once tf.contrib.slim.*data* tf.contrib.slim.*queue* tf.contrib.slim.*reader", _FEED),
     ("tf.contrib.slim.tfexample_decoder tf.contrib.learn.io tf.contrib.training.bucket_by_sequence_length", _FEED),
     ("tf.python_io tf.io.TFRecord* tf.io.tf_record_iterator tf.parse_sequence_example", _FEED),

@@ -71,7 +71,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "penstock.tensor.example_protos": (
             "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample"
         ),
-        "penstock.train": "experimental",
+        "penstock.train": "experimental queue_runner",
         "tensorboard.compat.proto.saver_pb2": "SaverDef",
     },
 }

@@ -769,7 +769,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.tensor.example_protos": (
             "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample"
         ),
-        "penstock.train": "experimental",
+        "penstock.train": "experimental queue_runner",
         "penstock.train.adadelta": "AdadeltaOptimizer",
         "penstock.train.adagrad": "AdagradDAOptimizer AdagradOptimizer ProximalAdagradOptimizer",
         "penstock.train.adam": "AdamOptimizer",
@@ -777,6 +777,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "NewCheckpointReader checkpoints_iterator init_from_checkpoint list_variables load_checkpoint "
             "load_variable"
         ),
+        "penstock.train.coordinator": "Coordinator LooperThread",
         "penstock.train.ftrl": "FtrlOptimizer",
         "penstock.train.global_step": (
             "assert_global_step create_global_step get_global_step get_or_create_global_step global_step"
@@ -787,6 +788,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.train.momentum": "MomentumOptimizer",
         "penstock.train.moving_averages": "ExponentialMovingAverage assign_moving_average",
         "penstock.train.optimizer": "Optimizer",
+        "penstock.train.queue_runner": "QueueRunner add_queue_runner start_queue_runners",
         "penstock.train.rmsprop": "RMSPropOptimizer",
         "penstock.train.saver": "BaseSaverBuilder Saver import_meta_graph",
         "penstock.train.schedules": (

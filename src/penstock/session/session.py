@@ -225,7 +225,7 @@ class BaseSession:
     ) -> Callable[..., Any]:
         """A function of the values for `feed_list` that runs `fetches`: the cheapest way to repeat a step."""
         keys = list(feed_list or [])
-        plan, unpack = self._make_runner(fetches, keys)
+        plan, unpack = self._make_runner(fetches, keys) if keys else self._runner(fetches, None)
 
         def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
             if self._closed:

@@ -18,6 +18,7 @@ from penstock.tensor.example_protos import FloatList as FloatList
 from penstock.tensor.example_protos import Int64List as Int64List
 from penstock.tensor.example_protos import SequenceExample as SequenceExample
 from penstock.train import experimental as experimental
+from penstock.train import queue_runner as queue_runner
 from penstock.train.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from penstock.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from penstock.train.adagrad import AdagradOptimizer as AdagradOptimizer
@@ -29,6 +30,8 @@ from penstock.train.checkpoint_utils import init_from_checkpoint as init_from_ch
 from penstock.train.checkpoint_utils import list_variables as list_variables
 from penstock.train.checkpoint_utils import load_checkpoint as load_checkpoint
 from penstock.train.checkpoint_utils import load_variable as load_variable
+from penstock.train.coordinator import Coordinator as Coordinator
+from penstock.train.coordinator import LooperThread as LooperThread
 from penstock.train.ftrl import FtrlOptimizer as FtrlOptimizer
 from penstock.train.global_step import assert_global_step as assert_global_step
 from penstock.train.global_step import create_global_step as create_global_step
@@ -44,6 +47,9 @@ from penstock.train.momentum import MomentumOptimizer as MomentumOptimizer
 from penstock.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from penstock.train.moving_averages import assign_moving_average as assign_moving_average
 from penstock.train.optimizer import Optimizer as Optimizer
+from penstock.train.queue_runner import QueueRunner as QueueRunner
+from penstock.train.queue_runner import add_queue_runner as add_queue_runner
+from penstock.train.queue_runner import start_queue_runners as start_queue_runners
 from penstock.train.rmsprop import RMSPropOptimizer as RMSPropOptimizer
 from penstock.train.saver import BaseSaverBuilder as BaseSaverBuilder
 from penstock.train.saver import Saver as Saver
@@ -63,13 +69,13 @@ __all__ = [
     "checkpoint_exists", "get_checkpoint_mtimes", "CheckpointState", "generate_checkpoint_state_proto",
     "get_checkpoint_state", "latest_checkpoint", "update_checkpoint_state", "SummaryWriter", "summary_iterator",
     "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List",
-    "SequenceExample", "experimental", "AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer",
+    "SequenceExample", "experimental", "queue_runner", "AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer",
     "ProximalAdagradOptimizer", "AdamOptimizer", "NewCheckpointReader", "checkpoints_iterator", "init_from_checkpoint",
-    "list_variables", "load_checkpoint", "load_variable", "FtrlOptimizer", "assert_global_step", "create_global_step",
-    "get_global_step", "get_or_create_global_step", "global_step", "GradientDescentOptimizer",
-    "ProximalGradientDescentOptimizer", "remove_checkpoint", "export_meta_graph", "write_graph", "MomentumOptimizer",
-    "ExponentialMovingAverage", "assign_moving_average", "Optimizer", "RMSPropOptimizer", "BaseSaverBuilder", "Saver",
-    "import_meta_graph", "cosine_decay", "cosine_decay_restarts", "exponential_decay", "inverse_time_decay",
-    "linear_cosine_decay", "natural_exp_decay", "piecewise_constant", "piecewise_constant_decay", "polynomial_decay",
-    "SaverDef"
+    "list_variables", "load_checkpoint", "load_variable", "Coordinator", "LooperThread", "FtrlOptimizer",
+    "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step", "global_step",
+    "GradientDescentOptimizer", "ProximalGradientDescentOptimizer", "remove_checkpoint", "export_meta_graph",
+    "write_graph", "MomentumOptimizer", "ExponentialMovingAverage", "assign_moving_average", "Optimizer", "QueueRunner",
+    "add_queue_runner", "start_queue_runners", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph",
+    "cosine_decay", "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay",
+    "natural_exp_decay", "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SaverDef"
 ]

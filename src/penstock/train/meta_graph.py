@@ -18,6 +18,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.importer import import_graph_def
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph
+from penstock.train.queue_runner import QueueRunner, QueueRunnerDef
 
 _LOG = logging.getLogger(__name__)
 _MOST_BYTES = 2 << 30
@@ -193,6 +194,8 @@ def _items(key: str, collection: Any, scope: str | None, variables: dict[str, An
     if kind == "node_list":
         graph = get_default_graph()
         return [graph.as_graph_element(in_scope(name, scope)) for name in values]
+    if kind == "bytes_list" and key == GraphKeys.QUEUE_RUNNERS:
+        return [QueueRunner.from_proto(QueueRunnerDef.FromString(data), import_scope=scope) for data in values]
     if kind != "bytes_list" or key not in _VARIABLE_COLLECTIONS:
         return values
     found = []

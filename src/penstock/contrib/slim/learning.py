@@ -29,7 +29,9 @@ from penstock.ops.basic import group
 from penstock.ops.compare import equal, greater_equal
 from penstock.ops.division import floormod
 from penstock.session.session import Session
+from penstock.train.coordinator import Coordinator
 from penstock.train.optimizer import Optimizer
+from penstock.train.queue_runner import start_queue_runners
 
 _USE_GLOBAL_STEP = 0
 _USE_DEFAULT = 0
@@ -237,10 +239,8 @@ def _queue_runners(sess: Any) -> Iterator[None]:
     if not get_collection(GraphKeys.QUEUE_RUNNERS):
         yield
         return
-    from penstock import train
-
-    coordinator = train.Coordinator()  # type: ignore[attr-defined]
-    threads = train.start_queue_runners(sess, coordinator)  # type: ignore[attr-defined]
+    coordinator = Coordinator()
+    threads = start_queue_runners(sess, coordinator)
     try:
         yield
     finally:
