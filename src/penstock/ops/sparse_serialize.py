@@ -23,7 +23,7 @@ from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_tools import ANY, as_sparse, check_parts, join, sparse_shapes, take, tensor
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime, to_runtime
-from penstock.tensor.dtypes import DType, as_dtype, int64, string
+from penstock.tensor.dtypes import DType, as_dtype, int64, string, variant
 from penstock.tensor.shapes import TensorShape, unknown_shape
 
 Parts = tuple[np.ndarray, Any, list[int]]
@@ -124,6 +124,33 @@ def serialize_sparse_kernel(ctx: KernelContext) -> Kernel:
         return _strings([(indices, values, shape)], dtype)[0]
 
     return serialize
+
+
+@SERIALIZE_SPARSE.kernel("CPU", T=ANY, out_type="variant")
+def hold_sparse_kernel(ctx: KernelContext) -> Kernel:
+    """The parts themselves: variants go nowhere but to other kernels."""
+
+    def hold(*parts: Any) -> np.ndarray:
+        check_parts(*parts)
+        return _held([parts])[0]
+
+    return hold
+
+
+@SERIALIZE_MANY_SPARSE.kernel("CPU", T=ANY, out_type="variant")
+def hold_many_sparse_kernel(ctx: KernelContext) -> Kernel:
+    def hold(indices: torch.Tensor, values: Any, shape: torch.Tensor) -> np.ndarray:
+        return _held([(tensor(i), v, tensor(np.array(s))) for i, v, s in rows_of(indices, values, shape)])
+
+    return hold
+
+
+def _held(rows: list[tuple[Any, ...]]) -> np.ndarray:
+    found = np.empty((len(rows), 3), object)
+    for row, parts in enumerate(rows):
+        for part, value in enumerate(parts):
+            found[row, part] = value
+    return found
 
 
 @SERIALIZE_MANY_SPARSE.kernel("CPU", T=ANY, out_type="string")
@@ -227,10 +254,22 @@ def stacked(tensors: list[Parts], dims: list[int]) -> tuple[Any, ...]:
     return tensor(np.concatenate(rows)), join([values for _, values, _ in tensors]), torch.tensor([*dims, *largest])
 
 
-@DESERIALIZE_SPARSE.kernel("CPU", dtype=ANY, Tserialized="string")
+def _taken_out(parts: np.ndarray, dtype: DType, at: int) -> Parts:
+    """The sparse tensor of three variants, which is number `at`."""
+    indices, values, shape = parts
+    have = string if isinstance(values, np.ndarray) else as_dtype(values.dtype)
+    if have.np != dtype.np and not dtype.is_quantized:
+        raise invalid(
+            f"Requested SparseTensor of type {dtype.name} but SparseTensor[{at}].values.dtype() == {have.name}"
+        )
+    return indices.numpy(), values, shape.tolist()
+
+
+@DESERIALIZE_SPARSE.kernel("CPU", dtype=ANY)
 @DESERIALIZE_MANY_SPARSE.kernel("CPU", dtype=ANY)
 def deserialize_sparse_kernel(ctx: KernelContext) -> Kernel:
     dtype, many = ctx["dtype"], ctx.node.op.name == "DeserializeManySparse"
+    read = _taken_out if ctx.node.attrs.get("Tserialized") == variant else _read
 
     def deserialize(strings: np.ndarray) -> tuple[Any, ...]:
         if strings.ndim < 1 or strings.shape[-1] != 3 or (many and strings.ndim != 2):
@@ -238,7 +277,7 @@ def deserialize_sparse_kernel(ctx: KernelContext) -> Kernel:
         dims = list(strings.shape[:-1])
         if not strings.size:
             raise invalid("Must have at least 1 serialized SparseTensor, but input matrix has 0 rows")
-        return stacked([_read(three, dtype, at) for at, three in enumerate(strings.reshape(-1, 3))], dims)
+        return stacked([read(three, dtype, at) for at, three in enumerate(strings.reshape(-1, 3))], dims)
 
     return deserialize
 
@@ -281,7 +320,7 @@ def deserialize_sparse(
 
     The others are as large as the largest of each. `rank` is that of the result.
     """
-    text = convert_to_tensor(serialized_sparse, string)
+    text = convert_to_tensor(serialized_sparse)
     return _with_rank(DESERIALIZE_SPARSE(text, dtype=as_dtype(dtype), name=name), rank)
 
 

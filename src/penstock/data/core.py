@@ -1,0 +1,72 @@
+"""A dataset in a graph: what it is made of, and what its elements are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from penstock.data.structure import Structure
+from penstock.graph.operation import Tensor
+
+
+class DatasetBase:
+    """What `tf.data.Dataset` is, without the methods that make other datasets of it.
+
+    The nodes are made when an iterator is, each time: `as_variant` adds them to the graph that is the current one then
+    (a function's, for a one-shot iterator), and returns the dataset's edge.
+
+    A subclass may instead override `_as_variant_tensor`, `output_types`, `output_shapes` and `output_classes`.
+    """
+
+    def __init__(self, structure: Structure | None = None, as_variant: Callable[[], Tensor] | None = None) -> None:
+        self._structure = structure
+        self._as_variant = as_variant
+
+    def _as_variant_tensor(self) -> Tensor:
+        if self._as_variant is None:
+            raise NotImplementedError("Dataset._as_variant_tensor")
+        return self._as_variant()
+
+    @property
+    def structure(self) -> Structure:
+        """The nests of dtypes, shapes and classes, as one."""
+        if self._structure is None:
+            return Structure(self.output_types, self.output_shapes, self.output_classes)
+        return self._structure
+
+    @property
+    def output_types(self) -> Any:
+        """The dtypes of an element's components, in their structure."""
+        return self._given("output_types").types
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of an element's components, in their structure."""
+        return self._given("output_shapes").shapes
+
+    @property
+    def output_classes(self) -> Any:
+        """The classes of an element's components (tf.Tensor or tf.SparseTensor), in their structure."""
+        return self._given("output_classes").classes
+
+    def _given(self, what: str) -> Structure:
+        if self._structure is None:
+            raise NotImplementedError(f"Dataset.{what}")
+        return self._structure
+
+    def _derived(self, as_variant: Callable[[], Tensor], structure: Structure | None = None) -> Self:
+        """A dataset made of this one; of elements as this one's where no `structure` is given.
+
+        Its class has all methods that this one's has; a subclass's own constructor is not called.
+        """
+        kind: Any = _with_methods(type(self))
+        return kind(self.structure if structure is None else structure, as_variant)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
+
+
+def _with_methods(kind: type) -> type:
+    """tf.data.Dataset, of whichever class with a constructor or with nodes of its own `kind` is."""
+    own = ("__init__", "_as_variant_tensor")
+    return next(c for c in kind.__mro__ if all(getattr(c, name) is getattr(DatasetBase, name) for name in own))

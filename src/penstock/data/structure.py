@@ -1,0 +1,107 @@
+"""What the elements of a dataset are: a nest of dtypes, one of shapes and one of classes, and elements as tensors.
+
+A component is a tensor on edges of datasets. A sparse one travels as a vector of three variants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.data import nest
+from penstock.graph.composite import SparseTensor, SparseTensorValue
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.operation import Tensor
+from penstock.ops.sparse_serialize import deserialize_sparse, serialize_sparse
+from penstock.tensor.dtypes import DType, as_dtype, variant
+from penstock.tensor.shapes import TensorShape, as_shape, unknown_shape
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Three nests of the same structure: `DType`s, `TensorShape`s, and tf.Tensor or tf.SparseTensor."""
+
+    types: Any
+    shapes: Any
+    classes: Any
+
+    @property
+    def flat_types(self) -> list[DType]:
+        """The dtypes of the components on edges: attribute `output_types`."""
+        pairs = zip(nest.flatten(self.types), nest.flatten(self.classes), strict=True)
+        return [variant if kind is SparseTensor else dtype for dtype, kind in pairs]
+
+    @property
+    def flat_shapes(self) -> list[TensorShape]:
+        """The shapes of the components on edges: attribute `output_shapes`."""
+        pairs = zip(nest.flatten(self.shapes), nest.flatten(self.classes), strict=True)
+        return [unknown_shape() if kind is SparseTensor else shape for shape, kind in pairs]
+
+    def attrs(self) -> dict[str, Any]:
+        """The attributes that nearly all ops of datasets have."""
+        return {"output_types": self.flat_types, "output_shapes": self.flat_shapes}
+
+    def with_shapes(self, shapes: Any) -> Structure:
+        return Structure(self.types, shapes, self.classes)
+
+    def pack(self, tensors: Sequence[Tensor]) -> Any:
+        """An element of its components on edges."""
+        parts = zip(
+            tensors, nest.flatten(self.types), nest.flatten(self.shapes), nest.flatten(self.classes), strict=True
+        )
+        return nest.pack_like(self.types, [_unpacked(*part) for part in parts])
+
+    def flatten(self, element: Any) -> list[Tensor]:
+        """The components on edges of an element. TypeError or ValueError where it has another structure."""
+        return [to_component(leaf) for leaf in nest.flatten_up_to(self.types, element)]
+
+
+def structure_of(element: Any) -> Structure:
+    """That of an element whose leaves are tensors."""
+
+    def shape_of(leaf: Any) -> TensorShape:
+        return leaf.get_shape() if isinstance(leaf, SparseTensor) else leaf.shape
+
+    return Structure(
+        nest.map_structure(lambda leaf: leaf.dtype.base_dtype, element),
+        nest.map_structure(shape_of, element),
+        nest.map_structure(lambda leaf: SparseTensor if isinstance(leaf, SparseTensor) else Tensor, element),
+    )
+
+
+def given_structure(output_types: Any, output_shapes: Any = None, output_classes: Any = None) -> Structure:
+    """What a user says of elements, whose shapes and classes may be left out."""
+    types = nest.map_structure(as_dtype, output_types)
+    if output_shapes is None:
+        shapes = nest.map_structure(lambda _: unknown_shape(), types)
+    else:
+        shapes = nest.pack_like(types, map(as_shape, nest.flatten_up_to(types, output_shapes)))
+    classes = nest.map_structure(lambda _: Tensor, types) if output_classes is None else output_classes
+    nest.assert_same_structure(types, classes)
+    return Structure(types, shapes, classes)
+
+
+def as_tensors(element: Any, names: str = "component") -> Any:
+    """An element whose leaves are tensors or sparse tensors, of what a user gives for one."""
+    leaves = [_as_leaf(leaf, f"{names}_{i}") for i, leaf in enumerate(nest.flatten(element))]
+    return nest.pack_like(element, leaves)
+
+
+def to_component(leaf: Any) -> Tensor:
+    return serialize_sparse(leaf, out_type=variant) if isinstance(leaf, SparseTensor) else convert_to_tensor(leaf)
+
+
+def _as_leaf(leaf: Any, name: str) -> Any:
+    if isinstance(leaf, SparseTensorValue):
+        return SparseTensor.from_value(leaf)
+    return leaf if isinstance(leaf, SparseTensor) else convert_to_tensor(leaf, name=name)
+
+
+def _unpacked(tensor: Tensor, dtype: DType, shape: TensorShape, kind: Any) -> Any:
+    if kind is not SparseTensor:
+        tensor.set_shape(shape)
+        return tensor
+    found = deserialize_sparse(tensor, dtype, shape.ndims)
+    found._static_shape = shape
+    return found
