@@ -26,10 +26,12 @@ def is_state(edge: Edge) -> bool:
 
 @dataclass(slots=True)
 class Hazards:
-    """`reads`: `(node, index of the input read)` pairs to copy. `fetches`: for each fetch, whether to copy it."""
+    """`reads`: `(node, index of the input read)` pairs to copy. `fetches`: for each fetch, whether to copy it.
+    `shows_state`: for each, whether it may show memory of a variable."""
 
     reads: set[tuple[Node, int]]
     fetches: list[bool]
+    shows_state: list[bool]
 
 
 def find_hazards(graph: StepGraph, order: Iterable[tuple[Node, bool]] | None) -> Hazards:
@@ -143,7 +145,8 @@ class _Analysis:
                 for index in state_reads(node):
                     if self._overwritten(node, index):
                         copied.add((node, index))
-        return Hazards(copied, self._fetch_copies(copied))
+        of_state = [any(is_state(Edge(r, 0)) for r in self.roots[e] if r.dtypes) for e in self.graph.fetches]
+        return Hazards(copied, self._fetch_copies(copied), of_state)
 
     def _writes(self) -> dict[Node, list[Node]]:
         """For each root of state, the nodes that may write to it."""

@@ -25,6 +25,7 @@ from penstock.codegen.python.lower import lower
 from penstock.codegen.python.segment import Param, Result, Segment, explain
 from penstock.devices.device import Device
 from penstock.engine.arrays import use_arrays
+from penstock.engine.border import CLIENT, Border, array_feed, array_fetch
 from penstock.engine.dataflow import Carry, build_program, is_asynchronous
 from penstock.engine.threads import team_for, work_on
 from penstock.graph.node_kernel import abilities
@@ -39,8 +40,6 @@ from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.side_by_side import use_threads
 from penstock.runtime.tokens import DataflowProgram
-from penstock.runtime.values import array_feed_converter, array_fetch_converter, feed_converter, fetch_converter
-from penstock.tensor.dtypes import resource
 
 if TYPE_CHECKING:
     from penstock.engine.pipeline import Passed
@@ -51,7 +50,7 @@ def executor_choice() -> str:
     return os.environ.get("PENSTOCK_EXECUTOR", "auto")
 
 
-def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
+def make_plan(graph: StepGraph, state: SessionState, device: Device, border: Border = CLIENT) -> Plan:
     """The plan of one device's step: one generated function where its control flow has a structured form, else a
     dataflow.
 
@@ -64,14 +63,14 @@ def make_plan(graph: StepGraph, state: SessionState, device: Device) -> Plan:
     choice = executor_choice() if has_control_flow(graph) else "structured"
     if not waits and choice != "dataflow":
         try:
-            return StructuredPlan(graph, kernels, device.torch)
+            return StructuredPlan(graph, kernels, device.torch, border)
         except Unstructured:
             if choice == "structured":
                 raise
     ordered = order_state(graph, find_frames(graph)[1] if has_control_flow(graph) else {})
     pairs = zip(ordered.nodes, graph.nodes, strict=True)
     kernels = {node: kernels[old] for node, old in pairs if old in kernels}
-    return DataflowPlan(ordered, kernels, device.torch, state.closing)
+    return DataflowPlan(ordered, kernels, device.torch, state.closing, border=border)
 
 
 class Plan:
@@ -109,21 +108,26 @@ class Plan:
 class StructuredPlan(Plan):
     """The whole step as one segment."""
 
-    def __init__(self, graph: StepGraph, kernels: dict[Node, Any], device: torch.device) -> None:
-        arrays, kernels = use_arrays(graph, kernels)
+    def __init__(
+        self, graph: StepGraph, kernels: dict[Node, Any], device: torch.device, border: Border = CLIENT
+    ) -> None:
+        arrays, kernels = use_arrays(graph, kernels) if border.arrays else (set(), kernels)
         self._lowered = lower(graph, kernels, into_variables=True)
         schedule = self._lowered.schedule
         super().__init__(graph, schedule.kernels)
         self._team = team_for(work_on(graph, device))
-        guards, copies = schedule.guards, schedule.hazards.fetches
-        self._params = [Param(Edge(n, 0), _feeder(Edge(n, 0), device, arrays)) for n in graph.feeds]
+        guards, hazards = schedule.guards, schedule.hazards
+        fed = [Edge(node, 0) for node in graph.feeds]
+        self._params = [Param(e, array_feed(e) if e in arrays else border.feed(e, device)) for e in fed]
         self._results = [
             Result(
                 edge,
-                _array_fetcher(graph, i) if edge in arrays else _fetcher(edge, device, copy),
+                array_fetch(edge not in graph.fetches[:i])
+                if edge in arrays
+                else border.fetch(edge, device, hazards.fetches[i], hazards.shows_state[i]),
                 guards.edge(edge) if guards is not None else NO_GUARD,
             )
-            for i, (edge, copy) in enumerate(zip(graph.fetches, copies, strict=True))
+            for i, edge in enumerate(graph.fetches)
         ]
         self.segment = self._lowered.segment(self._params, self._results)
         self._step: Callable[..., tuple[Any, ...]] = self._team.around(self.segment.fn, self._settle)
@@ -170,6 +174,7 @@ class DataflowPlan(Plan):
         closing: threading.Event,
         carry: Carry | None = None,
         capturing: Capturing | None = None,
+        border: Border = CLIENT,
     ) -> None:
         super().__init__(graph, kernels)
         self._team = team_for(work_on(graph, device))
@@ -177,9 +182,11 @@ class DataflowPlan(Plan):
         self._closing = closing
         self._carry, self._capturing = carry, capturing
         self._hazards = find_hazards(graph, capturing.order(graph, kernels) if capturing is not None else None)
-        self._feeds = [feed_converter(node.attrs["tensor"], device) for node in graph.feeds]
+        hazards = self._hazards
+        self._feeds = [border.feed(Edge(node, 0), device) for node in graph.feeds]
         self._fetches = [
-            _fetcher(edge, device, copy) for edge, copy in zip(graph.fetches, self._hazards.fetches, strict=True)
+            border.fetch(edge, device, shared, of_state)
+            for edge, shared, of_state in zip(graph.fetches, hazards.fetches, hazards.shows_state, strict=True)
         ]
         self._program = self._build()
         self._observed: DataflowProgram | None = None
@@ -214,13 +221,14 @@ class DataflowPlan(Plan):
             return self._finish(run, Execution(self._observed, self._closing, observer, rendezvous), values)
 
     def _finish(self, run: Callable[..., list[Any]], execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
-        fed = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]
+        fed = [convert(v) if convert is not None else v for convert, v in zip(self._feeds, values, strict=True)]
         with torch.inference_mode():
             found = run(execution, fed)
-            return tuple(
-                fetch(value.read() if edge.dtype._is_ref_dtype else value)
-                for fetch, edge, value in zip(self._fetches, self.graph.fetches, found, strict=True)
-            )
+            read = [
+                value.read() if edge.dtype._is_ref_dtype else value
+                for edge, value in zip(self.graph.fetches, found, strict=True)
+            ]
+            return tuple(fetch(v) if fetch is not None else v for fetch, v in zip(self._fetches, read, strict=True))
 
 
 def _memory_of(
@@ -247,23 +255,3 @@ def make_kernels(nodes: list[Node], device: Device, state: SessionState) -> dict
             except Exception as error:
                 raise node_error(error, node, []) from error
     return kernels
-
-
-def _feeder(edge: Edge, device: torch.device, arrays: set[Edge]) -> Callable[[Any], Any]:
-    tensor = edge.node.attrs["tensor"]
-    return array_feed_converter(tensor, edge.node.shapes[0]) if edge in arrays else feed_converter(tensor, device)
-
-
-def _array_fetcher(graph: StepGraph, index: int) -> Callable[[Any], Any]:
-    """For a new array, that nothing else shows but other fetches of the same."""
-    return array_fetch_converter(copy=graph.fetches[index] in graph.fetches[:index])
-
-
-def _fetcher(edge: Edge, device: torch.device, copy: bool) -> Callable[[Any], Any]:
-    declared = edge.node.op.outputs
-    old_handle = (
-        edge.dtype._is_ref_dtype and len(declared) == 1 and declared[0].type_attr is None
-    )  # a table's, a stack's
-    if edge.dtype.base_dtype == resource or old_handle:
-        raise TypeError(f"{edge.name} is a handle of a resource and cannot be fetched; fetch its value.")
-    return fetch_converter(edge.dtype, device, copy)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.graph.graph_function import GraphFunction
 from penstock.graph.opdef import NO_DEFAULT, ArgDef, AttrDef, OpDef
 from penstock.graph.operation import Tensor
 from penstock.tensor.dtypes import DType, as_dtype
@@ -112,5 +113,9 @@ def _attr_value(kind: str, value: Any) -> Any:
             if not isinstance(value, str | bytes):
                 raise TypeError("expected a string")
             return value.encode() if isinstance(value, str) else value
+        case "func":
+            if not isinstance(value, GraphFunction):
+                raise TypeError("expected a graph function")
+            return value
         case _:
-            return value  # tensor: an array; func: a name with attributes
+            return value  # tensor: an array

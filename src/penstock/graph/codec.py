@@ -1,4 +1,5 @@
-"""GraphDef messages out and in: the bytes are TensorFlow's own (messages are TensorBoard's copies of its protos).
+"""Tensors, attributes and nodes as messages and back: the bytes are TensorFlow's own (messages are TensorBoard's copies
+of its protos).
 
 Reading builds plain data only; nothing that a message says is executed.
 """
@@ -9,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tensorboard.compat.proto import attr_value_pb2, graph_pb2, node_def_pb2, tensor_pb2, versions_pb2
+from tensorboard.compat.proto import attr_value_pb2, node_def_pb2, tensor_pb2, versions_pb2
 
 from penstock.export import export
 from penstock.graph.opdef import OpDef
@@ -18,7 +19,6 @@ from penstock.tensor.shapes import TensorShape
 from penstock.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
 
 if TYPE_CHECKING:
-    from penstock.graph.graph import Graph
     from penstock.graph.operation import Operation
 
 _MOST_BYTES = 1 << 31
@@ -104,6 +104,7 @@ _PROTO_FIELD = {
     "type": "type",
     "shape": "shape",
     "tensor": "tensor",
+    "func": "func",
 }
 
 
@@ -115,6 +116,8 @@ def _plain(kind: str, value: Any) -> Any:
             return value.as_proto()
         case "tensor":
             return tensor_proto(value)
+        case "func":
+            return attr_value_pb2.NameAttrList(name=value.name)  # a GraphFunction, or such a message
         case _:
             return value
 
@@ -127,14 +130,10 @@ def attr_proto(kind: str, value: Any) -> Any:
     if kind.startswith("list("):
         kind = kind[5:-1]
         proto.list.SetInParent()
-        if kind != "func":
-            getattr(proto.list, _PROTO_FIELD[kind]).extend([_plain(kind, v) for v in value])
-        return proto
-    if kind == "func":
-        proto.func.CopyFrom(value)
+        getattr(proto.list, _PROTO_FIELD[kind]).extend([_plain(kind, v) for v in value])
         return proto
     field, plain = _PROTO_FIELD[kind], _plain(kind, value)
-    if kind in ("shape", "tensor"):
+    if kind in ("shape", "tensor", "func"):
         getattr(proto, field).CopyFrom(plain)
     else:
         setattr(proto, field, plain)
@@ -180,7 +179,7 @@ def _kind_of(value: Any) -> str:
     raise TypeError(f"{value!r} cannot be an attribute")
 
 
-# --- nodes and graphs -----------------------------------------------------------------------------------
+# --- nodes -------------------------------------------------------------------------------------------
 
 
 def node_def(op: Operation) -> Any:
@@ -199,19 +198,6 @@ def versions() -> Any:
     return versions_pb2.VersionDef(producer=GRAPH_DEF_VERSION, min_consumer=GRAPH_DEF_VERSION_MIN_CONSUMER)
 
 
-def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> Any:
-    """The graph as a GraphDef; with `add_shapes`, static shapes go along as `_output_shapes`."""
-    proto = graph_pb2.GraphDef(versions=versions())
-    for op in graph.get_operations()[from_version or 0 :]:
-        node = node_def(op)
-        if add_shapes and op._outputs:
-            node.attr["_output_shapes"].list.shape.extend([t.shape.as_proto() for t in op._outputs])
-        proto.node.append(node)
-    if proto.ByteSize() >= 2**31:
-        raise ValueError("GraphDef cannot be larger than 2GB.")
-    return proto
-
-
 def node_attrs(op_def: OpDef, proto: Any) -> dict[str, Any]:
     """The attributes of a NodeDef as Python values. ValueError where one is not of its declared type."""
     attrs: dict[str, Any] = {}
@@ -224,7 +210,7 @@ def node_attrs(op_def: OpDef, proto: Any) -> dict[str, Any]:
                 raise ValueError(f"node {proto.name!r}: op {op_def.name} has no attribute {name!r}")
             continue
         field = value.WhichOneof("value")
-        wanted = "list" if declared.type.startswith("list(") else _PROTO_FIELD.get(declared.type, "func")
+        wanted = "list" if declared.type.startswith("list(") else _PROTO_FIELD[declared.type]
         if field != wanted:
             raise ValueError(f"node {proto.name!r}: attribute {name!r} of {op_def.name} is no {declared.type}")
         attrs[name] = attr_from_proto(value)

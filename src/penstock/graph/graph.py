@@ -19,6 +19,7 @@ from penstock.graph.stack import capture_stack
 
 if TYPE_CHECKING:
     from penstock.graph.contexts import ControlFlowContext
+    from penstock.graph.graph_function import GraphFunction
 
 _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
@@ -72,6 +73,7 @@ class Graph:
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self._container = ""
+        self._functions: dict[str, GraphFunction] = {}
         self.mutations = 0
         self.seed: int | None = None
 
@@ -87,12 +89,7 @@ class Graph:
         with self._lock:
             if self._finalized:
                 raise RuntimeError(MSG_FINALIZED)
-            for tensor in inputs:
-                if tensor.graph is not self:
-                    raise ValueError(
-                        f"{tensor.name!r} (built at {tensor.op.user_line}) is in another graph than the "
-                        f"{op_def.name} node being built; build both under the same `graph.as_default()`."
-                    )
+            inputs = [t if t.op.graph is self else self._from_elsewhere(t, op_def) for t in inputs]
             scopes = self._scopes
             inputs, controls = self._brought_in(inputs)
             if op_def.name not in EXITS:
@@ -117,6 +114,17 @@ class Graph:
                 self._unfeedable.update(op._outputs)
             self._take_in(op)
             return op
+
+    def takes_from(self, graph: Graph) -> bool:
+        """Whether nodes here may be given tensors of `graph`, another one: inside a function, of what is around it."""
+        return False
+
+    def _from_elsewhere(self, tensor: Tensor, user: OpDef) -> Tensor:
+        """A tensor of another graph, as an input of a node here."""
+        raise ValueError(
+            f"{tensor.name!r} (built at {tensor.op.user_line}) is in another graph than the "
+            f"{user.name} node being built; build both under the same `graph.as_default()`."
+        )
 
     def _brought_in(self, inputs: list[Tensor]) -> tuple[list[Tensor], list[Operation]]:
         """The inputs and control inputs of a new node as captured by the branch or loop that it is built in."""
@@ -497,7 +505,7 @@ class Graph:
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph, or the nodes added after `from_version`, as a GraphDef message (TensorFlow reads it)."""
-        from penstock.graph.codec import graph_def
+        from penstock.graph.graph_def import graph_def
 
         return graph_def(self, from_version, add_shapes)
 

@@ -9,7 +9,9 @@ from penstock.export import export
 from penstock.graph.attributes import complete_attrs
 from penstock.graph.codec import node_attrs
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.functions import FunctionGraph, name_function
 from penstock.graph.graph import Graph
+from penstock.graph.library import Library
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.primitives import MERGES
@@ -29,11 +31,13 @@ def import_graph_def(
     name: str | None = None,
     op_dict: Any = None,
     producer_op_list: Any = None,
+    library: Library | None = None,
 ) -> list[Any] | None:
     """Add the nodes of `graph_def` under the name scope `name` ("import") and return `return_elements`.
 
     `input_map` replaces edges of the message ("node:port", "node", "^node") by tensors of this graph. ValueError
     names the node that is malformed, of an unknown op, or whose input is missing; the graph stays as it was.
+    library: the functions that nodes may name; None: those of `graph_def`.
     """
     if not hasattr(graph_def, "node"):
         raise TypeError(f"graph_def must be a GraphDef proto, not {type(graph_def).__name__}.")
@@ -42,14 +46,25 @@ def import_graph_def(
     unused = set(mapping) - {key for node in graph_def.node for text in node.input for key in _keys(text)}
     if unused:
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(sorted(unused))}]")
+    library = library or _library_of(graph_def)
     with graph._lock:
         count, names = len(graph._nodes), dict(graph._names_in_use)
         try:
-            imported = _import(graph, graph_def, mapping, "import" if name is None else name)
+            imported = _import(graph, graph_def, mapping, "import" if name is None else name, library)
         except Exception:
             _forget(graph, count, names)
             raise
+    if library is not None and not isinstance(graph, FunctionGraph):
+        for function in library.functions.values():
+            if function not in graph._functions.values():
+                function.name = name_function(graph, function.name, function)
     return None if return_elements is None else [imported.element(str(e)) for e in return_elements]
+
+
+def _library_of(graph_def: Any) -> Library | None:
+    if not graph_def.library.function:
+        return None
+    return Library(graph_def.library, import_graph_def)
 
 
 def _forget(graph: Graph, count: int, names: dict[str, int]) -> None:
@@ -73,8 +88,9 @@ def _keys(text: str) -> list[str]:
 class _Imported:
     """What has been imported so far."""
 
-    def __init__(self, mapping: dict[str, Any], producer: int) -> None:
+    def __init__(self, mapping: dict[str, Any], producer: int, library: Library | None) -> None:
         self.producer = producer
+        self.library = library
         self.ops: dict[str, Operation] = {}
         self.mapping = mapping
         self.back_nodes: set[str] = set()
@@ -130,8 +146,8 @@ class _Imported:
             raise ValueError(f"Requested return_element {name!r} not found in graph_def.") from None
 
 
-def _import(graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str) -> _Imported:
-    imported = _Imported(mapping, graph_def.versions.producer)
+def _import(graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str, library: Library | None) -> _Imported:
+    imported = _Imported(mapping, graph_def.versions.producer, library)
     imported.back_nodes = {proto.name for proto in graph_def.node if proto.op in BACK}
     with graph.name_scope(scope_name or None) as scope:
         prefix = scope if scope_name else ""
@@ -148,7 +164,10 @@ def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> 
     op_def = get_op(proto.op)
     inputs = imported.inputs(proto)
     controls = [imported.control(text, proto.name) for text in proto.input if text.startswith("^")]
-    attrs = complete_attrs(op_def, inputs, node_attrs(op_def, proto))
+    attrs = node_attrs(op_def, proto)
+    if imported.library is not None:
+        attrs = imported.library.resolve(attrs)
+    attrs = complete_attrs(op_def, inputs, attrs)
     if proto.op == "Placeholder" and imported.producer < _SHAPES_OF_PLACEHOLDERS and attrs["shape"].ndims == 0:
         attrs["shape"] = TensorShape(None)
     if "_class" in attrs:  # colocation groups name nodes of the message

@@ -37,6 +37,7 @@ _OPS: dict[str, str] = {
     "penstock.ops.fft": "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D",
     "penstock.ops.files": "MatchingFiles ReadFile WriteFile",
     "penstock.ops.filling": "Fill OneHot OnesLike ZerosLike",
+    "penstock.ops.function_calls": "PartitionedCall StatefulPartitionedCall",
     "penstock.ops.gather": "Gather GatherV2",
     "penstock.ops.gather_nd": "GatherNd ScatterNd",
     "penstock.ops.gather_tree": "GatherTree",

@@ -32,13 +32,15 @@ def reset_default_graph() -> None:
 
 
 def graph_of(inputs: Iterable[Any]) -> Graph:
-    """The graph of the first graph element among `inputs`, or the default graph."""
+    """The graph of the first graph element among `inputs`, or the default graph.
+
+    A default graph inside a function takes tensors from the graph around it, so it comes first.
+    """
     for item in inputs:
-        if isinstance(item, Tensor | Operation):
-            return item.graph
-        graph = getattr(item, "graph", None)
+        graph = item.graph if isinstance(item, Tensor | Operation) else getattr(item, "graph", None)
         if isinstance(graph, Graph):
-            return graph
+            default = get_default_graph()
+            return default if default.takes_from(graph) else graph
     return get_default_graph()
 
 

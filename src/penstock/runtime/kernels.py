@@ -5,17 +5,35 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
 from penstock import errors
+from penstock.graph.graph_function import GraphFunction
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import Node
 from penstock.runtime.resources import ResourceManager, VariableState
 from penstock.tensor.dtypes import DType
+
+
+class RuntimeFunction(Protocol):
+    """A graph function that is called with values as kernels have them. Any number of threads may call it at once."""
+
+    @property
+    def function(self) -> GraphFunction: ...
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]: ...
+
+    def vectorised(self) -> Callable[..., tuple[Any, ...]] | None:
+        """The function of many: of values with one more dimension in front, for all arguments but the captured ones.
+
+        It gives what calls one by one would, in arrays; None where there is no such function. An error of it says
+        nothing: which element is to blame, calls one by one will say.
+        """
+        ...
 
 
 @dataclass(slots=True)
@@ -26,6 +44,8 @@ class SessionState:
     per_node: dict[Any, Any] = field(default_factory=dict)
     closing: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    plan_function: Callable[[GraphFunction], RuntimeFunction] | None = None
+    """Makes a graph function ready to run with this state; None where no steps run."""
 
     def keep(self, key: Any, create: Callable[[], Any]) -> Any:
         """The object kept under `key`, made on first use. Plans of a session share it."""
@@ -91,6 +111,16 @@ class KernelContext:
         """The static shape of the input called `name`."""
         (edge,) = self.inputs(name)
         return edge.node.shapes[edge.port]
+
+    def function(self, attr: str) -> RuntimeFunction:
+        """The graph function that is this attribute, ready to be called, in this state."""
+        return self.as_function(self[attr])
+
+    def as_function(self, function: GraphFunction) -> RuntimeFunction:
+        make = self.state.plan_function
+        if make is None:
+            raise errors.UnimplementedError(None, None, f"{self.node.op.name} calls functions, which needs a session")
+        return self.state.keep(("function", function), lambda: make(function))
 
     def variable(self) -> VariableState:
         """The variable that this node declares (by its container, shared_name, dtype and shape attributes)."""

@@ -15,6 +15,7 @@ from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock import errors
 from penstock.engine.checked import CHECK_STEPS, checked
+from penstock.engine.functions import function_planner
 from penstock.engine.partitioned import make_step_plan
 from penstock.engine.pipeline import pass_line, prepare
 from penstock.engine.plan import Plan
@@ -77,6 +78,8 @@ class BaseSession:
         self._options = step_options(config)
         self._placement = Placement()
         self._flushes = flushes_denormals(config)
+        state = self._state
+        state.plan_function = function_planner(state.resources, state.closing, self._options, self._flushes)
         self._cost_file = placement_options(config).cost_model
         self._cost_interval = 0 if config is None else max(0, int(config.graph_options.build_cost_model))
         self._traces_left = self._cost_interval

@@ -1,0 +1,102 @@
+"""Graph functions as steps call them: planned and compiled once, as steps are, and called with kernels' values."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from penstock.engine.border import CALL
+from penstock.engine.pipeline import StepOptions, prepare
+from penstock.engine.plan import Plan, make_plan
+from penstock.engine.specialised import SpecialisedPlan, is_open
+from penstock.graph.graph_function import GraphFunction
+from penstock.passes.vectorise import vectorise
+from penstock.runtime.denormals import flushing
+from penstock.runtime.failures import planning_errors
+from penstock.runtime.kernels import RuntimeFunction, SessionState
+from penstock.runtime.resources import ResourceManager
+
+
+def function_planner(
+    resources: ResourceManager, closing: threading.Event, options: StepOptions, flushes: bool
+) -> Callable[[GraphFunction], RuntimeFunction]:
+    """What makes functions ready to run in a session that has these resources and options.
+
+    They run on the first CPU, where the values that they are called with are.
+    """
+    cpus = [device for device in options.devices if device.kernel_type == "CPU"]
+    if cpus:
+        options = replace(options, devices=cpus[:1], soft_placement=True, strategy=None, hardware=None)
+    return functools.partial(PlannedFunction, resources=resources, closing=closing, options=options, flushes=flushes)
+
+
+class PlannedFunction:
+    """A function whose plans are made when it is first called, by the shapes that it is called with.
+
+    What its nodes keep between calls (streams of random numbers) is its own, and begins with the session.
+    """
+
+    def __init__(
+        self,
+        function: GraphFunction,
+        resources: ResourceManager,
+        closing: threading.Event,
+        options: StepOptions,
+        flushes: bool,
+    ) -> None:
+        self.function = function
+        self._options, self._flushes = options, flushes
+        again = functools.partial(
+            PlannedFunction, resources=resources, closing=closing, options=options, flushes=flushes
+        )
+        self._again = again
+        self._state = SessionState(resources, closing=closing, plan_function=again)
+        self._lock = threading.Lock()
+        self._many: PlannedFunction | None = None
+        self._looked = False
+        self._plan: SpecialisedPlan | _Later
+        if is_open(function.arguments) and "infer_shapes" in options.passes:
+            self._plan = SpecialisedPlan(function.arguments, self._plan_for)
+        else:
+            self._plan = _Later(lambda: self._plan_for(()))
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        return self._plan.run(values)
+
+    def vectorised(self) -> Callable[..., tuple[Any, ...]] | None:
+        with self._lock:
+            if not self._looked:
+                found = vectorise(self.function)
+                self._many = self._again(found) if found is not None else None
+                self._looked = True
+        return self._many
+
+    def _plan_for(self, fed: Sequence[tuple[int, ...]]) -> Plan:
+        function = self.function
+        with planning_errors():
+            make = flushing(prepare) if self._flushes else prepare
+            prepared = make(function.arguments, function.results, function.targets, self._options, fed)
+            plan = make_plan(prepared.graph, self._state, self._options.devices[0], CALL)
+        if self._flushes:
+            plan.run = flushing(plan.run)  # type: ignore[method-assign]
+        plan.passed = prepared.passed
+        return plan
+
+
+class _Later:
+    """A plan that is made when it is first run."""
+
+    def __init__(self, make: Callable[[], Plan]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: Plan | None = None
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        plan = self._made
+        if plan is None:
+            with self._lock:
+                plan = self._made = self._made or self._make()
+        return plan.run(values)

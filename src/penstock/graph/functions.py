@@ -1,0 +1,158 @@
+"""Graph functions: a graph of its own with arguments and results, which nodes of other graphs hold as an attribute.
+
+A Python callable becomes one by being called once, with placeholders (`trace`). What it takes from the graph around
+it is *captured*: it becomes a further argument, whose value the node that holds the function is given as an input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from penstock.graph.contexts import outside
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.graph import Graph
+from penstock.graph.graph_function import GraphFunction
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import get_default_graph
+from penstock.tensor.dtypes import DType
+from penstock.tensor.shapes import TensorShape
+
+
+class FunctionGraph(Graph):
+    """The graph inside a function. Nodes built in it may take tensors of `outer`, which are captured.
+
+    by_value: what is captured is not made an argument; the nodes that compute it are copied.
+    """
+
+    def __init__(self, outer: Graph | None = None, by_value: bool = False) -> None:
+        super().__init__()
+        self.outer = outer
+        self.by_value = by_value
+        self.seed = outer.seed if outer is not None else None
+        self.captures: dict[Tensor, Tensor] = {}
+        """Tensors of the graph outside, and the arguments that stand for them here."""
+        self._copied: dict[Tensor, Tensor] = {}
+
+    def takes_from(self, graph: Graph) -> bool:
+        return self.outer is not None and (graph is self.outer or self.outer.takes_from(graph))
+
+    @property
+    def building_function(self) -> bool:
+        return True
+
+    @contextlib.contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """As in any graph; what is outside has run before the function is called."""
+        if isinstance(control_inputs, list | tuple | set):
+            control_inputs = [c for c in control_inputs if getattr(c, "graph", self) is self]
+        elif control_inputs is not None and getattr(control_inputs, "graph", self) is not self:
+            control_inputs = []
+        with super().control_dependencies(control_inputs):
+            yield
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """`tensor`, of this graph or one outside, as nodes here may use it."""
+        if tensor.graph is self:
+            return tensor
+        found = self.captures.get(tensor, self._copied.get(tensor))
+        if found is None:
+            assert self.outer is not None
+            before = self.outer.capture(tensor) if isinstance(self.outer, FunctionGraph) else tensor
+            if before.graph is not self.outer:
+                raise ValueError(f"{tensor.name!r} is of another graph than the function and what is around it")
+            with self.as_default(), outside(None), self.name_scope(None), self.device(None):
+                found = self._bring_in(before)
+        return found
+
+    def _bring_in(self, tensor: Tensor) -> Tensor:
+        op = tensor.op
+        if op.op_def.traits.constant or self.by_value:
+            return self._copy(tensor)
+        if op.op_def.traits.holds == "variable" and not op._inputs and not tensor.dtype._is_ref_dtype:
+            return self._same_variable(tensor)
+        if tensor.dtype._is_ref_dtype:
+            raise ValueError(
+                f"{tensor.name!r} (built at {op.user_line}) is a reference, which no function can take from outside; "
+                "use its value, or a resource (a table or a variable with use_resource=True)."
+            )
+        found = self.captures[tensor] = argument(tensor.dtype, tensor.shape, f"captured_{op.name.split('/')[-1]}")
+        return found
+
+    def _same_variable(self, tensor: Tensor) -> Tensor:
+        """A handle, made here, of the variable that `tensor` is a handle of: its shape and dtype are known then."""
+        attrs = dict(tensor.op.attrs)
+        attrs["shared_name"] = attrs["shared_name"] or tensor.op.name.encode()
+        made = self.add_node(tensor.op.op_def, [], attrs, tensor.op.name)
+        made._stack = tensor.op._stack
+        self._copied[tensor] = made._outputs[0]
+        return made._outputs[0]
+
+    def _copy(self, tensor: Tensor) -> Tensor:
+        op = tensor.op
+        if op.op_def.traits.placeholder:
+            raise ValueError(f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value.")
+        if op.op_def.stateful and not op.op_def.traits.repeatable:
+            raise ValueError(f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value.")
+        inputs = [self.capture(t) for t in op._inputs]
+        made = self.add_node(op.op_def, inputs, dict(op.attrs), op.name)
+        made._stack = op._stack
+        for ours, theirs in zip(made._outputs, op._outputs, strict=True):
+            ours._shape = theirs._shape
+            self._copied[theirs] = ours
+        return self._copied[tensor]
+
+    def _from_elsewhere(self, tensor: Tensor, user: Any) -> Tensor:
+        return self.capture(tensor) if self.takes_from(tensor.graph) else super()._from_elsewhere(tensor, user)
+
+
+def argument(dtype: DType, shape: TensorShape, name: str = "arg") -> Tensor:
+    """An argument of the function that is being built."""
+    found: Tensor = get_op("Placeholder")(dtype=dtype.base_dtype, shape=shape, name=name)
+    found.set_shape(shape)
+    return found
+
+
+def trace(
+    fn: Callable[..., Sequence[Any]],
+    dtypes: Sequence[DType],
+    shapes: Sequence[TensorShape],
+    name: str,
+    by_value: bool = False,
+) -> GraphFunction:
+    """`fn`, called once with a tensor for each of `dtypes`, as a function of the graph that is the default now.
+
+    fn: returns a flat sequence of what can become tensors, which may also be tensors of the graph around.
+    """
+    outer = get_default_graph()
+    graph = FunctionGraph(outer, by_value)
+    with graph.as_default():
+        arguments = [argument(d, s, f"arg{i}") for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))]
+        results = [_value(graph, convert_to_tensor(found)) for found in fn(*arguments)]
+    captured = list(graph.captures)
+    function = GraphFunction("", graph, [*arguments, *graph.captures.values()], results, captured)
+    function.name = name_function(outer, name, function)
+    return function
+
+
+def _value(graph: FunctionGraph, tensor: Tensor) -> Tensor:
+    """A result: a value of this graph, no reference."""
+    here = graph.capture(tensor)
+    return get_op("Identity")(here) if here.dtype._is_ref_dtype else here
+
+
+def name_function(graph: Graph, name: str, function: GraphFunction) -> str:
+    """Note `function` in the library of `graph`, under `name` or one like it that is free; returns that."""
+    while isinstance(graph, FunctionGraph) and graph.outer is not None:
+        graph = graph.outer
+    name = re.sub(r"\W+", "_", name).strip("_") or "function"
+    with graph._lock:
+        found, count = name, 0
+        while found in graph._functions:
+            count += 1
+            found = f"{name}_{count}"
+        graph._functions[found] = function
+    return found

@@ -1,0 +1,81 @@
+"""`GraphFunction`: a function that a node holds as an attribute; `functions.py` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.graph.graph import Graph
+    from penstock.graph.operation import Operation, Tensor
+
+
+class GraphFunction:
+    """A function: `results` of `graph` for values of `arguments`, of which the last `len(captured)` are captured.
+
+    `name` is its name in a GraphDef's library. It does not change once it is made.
+    """
+
+    __slots__ = ("__weakref__", "arguments", "captured", "graph", "name", "results", "targets")
+
+    def __init__(
+        self,
+        name: str,
+        graph: Graph,
+        arguments: Sequence[Tensor],
+        results: Sequence[Tensor],
+        captured: Sequence[Tensor] = (),
+        targets: Sequence[Operation] | None = None,
+    ) -> None:
+        self.name = name
+        self.graph = graph
+        self.arguments = list(arguments)
+        self.results = list(results)
+        self.captured = list(captured)
+        """Tensors of the graph around: inputs of the node that holds the function."""
+        self.targets = list(targets) if targets is not None else _acts(graph)
+        """What runs with each call, though no result needs it."""
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether a call may do, or depend on, anything but its arguments."""
+        return any(op.op_def.stateful and not op.op_def.traits.placeholder for op in self.graph.get_operations()) or any(
+            inner.is_stateful for inner in functions_in(self.graph)
+        )
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{t.dtype.name}{t.shape}" for t in self.arguments)
+        return f"<GraphFunction {self.name}({takes}) -> {', '.join(f'{t.dtype.name}{t.shape}' for t in self.results)}>"
+
+
+def _acts(graph: Graph) -> list[Operation]:
+    """The nodes that do something besides giving results."""
+    return [
+        op
+        for op in graph.get_operations()
+        if op.op_def.stateful
+        and not (op.op_def.traits.placeholder or op.op_def.traits.repeatable or op.op_def.traits.holds)
+        and not any(name in op.op_def.attrs for name in ("seed", "seed2"))
+    ]
+
+
+def functions_in(graph: Graph) -> list[GraphFunction]:
+    """The functions that nodes of `graph` hold, without those that nodes of these hold."""
+    found: dict[GraphFunction, None] = {}
+    for op in graph.get_operations():
+        for value in op.attrs.values():
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, GraphFunction):
+                    found[item] = None
+    return list(found)
+
+
+def library_of(graph: Graph) -> dict[str, GraphFunction]:
+    """All functions that `graph` needs, those within functions included, by name."""
+    found: dict[str, GraphFunction] = {}
+    pending = [*graph._functions.values(), *functions_in(graph)]
+    while pending:
+        function = pending.pop(0)
+        if found.setdefault(function.name, function) is function:
+            pending += [f for f in functions_in(function.graph) if f.name not in found]
+    return found
