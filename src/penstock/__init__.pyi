@@ -24,6 +24,7 @@ from penstock import metrics as metrics
 from penstock import nest as nest
 from penstock import nn as nn
 from penstock import placement as placement
+from penstock import python_io as python_io
 from penstock import quantization as quantization
 from penstock import random as random
 from penstock import raw_ops as raw_ops
@@ -588,8 +589,8 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 __all__ = [
     "app", "bitwise", "compat", "contrib", "debugging", "distributions", "dtypes", "errors", "flags", "gfile",
     "graph_util", "image", "initializers", "io", "layers", "linalg", "logging", "lookup", "losses", "manip", "math",
-    "metrics", "nest", "nn", "placement", "quantization", "random", "raw_ops", "resource_loader", "sets", "sparse",
-    "spectral", "strings", "summary", "sysconfig", "test", "train", "user_ops", "version", "versions",
+    "metrics", "nest", "nn", "placement", "python_io", "quantization", "random", "raw_ops", "resource_loader", "sets",
+    "sparse", "spectral", "strings", "summary", "sysconfig", "test", "train", "user_ops", "version", "versions",
     "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer",
     "orthogonal_initializer", "random_normal_initializer", "random_uniform_initializer", "truncated_normal_initializer",
     "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer", "initialize_all_tables",

@@ -35,7 +35,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.train.*batch tf.train.*batch_join tf.train.*input_producer tf.train.limit_epochs", _FEED),
     ("tf.train.match_filenames_once tf.contrib.slim.*data* tf.contrib.slim.*queue* tf.contrib.slim.*reader", _FEED),
     ("tf.contrib.slim.tfexample_decoder tf.contrib.learn.io tf.contrib.training.bucket_by_sequence_length", _FEED),
-    ("tf.python_io tf.io.TFRecord* tf.io.tf_record_iterator tf.parse_sequence_example", _FEED),
+    ("tf.parse_sequence_example", _FEED),
     ("tf.train.Supervisor tf.train.*Session tf.train.*Hook tf.train.SessionRun* tf.train.*Creator", _LOOP),
     ("tf.train.Scaffold tf.train.SessionManager tf.train.CheckpointSaverListener tf.train.basic_train_loop", _LOOP),
     ("tf.train.SecondOrStepTimer tf.train.NanLossDuringTrainingError tf.contrib.training.*Hook", _LOOP),

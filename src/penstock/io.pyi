@@ -21,6 +21,10 @@ from penstock.ops.sparse_serialize import serialize_many_sparse as serialize_man
 from penstock.ops.sparse_serialize import serialize_sparse as serialize_sparse
 from penstock.ops.string_conversions import decode_base64 as decode_base64
 from penstock.ops.string_conversions import encode_base64 as encode_base64
+from penstock.records.writer import TFRecordCompressionType as TFRecordCompressionType
+from penstock.records.writer import TFRecordOptions as TFRecordOptions
+from penstock.records.writer import TFRecordWriter as TFRecordWriter
+from penstock.records.writer import tf_record_iterator as tf_record_iterator
 from penstock.train.meta_graph import write_graph as write_graph
 
 __all__ = [
@@ -28,5 +32,5 @@ __all__ = [
     "write_file", "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature", "parse_example",
     "parse_single_example", "parse_single_sequence_example", "parse_tensor", "serialize_tensor",
     "deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse", "decode_base64", "encode_base64",
-    "write_graph"
+    "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator", "write_graph"
 ]

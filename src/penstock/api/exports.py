@@ -4,9 +4,9 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
             "app bitwise compat contrib debugging distributions dtypes errors flags gfile graph_util image "
-            "initializers io layers linalg logging lookup losses manip math metrics nest nn placement quantization "
-            "random raw_ops resource_loader sets sparse spectral strings summary sysconfig test train user_ops version "
-            "versions=version"
+            "initializers io layers linalg logging lookup losses manip math metrics nest nn placement python_io "
+            "quantization random raw_ops resource_loader sets sparse spectral strings summary sysconfig test train "
+            "user_ops version versions=version"
         ),
         "penstock.client.initializers": (
             "constant_initializer=Constant glorot_normal_initializer=GlorotNormal "
@@ -510,6 +510,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.ops.parsing_tensors": "parse_tensor serialize_tensor",
         "penstock.ops.sparse_serialize": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
         "penstock.ops.string_conversions": "decode_base64 encode_base64",
+        "penstock.records.writer": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
         "penstock.train.meta_graph": "write_graph",
     },
     "penstock.layers": {
@@ -676,6 +677,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.placement.simulator": "Timeline simulate",
         "penstock.placement.strategies": "Choice register_strategy",
         "penstock.session.simulation": "compare_strategies simulate_step step_choice",
+    },
+    "penstock.python_io": {
+        "penstock.records.writer": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
     },
     "penstock.quantization": {
         "penstock.ops.quantization": "dequantize quantize",

@@ -26,7 +26,7 @@ def remote_storage(url: str) -> tuple[RemoteStorage, str]:
 
 
 @contextmanager
-def _as_os_error(path: str) -> Iterator[None]:
+def as_os_error(path: str) -> Iterator[None]:
     """Client libraries raise whatever they like; callers know `OSError`."""
     try:
         yield
@@ -50,7 +50,7 @@ class RemoteStorage:
         return f"{directory}/{name}"
 
     def names(self, directory: str) -> list[str]:
-        with _as_os_error(directory):
+        with as_os_error(directory):
             self._fs.invalidate_cache(directory)
             try:
                 return [str(path).rstrip("/").rpartition("/")[2] for path in self._fs.ls(directory, detail=False)]
@@ -58,30 +58,30 @@ class RemoteStorage:
                 return []  # an object store has a directory only while something is in it
 
     def exists(self, path: str) -> bool:
-        with _as_os_error(path):
+        with as_os_error(path):
             return bool(self._fs.isfile(path))
 
     def modified(self, path: str) -> float:
-        with _as_os_error(path):
+        with as_os_error(path):
             return float(self._fs.modified(path).timestamp())
 
     def read(self, path: str, limit: int) -> bytes:
         file = self.open(path)
         if file.size > limit:
             raise OSError(errno.EFBIG, f"{file.size} bytes, more than the {limit} this may have", path)
-        with _as_os_error(path):
+        with as_os_error(path):
             return bytes(self._fs.cat_file(path))
 
     def open(self, path: str) -> RemoteReadable:
-        with _as_os_error(path):
+        with as_os_error(path):
             return RemoteReadable(self._fs, path)
 
     def create(self, path: str) -> RemoteWritable:
-        with _as_os_error(path):
+        with as_os_error(path):
             return RemoteWritable(self._fs.open(path, "wb"), path)
 
     def remove(self, path: str) -> None:
-        with _as_os_error(path), suppress(FileNotFoundError):
+        with as_os_error(path), suppress(FileNotFoundError):
             self._fs.rm_file(path)
 
     def begin(self, target: str, token: str) -> RemotePending:
@@ -97,11 +97,11 @@ class RemoteWritable:
         self._path = path
 
     def write(self, data: memoryview) -> None:
-        with _as_os_error(self._path):
+        with as_os_error(self._path):
             self._file.write(data)
 
     def finish(self) -> None:
-        with _as_os_error(self._path):
+        with as_os_error(self._path):
             self._file.close()
 
     def abandon(self) -> None:
@@ -116,7 +116,7 @@ class RemoteReadable:
         self.size = int(fs.info(path)["size"])
 
     def read_into(self, offset: int, view: memoryview) -> int:
-        with _as_os_error(self._path):
+        with as_os_error(self._path):
             data = self._fs.cat_file(self._path, start=offset, end=offset + len(view))
         count = min(len(data), len(view))
         view[:count] = data[:count]
@@ -132,7 +132,7 @@ class RemotePending:
         self._target = target
 
     def publish(self, data: bytes) -> None:
-        with _as_os_error(self._target):
+        with as_os_error(self._target):
             self._put(self._target, data)
 
     def release(self) -> None:

@@ -11,18 +11,13 @@ import itertools
 import os
 import queue
 import socket
-import struct
 import threading
 import time
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 from tensorboard.compat.proto import event_pb2
-from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c
 from tensorboard.summary.writer.record_writer import RecordWriter
-
-from penstock import errors
 
 _count = itertools.count()
 
@@ -106,23 +101,3 @@ class EventFile:
     def close(self) -> None:
         self._close()
         self._worker._check()
-
-
-def read_records(path: str) -> Iterator[bytes]:
-    """The records of a file, verified. Raises DataLossError for one that is cut short or changed."""
-    with open(path, "rb") as file:
-        while header := file.read(12):
-            begin = file.tell() - len(header)
-            if len(header) < 12 or _crc(header[8:]) != masked_crc32c(header[:8]):
-                raise errors.DataLossError(None, None, f"corrupted record at {begin} of {path}")
-            (length,) = struct.unpack("<Q", header[:8])
-            data, footer = file.read(length), file.read(4)
-            if len(footer) < 4:
-                raise errors.DataLossError(None, None, f"truncated record at {begin} of {path}")
-            if _crc(footer) != masked_crc32c(data):
-                raise errors.DataLossError(None, None, f"corrupted record at {begin} of {path}")
-            yield data
-
-
-def _crc(data: bytes) -> int:
-    return int.from_bytes(data, "little")

@@ -14,7 +14,8 @@ from tensorboard.compat.proto import event_pb2, graph_pb2, meta_graph_pb2, summa
 
 from penstock.export import export
 from penstock.graph.graph import Graph
-from penstock.summary.event_file import EventFile, read_records
+from penstock.records import TFRecords
+from penstock.summary.event_file import EventFile
 
 
 @export("summary.FileWriter", "train.SummaryWriter")
@@ -177,5 +178,5 @@ class FileWriterCache:
 @export("summary.summary_iterator", "train.summary_iterator")
 def summary_iterator(path: Any) -> Iterator[Any]:
     """The Event messages of an event file (TF: tf.train.summary_iterator)."""
-    for record in read_records(os.fspath(path)):
-        yield event_pb2.Event.FromString(record)
+    with TFRecords(path) as records:
+        yield from map(event_pb2.Event.FromString, records)
