@@ -66,7 +66,7 @@ class TFRecordOptions:
     def get_compression_type_string(cls, options: Any) -> str:
         """ "", "GZIP" or "ZLIB", of options, a TFRecordCompressionType, its name, or None."""
         kind = options.compression_type if isinstance(options, TFRecordOptions) else options
-        name = _NAMES.get(kind) if isinstance(kind, int) else (kind or "")
+        name: Any = _NAMES.get(kind) if isinstance(kind, int) else (kind or "")
         if name not in _NAMES.values():
             raise ValueError(
                 f"compression_type {kind!r} is none of {sorted(_NAMES.values())}, or TFRecordCompressionType's"
