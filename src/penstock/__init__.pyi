@@ -26,6 +26,7 @@ from penstock import nn as nn
 from penstock import placement as placement
 from penstock import python_io as python_io
 from penstock import quantization as quantization
+from penstock import queue as queue
 from penstock import random as random
 from penstock import raw_ops as raw_ops
 from penstock import resource_loader as resource_loader
@@ -57,6 +58,11 @@ from penstock.client.partitioners import create_partitioned_variables as create_
 from penstock.client.partitioners import fixed_size_partitioner as fixed_size_partitioner
 from penstock.client.partitioners import min_max_variable_partitioner as min_max_variable_partitioner
 from penstock.client.partitioners import variable_axis_size_partitioner as variable_axis_size_partitioner
+from penstock.client.queues import FIFOQueue as FIFOQueue
+from penstock.client.queues import PaddingFIFOQueue as PaddingFIFOQueue
+from penstock.client.queues import PriorityQueue as PriorityQueue
+from penstock.client.queues import QueueBase as QueueBase
+from penstock.client.queues import RandomShuffleQueue as RandomShuffleQueue
 from penstock.client.template import make_template as make_template
 from penstock.client.variable import Variable as Variable
 from penstock.client.variable import VariableAggregation as VariableAggregation
@@ -589,13 +595,14 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 __all__ = [
     "app", "bitwise", "compat", "contrib", "debugging", "distributions", "dtypes", "errors", "flags", "gfile",
     "graph_util", "image", "initializers", "io", "layers", "linalg", "logging", "lookup", "losses", "manip", "math",
-    "metrics", "nest", "nn", "placement", "python_io", "quantization", "random", "raw_ops", "resource_loader", "sets",
-    "sparse", "spectral", "strings", "summary", "sysconfig", "test", "train", "user_ops", "version", "versions",
+    "metrics", "nest", "nn", "placement", "python_io", "quantization", "queue", "random", "raw_ops", "resource_loader",
+    "sets", "sparse", "spectral", "strings", "summary", "sysconfig", "test", "train", "user_ops", "version", "versions",
     "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer",
     "orthogonal_initializer", "random_normal_initializer", "random_uniform_initializer", "truncated_normal_initializer",
     "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer", "initialize_all_tables",
     "tables_initializer", "create_partitioned_variables", "fixed_size_partitioner", "min_max_variable_partitioner",
-    "variable_axis_size_partitioner", "make_template", "Variable", "VariableAggregation", "VariableSynchronization",
+    "variable_axis_size_partitioner", "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase",
+    "RandomShuffleQueue", "make_template", "Variable", "VariableAggregation", "VariableSynchronization",
     "disable_resource_variables", "enable_resource_variables", "resource_variables_enabled", "VariableScope",
     "get_local_variable", "get_variable", "get_variable_scope", "no_regularizer", "variable_op_scope", "variable_scope",
     "AUTO_REUSE", "all_variables", "assert_variables_initialized", "global_variables", "global_variables_initializer",

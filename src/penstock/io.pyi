@@ -1,5 +1,9 @@
 # Written by `python -m penstock.api.generate`.
 from penstock import gfile as gfile
+from penstock.client.queues import PaddingFIFOQueue as PaddingFIFOQueue
+from penstock.client.queues import PriorityQueue as PriorityQueue
+from penstock.client.queues import QueueBase as QueueBase
+from penstock.client.queues import RandomShuffleQueue as RandomShuffleQueue
 from penstock.ops.decoding import decode_compressed as decode_compressed
 from penstock.ops.decoding import decode_json_example as decode_json_example
 from penstock.ops.decoding import decode_raw as decode_raw
@@ -28,9 +32,10 @@ from penstock.records.writer import tf_record_iterator as tf_record_iterator
 from penstock.train.meta_graph import write_graph as write_graph
 
 __all__ = [
-    "gfile", "decode_compressed", "decode_json_example", "decode_raw", "decode_csv", "matching_files", "read_file",
-    "write_file", "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature", "parse_example",
-    "parse_single_example", "parse_single_sequence_example", "parse_tensor", "serialize_tensor",
-    "deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse", "decode_base64", "encode_base64",
-    "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator", "write_graph"
+    "gfile", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue", "decode_compressed",
+    "decode_json_example", "decode_raw", "decode_csv", "matching_files", "read_file", "write_file", "FixedLenFeature",
+    "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature", "parse_example", "parse_single_example",
+    "parse_single_sequence_example", "parse_tensor", "serialize_tensor", "deserialize_many_sparse",
+    "serialize_many_sparse", "serialize_sparse", "decode_base64", "encode_base64", "TFRecordCompressionType",
+    "TFRecordOptions", "TFRecordWriter", "tf_record_iterator", "write_graph"
 ]

@@ -26,7 +26,7 @@ def build_order(graph: StepGraph, frames: Frames, without: Collection[Node] = ()
     A loop counts as one position after all its inputs, even if some of them were built after some of its nodes, so
     these pairs and the graph's edges form no cycle. `without`: nodes to leave out.
     """
-    accesses = [access for access in state_accesses(graph) if access[0] not in without]
+    accesses = [a for a in state_accesses(graph) if a[0] not in without and not a[0].op.traits.shared]
     if any(frame.parent is not None for frame in frames.values()):
         ranks = _ranks(graph, frames)
         around = _around(frames)

@@ -5,8 +5,8 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock": (
             "app bitwise compat contrib debugging distributions dtypes errors flags gfile graph_util image "
             "initializers io layers linalg logging lookup losses manip math metrics nest nn placement python_io "
-            "quantization random raw_ops resource_loader sets sparse spectral strings summary sysconfig test train "
-            "user_ops version versions=version"
+            "quantization queue random raw_ops resource_loader sets sparse spectral strings summary sysconfig test "
+            "train user_ops version versions=version"
         ),
         "penstock.client.initializers": (
             "constant_initializer=Constant glorot_normal_initializer=GlorotNormal "
@@ -20,6 +20,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "create_partitioned_variables fixed_size_partitioner min_max_variable_partitioner "
             "variable_axis_size_partitioner"
         ),
+        "penstock.client.queues": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
         "penstock.client.template": "make_template",
         "penstock.client.variable": (
             "Variable VariableAggregation VariableSynchronization disable_resource_variables enable_resource_variables "
@@ -500,6 +501,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.io": {
         "penstock": "gfile",
+        "penstock.client.queues": "PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
         "penstock.ops.decoding": "decode_compressed decode_json_example decode_raw",
         "penstock.ops.decoding_csv": "decode_csv",
         "penstock.ops.files": "matching_files read_file write_file",
@@ -689,6 +691,9 @@ EXPORTS: dict[str, dict[str, str]] = {
             "fake_quant_with_min_max_vars_per_channel_gradient"
         ),
         "penstock.ops.quantization_rounding": "quantize_and_dequantize",
+    },
+    "penstock.queue": {
+        "penstock.client.queues": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     },
     "penstock.random": {
         "penstock.graph.scopes": "get_seed set_random_seed",

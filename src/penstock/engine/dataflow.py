@@ -7,7 +7,7 @@ back into it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from penstock.analysis.frames import find_frames, is_back_edge, is_loop_merge
@@ -15,8 +15,8 @@ from penstock.analysis.guards import Guards
 from penstock.analysis.levels import find_levels, find_sources
 from penstock.codegen.python.cuda_graphs import Capturing
 from penstock.codegen.python.segment import Param, Result, build_segment
-from penstock.graph.node_kernel import abilities
-from penstock.graph.opdef import Bound
+from penstock.graph.node_kernel import NodeKernel, abilities
+from penstock.graph.opdef import ArgDef, Bound
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import RECVS, SENDS, TRANSFERS
@@ -196,7 +196,7 @@ class _Builder:
     def _finish(self, unit: Unit, nodes: list[Node], used: set[Edge]) -> None:
         unit.explain = lambda error, where: self._explain(error, nodes[0], where)
         if unit.kind == tokens.ASYNC:
-            unit.run = abilities(self._kernels[nodes[0]]).start
+            unit.run = _starter(nodes[0], abilities(self._kernels[nodes[0]]))
         if unit.kind in (tokens.SEND, tokens.RECV) and self._carry is not None:
             unit.run, unit.arrived = self._carry(nodes[0])
         if unit.kind != tokens.SEGMENT:
@@ -252,6 +252,28 @@ class _Builder:
             for enter in frame.enters:
                 unit = self._unit_of[enter]
                 unit.enters, unit.exits = len(frame.enters), exits
+
+
+def _starter(node: Node, kernel: NodeKernel) -> Callable[..., Any]:
+    """What begins an asynchronous kernel, of the values of a node's inputs: as a segment would call it."""
+    start = kernel.start
+    assert start is not None
+    read = [edge.dtype._is_ref_dtype and not arg.is_ref for arg, edges in _arguments(node) for edge in edges]
+    lists = [len(edges) if arg.is_list else 0 for arg, edges in _arguments(node)]
+    if not any(read) and not any(arg.is_list for arg in node.op.inputs):
+        return start
+
+    def begin(done: Callable[[Any], None], *values: Any) -> Any:
+        rest = iter([v.read() if asked else v for v, asked in zip(values, read, strict=True)])
+        pairs = zip(lists, node.op.inputs, strict=True)
+        return start(done, *([next(rest) for _ in range(n)] if arg.is_list else next(rest) for n, arg in pairs))
+
+    return begin
+
+
+def _arguments(node: Node) -> Iterator[tuple[ArgDef, tuple[Edge, ...]]]:
+    groups = (edges for _, _, edges in node.grouped_inputs())
+    return zip(node.op.inputs, groups, strict=True)
 
 
 def is_asynchronous(kernel: Any) -> bool:

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+
+class Pending(Protocol):
+    """An asynchronous kernel that is under way. As text: what it waits for."""
+
+    @property
+    def action(self) -> str:
+        """What it does, as an error calls it: "Dequeue"."""
+        ...
+
+    def withdraw(self) -> bool:
+        """End it: it has taken nothing, and `done` is not called. False if that has been, or will be, by now."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,9 +29,10 @@ class NodeKernel:
 
     call: Callable[..., Any]
     """`call(*inputs)` returns the output, a tuple where the op has several, and may return None where it has none."""
-    start: Callable[..., None] | None = None
-    """Asynchronous: `start(done, *inputs)` begins, and `done(result)` is called later, from any thread. Then the
-    executor calls this in place of `call`; an exception as the result fails the step."""
+    start: Callable[..., Pending | None] | None = None
+    """Asynchronous: `start(done, *inputs)` begins, and `done(result)` is called, at once or later, from any thread. Then
+    the executor calls this in place of `call`; an exception as the result fails the step. It returns what can be
+    withdrawn when the step ends before."""
     may_block: bool = False
     """`call` may wait for what other nodes of the step do."""
     observed: Callable[..., Any] | None = None
@@ -36,7 +50,7 @@ class NodeKernel:
         return self.call(*inputs)
 
 
-def asynchronous(start: Callable[..., None]) -> NodeKernel:
+def asynchronous(start: Callable[..., Pending | None]) -> NodeKernel:
     """The kernel that `start` begins; nothing can call it and wait."""
     return NodeKernel(call=_nothing, start=start)
 

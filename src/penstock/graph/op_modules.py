@@ -27,6 +27,15 @@ _OPS: dict[str, str] = {
         "SelectV2"
     ),
     "penstock.ops.complex_numbers": "Angle Complex ComplexAbs Conj Imag Real",
+    "penstock.ops.data_flow.queue_ops": (
+        "QueueClose QueueCloseV2 QueueDequeue QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 "
+        "QueueDequeueV2 QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosed QueueIsClosedV2 "
+        "QueueSize QueueSizeV2"
+    ),
+    "penstock.ops.data_flow.queues": (
+        "FIFOQueue FIFOQueueV2 PaddingFIFOQueue PaddingFIFOQueueV2 PriorityQueue PriorityQueueV2 RandomShuffleQueue "
+        "RandomShuffleQueueV2"
+    ),
     "penstock.ops.decoding": "DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw",
     "penstock.ops.decoding_csv": "DecodeCSV",
     "penstock.ops.diagonal": "Diag DiagPart MatrixBandPart MatrixDiag MatrixDiagPart MatrixSetDiag",

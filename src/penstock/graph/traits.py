@@ -59,6 +59,9 @@ class Traits:
     constant: always returns its attribute `value`.
     placeholder: returns what a client feeds.
     of_shapes: depends only on the shapes of its inputs, not on their contents.
+    waits: its kernels may wait for what other nodes, steps or threads do.
+    shared: its state is used by several steps at once, and keeps itself consistent: the order of building does not
+    matter.
     """
 
     work: float | None = None
@@ -77,6 +80,8 @@ class Traits:
     constant: bool = False
     placeholder: bool = False
     of_shapes: bool = False
+    waits: bool = False
+    shared: bool = False
 
 
 # --- shape classes --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from penstock.graph.scopes import colocate_with, name_scope
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.array import check_axis, reshape, shape as shape_of_tensor, size, squeeze
 from penstock.ops.joining import concat
-from penstock.ops.kernel_tools import TORCH_TYPES, signed_inside
+from penstock.ops.kernel_tools import TORCH_TYPES, invalid, signed_inside
 from penstock.ops.stacking import stack
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import bool as bool_dtype, int32
@@ -160,6 +160,16 @@ def gather_kernel(ctx: KernelContext) -> Any:
 
 def _picker(ctx: KernelContext) -> Kernel:
     return _take_strings if ctx["Tparams"].torch is None else signed_inside(ctx, take, "Tparams")
+
+
+@GATHER_V2.kernel("CPU", Tparams="resource")
+def choose_handle(ctx: KernelContext) -> Any:
+    def choose(handles: np.ndarray, index: Any, axis: Any) -> Any:
+        if not 0 <= int(index) < len(handles):
+            raise invalid(f"indices = {int(index)} is not in [0, {len(handles)})")
+        return handles[int(index)]
+
+    return choose
 
 
 @GATHER_V2.kernel("CPU", Tparams="string")

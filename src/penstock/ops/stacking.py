@@ -59,6 +59,16 @@ def known_elements(value: np.ndarray | None, tensor: Tensor) -> np.ndarray | Non
     return value
 
 
+@PACK.kernel("CPU", T="resource")
+def pack_handles(ctx: KernelContext) -> Any:
+    def pack(handles: list[Any]) -> np.ndarray:
+        found = np.empty(len(handles), object)
+        found[:] = handles
+        return found
+
+    return pack
+
+
 @PACK.kernel("CPU", T="string")
 def pack_strings(ctx: KernelContext) -> Any:
     axis = ctx["axis"]

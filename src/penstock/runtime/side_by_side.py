@@ -17,7 +17,6 @@ from penstock.graph.node_kernel import abilities
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.runtime.kernels import SessionState
-from penstock.runtime.resources import VariableState
 from penstock.runtime.workers import Workers
 
 
@@ -35,25 +34,21 @@ def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState)
         if a not in before[b] and b not in before[a]:
             apart |= {a: None, b: None}
     workers: Workers = state.keep("device workers", Workers)
-    threads = {node: _InThread(node, kernels[node].call, workers) for node in apart}
+    threads = {node: _InThread(kernels[node].call, workers) for node in apart}
     return {**kernels, **{node: replace(kernels[node], start=thread.start) for node, thread in threads.items()}}
 
 
 class _InThread:
     """An asynchronous kernel (see `executor.py`) that calls another in a thread."""
 
-    def __init__(self, node: Node, kernel: Kernel, workers: Workers) -> None:
-        self._groups = [(is_list, len(edges)) for _, is_list, edges in node.grouped_inputs()]
+    def __init__(self, kernel: Kernel, workers: Workers) -> None:
         self._kernel, self._workers = kernel, workers
 
     def start(self, done: Callable[[Any], None], *values: Any) -> None:
-        rest = iter([value.read() if isinstance(value, VariableState) else value for value in values])
-        grouped = [[next(rest) for _ in range(count)] if is_list else next(rest) for is_list, count in self._groups]
-
         def task() -> None:
             try:
                 with torch.inference_mode():
-                    found = self._kernel(*grouped)
+                    found = self._kernel(*values)
             except BaseException as error:
                 done(error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}"))
             else:

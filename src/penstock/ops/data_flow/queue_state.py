@@ -1,0 +1,377 @@
+"""Queues as resources: elements, and attempts that wait until they can be served (white paper section 4.6).
+
+Who enqueues or dequeues leaves an attempt in one of two lines. The first in each line is served as far as it goes, then
+the next; an attempt for many elements goes on as elements or places come. All of that happens in the thread of whoever
+changed something, under the queue's lock; `done` is called after it, so that no thread waits for an attempt.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from penstock import errors
+from penstock.ops.data_flow.queue_elements import Element, Elements, Piece, Slice, join
+from penstock.runtime.failures import invalid
+from penstock.tensor.dtypes import DType
+from penstock.tensor.shapes import TensorShape
+
+Done = Callable[[Any], None]
+UNBOUNDED = 2**31 - 1
+_numbers = itertools.count()
+
+
+class Served(Enum):
+    """How far an attempt has come."""
+
+    NOT = 0
+    PARTLY = 1
+    DONE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSpec:
+    """What a queue op asks for. `shapes` is empty where elements may have any."""
+
+    kind: str
+    dtypes: tuple[DType, ...]
+    shapes: tuple[TensorShape, ...]
+    capacity: int
+    least: int = 0
+    """`min_after_dequeue`."""
+    seeds: tuple[int, int] = (0, 0)
+
+    def check_same(self, name: str, asked: QueueSpec, op: str) -> None:
+        """InvalidArgumentError where a queue of this name and `self` is not what another op asks for."""
+        if self.kind != asked.kind:
+            raise invalid(f"Shared queue '{name}': Expected {self.kind}, found {op}")
+        have, want = ("[" + ", ".join(map(str, s.shapes)) + "]" for s in (self, asked))
+        types, others = (", ".join(d.name for d in s.dtypes) for s in (self, asked))
+        for what, asks, mine, its in (
+            ("capacity", "capacity was", self.capacity, asked.capacity),
+            ("component types", "component types were", types, others),
+            ("component shapes", "component shapes were", have, want),
+            ("min_after_dequeue", "min_after_dequeue was", self.least, asked.least),
+            ("random seeds", "seeds are", self.seeds, asked.seeds),
+        ):
+            if mine != its:
+                raise invalid(f"Shared queue '{name}' has {what} {mine} but requested {asks} {its}")
+
+
+class Queue:
+    """The state of a queue. `line`: of the program, that built it."""
+
+    def __init__(self, name: str, spec: QueueSpec, make: Callable[[], Elements], line: str = "") -> None:
+        self.name, self.spec, self.line = name, spec, line
+        self.lock = threading.Lock()
+        self.closed = False
+        self.dims = tuple([shape.tuple for shape in spec.shapes])
+        self._make = make
+        self.elements = make()
+        self._enqueues: OrderedDict[Attempt, None] = OrderedDict()
+        self._dequeues: OrderedDict[Attempt, None] = OrderedDict()
+
+    # --- what ops do ------------------------------------------------------------------------------------
+
+    def enqueue(self, element: Element, done: Done) -> Attempt | None:
+        """Add `element`, whose memory nobody else has; `done(())`, or an exception, when it is in.
+
+        As of all of these: None if `done` has been called by now, or else the attempt that waits.
+        """
+        return self._submit(self._enqueues, _Enqueue(self, element, done))
+
+    def enqueue_many(self, batch: tuple[Any, ...], done: Done) -> Attempt | None:
+        """As `enqueue`, for the rows of `batch`."""
+        if not len(batch[0]):
+            done(())
+            return None
+        return self._submit(self._enqueues, _EnqueueMany(self, batch, done))
+
+    def dequeue(self, done: Done) -> Attempt | None:
+        """Call `done` with an element."""
+        return self._submit(self._dequeues, _Dequeue(self, done))
+
+    def dequeue_many(self, count: int, up_to: bool, done: Done) -> Attempt | None:
+        """Call `done` with a batch of `count` elements; `up_to`: of as many as a closed queue has left."""
+        if count < 0:
+            raise invalid(f"DequeueManyOp requested {count} < 0 elements")
+        if not self.spec.shapes:
+            raise invalid(
+                f"{self.spec.kind}'s DequeueMany and DequeueUpTo require the components to have specified shapes."
+            )
+        if not count:
+            done(join([], self.spec.dtypes, self._shapes()))
+            return None
+        return self._submit(self._dequeues, _DequeueMany(self, count, up_to, done))
+
+    def close(self, cancel: bool, done: Done) -> Attempt | None:
+        """Let nothing more in: after the enqueues that wait, or instead of them."""
+        if not cancel:
+            return self._submit(self._enqueues, _Close(self, done))
+        with self.lock:
+            self.closed = True
+            ended = self._end(self._enqueues) + self._serve()
+        _tell(ended)
+        done(())
+        return None
+
+    def size(self) -> int:
+        return len(self.elements)
+
+    def clear(self) -> None:
+        """Begin anew; what waits is cancelled."""
+        with self.lock:
+            self.elements, self.closed = self._make(), False
+            ended = self._end(self._enqueues) + self._end(self._dequeues)
+        _tell(ended)
+
+    # --- serving ----------------------------------------------------------------------------------------
+
+    def _submit(self, line: OrderedDict[Attempt, None], attempt: Attempt) -> Attempt | None:
+        with self.lock:
+            line[attempt] = None
+            ended = self._serve()
+        _tell(ended)
+        return None if attempt.ended else attempt
+
+    def _serve(self) -> list[Attempt]:
+        """Serve both lines as far as they go; the attempts that have ended."""
+        ended: list[Attempt] = []
+        moved = True
+        while moved:
+            moved = False
+            for line in (self._enqueues, self._dequeues):
+                while line:
+                    attempt = next(iter(line))
+                    served = attempt.serve()
+                    moved = moved or served is not Served.NOT
+                    if served is not Served.DONE:
+                        break
+                    del line[attempt]
+                    attempt.ended = True
+                    ended.append(attempt)
+        return ended
+
+    def _end(self, line: OrderedDict[Attempt, None]) -> list[Attempt]:
+        ended = list(line)
+        line.clear()
+        for attempt in ended:
+            attempt.ended = True
+            attempt.give_back()
+            attempt.result = errors.CancelledError(None, None, f"{attempt.action} operation was cancelled")
+        return ended
+
+    def withdraw(self, attempt: Attempt) -> bool:
+        """See `Attempt.withdraw`."""
+        with self.lock:
+            if attempt.ended:
+                return False
+            attempt.ended = True
+            self._enqueues.pop(attempt, None)
+            self._dequeues.pop(attempt, None)
+            attempt.give_back()
+            ended = self._serve()
+        _tell(ended)
+        return True
+
+    # --- words ------------------------------------------------------------------------------------------
+
+    def _shapes(self) -> list[tuple[int | None, ...]]:
+        return [dims or () for dims in self.dims]
+
+    def join(self, pieces: list[Piece]) -> tuple[Any, ...]:
+        return join(pieces, self.spec.dtypes, self._shapes())
+
+    def closed_error(self) -> errors.CancelledError:
+        kind = "FIFOQueue" if self.spec.kind == "PaddingFIFOQueue" else self.spec.kind
+        return errors.CancelledError(None, None, f"{kind} '{self.name}' is closed.{self._built()}")
+
+    def exhausted(self, kind: str, wanted: int) -> errors.OutOfRangeError:
+        return errors.OutOfRangeError(
+            None,
+            None,
+            f"{kind} '{self.name}' is closed and has insufficient elements (requested {wanted}, current size "
+            f"{len(self.elements)}){self._built()}",
+        )
+
+    def _built(self) -> str:
+        return f"\n  the queue was built at {self.line}" if self.line else ""
+
+    def __str__(self) -> str:
+        capacity = "no end" if self.spec.capacity == UNBOUNDED else str(self.spec.capacity)
+        least = f", min_after_dequeue {self.spec.least}" if self.spec.least else ""
+        built = f", built at {self.line}" if self.line else ""
+        return f"{self.spec.kind} '{self.name}' (size {len(self.elements)}, capacity {capacity}{least}{built})"
+
+
+def _tell(ended: Sequence[Attempt]) -> None:
+    for attempt in ended:
+        try:
+            result = attempt.outcome()
+        except Exception as error:
+            result = error
+        attempt.done(result)
+
+
+def unique_name(node: str) -> str:
+    """The name of a queue that is not shared."""
+    return f"_{next(_numbers)}_{node}"
+
+
+class Attempt:
+    """An operation on a queue that is under way."""
+
+    __slots__ = ("done", "ended", "queue", "result")
+    action = "Enqueue"
+
+    def __init__(self, queue: Queue, done: Done) -> None:
+        self.queue, self.done = queue, done
+        self.ended = False
+        self.result: Any = ()
+
+    def serve(self) -> Served:
+        """Go as far as the queue lets it."""
+        raise NotImplementedError
+
+    def outcome(self) -> Any:
+        """What `done` is called with, once it has ended."""
+        return self.result
+
+    def give_back(self) -> None:
+        """Undo what can be undone."""
+
+    def withdraw(self) -> bool:
+        """End it: nothing has been taken, and `done` is not called. False if it has been, or will be, by now."""
+        return self.queue.withdraw(self)
+
+    def wants(self) -> str:
+        """What it waits for."""
+        return "a place"
+
+    def __str__(self) -> str:
+        return f"waits for {self.wants()} in {self.queue}"
+
+
+class _Enqueue(Attempt):
+    __slots__ = ("_element",)
+
+    def __init__(self, queue: Queue, element: Element, done: Done) -> None:
+        super().__init__(queue, done)
+        self._element = element
+
+    def serve(self) -> Served:
+        queue = self.queue
+        if queue.closed:
+            self.result = queue.closed_error()
+            return Served.DONE
+        if len(queue.elements) >= queue.spec.capacity:
+            return Served.NOT
+        queue.elements.add(self._element)
+        return Served.DONE
+
+
+class _EnqueueMany(Attempt):
+    """What is in stays in, as in TensorFlow: others may have taken it by now."""
+
+    __slots__ = ("_batch", "_next")
+
+    def __init__(self, queue: Queue, batch: tuple[Any, ...], done: Done) -> None:
+        super().__init__(queue, done)
+        self._batch, self._next = batch, 0
+
+    def serve(self) -> Served:
+        queue = self.queue
+        if queue.closed:
+            self.result = queue.closed_error()
+            return Served.DONE
+        count = len(self._batch[0]) - self._next
+        room = min(queue.spec.capacity - len(queue.elements), count)
+        if room <= 0:
+            return Served.NOT
+        queue.elements.add_many(Slice(self._batch, self._next, self._next + room))
+        self._next += room
+        return Served.DONE if room == count else Served.PARTLY
+
+    def wants(self) -> str:
+        return f"{len(self._batch[0]) - self._next} places"
+
+
+class _Close(Attempt):
+    """Closing waits behind the enqueues that are there before it."""
+
+    __slots__ = ()
+
+    def serve(self) -> Served:
+        queue = self.queue
+        if queue.closed:
+            self.result = errors.CancelledError(None, None, f"Queue '{queue.name}' is already closed.{queue._built()}")
+        queue.closed = True
+        return Served.DONE
+
+    def wants(self) -> str:
+        return "the enqueues before it"
+
+
+class _Dequeue(Attempt):
+    __slots__ = ()
+    action = "Dequeue"
+
+    def serve(self) -> Served:
+        queue = self.queue
+        size = len(queue.elements)
+        if queue.closed and not size:
+            kind = "FIFOQueue" if queue.spec.kind == "PaddingFIFOQueue" else queue.spec.kind
+            self.result = queue.exhausted(kind, 1)
+            return Served.DONE
+        if size <= (0 if queue.closed else queue.spec.least):
+            return Served.NOT
+        self.result = queue.elements.take()
+        return Served.DONE
+
+    def wants(self) -> str:
+        return "an element"
+
+
+class _DequeueMany(Attempt):
+    """Takes elements as they come, so that it can have more than the queue has room for."""
+
+    __slots__ = ("_left", "_pieces", "_up_to")
+    action = "Dequeue"
+
+    def __init__(self, queue: Queue, count: int, up_to: bool, done: Done) -> None:
+        super().__init__(queue, done)
+        self._left, self._up_to = count, up_to
+        self._pieces: list[Piece] = []
+
+    def serve(self) -> Served:
+        queue, wanted = self.queue, self._left
+        size = len(queue.elements)
+        if queue.closed and size < wanted:
+            error = queue.exhausted(queue.spec.kind, wanted)
+            self.give_back()
+            size = wanted = len(queue.elements)
+            if not (self._up_to and size):
+                self.result = error
+                return Served.DONE
+        count = min(wanted, size - (0 if queue.closed else queue.spec.least))
+        if count <= 0:
+            return Served.NOT
+        self._pieces += queue.elements.take_many(count)
+        self._left = wanted - count
+        return Served.PARTLY if self._left else Served.DONE
+
+    def outcome(self) -> Any:
+        """Outside the lock, since joining takes time."""
+        return self.queue.join(self._pieces) if self._pieces else self.result
+
+    def give_back(self) -> None:
+        self.queue.elements.put_back(self._pieces)
+        self._pieces = []
+
+    def wants(self) -> str:
+        return f"{self._left} elements"

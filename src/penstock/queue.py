@@ -1,0 +1,5 @@
+"""Queues (TF: tf.queue)."""
+
+from penstock.api.namespace import open_namespace
+
+open_namespace(__name__)
