@@ -3,6 +3,7 @@ from penstock import app as app
 from penstock import bitwise as bitwise
 from penstock import compat as compat
 from penstock import contrib as contrib
+from penstock import data as data
 from penstock import debugging as debugging
 from penstock import distributions as distributions
 from penstock import dtypes as dtypes
@@ -593,7 +594,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary as Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 
 __all__ = [
-    "app", "bitwise", "compat", "contrib", "debugging", "distributions", "dtypes", "errors", "flags", "gfile",
+    "app", "bitwise", "compat", "contrib", "data", "debugging", "distributions", "dtypes", "errors", "flags", "gfile",
     "graph_util", "image", "initializers", "io", "layers", "linalg", "logging", "lookup", "losses", "manip", "math",
     "metrics", "nest", "nn", "placement", "python_io", "quantization", "queue", "random", "raw_ops", "resource_loader",
     "sets", "sparse", "spectral", "strings", "summary", "sysconfig", "test", "train", "user_ops", "version", "versions",

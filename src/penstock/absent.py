@@ -31,7 +31,7 @@ _PROFILE = "Run a step with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
 _GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and run it in a tf.Session."
 
 INSTEAD: tuple[tuple[str, str], ...] = (
-    ("tf.data tf.*Reader tf.ReaderBase tf.contrib.data", _FEED),
+    ("tf.*Reader tf.ReaderBase", _FEED),
     ("tf.train.*batch tf.train.*batch_join tf.train.*input_producer tf.train.limit_epochs", _FEED),
     ("tf.train.match_filenames_once tf.contrib.slim.*data* tf.contrib.slim.*queue* tf.contrib.slim.*reader", _FEED),
     ("tf.contrib.slim.tfexample_decoder tf.contrib.learn.io tf.contrib.training.bucket_by_sequence_length", _FEED),

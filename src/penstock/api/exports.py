@@ -3,7 +3,7 @@
 EXPORTS: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
-            "app bitwise compat contrib debugging distributions dtypes errors flags gfile graph_util image "
+            "app bitwise compat contrib data debugging distributions dtypes errors flags gfile graph_util image "
             "initializers io layers linalg logging lookup losses manip math metrics nest nn placement python_io "
             "quantization queue random raw_ops resource_loader sets sparse spectral strings summary sysconfig test "
             "train user_ops version versions=version"
@@ -419,6 +419,10 @@ EXPORTS: dict[str, dict[str, str]] = {
             "add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn create_train_op multiply_gradients"
         ),
         "penstock.train.checkpoint_utils": "checkpoints_iterator",
+    },
+    "penstock.data": {
+        "penstock.data.dataset": "Dataset",
+        "penstock.data.iterators": "Iterator make_initializable_iterator make_one_shot_iterator",
     },
     "penstock.debugging": {
         "penstock.ops.checks": (

@@ -59,8 +59,13 @@ class DatasetBase:
 
         Its class has all methods that this one's has; a subclass's own constructor is not called.
         """
-        kind: Any = _with_methods(type(self))
-        return kind(self.structure if structure is None else structure, as_variant)
+        return self._made(self.structure if structure is None else structure, as_variant)
+
+    @classmethod
+    def _made(cls, structure: Structure, as_variant: Callable[[], Tensor]) -> Self:
+        kind: Any = _with_methods(cls)
+        made: Self = kind(structure, as_variant)
+        return made
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"

@@ -36,6 +36,18 @@ _OPS: dict[str, str] = {
         "FIFOQueue FIFOQueueV2 PaddingFIFOQueue PaddingFIFOQueueV2 PriorityQueue PriorityQueueV2 RandomShuffleQueue "
         "RandomShuffleQueueV2"
     ),
+    "penstock.ops.datasets.batching": (
+        "BatchDataset BatchDatasetV2 DenseToSparseBatchDataset PaddedBatchDataset PaddedBatchDatasetV2 UnbatchDataset"
+    ),
+    "penstock.ops.datasets.iterators": (
+        "DatasetToSingleElement Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext "
+        "IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator OneShotIterator"
+    ),
+    "penstock.ops.datasets.sequences": (
+        "ConcatenateDataset RepeatDataset ShardDataset SkipDataset TakeDataset ZipDataset"
+    ),
+    "penstock.ops.datasets.shuffling": "RandomDataset ShuffleAndRepeatDataset ShuffleDataset",
+    "penstock.ops.datasets.sources": "RangeDataset SparseTensorSliceDataset TensorDataset TensorSliceDataset",
     "penstock.ops.decoding": "DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw",
     "penstock.ops.decoding_csv": "DecodeCSV",
     "penstock.ops.diagonal": "Diag DiagPart MatrixBandPart MatrixDiag MatrixDiagPart MatrixSetDiag",

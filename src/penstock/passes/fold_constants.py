@@ -19,7 +19,7 @@ from penstock.passes.nodes import is_pure
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager
 from penstock.runtime.values import constant_to_runtime, from_runtime
-from penstock.tensor.dtypes import DType
+from penstock.tensor.dtypes import DType, variant
 from penstock.tensor.shapes import TensorShape
 
 MOST_BYTES = 10 << 20
@@ -58,6 +58,7 @@ class _Folding:
         self._made.append(node)
         inputs = [self._edges.get(edge, edge) for edge in node.inputs]
         constant = all(edge.node.is_constant for edge in inputs) and bool(node.dtypes) and not node.is_constant
+        constant = constant and variant not in node.dtypes  # what variants hold is for kernels only
         if not (constant or node.op.traits.of_shapes):
             return
         if node.op.name == "Enter" and node.attrs["is_constant"]:

@@ -73,6 +73,12 @@ class ResourceManager:
                 found = held[kind, name] = create()
             return found
 
+    def lookup(self, container: str, kind: type[R], name: str) -> R | None:
+        """The resource of this kind and name; None where there is none."""
+        with self._lock:
+            found: R | None = self._containers.get(container or DEFAULT_CONTAINER, {}).get((kind, name))
+            return found
+
     def variable(self, container: str, name: str, dtype: DType, shape: TensorShape) -> VariableState:
         """The variable of this name; raises InvalidArgumentError if it exists with a different dtype or shape."""
         found = self.lookup_or_create(container, VariableState, name, lambda: VariableState(name, dtype, shape))

@@ -1,0 +1,22 @@
+"""`tf.data.Dataset`: a pipeline that gives elements, each a nest of tensors, one after the other."""
+
+from __future__ import annotations
+
+from penstock.data.iterators import Iterator, make_initializable_iterator, make_one_shot_iterator
+from penstock.data.sources import Sources
+from penstock.data.transformations import Transformations
+from penstock.export import export
+
+
+@export("data.Dataset")
+class Dataset(Sources, Transformations):
+    """A pipeline that gives elements, which all are nests of tensors of the same structure (TF: tf.data.Dataset).
+
+    It does nothing by itself: an iterator over it is state, from which each step of a session takes an element.
+    """
+
+    def make_one_shot_iterator(self) -> Iterator:
+        return make_one_shot_iterator(self)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
+        return make_initializable_iterator(self, shared_name)

@@ -1,0 +1,250 @@
+"""Random order: ShuffleDataset, ShuffleAndRepeatDataset, and RandomDataset."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from typing import Any
+
+import numpy as np
+import torch
+
+from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
+from penstock.ops.datasets.blocks import Block, joined, values_of
+from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset, scalar
+from penstock.ops.datasets.sequences import Repeat
+from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
+from penstock.tensor.dtypes import int64
+from penstock.tensor.shapes import TensorShape
+
+_SEEDED = "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64"
+_AGAIN = ["reshuffle_each_iteration: bool = true"]
+
+SHUFFLE_DATASET = define_dataset("ShuffleDataset", _SEEDED, _AGAIN)
+SHUFFLE_AND_REPEAT_DATASET = define_dataset("ShuffleAndRepeatDataset", f"{_SEEDED}, count: int64", _AGAIN)
+RANDOM_DATASET = define_dataset("RandomDataset", "seed: int64, seed2: int64", stateful=True)
+
+Seed = tuple[int, ...]
+
+
+def _generator(seed: Seed) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+
+
+def _seed(seed: int, seed2: int) -> Seed:
+    """The entropy of two seeds, of which both 0 mean another one each time."""
+    if not seed and not seed2:
+        seed, seed2 = secrets.randbits(63), secrets.randbits(63)
+    return seed & (2**64 - 1), seed2 & (2**64 - 1)
+
+
+class Shuffled(DatasetState):
+    """`source` in random order: each element is drawn from the next `size` that have not been drawn.
+
+    Its iterators have orders of their own unless `again` is false: they are numbered.
+    """
+
+    def __init__(self, source: DatasetState, size: int, seed: Seed, again: bool) -> None:
+        super().__init__(source.dtypes, source.shapes)
+        self.source, self.size, self.seed, self.again = source, size, seed, again
+        self.rounds = itertools.count()
+
+    def iterate(self, ctx: IterationContext) -> ElementIterator:
+        return _ShuffleIterator(self, ctx, next(self.rounds) if self.again else 0)
+
+
+class _ShuffleIterator(ElementIterator):
+    """`_pool` holds the elements to draw from, by rows. At the end of the input they get an order, `_rest`.
+
+    Numbers are drawn one for each element, so the order does not depend on how many are asked for at once.
+    """
+
+    def __init__(self, dataset: Shuffled, ctx: IterationContext, number: int) -> None:
+        self._dataset = dataset
+        self._input = dataset.source.iterate(ctx)
+        self._number = number
+        self._random = _generator((*dataset.seed, number))
+        self._filling: list[Block] = []
+        self._pool: _Pool | None = None
+        self._rest: np.ndarray | None = None
+        self._ended = False
+
+    def _many(self, count: int) -> Block | None:
+        if self._pool is None:
+            self._fill()
+        while self._rest is None:
+            assert self._pool is not None
+            block = self._input.next_many(min(count, self._pool.size))
+            if block is not None:
+                slots = (self._random.random(block.size) * self._pool.size).astype(np.int64)
+                return self._pool.exchange(slots, block)
+            self._rest = self._random.permutation(self._pool.size)
+        drawn, self._rest = self._rest[:count], self._rest[count:]
+        if not len(drawn):
+            return None
+        assert self._pool is not None
+        return self._pool.block.take(drawn)
+
+    def _fill(self) -> None:
+        """Take the first elements, of which errors before they are all there lose none."""
+        have = sum(block.size for block in self._filling)
+        while have < self._dataset.size:
+            block = self._input.next_many(self._dataset.size - have)
+            if block is None:
+                break
+            self._filling.append(block)
+            have += block.size
+        self._pool = _Pool(joined(self._filling) if self._filling else Block(0, ()))
+        self._filling = []
+        if have < self._dataset.size:
+            self._rest = self._random.permutation(have)
+
+    def close(self) -> None:
+        self._input.close()
+
+    def _save(self) -> State:
+        return {
+            "number": self._number,
+            "random": self._random.bit_generator.state,
+            "seed": list(self._dataset.seed),
+            "filling": self._filling,
+            "pool": None if self._pool is None else self._pool.block,
+            "rest": self._rest,
+            "input": self._input.save(),
+        }
+
+    def _restore(self, state: State) -> None:
+        dataset, number = self._dataset, state["number"]
+        dataset.seed, self._number = tuple(state["seed"]), number
+        if dataset.again:
+            dataset.rounds = itertools.count(number + 1)
+        self._random.bit_generator.state = state["random"]
+        self._filling, self._rest = state["filling"], state["rest"]
+        self._pool = None if state["pool"] is None else _Pool(state["pool"])
+        self._input.restore(state["input"])
+
+
+class _Pool:
+    """Elements by rows, in memory of their own, of which some are exchanged for others."""
+
+    def __init__(self, block: Block) -> None:
+        self.size = block.size
+        self.block = Block(block.size, (_owned(column) for column in block.columns))
+
+    def exchange(self, slots: np.ndarray, new: Block) -> Block:
+        """Put the elements of `new` into `slots`, one after the other; what was there each time comes back.
+
+        A slot may be there several times: its element is the one that was put there last.
+        """
+        count = len(slots)
+        order = np.argsort(slots, kind="stable")
+        again = np.flatnonzero(slots[order[1:]] == slots[order[:-1]])
+        before = np.full(count, -1)  # which new element, if any, is in the slot by then
+        before[order[again + 1]] = order[again]
+        last = np.ones(count, bool)
+        last[order[again]] = False
+        new = new.stacked()
+        pairs = zip(self.block.columns, new.columns, strict=True)
+        columns = [_exchanged(pool, column, slots, before, last) for pool, column in pairs]
+        self.block = Block(self.size, (pool for pool, _ in columns))
+        return Block(count, (out for _, out in columns))
+
+
+def _owned(column: Any) -> Any:
+    if isinstance(column, list):
+        return list(column)
+    return column.copy() if isinstance(column, np.ndarray) else column.clone()
+
+
+def _exchanged(pool: Any, new: Any, slots: np.ndarray, before: np.ndarray, last: np.ndarray) -> tuple[Any, Any]:
+    """The pool with the new elements, and what they came for."""
+    if isinstance(pool, list) or isinstance(new, list) or pool.shape[1:] != new.shape[1:]:
+        pool, new = _listed(pool), _listed(new)
+        out = [pool[slot] if b < 0 else new[b] for slot, b in zip(slots.tolist(), before.tolist(), strict=True)]
+        for slot, value in zip(slots.tolist(), new, strict=True):
+            pool[slot] = value
+        return pool, out
+    rows, fresh = _array(pool), _array(new)
+    out = rows[slots]
+    repeated = np.flatnonzero(before >= 0)
+    if len(repeated):
+        out[repeated] = fresh[before[repeated]]
+        slots, fresh = slots[last], fresh[last]
+    rows[slots] = fresh
+    return pool, out if isinstance(pool, np.ndarray) else torch.from_numpy(out).view(pool.dtype)
+
+
+def _listed(column: Any) -> list[Any]:
+    return column if isinstance(column, list) else values_of(column)
+
+
+def _array(column: Any) -> np.ndarray:
+    """The memory of a column, in which the types that NumPy lacks are integers."""
+    if isinstance(column, np.ndarray):
+        return column
+    if column.dtype == torch.bfloat16:
+        column = column.view(torch.int16)
+    return column.numpy()
+
+
+class _Random(DatasetState):
+    """Numbers without end, from 0 to 2**32 - 1."""
+
+    def __init__(self, seed: Seed) -> None:
+        super().__init__([int64], [TensorShape([])])
+        self.seed = seed
+
+    def iterate(self, ctx: IterationContext) -> ElementIterator:
+        return _RandomIterator(_generator(self.seed))
+
+
+class _RandomIterator(ElementIterator):
+    def __init__(self, random: np.random.Generator) -> None:
+        self._random = random
+
+    def _many(self, count: int) -> Block | None:
+        return Block(count, (torch.from_numpy((self._random.random(count) * 2.0**32).astype(np.int64)),))
+
+    def _save(self) -> State:
+        return {"random": self._random.bit_generator.state}
+
+    def _restore(self, state: State) -> None:
+        self._random.bit_generator.state = state["random"]
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+def _buffer_size(value: Any) -> int:
+    return at_least(1, "buffer_size", value)
+
+
+@dataset_kernel(SHUFFLE_DATASET)
+def shuffle_dataset(ctx: KernelContext) -> Any:
+    again = ctx["reshuffle_each_iteration"]
+
+    def shuffled(source: Any, size: Any, seed: Any, seed2: Any) -> DatasetState:
+        seeds = _seed(scalar("seed", seed), scalar("seed2", seed2))
+        return Shuffled(dataset_of(source), _buffer_size(size), seeds, again)
+
+    return shuffled
+
+
+@dataset_kernel(SHUFFLE_AND_REPEAT_DATASET)
+def shuffle_and_repeat_dataset(ctx: KernelContext) -> Any:
+    again = ctx["reshuffle_each_iteration"]
+
+    def shuffled(source: Any, size: Any, seed: Any, seed2: Any, count: Any) -> DatasetState:
+        rounds = scalar("count", count)
+        if rounds < -1 or not rounds:
+            raise invalid("count must be greater than zero or equal to -1.")
+        seeds = _seed(scalar("seed", seed), scalar("seed2", seed2))
+        return Repeat(Shuffled(dataset_of(source), _buffer_size(size), seeds, again), rounds)
+
+    return shuffled
+
+
+@dataset_kernel(RANDOM_DATASET)
+def random_dataset(ctx: KernelContext) -> Any:
+    return lambda seed, seed2: _Random(_seed(scalar("seed", seed), scalar("seed2", seed2)))
