@@ -17,8 +17,8 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "penstock": (
             "app bitwise compat contrib debugging distributions dtypes errors flags gfile graph_util image "
             "data initializers io layers linalg logging lookup losses manip math metrics nest nn placement python_io "
-            "quantization queue random raw_ops resource_loader sets sparse spectral strings summary sysconfig test train "
-            "user_ops version versions=version"
+            "quantization queue random raw_ops resource_loader sets sparse spectral strings summary sysconfig test "
+            "train user_ops version versions=version"
         ),
         "penstock.client.variable_store": "AUTO_REUSE",
         "penstock.ops.array": "newaxis",

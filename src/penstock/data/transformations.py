@@ -109,7 +109,7 @@ class Transformations(DatasetBase):
             raise TypeError("Batching of padded sparse tensors is not currently supported")
         size, drop = batch_arguments(batch_size, drop_remainder)
         shapes = nest.flatten_up_to(types, padded_shapes)
-        known = list(map(_as_known_shape, shapes, nest.flatten(self.output_shapes), strict=False))
+        known = [_as_known_shape(*pair) for pair in zip(shapes, nest.flatten(self.output_shapes), strict=True)]
         tensors = [_shape_tensor(shape) for shape in shapes]
         flat_types = nest.flatten(types)
         values = _default_paddings(flat_types) if padding_values is None else nest.flatten_up_to(types, padding_values)

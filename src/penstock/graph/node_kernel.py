@@ -30,7 +30,7 @@ class NodeKernel:
     call: Callable[..., Any]
     """`call(*inputs)` returns the output, a tuple where the op has several, and may return None where it has none."""
     start: Callable[..., Pending | None] | None = None
-    """Asynchronous: `start(done, *inputs)` begins, and `done(result)` is called, at once or later, from any thread. Then
+    """Asynchronous: `start(done, *inputs)` begins, and `done(result)` is called at once or later, from any thread. Then
     the executor calls this in place of `call`; an exception as the result fails the step. It returns what can be
     withdrawn when the step ends before."""
     may_block: bool = False

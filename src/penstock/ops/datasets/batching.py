@@ -160,7 +160,7 @@ def _padded(column: Column, wanted: Sequence[int], value: Any, component: int) -
     filled[...] = value
     bits = as_signed(filled)
     for at, item in enumerate(items):
-        bits[(at, *map(slice, item.shape))] = as_signed(item)
+        bits[at][tuple(slice(0, size) for size in item.shape)] = as_signed(item)
     return filled
 
 

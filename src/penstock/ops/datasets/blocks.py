@@ -116,5 +116,5 @@ def _joined(columns: Sequence[Column]) -> Column:
             return [value for column in columns for value in values_of(column)]
         if isinstance(first, torch.Tensor):
             return torch.cat(list(map(as_signed, columns))).view(first.dtype)  # type: ignore[arg-type]
-        return np.concatenate(columns)  # type: ignore[arg-type]
+        return np.concatenate(columns)
     return [value for column in columns for value in values_of(column)]
