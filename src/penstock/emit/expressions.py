@@ -9,11 +9,12 @@ as unsigned numbers, whose overflow C defines.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.emit.site import Shape
 from penstock.graph.opdef import registered_ops
 from penstock.graph.step_graph import Node
 from penstock.tensor.dtypes import DType, bool as bool_dtype, float32, float64, int32, int64
@@ -26,7 +27,8 @@ SAME = "same"
 BIAS = "bias"
 SELECT = "select"
 """How the shape of a result is determined: inputs are broadcast; all have one shape; the second is a vector as long as
-the first's last dimension; the condition of a Select is a scalar or has the shape of the others."""
+the first's last dimension; the condition of a Select is a scalar, has the shape of the others, or is a vector with one
+element per row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,35 @@ def express(node: Node) -> Expression | None:
     if any(dtype not in C_TYPES for dtype in (*(e.dtype for e in node.inputs), *node.dtypes)):
         return None
     return rule(node)
+
+
+def result_shape(rule: str, shapes: Sequence[Shape]) -> Shape | None:
+    """The shape that an op with the rule BROADCAST, SAME, BIAS or SELECT makes of `shapes`, None if it refuses them."""
+    first = shapes[0]
+    if rule == BIAS:
+        return first if len(first) >= 2 and shapes[1] == first[-1:] else None
+    if all(shape == first for shape in shapes):
+        return first
+    if rule == SELECT:
+        _, then, other = shapes
+        return then if then == other and first in ((), then[:1]) else None
+    if rule == SAME:
+        return None
+    rank = max(map(len, shapes))
+    result = []
+    for axis in range(-rank, 0):
+        sizes = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
+        if len(sizes) > 1:
+            return None
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def aligned(rule: str, index: int, shape: Shape, rank: int) -> Shape:
+    """The shape of operand `index` with as many axes as the result has: those that it lacks come first, but for a
+    Select's condition of rows."""
+    more = (1,) * (rank - len(shape))
+    return shape + more if rule == SELECT and index == 0 else more + shape
 
 
 def has_expression(op: str) -> bool:

@@ -25,8 +25,8 @@ from penstock.codegen.c.compiler import Compiler, Function, slowest_first
 from penstock.codegen.c.object_cache import ObjectCache
 from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source, file_of, groups
-from penstock.codegen.clusters.cluster_source import c_source
 from penstock.codegen.clusters.program import ClusterProgram, Instruction
+from penstock.codegen.clusters.strips import c_source
 from penstock.emit.expressions import Expression
 
 

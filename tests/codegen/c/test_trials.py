@@ -6,6 +6,7 @@ import contextlib
 import logging
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -115,7 +116,7 @@ def test_a_cluster_that_computes_something_else_is_dropped_and_named(
 
     def wrong(*given):  # type: ignore[no-untyped-def]
         found = make(*given)
-        return Source.named_after_itself(found.text.replace("t3;", "t3 + 1;").replace(found.name, "NAME"))
+        return Source.named_after_itself(re.sub(r"(\] = t_\d+);", r"\1 + 1;", found.text).replace(found.name, "NAME"))
 
     monkeypatch.setattr(cluster_kernel, "c_source", wrong)
     x = tf.placeholder(tf.float32, [None, 3])

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 import penstock as tf
 from penstock.analysis.hazards import find_hazards
 from penstock.analysis.structure import execution_order, structured
-from penstock.codegen.regions.buffers import LINE, Buffer, assign_offsets
+from penstock.codegen.compiled.buffers import LINE, Buffer, assign_offsets
 from penstock.codegen.regions.function import Written
 from penstock.codegen.regions.writer import write_step
 from penstock.graph.step_graph import StepGraph
@@ -34,7 +34,7 @@ _BUFFERS = st.lists(
 @_many
 @given(sizes=_BUFFERS, start=st.sampled_from([0, LINE, 5 * LINE]))
 def test_buffers_that_are_needed_at_once_lie_apart(sizes: list[tuple[int, int, int]], start: int) -> None:
-    buffers = [Buffer(f"b{i}", "f32", size, first, first + more) for i, (size, first, more) in enumerate(sizes)]
+    buffers = [Buffer(f"b{i}", size, first, first + more) for i, (size, first, more) in enumerate(sizes)]
     end = assign_offsets(buffers, start)
     for i, one in enumerate(buffers):
         assert one.offset % LINE == 0
@@ -46,7 +46,7 @@ def test_buffers_that_are_needed_at_once_lie_apart(sizes: list[tuple[int, int, i
 
 
 def test_buffers_that_are_needed_one_after_the_other_share_memory() -> None:
-    buffers = [Buffer(f"b{i}", "f32", 100, 2 * i, 2 * i + 1) for i in range(10)]
+    buffers = [Buffer(f"b{i}", 100, 2 * i, 2 * i + 1) for i in range(10)]
     assert assign_offsets(buffers) == 128
     assert {buffer.offset for buffer in buffers} == {0}
 

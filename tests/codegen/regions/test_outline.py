@@ -12,8 +12,8 @@ import pytest
 import penstock as tf
 from penstock.analysis.hazards import find_hazards
 from penstock.analysis.structure import execution_order, structured
+from penstock.codegen.compiled.outline import MOST_TEXT, Outline, outlined
 from penstock.codegen.regions.function import Written
-from penstock.codegen.regions.outline import MOST_TEXT, Outline, outlined
 from penstock.codegen.regions.writer import MOST_DISTINCT, write_step
 from penstock.passes.infer_shapes import infer_shapes
 from penstock.passes.prune import prune

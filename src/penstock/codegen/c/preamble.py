@@ -125,8 +125,9 @@ FN @F sigmoid_@F(@F x) { return 1 / (1 + exp_@F(-x)); }
 FN @F softplus_@F(@F x) { return x > 50 ? x : log1p_@F(exp_@F(x)); }
 FN @F elu_@F(@F x) { return x <= 0 ? expm1_@F(x) : x; }
 FN @F sign_@F(@F x) { return x > 0 ? (@F)1 : x < 0 ? (@F)-1 : x; }
-FN @F maximum_@F(@F x, @F y) { return x > y || x != x ? x : y; }
-FN @F minimum_@F(@F x, @F y) { return x < y || x != x ? x : y; }
+/* In two steps, since GCC makes branches of one, in some places: it does not take them into vectors. */
+FN @F maximum_@F(@F x, @F y) { const @F larger = x > y ? x : y; return x != x ? x : larger; }
+FN @F minimum_@F(@F x, @F y) { const @F smaller = x < y ? x : y; return x != x ? x : smaller; }
 """
 
 

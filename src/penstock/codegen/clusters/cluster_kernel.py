@@ -21,8 +21,8 @@ from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import Pure, describe, trial_of
 from penstock.codegen.clusters.cluster_launch import Launch, Reused, launcher, python_code
-from penstock.codegen.clusters.cluster_source import c_source
 from penstock.codegen.clusters.program import EXPANDED, FULL, ClusterProgram, Fit, Shape, fit
+from penstock.codegen.clusters.strips import c_source
 from penstock.codegen.python.lower import lower
 from penstock.codegen.python.segment import Param, Result, explain
 from penstock.graph.node_kernel import NodeKernel

@@ -10,8 +10,8 @@ import functools
 
 from penstock.codegen.c.preamble import shared_functions
 from penstock.codegen.c.source import Source
-from penstock.codegen.clusters.cluster_source import definition
 from penstock.codegen.clusters.program import EXPANDED, FULL, REPEATED, SCALAR, ClusterProgram
+from penstock.codegen.compiled.elementwise import one_round
 
 _WORDS = r"""
 typedef unsigned char u8; typedef int i32; typedef long long i64;
@@ -48,7 +48,6 @@ def cuda_source(program: ClusterProgram, pattern: str) -> Source:
     parameters += [f"const {ctype} *a{i}" for i, ctype in enumerate(inputs)]
     parameters += [f"{program.ctype(output)} *y{i}" for i, output in enumerate(outputs)]
     lines = [f'extern "C" __global__ void NAME({", ".join(parameters)}) {{']
-    names = {i: f"s{i}" for i in range(len(inputs))}
     lines += [f"  const {inputs[i]} s{i} = *a{i};" for i, way in enumerate(pattern) if way == SCALAR]
     lines.append("  const i64 step = (i64)blockDim.x * gridDim.x;")
     lines.append("  for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {")
@@ -56,7 +55,7 @@ def cuda_source(program: ClusterProgram, pattern: str) -> Source:
         index = f"i / (inner{i} * times{i}) * inner{i} + i % inner{i}" if way == REPEATED else "i"
         if way != SCALAR:
             lines.append(f"    const {inputs[i]} s{i} = a{i}[{index}];")
-    for value in range(len(inputs), len(inputs) + len(program.instructions)):
-        lines.append(f"    {definition(program, value, names)}")
-    lines += [f"    y{i}[i] = t{output};" for i, output in enumerate(outputs)]
+    names = {value: f"s{value}" for value in range(len(inputs) + len(program.instructions))}
+    elements = [program.element(value, {}, names) for value in range(len(inputs), len(names))]
+    lines += one_round(elements, {}, {names[output]: f"y{i}[i]" for i, output in enumerate(outputs)})
     return Source.named_after_itself("\n".join([*lines, "  }", "}", ""]), cuda_shared_text())

@@ -7,12 +7,12 @@ how its elements are repeated to fill that shape.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.emit.expressions import BIAS, BROADCAST, SELECT, Expression
-
-Shape = tuple[int, ...]
+from penstock.codegen.compiled.elementwise import Element
+from penstock.emit.expressions import SELECT, Expression, result_shape
+from penstock.emit.site import Shape, Value
 
 FULL = "F"
 SCALAR = "S"
@@ -44,6 +44,15 @@ class ClusterProgram:
             return self.inputs[value]
         return self.instructions[value - len(self.inputs)].expression.ctype
 
+    def operands(self, value: int) -> tuple[int | str, ...]:
+        return self.instructions[value - len(self.inputs)].operands
+
+    def element(self, value: int, memory: Mapping[int, Value], names: Mapping[int, str]) -> Element:
+        """What computes a value in a loop of those that have `names`. memory: where others are, and where it goes."""
+        operands = [o if isinstance(o, str) else names.get(o) or memory[o] for o in self.operands(value)]
+        expression = self.instructions[value - len(self.inputs)].expression
+        return Element(names[value], expression, tuple(operands), memory.get(value))
+
     @property
     def weight(self) -> int:
         """The cost of one element, an addition being 1."""
@@ -72,9 +81,9 @@ def fit(program: ClusterProgram, shapes: Sequence[Shape]) -> Fit | None:
     values: list[Shape] = [tuple(shape) for shape in shapes]
     for instruction in program.instructions:
         operands = [() if isinstance(o, str) else values[o] for o in instruction.operands]
-        found = _result_shape(instruction.expression.shape, operands)
-        if found is None:
-            return None
+        found = result_shape(instruction.expression.shape, operands)
+        if found is None or (instruction.expression.shape == SELECT and operands[0] not in ((), found)):
+            return None  # what says it of rows has another layout than all else of its shape
         values.append(found)
     full = values[program.outputs[0]]
     if any(values[output] != full for output in program.outputs):
@@ -88,30 +97,6 @@ def fit(program: ClusterProgram, shapes: Sequence[Shape]) -> Fit | None:
         pattern += way
         layout += numbers
     return Fit(full, pattern, tuple(layout))
-
-
-def _result_shape(rule: str, shapes: list[Shape]) -> Shape | None:
-    """The shape that an op makes of `shapes`, None if it would refuse them."""
-    first = shapes[0]
-    if rule == BIAS:
-        return first if len(first) >= 2 and shapes[1] == first[-1:] else None
-    if all(shape == first for shape in shapes):
-        return first
-    if rule == SELECT:
-        condition, t, e = shapes
-        return t if t == e and condition == () else None
-    return _broadcast(shapes) if rule == BROADCAST else None
-
-
-def _broadcast(shapes: list[Shape]) -> Shape | None:
-    rank = max(map(len, shapes))
-    result = []
-    for axis in range(-rank, 0):
-        sizes = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
-        if len(sizes) > 1:
-            return None
-        result.append(sizes.pop() if sizes else 1)
-    return tuple(result)
 
 
 def _lay_out(shape: Shape, full: Shape) -> tuple[str, tuple[int, ...]]:

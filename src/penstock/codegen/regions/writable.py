@@ -11,7 +11,7 @@ import math
 
 from penstock.analysis.hazards import is_state, writes_state
 from penstock.analysis.thresholds import REGION_ELEMENTS
-from penstock.codegen.regions.elementwise import fits
+from penstock.codegen.compiled.elementwise import fits
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS
 from penstock.emit.expressions import C_TYPES, express
 from penstock.emit.registry import emitter_of

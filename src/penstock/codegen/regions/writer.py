@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import numpy as np
+
 from penstock.analysis.hazards import Hazards, is_state, writes_state
 from penstock.analysis.structure import Branch, Loop, MergeSide, Statement
+from penstock.codegen.compiled.elementwise import Element, loop_text
 from penstock.codegen.python.segment import MOVES
-from penstock.codegen.regions import growing_arrays as growing_arrays
-from penstock.codegen.regions.elementwise import Element, loop_text
-from penstock.codegen.regions.function import LONG, CFunction, Written, work
+from penstock.codegen.regions import growing_arrays
+from penstock.codegen.regions.function import LONG, RegionFunction, Written, work
 from penstock.codegen.regions.writable import c_type, is_element_wise, is_variable, is_view, shape_of
 from penstock.emit.expressions import express, literal
 from penstock.emit.registry import emitter_of
@@ -67,10 +69,11 @@ class _RegionWriter:
     longest: int = LONGEST_LOOP
     values: dict[Edge, Value] = field(default_factory=dict)
     literals: dict[Edge, str] = field(default_factory=dict)
-    c: CFunction = field(default_factory=CFunction)
+    c: RegionFunction = field(default_factory=RegionFunction)
     open: dict[Node, Element] = field(default_factory=dict)
     """The element-wise nodes that the next loop will compute, all of one shape."""
-    direct: dict[Edge, str] = field(default_factory=dict)
+    direct: dict[Edge, Value] = field(default_factory=dict)
+    """Where the caller wants what is fetched."""
     users: dict[Edge, list[Node]] = field(default_factory=dict)
     tested: set[Edge] = field(default_factory=set)
     """What decides between branches."""
@@ -85,17 +88,15 @@ class _RegionWriter:
                 self.users.setdefault(edge, []).append(node)
         self.tested = set(_tests(statements))
         for i, feed in enumerate(self.body.feeds):
-            self.values[Edge(feed, 0)] = Value(f"NAME_x{i}", c_type(Edge(feed, 0)), shape_of(Edge(feed, 0)))
-            self.c.types[f"NAME_x{i}"] = f"{c_type(Edge(feed, 0))} *"
-        for i, edge in enumerate(self.body.fetches):
-            self.direct.setdefault(edge, f"NAME_x{len(self.body.feeds) + i}")
-            self.c.types[f"NAME_x{len(self.body.feeds) + i}"] = f"{c_type(edge)} *"
+            self.values[Edge(feed, 0)] = self.c.given(i, Edge(feed, 0))
+        targets = [self.c.given(len(self.body.feeds) + i, edge) for i, edge in enumerate(self.body.fetches)]
+        for edge, target in zip(self.body.fetches, targets, strict=True):
+            self.direct.setdefault(edge, target)
         self._block(statements)
         self._flush()
-        for i, edge in enumerate(self.body.fetches):
-            target, value = f"NAME_x{len(self.body.feeds) + i}", self.c.use(self.values[edge])
-            if value.pointer != target:
-                self.c.copy(Value(target, value.ctype, value.shape), value)
+        for edge, target in zip(self.body.fetches, targets, strict=True):
+            if self.values[edge].pointer != target.pointer:
+                self.c.copy(target, self.values[edge])
         return self.c.written(self.body, self.looping)
 
     # --- statements -----------------------------------------------------------------------------------
@@ -303,7 +304,7 @@ class _RegionWriter:
             if edge.dtype == resource:
                 continue
             if node.op.name in ("TensorArrayV3", "TensorArrayGradV3"):  # a flow, whose value means nothing
-                self.values[edge] = Value("NAME_flow", "f32", ())
+                self.values[edge] = self.c.constant(np.zeros((), np.float32))
             elif node.op.name in ("StackPushV2", "TensorArrayWriteV3", "TensorArrayScatterV3"):
                 passed = inputs[1 if node.op.name == "StackPushV2" else -1]
                 assert passed is not None
@@ -349,10 +350,9 @@ class _RegionWriter:
 
     def _buffer(self, edge: Edge) -> Value:
         """New memory for a value: where the caller wants it, if it is fetched."""
-        value = Value("", c_type(edge), shape_of(edge))
         if edge in self.direct and not self.c.depth:
-            return Value(self.direct[edge], value.ctype, value.shape)
-        return self.c.new(value)
+            return self.direct[edge]
+        return self.c.new(Value("", c_type(edge), shape_of(edge)))
 
 
 def _tests(statements: list[Statement]) -> Iterator[Edge]:

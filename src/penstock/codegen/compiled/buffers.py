@@ -16,10 +16,9 @@ LINE = 64
 
 @dataclass(eq=False, slots=True)
 class Buffer:
-    """Memory for one value: its C name and type, its size, and the first and the last statement that need it."""
+    """Memory for one value: its C name, its size, and the first and the last statement that need it."""
 
     name: str
-    ctype: str
     nbytes: int
     first: int
     last: int

@@ -119,7 +119,7 @@ def _divided(text: str, types: Mapping[str, str]) -> tuple[str, tuple[str, ...],
 
 def _same(pattern: Pattern) -> set[int]:
     """The places of the literals that are the same in all statements."""
-    literals = [i for i, ctype in enumerate(pattern.types) if not ctype.endswith("*")]
+    literals = [i for i, take in enumerate(pattern.takes[0]) if "NAME_" not in take]
     return {i for i in literals if len({takes[i] for takes in pattern.takes}) == 1}
 
 

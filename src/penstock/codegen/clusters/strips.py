@@ -1,0 +1,162 @@
+"""C source of a program, which works in strips.
+
+A strip is a few hundred elements, of which all intermediate values stay in the first cache. Each passes through a row
+of short loops, a few operations each: a loop over everything would wait for each operation's result, and one loop an
+operation would store and load too much. The last strip, if it is not whole, is computed in buffers whose length is a
+multiple of the widest vector, so that loops need no remainder.
+
+In a range of strips all sizes are arguments, so one compiled object serves tensors of all sizes. Large tensors are
+divided among the threads that torch uses: its OpenMP runtime is in the process already, and is called directly
+(`GOMP_parallel`), which works with any compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from penstock.codegen.c.source import Source
+from penstock.codegen.clusters.program import EXPANDED, FULL, REPEATED, SCALAR, ClusterProgram
+from penstock.codegen.compiled.c_function import CFunction
+from penstock.codegen.compiled.elementwise import loop_text
+from penstock.emit.site import Value, local
+
+LOOP_WEIGHT = 10
+"""A loop gets operations up to this weight."""
+STRIP, SHORT_STRIP = 256, 64
+"""Elements of a strip, and of one whose values would not stay in a cache otherwise."""
+CACHED = 1 << 16
+"""Bytes that the values of a strip may have."""
+_LINE = 16
+"""Elements to which the last strip is rounded up."""
+_PARAMETERS = ("char *const NAME_arena", "void *const *const NAME_given", "const i64 NAME_w")
+
+
+def c_source(program: ClusterProgram, pattern: str, reused: Collection[tuple[int, int]] = ()) -> Source:
+    """The C function of `program` for inputs that fill the outputs' shape as `pattern` says (see `program.Fit`).
+
+    `reused`: pairs of an input and an output that may be given the same memory.
+    """
+    pattern, strip = pattern.replace(EXPANDED, FULL), STRIP
+    text, memory = _strip(program, pattern, dict(reused), strip)
+    if memory > CACHED:
+        strip = SHORT_STRIP
+        text, memory = _strip(program, pattern, dict(reused), strip)
+    return Source.named_after_itself(text + _ENTRY.replace("COUNT", str(_count(program))).replace(
+        "RANGE", "\n".join(_range(program, pattern, strip, memory))
+    ))  # fmt: skip
+
+
+def _loops(program: ClusterProgram) -> list[range]:
+    """The numbers of the values that each loop computes: instructions in their order."""
+    first = start = len(program.inputs)
+    loops, weight = [], 0
+    for number, instruction in enumerate(program.instructions, first):
+        weight += instruction.expression.weight
+        if weight > LOOP_WEIGHT and number > start:
+            loops.append(range(start, number))
+            start, weight = number, instruction.expression.weight
+    return [*loops, range(start, first + len(program.instructions))]
+
+
+def _strip(program: ClusterProgram, pattern: str, reused: Mapping[int, int], strip: int) -> tuple[str, int]:
+    """The text of NAME_run, which computes one strip, and the bytes of memory that it takes.
+
+    `NAME_given` has the addresses of the strip's elements of inputs and outputs, `NAME_w` says how many to compute.
+    """
+    c = CFunction(_PARAMETERS)
+    c.types["NAME_w"] = "i64 "
+    loops = _loops(program)
+    last = {o: i for i, loop in enumerate(loops) for v in loop for o in program.operands(v) if isinstance(o, int)}
+    made = {value: i for i, loop in enumerate(loops) for value in loop}
+
+    def given(index: int, ctype: str, way: str = FULL) -> Value:
+        name = c.pointer(f"NAME_x{index}", ctype, f"NAME_given[{index}]")
+        return Value(name, ctype, () if way == SCALAR else (strip,))
+
+    values = {i: given(i, ctype, way) for i, (ctype, way) in enumerate(zip(program.inputs, pattern, strict=True))}
+    targets = {o: given(len(program.inputs) + i, program.ctype(o)) for i, o in enumerate(program.outputs)}
+    # What takes the memory of an input that a later loop still reads is kept elsewhere until the end.
+    late = {output for taken, output in reused.items() if last.get(taken, -1) > made[output]}
+    for i, loop in enumerate(loops):
+        for value in loop:
+            if value in targets and value not in late:
+                values[value] = targets[value]
+            elif value in late or last.get(value, i) > i:
+                values[value] = c.new(Value("", program.ctype(value), (strip,)))
+        names = {value: local("t") for value in loop}
+        elements = [program.element(value, values, names) for value in loop]
+        for operand in (o for e in elements for o in e.operands if isinstance(o, Value)):
+            c.use(operand)
+        c.emit(loop_text((strip,), elements, f"(NAME_w & -{_LINE})"))
+    for output in program.outputs:
+        if output in late:
+            c.copy(targets[output], values[output])
+    memory = c.plan()
+    return c.text(), memory
+
+
+def _count(program: ClusterProgram) -> int:
+    return len(program.inputs) + len(program.outputs)
+
+
+def _range(program: ClusterProgram, pattern: str, strip: int, memory: int) -> list[str]:
+    """The statements that compute the elements from `begin` to `end` of what is at the addresses `a`.
+
+    The compiler is not told where the memory begins; see `regions/region_source.py`.
+    """
+    lines = [f"void *v[{_count(program)}];", f"char memory[{memory + 1}] ALIGNED, *volatile place = memory;"]
+    steps, ends = [], []
+    repeated = 0
+    for i, (ctype, way) in enumerate(zip(program.inputs, pattern, strict=True)):
+        if way == SCALAR:
+            lines.append(f"v[{i}] = a[{i}];")
+            continue
+        lines.append(f"{ctype} edge{i}[{strip}] ALIGNED;")
+        if way == REPEATED:
+            numbers = f"layout[{2 * repeated}], layout[{2 * repeated + 1}]"
+            steps.append(f"v[{i}] = repeat_{ctype}(edge{i}, a[{i}], at, m, {numbers});")
+            steps.append(f"memset(edge{i} + m, 0, (w - m) * sizeof({ctype}));")
+            repeated += 1
+        else:
+            whole = f"({ctype} *)a[{i}] + at"
+            size = f"(i64)sizeof({ctype})"
+            steps.append(f"v[{i}] = m == {strip} ? {whole} : tail(edge{i}, {whole}, m * {size}, w * {size});")
+    for i, output in enumerate(program.outputs, len(program.inputs)):
+        ctype = program.ctype(output)
+        lines.append(f"{ctype} edge{i}[{strip}] ALIGNED;")
+        steps.append(f"v[{i}] = m == {strip} ? ({ctype} *)a[{i}] + at : edge{i};")
+        ends.append(f"if (m < {strip}) memcpy(({ctype} *)a[{i}] + at, edge{i}, m * sizeof({ctype}));")
+    return [
+        *lines, f"for (i64 at = begin; at < end; at += {strip}) {{",
+        f"const int m = end - at < {strip} ? (int)(end - at) : {strip}, w = (m + {_LINE - 1}) & -{_LINE};",
+        *steps, "NAME_run(place, v, w);", *ends, "}",
+    ]  # fmt: skip
+
+
+_ENTRY = r"""APART void NAME_range(void *const *a, const i64 *layout, i64 begin, i64 end) {
+RANGE
+}
+struct NAME_job { void *const *a; const i64 *layout; i64 size; };
+static void NAME_part(void *given) {
+  const struct NAME_job *const job = given;
+  const i64 lines = (job->size + 255) / 256, me = omp_get_thread_num(), all = omp_get_num_threads();
+  const i64 begin = lines * me / all * 256, end = lines * (me + 1) / all * 256;
+  NAME_range(job->a, job->layout, begin, end < job->size ? end : job->size);
+}
+static void *NAME_call(void *self, void *const *given, i64 count) {
+  void *a[COUNT];
+  for (int i = 0; i < COUNT; i++) a[i] = (void *)(intptr_t)PyLong_AsLongLong(given[i + 3]);
+  const i64 size = PyLong_AsLongLong(given[0]), threads = PyLong_AsLongLong(given[1]);
+  struct NAME_job job = {a, (const i64 *)(intptr_t)PyLong_AsLongLong(given[2]), size};
+  if (size < 2048) NAME_range(a, job.layout, 0, size);
+  else {
+    void *const state = PyEval_SaveThread();
+    if (threads > 1 && GOMP_parallel) GOMP_parallel(NAME_part, &job, (unsigned)threads, 0);
+    else NAME_range(a, job.layout, 0, size);
+    PyEval_RestoreThread(state);
+  }
+  Py_IncRef(&_Py_NoneStruct);
+  return &_Py_NoneStruct;
+}
+struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
+"""
