@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import RECV
 from penstock.graph.verify import BACK
@@ -22,6 +23,13 @@ def is_state(edge: Edge) -> bool:
     node, port = edge
     dtype = node.dtypes[port]
     return dtype is resource or dtype._is_ref_dtype
+
+
+def variable_of(edge: Edge) -> Node | None:
+    """The node that declares the variable that a handle or reference leads to; None where it leads to none."""
+    while is_state(edge) and edge.node.inputs and not edge.node.op.traits.holds:
+        edge = edge.node.inputs[0]
+    return edge.node if edge.node.op.traits.holds == "variable" else None
 
 
 @dataclass(slots=True)
@@ -242,6 +250,11 @@ def _written(node: Node) -> list[Edge]:
 def writes_state(node: Node) -> bool:
     """Whether `node` may change state whose handle it takes."""
     return bool(_written(node))
+
+
+def updates_variable(node: Node) -> bool:
+    """Whether `node` may change a variable, and does not only hand on its handle."""
+    return node.op.name not in PRIMITIVES and any(variable_of(edge) is not None for edge in _written(node))
 
 
 def _takes_value(node: Node, name: str) -> bool:

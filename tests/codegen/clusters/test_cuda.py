@@ -28,6 +28,7 @@ from penstock.codegen.clusters import clusters as clusters_module, cuda_target a
 from penstock.codegen.clusters.cluster_kernel import make_cluster_kernel, member_kernel
 from penstock.codegen.clusters.cuda_source import cuda_shared_text, cuda_source
 from penstock.codegen.clusters.cuda_target import CudaTarget, compile_cuda
+from penstock.codegen.clusters.program import program_of
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import FEED, Edge, Node
 from tests.codegen import steps
@@ -154,7 +155,7 @@ def test_nvrtc_takes_the_source_of_every_op_and_type(architecture: str, each_op_
         with tf.Graph().as_default():
             fetches, _, feeds = _case(kind, [None, 3])
             for node in steps.clusters(steps.clustered(fetches, feeds)):
-                source = cuda_source(node.attrs["program"], "FSRFSR"[: len(node.inputs)])
+                source = cuda_source(program_of(node.attrs["body"]), "FSRFSR"[: len(node.inputs)])
                 sources[source.name] = source.text
     cubin = compile_cuda(nvrtc, cuda_shared_text() + "".join(sources.values()), architecture)
     assert cubin.startswith(b"\x7fELF")

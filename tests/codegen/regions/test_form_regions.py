@@ -33,9 +33,9 @@ def test_small_nodes_are_one_region_whose_inputs_are_what_is_fed() -> None:
     """) == tidy("""
         x = Feed()
         y = Feed()
-        a/region = Region(x, y)
-        fetch a/region, a/region:1
-        a/region: a, b, c -> c, a
+        c/region = Region(x, y)
+        fetch c/region:1, c/region
+        c/region: a, b, c -> a, c
     """)
 
 
@@ -52,11 +52,11 @@ def test_what_cannot_be_written_divides_and_what_comes_after_is_a_level_higher()
         fetch d
     """) == tidy("""
         x = Feed()
-        a/region = Region(x)
-        between = MatrixInverse(a/region)
-        d/region = Region(x, between, a/region:1)
+        b/region = Region(x)
+        between = MatrixInverse(b/region:1)
+        d/region = Region(x, between, b/region)
         fetch d/region
-        a/region: a, b -> b, a
+        b/region: a, b -> a, b
         d/region: side, c, d -> d
     """)
 

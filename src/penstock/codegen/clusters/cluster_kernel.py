@@ -21,7 +21,7 @@ from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import Pure, describe, trial_of
 from penstock.codegen.clusters.cluster_launch import Launch, Reused, launcher, python_code
-from penstock.codegen.clusters.program import EXPANDED, FULL, ClusterProgram, Fit, Shape, fit
+from penstock.codegen.clusters.program import EXPANDED, FULL, ClusterProgram, Fit, Shape, fit, program_of
 from penstock.codegen.clusters.strips import c_source
 from penstock.codegen.python.lower import lower
 from penstock.codegen.python.segment import Param, Result, explain
@@ -100,8 +100,8 @@ def make_cluster_kernel(
     fallback = member_kernel(node, device, state)
     if mode == "off" or (target is None and device.type not in ("cpu", "cuda")):
         return NodeKernel(call=fallback)
-    nodes = node.attrs["body"].nodes
-    return _kernel(node.attrs["program"], fallback, target or _target_of(device), mode, nodes, given)
+    body = node.attrs["body"]
+    return _kernel(program_of(body), fallback, target or _target_of(device), mode, body.nodes, given)
 
 
 def _kernel(

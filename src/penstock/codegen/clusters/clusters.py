@@ -9,7 +9,6 @@ same device, in the same frame, under the same conditions, and give the same sha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +17,9 @@ from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.host_scalars import find_host_nodes
 from penstock.analysis.levels import find_levels, find_sources
 from penstock.analysis.state_order import build_order
-from penstock.codegen.clusters.program import ClusterProgram, Instruction
-from penstock.emit.expressions import C_TYPES, Expression, express, has_expression, literal
-from penstock.graph.opdef import ArgDef, OpDef
-from penstock.graph.rewrite import Order, remove_unused, rewritten
-from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.codegen.compiled.compiled_node import Kind, replace_groups
+from penstock.emit.expressions import Expression, express, has_expression
+from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import Traits
 from penstock.passes.nodes import device_type, on_cpu
 
@@ -43,7 +40,13 @@ def form_clusters(graph: StepGraph, mode: str) -> StepGraph:
     clusters = [c for c in finder.clusters() if _is_worth_it(c)]
     if not clusters:
         return graph
-    return remove_unused(_replace(graph, clusters, finder.order, mode))
+    return replace_groups(graph, [list(members) for members in clusters], finder.order, mode, _cluster())
+
+
+def _cluster() -> Kind:
+    from penstock.codegen.clusters.cluster_kernel import cluster_kernel
+
+    return Kind("_Cluster", cluster_kernel, has_own=_is_scalar_constant, traits=Traits(launches=True), gives=True)
 
 
 def _is_worth_it(members: dict[Node, Expression]) -> bool:
@@ -163,7 +166,7 @@ class _Finder:
         pieces: list[dict[Node, Expression]] = [{}]
         taken: set[Edge] = set()
         for node, expression in whole.items():
-            outside = {e for e in node.inputs if e.node not in pieces[-1] and not _is_scalar_constant(e)}
+            outside = {e for e in node.inputs if e.node not in pieces[-1] and not _is_scalar_constant(e.node)}
             if len(pieces[-1]) >= MOST_MEMBERS or len(taken | outside) > MOST_VALUES:
                 pieces.append({})
                 taken = set()
@@ -185,91 +188,5 @@ def _is_compiled_for(device: str) -> bool:
     return device_type(device) in ("CPU", "GPU")
 
 
-# --- replacing ------------------------------------------------------------------------------------------
-
-
-def _replace(graph: StepGraph, clusters: list[dict[Node, Expression]], order: Order, mode: str) -> StepGraph:
-    home = {node: i for i, members in enumerate(clusters) for node in members}
-    users: dict[Node, set[int | None]] = {}
-    for node in graph.nodes:
-        for edge in node.inputs:
-            users.setdefault(edge.node, set()).add(home.get(node))
-    for node in [e.node for e in graph.fetches]:
-        users.setdefault(node, set()).add(None)
-    edges: dict[Edge, Edge] = {}
-    nodes: dict[Node, Node] = {}
-    for i, members in enumerate(clusters):
-        outputs = [Edge(n, 0) for n in members if users.get(n, set()) - {i}]
-        cluster = _cluster_node(members, outputs or [Edge(next(reversed(members)), 0)], mode)
-        edges |= {edge: Edge(cluster, port) for port, edge in enumerate(outputs)}
-        nodes |= dict.fromkeys(members, cluster)
-    every = dict.fromkeys(nodes.get(n, n) for n in graph.nodes)
-    order = [(nodes.get(a, a), nodes.get(b, b)) for a, b in order]
-    return rewritten(graph, edges=edges, controls=nodes, nodes=every, order=order)
-
-
-def _is_scalar_constant(edge: Edge) -> bool:
-    return edge.node.is_constant and not edge.node.attrs["value"].ndim
-
-
-def _cluster_node(members: dict[Node, Expression], outputs: list[Edge], mode: str) -> Node:
-    """The node for `members`. Scalar constants that they take become part of the program."""
-    inputs: dict[Edge, int] = {}
-    values: dict[Edge, int | str] = {}
-    controls: dict[Node, None] = {}
-    for node in members:
-        controls.update((c, None) for c in node.controls if c not in members)
-        for edge in node.inputs:
-            if edge.node in members or edge in values:
-                continue
-            if _is_scalar_constant(edge):
-                values[edge] = literal(edge.node.attrs["value"], C_TYPES[edge.dtype])
-                controls.update((c, None) for c in edge.node.controls)
-            else:
-                values[edge] = inputs[edge] = len(inputs)
-    instructions = []
-    for i, (node, expression) in enumerate(members.items()):
-        instructions.append(Instruction(expression, tuple(values[e] for e in node.inputs)))
-        values[Edge(node, 0)] = len(inputs) + i
-    numbers = tuple(v for v in (values[e] for e in outputs) if isinstance(v, int))
-    program = ClusterProgram(tuple(C_TYPES[e.dtype] for e in inputs), tuple(instructions), numbers)
-    last = outputs[-1].node
-    attrs = {"program": program, "body": _body(members, inputs, outputs), "mode": mode}
-    op = _cluster_op([e.dtype for e in inputs], [e.dtype for e in outputs])
-    return Node(
-        f"{last.name}/cluster", op, attrs, tuple(inputs), tuple(controls), last.device,
-        tuple(e.dtype for e in outputs), tuple(e.node.shapes[0] for e in outputs), last.source,
-    )  # fmt: skip
-
-
-def _body(members: Iterable[Node], inputs: Iterable[Edge], outputs: list[Edge]) -> StepGraph:
-    """The members as a graph of their own, which is fed the cluster's inputs, and has copies of their constants."""
-    edges: dict[Edge, Edge] = {}
-    nodes: list[Node] = []
-    for e in inputs:
-        feed = Node(e.name, FEED, {"dtype": e.dtype}, (), (), "", (e.dtype,), (e.node.shapes[e.port],), e.node.source)
-        nodes.append(feed)
-        edges[e] = Edge(feed, 0)
-    feeds = list(nodes)
-    for member in members:
-        constants = [e for e in member.inputs if e not in edges]
-        for n in [*(e.node for e in constants), member]:
-            taken = tuple(edges[e] for e in n.inputs)
-            nodes.append(Node(n.name, n.op, n.attrs, taken, (), n.device, n.dtypes, n.shapes, n.source))
-            edges[Edge(n, 0)] = Edge(nodes[-1], 0)
-    return StepGraph(nodes, feeds, [edges[e] for e in outputs])
-
-
-def _cluster_op(inputs: list[Any], outputs: list[Any]) -> OpDef:
-    """`_Cluster` with the signature of one node: internal, hence in no registry."""
-    from penstock.codegen.clusters.cluster_kernel import cluster_kernel
-
-    op = OpDef(
-        "_Cluster",
-        tuple(ArgDef(f"x{i}", dtype=dtype) for i, dtype in enumerate(inputs)),
-        tuple(ArgDef(f"y{i}", dtype=dtype) for i, dtype in enumerate(outputs)),
-        {},
-        traits=Traits(launches=True),
-    )
-    op.kernel()(cluster_kernel)
-    return op
+def _is_scalar_constant(node: Node) -> bool:
+    return node.is_constant and not node.attrs["value"].ndim

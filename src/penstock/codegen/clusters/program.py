@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.codegen.compiled.elementwise import Element
-from penstock.emit.expressions import SELECT, Expression, result_shape
+from penstock.emit.expressions import C_TYPES, SELECT, Expression, express, literal, result_shape
 from penstock.emit.site import Shape, Value
+from penstock.graph.step_graph import Edge, StepGraph
 
 FULL = "F"
 SCALAR = "S"
@@ -57,6 +58,21 @@ class ClusterProgram:
     def weight(self) -> int:
         """The cost of one element, an addition being 1."""
         return sum(i.expression.weight for i in self.instructions) + 1
+
+
+def program_of(body: StepGraph) -> ClusterProgram:
+    """The program of the nodes in the body of a cluster. Their constants, which are scalars, become part of it."""
+    values: dict[Edge, int | str] = {Edge(feed, 0): i for i, feed in enumerate(body.feeds)}
+    instructions: list[Instruction] = []
+    for node in body.nodes:
+        expression = express(node)
+        if node.is_constant:
+            values[Edge(node, 0)] = literal(node.attrs["value"], C_TYPES[node.dtypes[0]])
+        elif expression is not None:
+            values[Edge(node, 0)] = len(body.feeds) + len(instructions)
+            instructions.append(Instruction(expression, tuple(values[edge] for edge in node.inputs)))
+    outputs = tuple(value for edge in body.fetches if isinstance(value := values[edge], int))
+    return ClusterProgram(tuple(C_TYPES[feed.dtypes[0]] for feed in body.feeds), tuple(instructions), outputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from penstock.analysis.hazards import is_state, writes_state
+from penstock.analysis.hazards import updates_variable, variable_of
 from penstock.codegen.c.object_cache import Function
 from penstock.codegen.clusters.cluster_launch import TORCH_TYPES, python_code
 from penstock.codegen.regions.function import Written
-from penstock.codegen.regions.growing_arrays import ARRAY_OPS
-from penstock.codegen.regions.writable import c_type, shape_of, variable_of, variable_type
+from penstock.codegen.regions.writable import c_type, shape_of, variable_type
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.runtime.resources import VariableState
 
@@ -138,6 +137,5 @@ class _Together:
 
 def _locked(body: StepGraph) -> set[Node]:
     """The variables whose locks ops hold while they change them: their first inputs, as in `ops/state.py`."""
-    updates = [n for n in body.nodes if n.op.name not in ARRAY_OPS and any(map(is_state, n.inputs))]
-    found = {variable_of(n.inputs[0]) for n in updates if writes_state(n) and n.attrs.get("use_locking", True)}
+    found = (variable_of(n.inputs[0]) for n in body.nodes if updates_variable(n) and n.attrs.get("use_locking", True))
     return {variable for variable in found if variable is not None}

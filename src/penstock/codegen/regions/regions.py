@@ -14,23 +14,16 @@ from dataclasses import dataclass, field, replace
 
 from penstock.analysis.frames import NO_GUARD, Frame, find_frames, is_loop_merge
 from penstock.analysis.guards import Guards, Unstructured
-from penstock.analysis.hazards import is_state, writes_state
+from penstock.analysis.hazards import is_state, updates_variable, writes_state
 from penstock.analysis.state_order import Order, build_order
 from penstock.analysis.thresholds import REGION_ELEMENTS
+from penstock.codegen.compiled.compiled_node import Kind, replace_groups
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS, GrowingArrays, maker_of
-from penstock.codegen.regions.replace import replace_regions
-from penstock.codegen.regions.writable import (
-    FAILS,
-    is_shared,
-    is_variable,
-    is_view,
-    is_writable,
-    updates_variable,
-)
+from penstock.codegen.regions.writable import FAILS, is_shared, is_variable, is_view, is_writable
 from penstock.graph.primitives import PRIMITIVES
-from penstock.graph.rewrite import copy, remove_unused, rewritten
+from penstock.graph.rewrite import copy, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.graph.traits import is_free
+from penstock.graph.traits import Traits, is_free
 from penstock.passes.infer_shapes import ShapeRules
 from penstock.passes.nodes import on_cpu
 from penstock.tensor.dtypes import resource
@@ -66,7 +59,13 @@ def form_regions(graph: StepGraph, mode: str = "auto") -> StepGraph:
     found = units.regions()
     left = sum(map(_costs, graph.nodes)) - sum(map(_costs, (node for nodes in found for node in nodes)))
     regions = [nodes for nodes in found if _is_worth_it(nodes, alone=not left)]
-    return remove_unused(replace_regions(graph, regions, units.order, mode)) if regions else graph
+    return replace_groups(graph, regions, units.order, mode, _region()) if regions else graph
+
+
+def _region() -> Kind:
+    from penstock.codegen.regions.region_kernel import region_kernel
+
+    return Kind("_Region", region_kernel, has_own=lambda node: node.is_constant, traits=Traits(allocates=False))
 
 
 def _is_worth_it(nodes: list[Node], alone: bool) -> bool:

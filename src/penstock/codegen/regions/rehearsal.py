@@ -9,14 +9,13 @@ import numpy as np
 import torch
 
 from penstock import errors
-from penstock.analysis.hazards import is_state
+from penstock.analysis.hazards import is_state, updates_variable, variable_of
 from penstock.codegen.c.agreement import VARIATIONS, Values, changed
 from penstock.codegen.c.first_run import Call
 from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.trials import as_values, describe
 from penstock.codegen.regions.function import Written
 from penstock.codegen.regions.region_launch import Binding, launcher
-from penstock.codegen.regions.writable import updates_variable, variable_of
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.resources import ResourceManager, VariableState
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from penstock.analysis.hazards import is_state, writes_state
+from penstock.analysis.hazards import is_state, variable_of, writes_state
 from penstock.analysis.thresholds import REGION_ELEMENTS
 from penstock.codegen.compiled.elementwise import fits
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS
@@ -127,13 +127,6 @@ def _emitted(node: Node, rules: ShapeRules) -> bool | None:
     return None if text is None else "FAIL()" in text
 
 
-def variable_of(edge: Edge) -> Node | None:
-    """The node that declares the variable that a handle or reference leads to."""
-    while is_state(edge) and edge.node.inputs:
-        edge = edge.node.inputs[0]
-    return edge.node if is_variable(edge.node) else None
-
-
 def variable_type(variable: Node) -> str:
     """The C type of what the node of a variable declares."""
     return C_TYPES[variable.attrs["dtype"].base_dtype]
@@ -174,8 +167,3 @@ def _variable_shape(edge: Edge) -> Shape:
 def is_shared(node: Node) -> bool:
     """Whether each region has a copy of its own of a node: a constant that is there from the beginning."""
     return node.is_constant and not node.controls
-
-
-def updates_variable(node: Node) -> bool:
-    hands_on = node.op.name in ARRAY_OPS | PRIMITIVES or is_view(node)
-    return not hands_on and any(map(is_state, node.inputs)) and writes_state(node)

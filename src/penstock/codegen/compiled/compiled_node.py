@@ -1,23 +1,39 @@
-"""Putting one node in place of each region, with the region's nodes as its body."""
+"""Putting one node in place of several, which become its body: a graph of copies of them, with feeds for its inputs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from penstock.analysis.hazards import is_state
-from penstock.codegen.regions.writable import is_shared, updates_variable, variable_of
-from penstock.graph.opdef import ArgDef, OpDef
-from penstock.graph.rewrite import Order, copy, rewritten
+from penstock.analysis.hazards import is_state, updates_variable, variable_of
+from penstock.graph.opdef import ArgDef, Kernel, OpDef
+from penstock.graph.rewrite import Order, copy, remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.traits import Traits
+from penstock.runtime.kernels import KernelContext
 
 
-def replace_regions(graph: StepGraph, regions: list[list[Node]], order: Order, mode: str) -> StepGraph:
-    """`graph` with a `_Region` node in place of each of `regions`, whose nodes are in an order in which they can run.
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of compiled node: its op, and its kernel factory.
+
+    has_own: the constants of which its body has copies, in place of inputs. gives: if nobody takes a value of one, it
+    gives its last one, since its kernel must give something.
+    """
+
+    op: str
+    factory: Callable[[KernelContext], Kernel]
+    has_own: Callable[[Node], bool]
+    traits: Traits
+    gives: bool = False
+
+
+def replace_groups(graph: StepGraph, groups: list[list[Node]], order: Order, mode: str, kind: Kind) -> StepGraph:
+    """`graph` with a node in place of each of `groups`, whose members are in an order in which they can run.
 
     order: nodes of which the first must stay before the second.
     """
-    home = {node: i for i, members in enumerate(regions) for node in members}
+    home = {node: i for i, members in enumerate(groups) for node in members}
     outside: dict[Edge, None] = {edge: None for edge in graph.fetches if edge.node in home}
     for node in graph.nodes:
         for edge in node.inputs:
@@ -27,21 +43,25 @@ def replace_regions(graph: StepGraph, regions: list[list[Node]], order: Order, m
     nodes: dict[Node, Node] = {}
     edges: dict[Edge, Edge] = {}
     named = {edge: _unnamed(edge) for edge in outside}
-    for i, members in enumerate(regions):
-        outputs = list(dict.fromkeys(source for source in named.values() if home.get(source.node) == i))
-        made = _region(members, outputs, mode)
+    taken = set(named.values())
+    for members in groups:
+        outputs = [edge for node in members for port in range(len(node.dtypes)) if (edge := Edge(node, port)) in taken]
+        if kind.gives and not outputs:
+            outputs = [Edge(members[-1], 0)]
+        made = _compiled_node(members, outputs, mode, kind)
         nodes |= dict.fromkeys(members, made)
         edges |= {edge: Edge(made, port) for port, edge in enumerate(outputs)}
     edges |= {edge: edges.get(source, source) for edge, source in named.items()}
     every = dict.fromkeys(nodes.get(n, n) for n in graph.nodes)
     order = [(nodes.get(a, a), nodes.get(b, b)) for a, b in order if a not in nodes or nodes[a] is not nodes.get(b)]
-    return rewritten(graph, edges=edges, controls=nodes, nodes=every, order=order)
+    return remove_unused(rewritten(graph, edges=edges, controls=nodes, nodes=every, order=order))
 
 
 def _unnamed(edge: Edge) -> Edge:
     """What a value was before Identities gave it another name: two names of one condition must stay one.
 
-    Of a handle the variable itself, since no region gives handles. An Identity that reads a variable is more than that.
+    Of a handle the variable itself, since no compiled node gives handles. An Identity that reads a variable is more
+    than that.
     """
     while (
         edge.node.op.name == "Identity" and not edge.node.controls and is_state(edge) == is_state(edge.node.inputs[0])
@@ -50,22 +70,22 @@ def _unnamed(edge: Edge) -> Edge:
     return edge
 
 
-def _region(members: list[Node], outputs: list[Edge], mode: str) -> Node:
-    """The node for `members`, with a graph of copies of them as its body."""
+def _compiled_node(members: list[Node], outputs: list[Edge], mode: str, kind: Kind) -> Node:
+    """The node for `members`."""
     inside = set(members)
     inputs = list(dict.fromkeys(e for n in members for e in n.inputs if e.node not in inside))
-    constants = [e.node for e in inputs if e.node.is_constant]
-    values = [e for e in inputs if not is_state(e) and not e.node.is_constant]
+    own = [e.node for e in inputs if kind.has_own(e.node)]
+    values = [e for e in inputs if not is_state(e) and not kind.has_own(e.node)]
     states = [e for e in inputs if is_state(e)]
-    controls = dict.fromkeys(c for n in members for c in n.controls if c not in inside)
-    controls |= dict.fromkeys(c for c in constants if not is_shared(c))  # one that waits says more than its value
+    # A constant that waits says more than its value.
+    controls = dict.fromkeys(c for n in [*members, *own] for c in n.controls if c not in inside)
     body = _body(members, inputs, values, outputs)
     written = {e for n in members if updates_variable(n) for e in n.inputs if is_state(e)}
-    op = _region_op(values, states, outputs, {e for e in states if e not in written})
+    op = _op(kind, values, states, outputs, {e for e in states if e not in written})
     last = outputs[-1].node if outputs else members[-1]
     return Node(
-        f"{last.name}/region", op, {"body": body, "mode": mode}, (*values, *states), tuple(controls), members[0].device,
-        tuple(e.dtype for e in outputs), tuple(e.node.shapes[e.port] for e in outputs), last.source,
+        f"{last.name}/{kind.op[1:].lower()}", op, {"body": body, "mode": mode}, (*values, *states), tuple(controls),
+        members[0].device, tuple(e.dtype for e in outputs), tuple(e.node.shapes[e.port] for e in outputs), last.source,
     )  # fmt: skip
 
 
@@ -91,20 +111,18 @@ def _body(members: list[Node], inputs: list[Edge], values: list[Edge], outputs: 
     return StepGraph([*feeds, *copies.values()], feeds, fetches)
 
 
-def _region_op(values: list[Edge], states: list[Edge], outputs: list[Edge], read: set[Edge]) -> OpDef:
-    """`_Region` with the signature of one node: internal, hence in no registry."""
-    from penstock.codegen.regions.region_kernel import region_kernel
-
+def _op(kind: Kind, values: list[Edge], states: list[Edge], outputs: list[Edge], read: set[Edge]) -> OpDef:
+    """The op of one node, with its signature: internal, hence in no registry."""
     arguments = [ArgDef(f"x{i}", dtype=e.dtype) for i, e in enumerate(values)]
     arguments += [ArgDef(f"s{i}", dtype=e.dtype.base_dtype, is_ref=e.dtype._is_ref_dtype) for i, e in enumerate(states)]
     op = OpDef(
-        "_Region",
+        kind.op,
         tuple(arguments),
         tuple(ArgDef(f"y{i}", dtype=e.dtype) for i, e in enumerate(outputs)),
         {},
         stateful=len(read) < len(states),
         reads=frozenset(f"s{i}" for i, e in enumerate(states) if e in read),
-        traits=Traits(allocates=False),
+        traits=kind.traits,
     )
-    op.kernel()(region_kernel)
+    op.kernel()(kind.factory)
     return op
