@@ -12,8 +12,9 @@ import numpy as np
 import torch
 
 import penstock as tf
-from penstock.codegen.clusters.cluster_kernel import make_cluster_kernel, member_kernel
+from penstock.codegen.clusters.cluster_kernel import make_cluster_kernel
 from penstock.codegen.compile_nodes import compile_nodes
+from penstock.codegen.compiled.members import Members
 from penstock.graph.operation import Tensor
 from penstock.passes.prune import prune
 from penstock.runtime.kernels import SessionState
@@ -43,7 +44,7 @@ def chain(steps: list[Step], count: int, size: int, rounds: int) -> None:
     state = SessionState(ResourceManager())
     cpu = torch.device("cpu")
     kernels = [make_cluster_kernel(node, cpu, state, "on").call for node in nodes]
-    fallbacks = [member_kernel(node, cpu, state) for node in nodes]
+    fallbacks = [Members(node.attrs["body"], cpu, state).run for node in nodes]
     value = torch.from_numpy(np.random.default_rng(0).uniform(-1, 1, size).astype(np.float32))
 
     def run(fns: list[Callable[..., torch.Tensor]]) -> torch.Tensor:

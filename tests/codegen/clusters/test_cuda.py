@@ -25,10 +25,11 @@ from penstock import errors
 from penstock.codegen.c import patience
 from penstock.codegen.c.command import NoCompiler
 from penstock.codegen.clusters import clusters as clusters_module, cuda_target as cuda
-from penstock.codegen.clusters.cluster_kernel import make_cluster_kernel, member_kernel
+from penstock.codegen.clusters.cluster_kernel import make_cluster_kernel
 from penstock.codegen.clusters.cuda_source import cuda_shared_text, cuda_source
 from penstock.codegen.clusters.cuda_target import CudaTarget, compile_cuda
 from penstock.codegen.clusters.program import program_of
+from penstock.codegen.compiled.members import Members
 from penstock.graph.opdef import get_op
 from penstock.graph.step_graph import FEED, Edge, Node
 from tests.codegen import steps
@@ -179,7 +180,7 @@ def check_each_op(kind: str, device: torch.device, make: Callable[[Node], Any]) 
     graph = steps.clustered(fetches, feeds)
     fed = dict(zip(graph.feeds, (x, y, condition), strict=True))
     results = []
-    for make_one in (make, lambda node: member_kernel(node, device, steps.new_state())):
+    for make_one in (make, lambda node: Members(node.attrs["body"], device, steps.new_state()).run):
         values: dict[Edge, torch.Tensor] = {}
         for node in graph.nodes:
             inputs = [values[edge] for edge in node.inputs]
@@ -225,7 +226,7 @@ def test_every_type_is_broadcast_and_outputs_may_be_of_several(gpu: HostGpu) -> 
     values = (rng.integers(0, 2, (40, 1)) > 0, rng.integers(-5, 5, 9), rng.normal(0, 9, (40, 9)), np.float32(3))
     given = {tensor: torch.tensor(value) for tensor, value in zip((choose, x, y, z), values, strict=True)}
     inputs = [given[edge.node.attrs["tensor"]] for edge in node.inputs]
-    found, wanted = _kernel(node, gpu)(*inputs), member_kernel(node, CPU, steps.new_state())(*inputs)
+    found, wanted = _kernel(node, gpu)(*inputs), Members(node.attrs["body"], CPU, steps.new_state()).run(*inputs)
     assert gpu.blocks == [2]
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-15, atol=0)

@@ -10,7 +10,7 @@ import types
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 
@@ -20,21 +20,21 @@ from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import Pure, describe, trial_of
-from penstock.codegen.clusters.cluster_launch import Launch, Reused, launcher, python_code
-from penstock.codegen.clusters.program import EXPANDED, FULL, ClusterProgram, Fit, Shape, fit, program_of
+from penstock.codegen.clusters.cluster_launch import Launch, Reused, launcher
+from penstock.codegen.clusters.program import EXPANDED, FULL, ClusterProgram, Fit, fit, program_of
 from penstock.codegen.clusters.strips import c_source
-from penstock.codegen.python.lower import lower
-from penstock.codegen.python.segment import Param, Result, explain
+from penstock.codegen.compiled.members import Members
+from penstock.codegen.python.code import python_code
+from penstock.emit.site import Shape
+from penstock.emit.tools import BYTES
 from penstock.graph.node_kernel import NodeKernel
-from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
+from penstock.graph.step_graph import Node
+from penstock.runtime.kernels import KernelContext, SessionState
 
 REUSE_AT = 1 << 14
 """Bytes from which taking over an input's memory is quicker than new memory."""
 MOST_SHAPES = 256
 """Shapes that a kernel remembers."""
-
-_BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "u8": 1}
 
 
 class Target(Protocol):
@@ -97,7 +97,7 @@ def make_cluster_kernel(
     runs the members' kernels only, as do devices that have no compiler. target: where compiled functions run, if not
     simply on `device`.
     """
-    fallback = member_kernel(node, device, state)
+    fallback = Members(node.attrs["body"], device, state).run
     if mode == "off" or (target is None and device.type not in ("cpu", "cuda")):
         return NodeKernel(call=fallback)
     body = node.attrs["body"]
@@ -111,29 +111,6 @@ def _kernel(
     made = ClusterKernel(program, fallback, target, mode, nodes, given)
     donating = functools.partial(_kernel, program, fallback, target, mode, nodes)
     return NodeKernel(call=made.call, donating=donating, settled=made.settled)
-
-
-def member_kernel(node: Node, device: torch.device, state: SessionState) -> Launch:
-    """The members' own kernels, one after the other: `fn(*inputs) -> value or tuple of values`."""
-    body: StepGraph = node.attrs["body"]
-    nodes = [n for n in body.nodes if n.op is not FEED]
-    kernels = {n: make_kernel(n, "CPU" if device.type == "cpu" else "GPU", device, state) for n in nodes}
-    params = [Param(Edge(feed, 0)) for feed in body.feeds]
-    lowered = lower(body, kernels)
-    # What passes an input on would show its memory.
-    results = [Result(e, torch.clone if e.node.op.aliases else None) for e in body.fetches]
-    segment = lowered.segment(params, results)
-    run = segment.fn
-
-    def run_members(*inputs: Any) -> Any:
-        try:
-            return run(*inputs)
-        except Exception as error:
-            raise explain(error, segment) from error.__cause__
-
-    if len(body.fetches) > 1:
-        return run_members
-    return lambda *inputs: run_members(*inputs)[0]
 
 
 class ClusterKernel:
@@ -209,8 +186,8 @@ class ClusterKernel:
         elements = [
             found.size if way == EXPANDED else math.prod(s) for s, way in zip(shapes, found.pattern, strict=True)
         ]
-        inputs = [(count * _BYTES[ctype], b"") for count, ctype in zip(elements, program.inputs, strict=True)]
-        outputs = [(found.size * _BYTES[program.ctype(output)], b"") for output in program.outputs]
+        inputs = [(count * BYTES[ctype], b"") for count, ctype in zip(elements, program.inputs, strict=True)]
+        outputs = [(found.size * BYTES[program.ctype(output)], b"") for output in program.outputs]
         layout = struct.pack(f"{len(found.layout)}q", *found.layout)
         return Call((found.size, 1, (len(layout), layout), *inputs, *outputs), describe(self._nodes))
 
@@ -240,7 +217,7 @@ class ClusterKernel:
         for index in self._given:
             ctype = program.inputs[index]
             match = next((o for o in left if program.ctype(o) == ctype), None)
-            large = found.size * _BYTES[ctype] >= REUSE_AT
+            large = found.size * BYTES[ctype] >= REUSE_AT
             if found.pattern[index] == FULL and match is not None and large:
                 left.remove(match)
                 pairs.append((index, match))
@@ -256,5 +233,6 @@ def _call_code(count: int) -> types.CodeType:
         f"def call({inputs}):\n"
         f"    launch = launches.get(({shapes}))\n"
         f"    if launch is None: launch = launch_for(({shapes}))\n"
-        f"    return launch({inputs})\n"
+        f"    return launch({inputs})\n",
+        "cluster",
     )

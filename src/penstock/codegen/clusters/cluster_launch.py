@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import itertools
-import linecache
 import types
 from collections.abc import Callable
 from typing import Any
@@ -13,25 +11,18 @@ from typing import Any
 import torch
 
 from penstock.codegen.c.object_cache import Function
-from penstock.codegen.clusters.program import EXPANDED, ClusterProgram, Fit, Shape
+from penstock.codegen.clusters.program import EXPANDED, ClusterProgram, Fit
+from penstock.codegen.python.code import python_code
+from penstock.emit.expressions import C_TYPES
+from penstock.emit.site import Shape
 
 THREADS_AT = 1 << 17
 """Elements times weight from which several threads are worth their 5 µs."""
 
-TORCH_TYPES = {"f32": torch.float32, "f64": torch.float64, "i32": torch.int32, "i64": torch.int64, "u8": torch.bool}
-_DTYPES = {f"d_{name}": dtype for name, dtype in TORCH_TYPES.items()}
+_DTYPES = {f"d_{ctype}": dtype.torch for dtype, ctype in C_TYPES.items()}
 
 Launch = Callable[..., Any]
 Reused = tuple[tuple[int, int], ...]
-_counter = itertools.count()
-
-
-def python_code(source: str) -> types.CodeType:
-    """The code of the one function in `source`, which tracebacks can show."""
-    name = f"<penstock cluster {next(_counter)}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    module = compile(source, name, "exec")
-    return next(c for c in module.co_consts if isinstance(c, types.CodeType))
 
 
 def launcher(
@@ -73,7 +64,7 @@ def launcher(
 def _launch_code(
     program: ClusterProgram, pattern: str, alike: str, reused: Reused, threads: bool, place: str
 ) -> types.CodeType:
-    return python_code(_launch_text(program, pattern, alike, reused, threads, place))
+    return python_code(_launch_text(program, pattern, alike, reused, threads, place), "cluster")
 
 
 def _launch_text(program: ClusterProgram, pattern: str, alike: str, reused: Reused, threads: bool, place: str) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import keyword
+import linecache
 import re
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 from penstock.graph.step_graph import Node
@@ -15,6 +19,17 @@ INDENT = "    "
 ELSE = "else:"
 _RESERVED = {"step", "before", "inference", *dir(builtins)}  # lines use max, min and the like themselves
 _LOCAL = re.compile(r"^[abiv]\d+$")
+_counter = itertools.count()
+
+
+def python_code(source: str, what: str) -> CodeType:
+    """The code of the one function in `source`, which tracebacks can show as long as it is there."""
+    name = f"<penstock {what} {next(_counter)}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    module = compile(source, name, "exec")
+    code = next(c for c in module.co_consts if isinstance(c, CodeType))
+    weakref.finalize(code, linecache.cache.pop, name, None)
+    return code
 
 
 @dataclass(eq=False, slots=True)

@@ -16,13 +16,12 @@ An exception in it is traced back to its node by line number, so that a step spe
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
-import linecache
-import weakref
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
-from types import CodeType, MappingProxyType, TracebackType
+from types import CodeType, FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 import torch
@@ -32,7 +31,7 @@ from penstock.analysis.hazards import is_state
 from penstock.analysis.host_scalars import expression, tensor_of
 from penstock.analysis.in_place import InPlace
 from penstock.analysis.structure import Branch, Loop, MergeSide, Statement, execution_order
-from penstock.codegen.python.code import ELSE, Block, Code
+from penstock.codegen.python.code import ELSE, Block, Code, python_code
 from penstock.graph.node_kernel import NodeKernel, abilities
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.primitives import NEXT_ITERATIONS, SWITCHES
@@ -43,7 +42,6 @@ from penstock.runtime.tokens import dead_result, merge_index
 Converter = Callable[[Any], Any]
 
 _INFERENCE_AT = 4
-_counter = itertools.count()
 
 
 @dataclass(slots=True)
@@ -440,12 +438,9 @@ class _SegmentWriter:
             self.code.namespace["inference"] = _inference
             header = "with inference(True):"
         source, lines, around = self.code.text(arguments, header)
-        filename = f"<penstock step {next(_counter)}>"
         namespace = self.code.namespace
-        exec(compile(source, filename, "exec"), namespace)
-        fn = namespace["step"]
-        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-        weakref.finalize(fn, linecache.cache.pop, filename, None)
+        namespace.setdefault("__builtins__", builtins)
+        fn = FunctionType(python_code(source, "step"), namespace)
         return Segment(source, lines, fn, fn.__code__, self.names, namespace, around, self.counters)
 
 

@@ -7,11 +7,9 @@ import threading
 import time
 import types
 import weakref
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from penstock.codegen.c.agreement import Values
@@ -21,8 +19,7 @@ from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.trials import trial_of
 from penstock.codegen.clusters.cluster_launch import python_code
-from penstock.codegen.python.lower import lower
-from penstock.codegen.python.segment import Param, Result, Segment, explain
+from penstock.codegen.compiled.members import Members
 from penstock.codegen.regions.function import Written
 from penstock.codegen.regions.region_launch import Launch, launcher
 from penstock.codegen.regions.region_source import region_source
@@ -30,12 +27,9 @@ from penstock.codegen.regions.rehearsal import RegionRehearsal, contents, first_
 from penstock.codegen.regions.writer import Unwritable, write_step
 from penstock.emit.registry import emitter_of
 from penstock.graph.node_kernel import NodeKernel
-from penstock.graph.primitives import PRIMITIVES
-from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
+from penstock.graph.step_graph import Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
 from penstock.runtime.resources import VariableState
-from penstock.runtime.values import to_runtime
-from penstock.tensor.dtypes import as_dtype
 
 
 def region_kernel(ctx: KernelContext) -> NodeKernel:
@@ -43,60 +37,24 @@ def region_kernel(ctx: KernelContext) -> NodeKernel:
 
     mode: "auto" compiles in the background after some calls; "on" at once, where errors are raised.
     """
-    unmade = _Unmade(functools.partial(_kernel, ctx.node, ctx.device, ctx.state))
-    return NodeKernel(call=unmade.call, observed=unmade.observed, source=unmade.source, with_arrays=unmade.with_arrays)
+    return _kernel(Region(ctx.node, ctx.device, ctx.state))
 
 
-class _Unmade:
-    """A region before it is known which of its inputs and outputs are arrays; called as it is, none are."""
-
-    def __init__(self, make: Callable[[frozenset[int], frozenset[int]], NodeKernel]) -> None:
-        self.with_arrays = make
-        self._lock = threading.Lock()
-        self._made: NodeKernel | None = None
-
-    def call(self, *values: Any) -> Any:
-        return self._kernel().call(*values)
-
-    def observed(self, observer: Any, *values: Any) -> Any:
-        observed = self._kernel().observed
-        assert observed is not None
-        return observed(observer, *values)
-
-    def source(self) -> str:
-        source = self._kernel().source
-        assert source is not None
-        return source()
-
-    def _kernel(self) -> NodeKernel:
-        if self._made is None:
-            with self._lock:
-                self._made = self._made or self.with_arrays(frozenset(), frozenset())
-        return self._made
-
-
-def _kernel(
-    node: Node, device: torch.device, state: SessionState, arrays_in: frozenset[int], arrays_out: frozenset[int]
-) -> NodeKernel:
-    """A new Region, with what can be done with it."""
-    region = Region(node, device, state, arrays_in, arrays_out)
-    if node.attrs["mode"] == "on":
-        written = write_step(region.body, region.schedule.statements, region.schedule.hazards, region.sums)
-        function = compiler().compile(region_source(written))
-        if function is not None:
-            region.use(written, function)
-    else:
-        region.current[0] = region.count
-    with_arrays = functools.partial(_kernel, node, device, state)
+def _kernel(region: Region) -> NodeKernel:
+    """The kernel of `region`, with what can be done with it."""
     return NodeKernel(
-        call=region.call, observed=region.run_observed, source=lambda: region.source, with_arrays=with_arrays
+        call=region.call,
+        observed=lambda *given: region.members.run_observed(*given),
+        source=lambda: region.members.source,
+        with_arrays=lambda inputs, outputs: _kernel(region.with_arrays(inputs, outputs)),
     )
 
 
 class Region:
     """A region of one plan. Any number of threads may call it at once.
 
-    `current` holds the function that `call` calls.
+    `current` holds the function that `call` calls. Nothing is made before it is known which of the inputs and outputs
+    are arrays: none, if it is called as it is.
     """
 
     def __init__(
@@ -110,59 +68,42 @@ class Region:
         self.node, self.arrays_in, self.arrays_out = node, arrays_in, arrays_out
         self.body: StepGraph = node.attrs["body"]
         self._device, self._state = device, state
-        kernels = {
-            n: make_kernel(n, "CPU", device, state)
-            for n in self.body.nodes
-            if n.op is not FEED and n.op.name not in PRIMITIVES
-        }
-        self._lowered = lower(self.body, kernels)
-        self.schedule = self._lowered.schedule
-        in_place = self.schedule.in_place
-        sums = (n for n in in_place if (emitter := emitter_of(n.op.name)) is not None and emitter.adds)
-        self.sums = {n: merge for n in sums if (merge := in_place[n].variable) is not None}
-        self._members = self._segment()
-        self._observed: Segment | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._patience = Patience(since=time.monotonic(), prepare=lambda: compiler().prepare())
         self._requested = False
-        self.current: list[Launch] = [self.run_members]
+        self.current: list[Launch] = [self._begin]
         names = [f"x{i}" for i in range(len(node.inputs))]
         values = names[: len(self.body.feeds)]
         text = f"def call({', '.join(names)}): return current[0]({', '.join(values)})\n"
-        self.call: Launch = types.FunctionType(python_code(text), {"current": self.current})
+        self.call: Launch = types.FunctionType(python_code(text, "region"), {"current": self.current})
 
-    # --- the nodes' own kernels -----------------------------------------------------------------------
-
-    def _segment(self, observed: bool = False) -> Segment:
-        params = [
-            Param(Edge(feed, 0), _tensor if i in self.arrays_in else None) for i, feed in enumerate(self.body.feeds)
-        ]
-        results = [
-            Result(edge, _ARRAYS[copy] if i in self.arrays_out else torch.clone if copy else None)
-            for i, (edge, copy) in enumerate(zip(self.body.fetches, self.schedule.hazards.fetches, strict=True))
-        ]
-        return self._lowered.segment(params, results, observed)
-
-    @property
-    def source(self) -> str:
-        """What the nodes do, to read: as Python, whether it runs as that or as C."""
-        return self._members.source
-
-    def run_members(self, *values: Any) -> Any:
-        return self._finish(self._members, values)
-
-    def run_observed(self, observer: Any, *values: Any) -> Any:
-        """As `call`, with `observer(node)` called before each node of the region."""
+    @functools.cached_property
+    def members(self) -> Members:
         with self._lock:
-            self._observed = self._observed or self._segment(observed=True)
-        return self._finish(self._observed, (observer, *values[: len(self.body.feeds)]))
+            return Members(self.body, self._device, self._state, self.arrays_in, self.arrays_out)
 
-    def _finish(self, segment: Segment, values: tuple[Any, ...]) -> Any:
-        try:
-            found = segment.fn(*values)
-        except Exception as error:
-            raise explain(error, segment) from error.__cause__
-        return found[0] if len(found) == 1 else found
+    def with_arrays(self, arrays_in: frozenset[int], arrays_out: frozenset[int]) -> Region:
+        """This region, ready to be called, with arrays for these inputs and outputs."""
+        region = Region(self.node, self._device, self._state, arrays_in, arrays_out)
+        region._make()
+        return region
+
+    def _begin(self, *values: Any) -> Any:
+        self._make()
+        return self.current[0](*values)
+
+    def _make(self) -> None:
+        with self._lock:
+            if self.current[0] != self._begin:
+                return
+            if self.node.attrs["mode"] == "on":
+                written = self._write()
+                function = compiler().compile(region_source(written))
+                self.current[0] = self.members.run
+                if function is not None:
+                    self.use(written, function)
+            else:
+                self.current[0] = self.count
 
     # --- compiling ------------------------------------------------------------------------------------
 
@@ -170,14 +111,14 @@ class Region:
         """What is called until compiling begins: steps that run a few times are not worth a compiler's time."""
         if self._patience.is_over():
             self._request(values)
-        return self.run_members(*values)
+        return self.members.run(*values)
 
     def _request(self, values: Values) -> None:
         with self._lock:
             if self._requested:
                 return
             self._requested = True
-        self.current[0] = self.run_members
+        self.current[0] = self.members.run
         me = weakref.ref(self)  # a session that is gone needs no function
         given = contents(values)
         texts: list[Written] = []
@@ -187,7 +128,7 @@ class Region:
             if region is None:
                 return None
             try:
-                texts.append(write_step(region.body, region.schedule.statements, region.schedule.hazards, region.sums))
+                texts.append(region._write())
             except Unwritable:
                 return None
             source = region_source(texts[0])
@@ -200,9 +141,15 @@ class Region:
 
         compiler().request(write, done)
 
+    def _write(self) -> Written:
+        schedule = self.members.schedule
+        adds = [n for n in schedule.in_place if (emitter := emitter_of(n.op.name)) is not None and emitter.adds]
+        sums = {n: merge for n in adds if (merge := schedule.in_place[n].variable) is not None}
+        return write_step(self.body, schedule.statements, schedule.hazards, sums)
+
     def use(self, written: Written, function: Function) -> None:
         """Call `function` from now on; beside the members until it can be believed."""
-        launch = launcher(self, written, function, self.variables(written), self.run_members)
+        launch = launcher(self, written, function, self.variables(written), self.members.run)
         trial = trial_of(function, compiler())
         rehearsal = RegionRehearsal(self, written, function)
 
@@ -210,7 +157,7 @@ class Region:
             if not (trial.passed or trial.failed) and rehearsal.is_cheap():
                 return trial.run(rehearsal, self.body.nodes, values)
             rehearsal.forget()
-            self.current[0] = self.run_members if trial.failed else launch
+            self.current[0] = self.members.run if trial.failed else launch
             return self.current[0](*values)
 
         self.current[0] = launch if trial.passed else run
@@ -223,10 +170,3 @@ class Region:
         """The state of the variables whose buffers the function takes."""
         kernels = [make_kernel(node, "CPU", self._device, self._state) for node in written.variables]
         return [kernel.value for kernel in kernels]  # type: ignore[union-attr]
-
-
-def _tensor(array: np.ndarray) -> torch.Tensor:
-    return to_runtime(array, as_dtype(array.dtype))
-
-
-_ARRAYS = {False: torch.Tensor.numpy, True: lambda tensor: tensor.clone().numpy()}

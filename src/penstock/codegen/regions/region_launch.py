@@ -12,9 +12,9 @@ import torch
 
 from penstock.analysis.hazards import updates_variable, variable_of
 from penstock.codegen.c.object_cache import Function
-from penstock.codegen.clusters.cluster_launch import TORCH_TYPES, python_code
+from penstock.codegen.python.code import python_code
 from penstock.codegen.regions.function import Written
-from penstock.codegen.regions.writable import c_type, shape_of, variable_type
+from penstock.codegen.regions.writable import shape_of
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.runtime.resources import VariableState
 
@@ -33,7 +33,8 @@ class Binding:
     def __init__(self, written: Written, variables: list[VariableState]) -> None:
         self._constants, self._variables = written.constants, variables
         self._expected = [
-            (TORCH_TYPES[variable_type(node)], torch.Size(node.attrs["shape"].as_list())) for node in written.variables
+            (node.attrs["dtype"].base_dtype.torch, torch.Size(node.attrs["shape"].as_list()))
+            for node in written.variables
         ]
         self.now: tuple[Any, ...] = (0, *(self for _ in variables))  # nothing that a variable holds
         if not variables:
@@ -78,7 +79,7 @@ def launcher(
         if i in region.arrays_in:
             continue  # the function looks at it itself
         namespace[f"{name}_shape"] = torch.Size(shape_of(edge))
-        namespace[f"{name}_dtype"] = TORCH_TYPES[c_type(edge)]
+        namespace[f"{name}_dtype"] = edge.dtype.torch
         wrong = f"{name}.shape != {name}_shape or {name}.dtype is not {name}_dtype or not {name}.is_cpu"
         lines.append(f"    if {wrong}: return members({everything})")
         lines.append(f"    if not {name}.is_contiguous(): {name} = {name}.contiguous()")
@@ -91,7 +92,7 @@ def launcher(
             lines.append(f"    {name} = empty_array({name}_shape, {name}_dtype)")
             pointers += f", {name}"
         else:
-            namespace[f"{name}_dtype"] = TORCH_TYPES[c_type(edge)]
+            namespace[f"{name}_dtype"] = edge.dtype.torch
             lines.append(f"    {name} = empty({name}_shape, dtype={name}_dtype)")
             pointers += f", {name}.data_ptr()"
     locked = _locked(body)
@@ -108,7 +109,7 @@ def launcher(
     lines.append(f"{indent}failed = bound is None or run(bound[0]{pointers})")
     lines.append(f"    if failed: return members({everything})")
     lines.append(f"    return {', '.join(outputs) if outputs else '()'}")
-    return types.FunctionType(python_code("\n".join(lines) + "\n"), namespace)
+    return types.FunctionType(python_code("\n".join(lines) + "\n", "region"), namespace)
 
 
 class _Together:

@@ -65,7 +65,7 @@ class RegionRehearsal:
         self._run = launcher(region, written, function, self._copies, lambda *values: _REFUSED)
         self._before: list[torch.Tensor] = []
         self._stand_in: Region | None = None
-        self.members = region.run_members
+        self.members = region.members.run
 
     def is_cheap(self) -> bool:
         """Whether there is memory for the copies, as far as that can be told."""
@@ -114,5 +114,5 @@ class RegionRehearsal:
         states = self._stand_in.variables(self._written)
         for state, variable, value in zip(states, self._variables, variables, strict=True):
             state.dtype, state.shape, state.value = variable.dtype, variable.shape, value
-        result = self._stand_in.run_members(*inputs)
+        result = self._stand_in.members.run(*inputs)
         return [*as_values(result), *(states[i].value for i in self._updated)]
