@@ -15,7 +15,7 @@ from typing import Any
 from penstock.analysis.frames import Frame, Guard, find_frames
 from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.host_scalars import find_host_nodes
-from penstock.analysis.levels import find_levels, find_sources
+from penstock.analysis.levels import find_levels, find_sources, lift_levels
 from penstock.analysis.state_order import build_order
 from penstock.codegen.compiled.compiled_node import Kind, replace_groups
 from penstock.emit.expressions import Expression, express, has_expression
@@ -125,19 +125,16 @@ class _Finder:
     def _raise_loners(self, levels: dict[Node, int]) -> None:
         """Give nodes that are alone on their level that of what takes them, where it lets them."""
         neighbours: dict[Node, list[Node]] = {}
-        users: dict[Node, list[tuple[Node, int]]] = {}
         for node, sources in self.sources.items():
             for source, step in sources:
-                users.setdefault(source, []).append((node, step))
                 if not step and source in self.keys:
                     neighbours.setdefault(node, []).append(source)
                     neighbours.setdefault(source, []).append(node)
-        for node in reversed(self.graph.nodes):
-            if node not in self.keys or any(levels[n] == levels[node] for n in neighbours.get(node, ())):
-                continue
-            highest = min(levels[user] - step for user, step in users.get(node, ())) if node in users else 0
-            if any(not step and levels[user] == highest for user, step in users.get(node, ())):
-                levels[node] = highest
+
+        def is_alone(node: Node) -> bool:
+            return node in self.keys and all(levels[n] != levels[node] for n in neighbours.get(node, ()))
+
+        lift_levels(levels, self.sources, is_alone)
 
     def _parts(self, levels: dict[Node, int]) -> list[dict[Node, Expression]]:
         leader = {node: node for node in self.keys}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from penstock.analysis.frames import NO_GUARD, Frame, find_frames, is_loop_merge
 from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.hazards import is_state, updates_variable, writes_state
+from penstock.analysis.levels import find_levels, lift_levels
 from penstock.analysis.state_order import Order, build_order
 from penstock.analysis.thresholds import REGION_ELEMENTS
 from penstock.codegen.compiled.compiled_node import Kind, replace_groups
@@ -223,9 +224,11 @@ class _Units:
         """Levels; handles whose users are on several levels leave, and levels are found again."""
         ordered = _in_order(self.units)
         while True:
+            sources = {unit: [(source, _step(source, unit)) for source in unit.sources] for unit in ordered}
+            levels = find_levels(sources)
+            lift_levels(levels, sources, lambda unit: unit.writable)
             for unit in ordered:
-                unit.level = max((_level_after(source, unit) for source in unit.sources), default=0)
-            self._lift(ordered)
+                unit.level = levels[unit]
             shared = [{self.of[node] for node in users} for users in self.growing_arrays.users.values()]
             apart = [u for u in shared if len({(n.level, n.device) for n in u}) > 1 and any(n.writable for n in u)]
             late = [] if apart else self._cannot_follow()
@@ -235,18 +238,6 @@ class _Units:
                 _leave(units)
             _leave(late)
             self._keep_handles_together(self.growing_arrays)
-
-    def _lift(self, ordered: list[_Unit]) -> None:
-        """Raise units to the level of what takes them, where all that does is higher: there they need not come out."""
-        users: dict[_Unit, list[_Unit]] = {}
-        for unit in ordered:
-            for source in unit.sources:
-                users.setdefault(source, []).append(unit)
-        for unit in reversed(ordered):
-            if unit.writable and unit in users:
-                limit = min(user.level - (_level_after(unit, user) - unit.level) for user in users[unit])
-                if limit > unit.level and any(u.writable and u.level == limit for u in users[unit]):
-                    unit.level = limit
 
     def _cannot_follow(self) -> list[_Unit]:
         """The units that could fail although a variable has been changed before them in their region."""
@@ -303,10 +294,9 @@ def _leave(units: Iterable[_Unit]) -> bool:
     return found
 
 
-def _level_after(source: _Unit, unit: _Unit) -> int:
-    """The level of `unit` for coming after `source`."""
-    together = unit.writable and unit.device == source.device
-    return source.level + (source.writable and not together)
+def _step(source: _Unit, unit: _Unit) -> int:
+    """By how much `source` raises the level of `unit`, which comes after it."""
+    return int(source.writable and not (unit.writable and unit.device == source.device))
 
 
 def _in_order(units: list[_Unit]) -> list[_Unit]:
