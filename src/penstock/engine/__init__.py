@@ -1,1 +1,1 @@
-"""Where the parts are put together: from the client's graph through the passes to a plan, and its steps."""
+"""Puts the parts together: from the client's graph through the passes to a plan and its steps."""

@@ -1,6 +1,6 @@
-"""Feeds and fetches that stay NumPy arrays: kernels that can take arrays and give them say so.
+"""Feeds and fetches that stay NumPy arrays, for kernels that can take and return arrays.
 
-Making a tensor of an array and an array of a tensor takes a microsecond each, as long as a small compiled step.
+Converting between an array and a tensor takes a microsecond each way, as long as a small compiled step.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 
 
 def use_arrays(graph: StepGraph, kernels: Mapping[Node, Any]) -> tuple[set[Edge], dict[Node, Any]]:
-    """The feeds that only kernels take that can take arrays, with the fetches that only such give; and the kernels."""
+    """The feeds used only by kernels that can take arrays, the fetches that such kernels produce, and the adapted
+    kernels."""
     found = dict(kernels)
     able = {node: make for node, kernel in kernels.items() if (make := abilities(kernel).with_arrays) is not None}
     if not able:

@@ -1,6 +1,6 @@
-"""PENSTOCK_CHECK=step: every step runs a second time, by the reference executor, and must give the same.
+"""PENSTOCK_CHECK=step: every step runs a second time, in the reference executor, and must return the same.
 
-The variable names what is checked: "1" the graph between passes (graph/verify.py), "step" that and each step.
+PENSTOCK_CHECK says what is checked: "1" the graph between passes (graph/verify.py), "step" also each step.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from penstock.tensor.dtypes import DType
 CHECK_STEPS = os.environ.get("PENSTOCK_CHECK", "") == "step"
 
 ULPS = 8
-"""Floats may differ by this many units in the last place of the largest element, times the square root of how many
-numbers were added up: roundings are independent of each other."""
+"""Floats may differ by this many units in the last place of the largest element, times the square root of the number of
+summed terms: rounding errors are independent."""
 
 _NOT_THE_STEPS = (
     errors.CancelledError,
@@ -38,14 +38,15 @@ _NOT_THE_STEPS = (
     errors.AbortedError,
     errors.ResourceExhaustedError,
 )
-_one_at_a_time = threading.Lock()  # what another step writes meanwhile would be taken for a difference
+_one_at_a_time = threading.Lock()  # a concurrent step's writes would look like a difference
 
 
 def checked(plan: Plan, graph: StepGraph, state: SessionState) -> Plan:
-    """`plan`, whose steps the reference executor repeats on a copy of `state`, from `graph` as `prune` gave it.
+    """Returns `plan` with each step repeated by the reference executor on a copy of `state`. `graph`: the result of
+    `prune`.
 
-    They raise InternalError, naming the first fetch or variable that differs, both values, and its line. What cannot
-    be repeated is left as it is, which a line in the log says once.
+    A step raises InternalError, naming the first fetch or variable that differs, both values, and its line. Steps that
+    cannot be repeated are not checked, which is logged once.
     """
     try:
         reference = Reference(graph, state)
@@ -68,7 +69,7 @@ def _obstacle(reference: Reference, state: SessionState) -> str:
         if gives and not takes and not node.op.traits.holds:
             return f"{node.op.name} holds state that is not copied"
         if node.op.stateful and not (takes or gives or "seed" in node.attrs or node.op.traits.repeatable):
-            return f"{node.op.name} acts on what is not the session's"
+            return f"{node.op.name} affects things outside the session"
     for key, kept in reference.state.per_node.items():
         on_cpu = getattr(state.per_node.get(key), "device", torch.device("cpu")).type == "cpu"
         if not isinstance(kept, torch.Generator | type(_one_at_a_time)) or not on_cpu:
@@ -77,7 +78,7 @@ def _obstacle(reference: Reference, state: SessionState) -> str:
 
 
 def _reduced(planned: StepGraph, graph: StepGraph) -> str:
-    """Whether a pass has chosen other floats than the client: then values differ as they are meant to."""
+    """Whether a pass has chosen different float types than the client: then values are expected to differ."""
     used, asked = ({dtype.base_dtype for node in g.nodes for dtype in node.dtypes} for g in (planned, graph))
     other = sorted(dtype.name for dtype in used - asked if dtype.is_floating)
     return f"values are computed in {' and '.join(other)}" if other else ""
@@ -125,7 +126,7 @@ class _Checked(Plan):
                 expected = reference.run(fed)
             except errors.OpError as error:
                 raise errors.InternalError(
-                    error.node_def, error.op, f"The step gave values, but the reference executor fails:\n{error}"
+                    error.node_def, error.op, f"The step returned values, but the reference executor fails:\n{error}"
                 ) from error
             self._compare(found, expected)
             return found
@@ -136,7 +137,7 @@ class _Checked(Plan):
         except errors.OpError:
             return
         raise errors.InternalError(
-            error.node_def, error.op, f"The step failed, but not by the reference executor:\n{error}"
+            error.node_def, error.op, f"The step failed, but not in the reference executor:\n{error}"
         ) from error
 
     def _compare(self, found: tuple[Any, ...], expected: list[Any]) -> None:

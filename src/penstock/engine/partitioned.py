@@ -1,4 +1,5 @@
-"""Steps on several devices: a plan for each, run at once, which meet at the step's rendezvous (paper 3.2.2)."""
+"""Steps on several devices: a plan for each, run concurrently, exchanging values through the step's rendezvous (paper
+3.2.2)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from penstock.runtime.workers import Workers
 
 
 def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) -> Plan:
-    """The plan of a placed graph: one device's, or one for each with what they send each other."""
+    """The plan of a placed graph: of one device, or one for each device with the transfers between them."""
     devices = options.devices
     by_name = {device.name: device for device in devices}
     graph, used = settle_devices(graph)
@@ -41,7 +42,7 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
     if options.time_recvs and len(used) > 1 and not has_control_flow(graph):
         hardware = options.hardware or Hardware.of(list(devices))
         place = {name: i for i, name in enumerate(hardware.names)}
-        # Ordered as in the parts: what waits for a Recv must not be what the Recv is to wait for.
+        # Ordered as in the parts: a Recv must not be made to wait for a node that waits for it.
         ordered = order_state(graph, {})
         problem = make_problem(ordered, hardware, options.costs)
         timing = time_recvs(problem, [place[node.device] for node in graph.nodes])
@@ -52,7 +53,8 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
 
 
 def settle_devices(graph: StepGraph) -> tuple[StepGraph, list[str]]:
-    """A placed graph without the devices of what needs none of its own, and the devices of the rest: the step's."""
+    """A placed graph in which nodes that can be anywhere have no device, and the devices of the rest, which are the
+    step's."""
     used = list(dict.fromkeys(node.device for node in graph.nodes if not is_everywhere(node)))
     moved = {node: copy(node) for node in graph.nodes if used and node.device not in used}
     for node in moved.values():
@@ -61,7 +63,7 @@ def settle_devices(graph: StepGraph) -> tuple[StepGraph, list[str]]:
 
 
 class PartitionedPlan(Plan):
-    """One plan a device. The first runs in the caller's thread, the others in threads of their own."""
+    """One plan per device. The first runs in the caller's thread, each other in its own thread."""
 
     def __init__(
         self,
@@ -79,7 +81,7 @@ class PartitionedPlan(Plan):
         self._plans: list[Plan] = []
         for part, device in zip(parts, self._devices, strict=True):
             capturing = capturing_on(device)
-            captured = capturing is not None and not has_control_flow(part.graph)  # which has a quicker form
+            captured = capturing is not None and not has_control_flow(part.graph)  # which has a faster form
             if captured or any(node.op.name in TRANSFERS for node in part.graph.nodes):
                 kernels = make_kernels(part.graph.nodes, device, state)
                 carry = make_carry(device, devices)
@@ -145,7 +147,7 @@ class PartitionedPlan(Plan):
 
 
 class _PartitionedStep:
-    """One step under way: what each device has found, and the first error."""
+    """A running step: the results of each device, and the first error."""
 
     def __init__(self, rendezvous: Rendezvous, parts: int) -> None:
         self.rendezvous = rendezvous
@@ -160,7 +162,7 @@ class _PartitionedStep:
         self._end()
 
     def failed(self, error: BaseException) -> None:
-        """The step fails as one: whoever waits for a value of this device is told."""
+        """Fail the whole step: devices that wait for a value of this one are notified."""
         with self._lock:
             if self.error is None and not isinstance(error, Abandoned):
                 self.error = error
@@ -175,7 +177,7 @@ class _PartitionedStep:
 
 
 def make_carry(here: Device, devices: dict[str, Device]) -> Carry:
-    """What this device does to a value that it sends or receives."""
+    """Returns the function that this device applies to a value that it sends or receives."""
 
     def carry(node: Node) -> tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]:
         if node.op.name == "_Send":

@@ -57,26 +57,27 @@ AFTER_PLACING: dict[str, Pass] = {
     "use_float16": _sized(use_float16),
     "emulate_float16": _sized(emulate_float16),
     "use_bfloat16": _sized(use_bfloat16),
-    "fuse_placed": _plain(fuse),  # in place of "fuse" where precision is reduced, which needs to see single products
+    "fuse_placed": _plain(fuse),  # instead of "fuse" if precision is reduced, which needs to see single products
     "recompute_for_gradients": recompute_for_gradients,
     "swap_to_host": swap_to_host,
     "form_regions": lambda graph, memory: form_regions(graph, "auto"),
     "form_regions_at_once": lambda graph, memory: form_regions(graph, "on"),
     "compile": lambda graph, memory: compile_nodes(graph, "auto"),
     "compile_at_once": lambda graph, memory: compile_nodes(graph, "on"),
-    "group_updates": _plain(group_updates),  # what regions have left
-    "order_for_memory": order_for_memory,  # of what runs in the end
+    "group_updates": _plain(group_updates),  # what regions did not take
+    "order_for_memory": order_for_memory,  # of the nodes that finally run
 }
 SAVE_MEMORY = ("recompute_for_gradients", "swap_to_host", "order_for_memory")
 DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile", "group_updates"})
-"""The passes that run unless a ConfigProto says otherwise (session/options.py). Those for memory cost time."""
+"""The passes that run unless a ConfigProto says otherwise (session/options.py). Memory passes are off because they cost
+time."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepOptions:
-    """What the passes are to do, as a session's ConfigProto says (see session/options.py).
+    """The options of the passes from a session's ConfigProto (see session/options.py).
 
-    devices: the session's, first choice first. strategy: None puts every node on the first device that it may be on.
+    devices: the session's, preferred first. strategy: None puts every node on the first device that it may be on.
     """
 
     devices: Sequence[Device]
@@ -92,9 +93,9 @@ class StepOptions:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What a pass left: so many nodes, and (of SAVE_MEMORY) what the step takes without it and with it.
+    """The result of a pass: the number of nodes, and (for SAVE_MEMORY) the step's memory without and with it.
 
-    `text`: the graph to read, if that was asked for.
+    `text`: the graph as text, if requested.
     """
 
     name: str
@@ -104,7 +105,7 @@ class Passed:
 
 
 def pass_line(passed: Sequence[Passed]) -> str:
-    """In a line: `12 nodes, simplify 12 -> 9, order_for_memory 3.1 MB -> 2 MB`."""
+    """One line: `12 nodes, simplify 12 -> 9, order_for_memory 3.1 MB -> 2 MB`."""
     before = passed[0].nodes
     text = f"{before} nodes"
     for each in passed[1:]:
@@ -119,7 +120,7 @@ def pass_line(passed: Sequence[Passed]) -> str:
 
 @dataclass(slots=True)
 class Prepared:
-    """The graph that a plan is made from, and what each pass left, in order."""
+    """The graph that a plan is made from, and the result of each pass, in order."""
 
     graph: StepGraph
     passed: list[Passed]
@@ -134,10 +135,10 @@ def prepare(
     placement: Placement | None = None,
     show: Callable[[StepGraph], str] = lambda graph: "",
 ) -> Prepared:
-    """Everything that happens to a graph between `Session.run` and the plan, in order.
+    """Runs everything between `Session.run` and the plan, in order.
 
-    `fed`: the shapes of the values that the step is for, in the order of `feeds`; without it, for any that fit.
-    `placement`: where state is already. `show`: makes the text of a graph, which is kept for each pass.
+    `fed`: the shapes of the values that the step is for, in the order of `feeds`; without it, any shapes that fit.
+    `placement`: where state already is. `show`: makes the text of a graph, which is kept for each pass.
     """
     o = options
     memory = PlannedMemory(o.costs)
@@ -159,7 +160,8 @@ def prepare(
 def _after_placing(
     names: list[str], graph: StepGraph, memory: PlannedMemory, show: Callable[[StepGraph], str]
 ) -> tuple[StepGraph, list[Passed]]:
-    """The passes `names`. What one that saves memory does is only kept if it saves some when all have run."""
+    """Runs the passes `names`. The result of one that saves memory is only kept if the step uses less after all passes
+    have run."""
     passed: list[Passed] = []
     for i, name in enumerate(names):
         found = AFTER_PLACING[name](graph, memory)
@@ -179,7 +181,7 @@ def _after_placing(
 
 
 def _passed(name: str, graph: StepGraph, show: Callable[[StepGraph], str]) -> Passed:
-    """What the pass `name` left; an error where that cannot run."""
+    """The result of the pass `name`; raises an error if it is invalid."""
     if CHECK:
         verify(graph, name)
     return Passed(name, len(graph.nodes), show(graph))

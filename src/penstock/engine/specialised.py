@@ -1,9 +1,8 @@
-"""Plans for the shapes that are really fed.
+"""Plans for the shapes that are actually fed.
 
-Programs feed placeholders of shape [None, 784], and then the same batch size in every step. A plan that knows the
-shapes has settled what a general one finds out in each step; but it serves only them. So the first step is planned
-for the shapes that it is fed. When others come, one general plan is made that takes any, and shapes that it has run a
-few times get a plan of their own.
+Programs feed placeholders of shape [None, 784] with the same batch size in every step. A plan for known shapes need not
+determine them in each step, but works only for them. So the first step is planned for the shapes that it is fed. When
+others arrive, a general plan is made that takes any shapes, and shapes that it has run a few times get their own plan.
 """
 
 from __future__ import annotations
@@ -27,37 +26,37 @@ MakePlan = Callable[[Sequence[Shape]], Plan]
 """Returns the plan for feeds of these shapes; () asks for the general one."""
 
 MOST_PLANS = 32
-"""Plans for shapes of their own; the general plan serves the rest. Lengths of sentences take about so many."""
+"""The most plans for particular shapes; the general plan serves the rest. Lengths of sentences need about this many."""
 
 STEPS_BEFORE = 10
-"""Steps that the general plan runs for the same shapes before they get a plan: making one takes as long as some
-hundred steps, and shapes that have come ten times are likely to go on coming."""
+"""Steps that the general plan runs for the same shapes before they get a plan: making one takes as long as a few
+hundred steps, and shapes that have occurred ten times are likely to occur again."""
 
 MORE_AFTER = 8
-"""Plans after which shapes must have come twice as often to get one, then three times: a program with many shapes runs
-each of them in few of its steps."""
+"""After this many plans, shapes must occur twice as often to get one, then three times: a program with many shapes uses
+each in only a few of its steps."""
 
 _PLAN_BYTES, _NODE_BYTES = 12_000, 1_500
-"""What plans of 1 to 1,000 nodes were measured to take."""
+"""Measured on plans of 1 to 1,000 nodes."""
 
 _MOST_COUNTED = 512
-"""Shapes that are counted; of a program whose shapes never come again, the counts must not grow forever."""
+"""The most shapes that are counted, so that counts stay bounded in programs whose shapes never recur."""
 
 
 def is_open(feeds: Sequence[Tensor]) -> bool:
-    """Whether some feed's shape is known only when it is fed."""
+    """Whether the shape of some feed is only known when it is fed."""
     return not all(tensor.shape.is_fully_defined() for tensor in feeds)
 
 
 def plan_bytes(plan: Any) -> int:
-    """About what a plan takes of memory, all that it has made so far included."""
+    """Roughly the memory of a plan, including everything that it has made so far."""
     return sum(_PLAN_BYTES + _NODE_BYTES * each.passed[0].nodes for each in plan.made)
 
 
 class SpecialisedPlan:
-    """The plans of one kind of step, by the shapes that are fed: to its users, a `Plan`.
+    """The plans of one step by the fed shapes, with the interface of a `Plan`.
 
-    Any number of threads may run it at once. What it says of itself it says of the plan that was chosen last.
+    Any number of threads may run it at once. Its attributes are those of the plan that was chosen last.
     """
 
     __slots__ = ("_all_open", "_feeds", "_general", "_last", "_lock", "_made", "_make", "_open", "_plans", "_runs")
@@ -68,18 +67,18 @@ class SpecialisedPlan:
         self._open = [not tensor.shape.is_fully_defined() for tensor in feeds]
         self._all_open = all(self._open)
         self._plans: dict[Any, Plan] = {}
-        """By what can be seen of the values for feeds of open shapes: each one's shape, or else its type."""
+        """By the shape, or otherwise the type, of each value for a feed of unknown shape."""
         self._made = 0
         self._runs: Counter[Any] = Counter()
         self._general: Plan | None = None
         self._last: Plan | None = None
         self._lock = threading.Lock()
 
-    # --- as any plan ------------------------------------------------------------------------------------
+    # --- the interface of a plan ------------------------------------------------------------------------------------
 
     @property
     def made(self) -> list[Plan]:
-        """The plans that there are so far."""
+        """The plans made so far."""
         return [*{id(p): p for p in [self._general, *list(self._plans.values())] if p is not None}.values()]
 
     @property
@@ -101,7 +100,7 @@ class SpecialisedPlan:
         told = values if self._all_open else compress(values, self._open)
         try:
             plan = self._plans[tuple([getattr(value, "shape", type(value)) for value in told])]
-        except (KeyError, TypeError):  # new, or lists, or a shape of some kind of its own without a hash
+        except (KeyError, TypeError):  # new, or lists, or a custom shape object that is not hashable
             values = self._with_arrays(values)
             plan = self._choose(values)
         self._last = plan
@@ -114,18 +113,18 @@ class SpecialisedPlan:
     # --- choosing ---------------------------------------------------------------------------------------
 
     def shown(self) -> Plan:
-        """The plan that was chosen last, by whatever thread; before the first step, the general one."""
+        """The plan that was chosen last, by any thread; before the first step, the general one."""
         if self._last is None:
             with self._lock:
                 return self._general_plan()
         return self._last
 
     def choose(self, values: Sequence[Any]) -> Plan:
-        """The plan for these values, in the order of the feeds: the one in `_plans`, or a new or the general one."""
+        """The plan for these values, in the order of the feeds: one in `_plans`, a new one, or the general one."""
         return self._choose(self._with_arrays(values))
 
     def _with_arrays(self, values: Sequence[Any]) -> Sequence[Any]:
-        """`values`, lists among them as the arrays that they stand for: these have shapes."""
+        """`values` with lists converted to arrays, which have shapes."""
         if not any(isinstance(value, list | tuple) for value in values):
             return values
         feeds = zip(self._feeds, values, self._open, strict=True)
@@ -152,7 +151,7 @@ class SpecialisedPlan:
         self._made += 1
         try:
             plan = self._make(shapes)
-        except errors.OpError:  # what is wrong with these values is an error of the step, not of its plan
+        except errors.OpError:  # an error in these values belongs to the step, not to its plan
             plan = self._general_plan()
         self._plans[key] = plan
         return plan
@@ -169,9 +168,9 @@ class SpecialisedPlan:
         return self._general
 
     def _shapes(self, values: Sequence[Any]) -> list[Shape] | None:
-        """The shapes of all feeds; None if one cannot be told at a glance, or does not fit its placeholder.
+        """The shapes of all feeds; None if one has no shape, or does not fit its placeholder.
 
-        The general plan then says what is wrong, if something is.
+        The general plan then reports any error.
         """
         found: list[Shape] = []
         for tensor, value, is_open in zip(self._feeds, values, self._open, strict=True):

@@ -1,14 +1,14 @@
-"""How many threads the kernels of a step use: one, where more would gain nothing, and else what is measured to be best.
+"""How many threads the kernels of a step use: one if more would not help, otherwise whatever is measured to be best.
 
-torch's threads wait for each other. While other programs keep the processor busy, one of them is often not running, and
-the others wait for the rest of its time slice: a small step then takes up to a thousand times as long. So a step uses
-threads only if some node of it is large enough to be quicker by them. That is decided when its plan is made, as far as
-it can be; steps that gain from threads as long as they have the processors alone, or of which nobody knows what they
-do, are tried with several numbers of threads (`trial.py`). Sums may differ in their last bits by that;
-`TF_DETERMINISTIC_OPS=1`, which TensorFlow has too, leaves it at what was decided first, and `OMP_NUM_THREADS` or
-`intra_op_parallelism_threads` of 1 leaves no choice.
+torch's threads wait for each other. While other programs use the processors, one of them is often not running, and the
+others wait for the rest of its time slice: a small step then takes up to a thousand times as long. So a step uses
+threads only if some node is large enough to benefit. This is decided when the plan is made, if possible. Steps that
+benefit only while they have the processors to themselves, and steps with unknown work, are tried with several numbers
+of threads (`trial.py`). Sums may therefore differ in their last bits; with `TF_DETERMINISTIC_OPS=1`, as in TensorFlow,
+the first decision stands, and with `OMP_NUM_THREADS` or `intra_op_parallelism_threads` of 1 there is no choice.
 
-The number is the calling thread's own: `torch.set_num_threads` would give it to threads that begin meanwhile as well.
+The number is set for the calling thread only: `torch.set_num_threads` would also set it for threads that start
+meanwhile.
 """
 
 from __future__ import annotations
@@ -32,40 +32,40 @@ from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import SERIAL, UNKNOWN_WORK, work_per_element
 
 LEAST = THREADED_ELEMENTS
-"""Other work than additions is counted in these."""
+"""The unit in which other work is counted: element additions."""
 QUIET = LEAST >> 6
-"""Work below which no kernel uses threads, so that nothing has to be said."""
+"""Work below which no kernel uses threads, so that their number need not be set."""
 FLOPS = 16
-"""Operations of a product or a convolution that take as long as an element of an addition: 64 x 64 x 64 is the least
-product that gains."""
+"""How many operations of a product or a convolution take as long as one element of an addition: 64 x 64 x 64 is the
+smallest product that benefits."""
 
 UNSAID = 64.0
-"""The most that an element is likely to take, of ops of which nobody has said it: those that clients define."""
+"""The largest likely work per element for ops that do not state it: those that clients define."""
 
 ALL = math.inf
-"""As many threads as the calling thread has."""
+"""The calling thread's number of threads."""
 
 Fn = Callable[..., Any]
 
 
 class Work(NamedTuple):
-    """The work of a step's largest node for the processor, in elements of an addition."""
+    """The work of a step's largest node on the processor, in element additions."""
 
     known: float
     possible: float
-    """The same, with the nodes of which little is known: as much as may be, infinite where a shape is not known."""
+    """The same including nodes about which little is known: an upper bound, infinite if a shape is unknown."""
 
 
 NOTHING = Work(0.0, 0.0)
 
 
 def work_on(graph: StepGraph, device: torch.device) -> Work:
-    """The work of the graph's nodes; nothing on other devices than processors."""
+    """The work of the graph's nodes; zero on devices other than CPUs."""
     return _largest(graph.nodes) if device.type == "cpu" else NOTHING
 
 
 def team_for(work: Work) -> Team:
-    """The threads of a step with so much work."""
+    """The team for a step with this much work."""
     if work.possible < QUIET or setters() is None:
         return Team(ALL, "one thread" if work.possible < QUIET else "all threads")
     if work.possible < LEAST:
@@ -76,7 +76,7 @@ def team_for(work: Work) -> Team:
 
 
 class Team:
-    """The threads of a step's kernels. number: of them, at most. words: what to say of it."""
+    """The threads of a step's kernels. number: the most threads. words: a description."""
 
     def __init__(self, number: float, words: str = "") -> None:
         self._number = number
@@ -86,19 +86,19 @@ class Team:
         return self._words
 
     def around(self, fn: Fn, settle: Callable[[Fn], None]) -> Fn:
-        """A function that runs steps as `fn` does, with these threads.
+        """Returns a function that runs steps as `fn` does, with these threads.
 
-        settle: told what may be called instead from then on, once there is nothing more to find out.
+        settle: called with a function to use instead from then on, once nothing remains to be measured.
         """
         return self.limiting(fn)
 
     def limiting(self, fn: Fn) -> Fn:
-        """The same for steps that are not like others, such as those that are watched."""
+        """The same for unusual steps, such as those that are observed."""
         return fn if self._number is ALL else limited(fn, int(self._number))
 
 
 class SettledTeam(Team):
-    """A number of threads that stays: where neighbours come, they sleep while they wait, and give the same bits."""
+    """A fixed number of threads: beside neighbours they sleep while they wait, and results keep the same bits."""
 
     def around(self, fn: Fn, settle: Callable[[Fn], None]) -> Fn:
         limited_fn, look = self.limiting(fn), NEIGHBOURS.look
@@ -111,7 +111,7 @@ class SettledTeam(Team):
 
 
 class MeasuredTeam(Team):
-    """As many threads as turn out best. number: to begin with."""
+    """As many threads as measured to be best. number: to begin with."""
 
     def __str__(self) -> str:
         number = min(self._number, torch.get_num_threads())
@@ -128,10 +128,10 @@ class MeasuredTeam(Team):
 
 
 def thread_counts() -> list[int]:
-    """Numbers of threads that may be best for a step at present, the likeliest first.
+    """Numbers of threads that may currently be best for a step, the likeliest first.
 
-    While compilers of this process run there is one: some kernels wait in busy loops of their own, and a step with a
-    thread too many takes eight times as long. Compilers are soon gone.
+    While compilers of this process run there is only one: some kernels busy-wait, and a step with one thread too many
+    takes eight times as long. Compilers soon finish.
     """
     NEIGHBOURS.look()
     most = torch.get_num_threads()
@@ -140,15 +140,15 @@ def thread_counts() -> list[int]:
 
 
 def _situation() -> object:
-    """What decides how many threads are best: who else is there, and what is compiled."""
+    """What determines the best number of threads: neighbours, and what has been compiled."""
     NEIGHBOURS.look()
     return NEIGHBOURS.crowded, NEIGHBOURS.own, Trial.believed
 
 
 class _Trying:
-    """Steps with one number of threads after the other, as the trial asks for them.
+    """Runs steps with the numbers of threads that the trial asks for.
 
-    Any number of threads may run steps at once: one of them measures, the others use what was best so far.
+    Any number of threads may run steps at once: one of them measures, the others use the best number so far.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ def _largest(nodes: Iterable[Node]) -> Work:
 
 def _work(node: Node) -> Work:
     body = node.attrs.get("body")
-    if isinstance(body, StepGraph):  # a node that stands for others, which run by themselves until they are compiled
+    if isinstance(body, StepGraph):  # a node that replaces others, which run separately until they are compiled
         return _largest(body.nodes)
     inputs, outputs = node.inputs, [Edge(node, port) for port in range(len(node.dtypes))]
     weight = work_per_element(node.op)
@@ -236,7 +236,7 @@ def _work(node: Node) -> Work:
 
 
 def _dims(edge: Edge) -> tuple[int, ...] | None:
-    """The dimensions of a value, None if they are not known; of what is no tensor, none."""
+    """The dimensions of a value; None if they are unknown, empty if it is not a tensor."""
     if edge.dtype.base_dtype.torch is None:
         return ()
     dims = edge.node.shapes[edge.port].tuple

@@ -1,10 +1,10 @@
-"""With how many threads a step is quickest: by the times of steps, again and again, since neighbours come and go.
+"""Finds the number of threads with which a step is fastest, by timing steps repeatedly, because neighbours come and go.
 
-Two numbers of threads at a time run in turn, for a few milliseconds each, until one is clearly quicker. Then the better
-one has its time, by what it has cost to try the other: two hundred times as much, so that trying costs half a percent,
-but only twenty times if something has changed: the number itself, which may have won by chance, or the times that its
-steps take. At once if it is said that neighbours have come or gone, or that steps have become others. Where no choice
-is offered nothing is tried.
+Two numbers of threads at a time run alternately, for a few milliseconds each, until one is clearly faster. The better
+one then runs for two hundred times as long as trying the other has cost, so that trials cost half a percent; only
+twenty times if something has changed: the number itself, which may have won by chance, or the times of its steps. A
+trial starts at once if neighbours have come or gone, or the steps have changed. If there is only one number to choose
+from, nothing is tried.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
 SAMPLE_S = 0.004
-"""What is measured at once: a processor goes to another program for about as long."""
+"""The time measured at once: a processor runs another program for about as long."""
 MARGINS = (1.5, 1.3, 1.2, 1.15, 1.1, 1.07, 1.05, 1.0)
-"""After so many rounds, one that takes so many times as long as the other is the slower one."""
+"""After this many rounds, a number that takes this many times as long as the other is the slower one."""
 CLEARLY = 0.95
-"""The part of the present time that a change must promise."""
+"""The fraction of the present time that a change must save."""
 LOOK_S = 0.05
 LOOKS, CHANGED = 3, 1.4
-"""So many looks at times that differ so much from the usual are a change."""
+"""This many measurements that differ this much from the usual count as a change."""
 LEAST_PAUSE_S, LEAST_PAUSE, MOST_PAUSE = 0.25, 20.0, 200.0
 TINY_S = 20e-6
-"""Steps that take less start no threads, or too little would be won: they are tried once."""
+"""Steps shorter than this start no threads or would gain too little: they are tried once."""
 
 
 class TrialBlock(NamedTuple):
-    """Steps to run with so many threads: first `skip` that nobody looks at, then some for `seconds` at least.
+    """Steps to run with a number of threads: first `skip` untimed ones, then some for at least `seconds`.
 
-    best: whether that is the best number, as far as is known.
+    best: whether this is the best known number.
     """
 
     threads: int
@@ -39,7 +39,7 @@ class TrialBlock(NamedTuple):
 
 
 class Times(NamedTuple):
-    """How long the last steps of a block took, together."""
+    """How long the timed steps of a block took together."""
 
     steps: float
     seconds: float
@@ -61,18 +61,18 @@ NEVER = Times(0, 0.0)
 def trial(
     first: int, options: Callable[[], Sequence[int]], change: Callable[[], object]
 ) -> Generator[TrialBlock, Times, int]:
-    """Yields blocks to run and takes their times, for as long as the step may run; ends with a number for good.
+    """Yields blocks to run and receives their times, for as long as the step may run; returns the final number.
 
-    options: the numbers to choose from, now. change: differs from what it was if something has changed.
+    options: the numbers to choose from at present. change: a value that differs after something has changed.
     """
-    best, usual = first, (yield TrialBlock(first, 0.0, skip=1, best=True)).mean  # the very first step sets things up
+    best, usual = first, (yield TrialBlock(first, 0.0, skip=1, best=True)).mean  # the first step initialises things
     known: dict[int, Times] = {}
     while True:
         situation, cost, numbers = change(), 0.0, options()
         before = best = best if best in numbers else numbers[0]
         for challenger in numbers:
             if challenger != best:
-                wins, extra = yield from _contest(best, challenger, known)
+                wins, extra = yield from _compare(best, challenger, known)
                 cost += extra
                 best = challenger if wins else best
         usual = known[best].mean if best in known else usual
@@ -94,10 +94,10 @@ def trial(
             known.clear()
 
 
-def _contest(best: int, challenger: int, known: dict[int, Times]) -> Generator[TrialBlock, Times, tuple[bool, float]]:
-    """Whether the challenger is quicker, and the seconds that the slower one has cost.
+def _compare(best: int, challenger: int, known: dict[int, Times]) -> Generator[TrialBlock, Times, tuple[bool, float]]:
+    """Whether the challenger is faster, and the seconds that the slower one has cost.
 
-    known: times of earlier contests, which count for half, and for a quarter in the next one; these go with them.
+    known: times of earlier comparisons, which count for half, then for a quarter in the next; this one's are added.
     """
     a, b = (known.get(number, NEVER) for number in (best, challenger))
     a, b = a.halved(), b.halved()

@@ -1,4 +1,4 @@
-"""Adding up what several paths contribute to one gradient, or choosing what one of two branches does."""
+"""Sums the contributions of several paths to one gradient, or selects that of one of two branches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AggregationMethod:
 
 
 def aggregate(parts: list[Tensor | IndexedSlices], method: int | None) -> Tensor | IndexedSlices:
-    """The sum of `parts`; sparse as long as all of them are."""
+    """The sum of `parts`; sparse if all of them are."""
     method = AggregationMethod.DEFAULT if method is None else method
     if method not in (0, 1, 2):
         raise ValueError(f"Invalid aggregation_method specified {method}.")
@@ -47,7 +47,7 @@ def aggregate(parts: list[Tensor | IndexedSlices], method: int | None) -> Tensor
 
 
 def _concatenated(slices: list[IndexedSlices]) -> IndexedSlices:
-    """All the slices in one: rows named twice add up when they are applied."""
+    """Concatenates all slices: duplicate rows are added when they are applied."""
     indices = [part.indices for part in slices]
     if len({tensor.dtype for tensor in indices}) > 1:
         indices = [t if t.dtype != int32 else get_op("Cast")(t, DstT="int64") for t in indices]
@@ -62,7 +62,7 @@ def _concatenated(slices: list[IndexedSlices]) -> IndexedSlices:
 
 
 def are_rows(grads: list[Any]) -> bool:
-    """Whether there are gradients and all of them are rows, whose size is known."""
+    """Whether there are gradients and all of them are rows of known size."""
     found = [grad for grad in grads if grad is not None]
     return bool(found) and all(isinstance(g, IndexedSlices) and g.values.shape[1:].is_fully_defined() for g in found)
 
@@ -73,7 +73,7 @@ def shape_outside(tensor: Tensor) -> Tensor:
 
 
 def rows_of_branch(value: Tensor, pred: Tensor, grads: list[Any]) -> IndexedSlices:
-    """The rows that came back from the branch that was taken: of one without a gradient, none."""
+    """The rows from the branch that was taken; a branch without a gradient has none."""
     some = next(grad for grad in grads if grad is not None)
     kind = int32 if all(g is None or g.indices.dtype == int32 for g in grads) else int64
     none_values = np.empty((0, *some.values.shape[1:].as_list()), some.values.dtype.as_numpy_dtype)

@@ -1,8 +1,8 @@
-"""Where gradients of control flow are built, and how the backward pass gets at values of the forward one.
+"""Where gradients of control flow are built, and how the backward pass accesses values of the forward pass.
 
-The gradient of what lies in a branch is built in the same branch. The gradient of a loop is a loop that goes through
-its iterations backwards (`GradientLoop`); a value that it needs from iteration i is pushed on a stack by the forward
-loop in iteration i, and popped. White paper section 4.4: the graph is rewritten to remember what gradients need.
+The gradient of a node in a branch is built in the same branch. The gradient of a loop is a loop that goes through its
+iterations backwards (`GradientLoop`); a value that it needs from iteration i is pushed on a stack by the forward loop
+in iteration i, and popped. White paper section 4.4: the graph is rewritten to save what gradients need.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from penstock.ops.stacks import STACK_POP_V2, STACK_PUSH_V2, STACK_V2
 
 
 class ForwardLoop:
-    """What a loop was given so that gradients can be taken: a count of its iterations, and stacks."""
+    """What is added to a loop for its gradient: a count of its iterations, and stacks."""
 
     def __init__(self, loop: WhileContext) -> None:
         self.loop = loop
         self.readers: list[GradientLoop] = []
 
         def increment(count: Tensor) -> Tensor:
-            # Fires whether or not the pushes ran: one in a branch not taken is dead.
+            # Fires whether or not the pushes ran: a push in a branch that is not taken is dead.
             self._pushed = get_op("ControlTrigger")(name="pushed")
             with control_dependencies([self._pushed]):
                 return get_op("AddV2")(count, 1, name="f_count_next")
@@ -39,7 +39,8 @@ class ForwardLoop:
         self._counter = loop.body_inputs[-1]
 
     def push(self, tensor: Tensor) -> Tensor:
-        """Push `tensor`, of the loop's body, on a new stack in every iteration; returns the handle of the stack."""
+        """Push `tensor`, which is in the loop's body, on a new stack in every iteration; returns the handle of the
+        stack."""
         loop = self.loop
         with name_scope(None), name_scope(f"{_scope(loop)}/"):
             with outside(loop.outer):
@@ -47,7 +48,7 @@ class ForwardLoop:
                     convert_to_tensor(-1), elem_type=tensor.dtype.base_dtype, stack_name=tensor.op.name, name="f_acc"
                 )
             context: ControlFlowContext = tensor.op._control_flow_context
-            # After the pushes of the iteration before, which the counter waits for.
+            # After the pushes of the previous iteration, which the counter waits for.
             with context.entered(), control_dependencies([self._counter.op]):
                 push = STACK_PUSH_V2(handle, tensor, swap_memory=loop.swap_memory)
         self._pushed._add_control_input(push.op)
@@ -55,7 +56,7 @@ class ForwardLoop:
 
 
 def forward_loop(loop: WhileContext) -> ForwardLoop:
-    """The `ForwardLoop` of a loop, made at first."""
+    """The `ForwardLoop` of a loop, created on first use."""
     found = getattr(loop, "forward_loop", None)
     if found is None:
         found = loop.forward_loop = ForwardLoop(loop)  # type: ignore[attr-defined]
@@ -84,7 +85,7 @@ class GradientLoop(WhileContext):
         return super().capture(tensor)
 
     def _recall(self, tensor: Tensor) -> Tensor:
-        """The value that `tensor`, of the forward loop, had in the iteration that this one is the backward of."""
+        """The value that `tensor` of the forward loop had in the corresponding iteration."""
         if tensor in self.forward.invariants:
             return self.capture(self.forward.invariants[tensor])
         if tensor.op.type in ("Identity", "Switch") and tensor.op._inputs[0] in self.forward.invariants:
@@ -105,7 +106,7 @@ class GradientLoop(WhileContext):
         return self.pop(forward.push(tensor), tensor)
 
     def pop(self, handle: Tensor, like: Tensor) -> Tensor:
-        """What is on top of a stack of values of `like`, where it is needed; once an iteration."""
+        """Pops a stack of values of `like` where the value is needed, once per iteration."""
         with self.context_of(like.op._control_flow_context).entered():
             found = STACK_POP_V2(handle, elem_type=like.dtype.base_dtype)
         found._shape = like.shape
@@ -113,7 +114,7 @@ class GradientLoop(WhileContext):
         return found
 
     def before_next(self, op: Operation) -> None:
-        """Have the next iteration wait for `op`."""
+        """Make the next iteration wait for `op`."""
         assert self.popped is not None
         self.popped._add_control_input(op)
 
@@ -132,5 +133,5 @@ class GradientLoop(WhileContext):
         return self._branches[key]
 
     def home(self, context: ControlFlowContext | None, loop: WhileContext) -> ControlFlowContext | None:
-        """Where the gradient of a node in `context`, of the forward loop's body, is built."""
+        """Where the gradient of a node in `context`, which is in the forward loop's body, is built."""
         return self.context_of(context) if context is not None and loop.encloses(context) else self

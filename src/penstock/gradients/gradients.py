@@ -1,7 +1,7 @@
 """`gradients`: extends the graph by the nodes that compute derivatives (white paper section 4.1, figure 5).
 
-From the ys back to the xs, each operation on a path between them gets the gradient function registered for its
-type, whose inputs are the partial derivatives of its outputs. What several paths contribute is added up.
+From the ys back to the xs, it calls the gradient function registered for each operation on a path between them with the
+partial derivatives of the operation's outputs. Contributions of several paths are added.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Gradient = Tensor | IndexedSlices
 class RegisterGradient:
     """Decorator that registers the gradient function of an op type (TF: tf.RegisterGradient).
 
-    `@tf.RegisterGradient("MyOp") def _(op, grad): ...` gives one gradient (or None) for each input of `op`.
+    `@tf.RegisterGradient("MyOp") def _(op, grad): ...` returns one gradient (or None) for each input of `op`.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -53,7 +53,7 @@ class RegisterGradient:
 
 @export("NoGradient", "NotDifferentiable")
 def NotDifferentiable(op_type: str) -> None:
-    """Say that ops of this type pass no gradient on (TF: tf.NotDifferentiable)."""
+    """Declare that no gradient flows through ops of this type (TF: tf.NotDifferentiable)."""
     if not isinstance(op_type, str):
         raise TypeError("op_type must be a string")
     register_gradient(op_type, None)
@@ -73,14 +73,14 @@ def gradients(
 ) -> list[Any]:
     """The sum over `ys` of dy/dx for each x of `xs`: tensors, `IndexedSlices` for gathers, None if unconnected.
 
-    ys, xs: a tensor (xs: or a variable), or a list. grad_ys: the derivatives to begin with, one a y, None for
-    ones. stop_gradients: tensors to be taken as constants. gate_gradients: the gradients of one operation become
-    available together. aggregation_method: how contributions are added (`AggregationMethod`).
-    unconnected_gradients: "none" or "zero". Each x gets the shape of its gradient from itself.
+    ys, xs: a tensor (xs: or a variable), or a list. grad_ys: the derivatives to begin with, one for each y, None for
+    ones. stop_gradients: tensors to treat as constants. gate_gradients: the gradients of one operation become available
+    together. aggregation_method: how contributions are added (`AggregationMethod`).
+    unconnected_gradients: "none" or "zero". Each gradient has the shape of its x.
 
-    Raises LookupError for an operation on the way without a gradient function, ValueError if a gradient function gives
-    something of another number or shape, TypeError for ys that are complex or no numbers and have no grad_ys. There is
-    no gradient (None) of or to integers. Source: white paper section 4.1; TF: tf.gradients.
+    Raises LookupError for an operation on a path without a gradient function, ValueError if a gradient function returns
+    a wrong number or shape of gradients, TypeError for complex or non-numeric ys without grad_ys. There is no gradient
+    (None) of or to integers. Source: white paper section 4.1; TF: tf.gradients.
     """
     ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
     grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
@@ -122,7 +122,7 @@ def _trainable(dtype: DType) -> bool:
 
 
 def _initial(i: int, y: Tensor, grad: Any) -> Gradient | None:
-    """The derivative of the whole with respect to the `i`-th y: ones, or what the caller gave, in y's shape.
+    """The derivative with respect to the `i`-th y: ones, or the caller's value, in y's shape.
 
     None for ints.
     """
@@ -170,19 +170,19 @@ class _Options:
 
 
 Unit = Operation | WhileContext
-"""What the walk goes through in one go: an operation, or a whole loop."""
+"""One unit of the walk: an operation, or a whole loop."""
 
 
 _PASS_ROWS = ENTERS | SWITCHES | {"Identity", "RefIdentity", "ReadVariableOp"}
-"""Ops whose gradient gives rows where it gets rows."""
+"""Ops whose gradient returns rows if it gets rows."""
 
 
 class _BackwardWalk:
     """The walk from ys to xs: contributions to each tensor's gradient, and which units wait for which.
 
     `inside` is the context whose nodes are walked: none, or the body of a loop for that loop's gradient. Loops in it
-    are units with their exits for outputs. `home` leads from the context of a node to that in which its gradient
-    is built. `rows` are the xs whose gradients may be rows (all of them, if not said).
+    are units whose outputs are their exits. `home` maps the context of a node to the one in which its gradient is
+    built. `rows` are the xs whose gradients may be rows (by default all).
     """
 
     def __init__(
@@ -211,13 +211,13 @@ class _BackwardWalk:
         self._waiting = self._consumer_counts()
 
     def _same_context(self, context: ControlFlowContext | None) -> ControlFlowContext | None:
-        """Gradients of a branch are built in it; those of what lies around the present place, in the present place."""
+        """Gradients of a branch are built in it; those of surrounding contexts are built in the current one."""
         return self._here if context is None or context.encloses(self._here) else context
 
     # --- units ------------------------------------------------------------------------------------------
 
     def _unit(self, op: Operation) -> Unit:
-        """The outermost loop, inside the one that is walked, that `op` belongs to; or `op`."""
+        """The outermost loop, inside the one being walked, that `op` belongs to; or `op`."""
         context = op._control_flow_context
         if op.type in EXITS and op._inputs:
             context = op._inputs[0].op._control_flow_context
@@ -229,7 +229,7 @@ class _BackwardWalk:
         return unit
 
     def _place(self) -> ControlFlowContext | None:
-        """Where the walk is: a loop around it is not one to be walked through as a whole."""
+        """The current context of the walk: loops around it are not units."""
         return self._inside if self._inside is not None else self._here
 
     def _inputs(self, unit: Unit) -> list[Tensor]:
@@ -242,7 +242,7 @@ class _BackwardWalk:
         return unit._outputs if isinstance(unit, Operation) else unit.exits
 
     def _readers(self, unit: Unit) -> list[GradientLoop]:
-        """The gradients of a loop that take values from its iterations."""
+        """The gradient loops that use values from a loop's iterations."""
         forward: ForwardLoop | None = getattr(unit, "forward_loop", None)
         return [] if forward is None else forward.readers
 
@@ -271,7 +271,7 @@ class _BackwardWalk:
         return between
 
     def _consumer_counts(self) -> dict[Unit, int]:
-        """For each unit, how many edges from units in between its gradient waits for."""
+        """For each unit, how many edges to other units its gradient waits for."""
         counts: dict[Unit, int] = {}
         for unit in self._between:
             for tensor in self._inputs(unit):
@@ -282,7 +282,7 @@ class _BackwardWalk:
     # --- the walk ---------------------------------------------------------------------------------------
 
     def run(self, initial: list[Gradient | None]) -> list[Gradient | None]:
-        """The gradients for the xs, from those for the ys."""
+        """The gradients of the xs, from those of the ys."""
         for y, grad in zip(self._ys, initial, strict=True):
             self._add(y, grad)
         ready = deque(dict.fromkeys(u for u in map(self._unit, (y.op for y in self._ys)) if not self._waiting.get(u)))
@@ -293,7 +293,7 @@ class _BackwardWalk:
                 continue
             done.add(unit)
             if unit in self._between:
-                inputs = list(self._inputs(unit))  # the gradient of a loop gives that loop more of them
+                inputs = list(self._inputs(unit))  # the gradient of a loop adds more of them to that loop
                 self._through(unit)
                 for tensor in inputs:
                     maker = self._unit(tensor.op)
@@ -347,13 +347,13 @@ class _BackwardWalk:
             self._stacked.setdefault(self._unit(tensor.op), {}).setdefault(tensor, []).append(handle)
 
     def _keeps_rows(self, tensor: Tensor) -> bool:
-        """Whether rows of the gradient of `tensor` arrive as such at an x; elsewhere a sum is as good, and faster."""
+        """Whether rows of the gradient of `tensor` arrive as such at an x; otherwise a sum is as good, and faster."""
         while tensor not in self._rows and tensor.op.type in _PASS_ROWS:
             tensor = tensor.op._inputs[0]
         return tensor in self._rows
 
     def _matters(self, tensor: Tensor) -> bool:
-        """Whether a tensor that a loop takes in depends on an x; one of another loop's body if that loop does."""
+        """Whether an input of a loop depends on an x; for a tensor of another loop's body, whether that loop does."""
         return tensor in self._reached or (
             _trainable(tensor.dtype) and isinstance(self._unit(tensor.op), WhileContext) and tensor.op.type not in EXITS
         )
@@ -372,11 +372,11 @@ class _BackwardWalk:
             if op.type in SWITCHES:
                 in_grads: list[Any] = [self._switch_gradient(op, out_grads, around), None]
             elif op.type in ENTERS and around:
-                in_grads = out_grads  # within one iteration: what the loop takes in is as it is outside
+                in_grads = out_grads  # within one iteration: the loop's inputs are the outer tensors
             elif op.type in MERGES:
                 in_grads = [self._merge_gradient(op, tensor, out_grads[0]) for tensor in op._inputs]
             else:
-                # A y may depend on one output only: the derivative by the others is zero (paper 4.1).
+                # A y may depend on only one output: the derivatives with respect to the others are zero (paper 4.1).
                 for i, tensor in enumerate(op._outputs):
                     if out_grads[i] is None and _trainable(tensor.dtype) and tensor.dtype.base_dtype != resource:
                         out_grads[i] = get_op("ZerosLike")(tensor)
@@ -387,19 +387,19 @@ class _BackwardWalk:
             self._add(tensor, grad)
 
     def _merge_gradient(self, op: Operation, tensor: Tensor, grad: Any) -> Any:
-        """What a Merge passes back to one of its inputs, when that was the one that came."""
+        """What a Merge passes back to one of its inputs, if that one arrived."""
         if tensor.op._control_flow_context is not op._control_flow_context:
             branch = self._home(tensor.op._control_flow_context)
             assert branch is not None
             return branch.capture(convert_to_tensor(grad))
         if tensor.op.type not in SWITCHES:
-            raise LookupError(f"{op.name} (Merge) is of no conditional that was built in this program")
+            raise LookupError(f"{op.name} (Merge) does not belong to a conditional built in this program")
         outer = self._home(op._control_flow_context)
         pred = tensor.op._inputs[1] if outer is None else outer.capture(tensor.op._inputs[1])
         return get_op("Switch")(convert_to_tensor(grad), pred)[tensor.value_index]
 
     def _switch_gradient(self, op: Operation, out_grads: list[Any], around: bool) -> Any:
-        """What came back from the branch that was taken, and zeros where it was the other one.
+        """The gradient from the branch that was taken, and zeros from the other.
 
         With `around`, the gradient is taken inside that branch, or inside an iteration of the loop.
         """
@@ -414,13 +414,13 @@ class _BackwardWalk:
                 return rows_of_branch(value, pred, out_grads)
             zeros = get_op("Switch")(zeros_of(value), pred)
             grads = [z if g is None else convert_to_tensor(g) for g, z in zip(out_grads, zeros, strict=True)]
-            if not isinstance(context, CondContext):  # nothing else makes these dead where the branch was not taken
+            if not isinstance(context, CondContext):  # nothing else makes these dead if the branch was not taken
                 grads = [get_op("Switch")(g, pred)[i] for i, g in enumerate(grads)]
             return get_op("Merge")(grads)[0]
 
 
 def _place_of_sum(tensor: Tensor, parts: list[Gradient]) -> Operation:
-    """Where several contributions to the gradient of `tensor` are added: with them if they share a device."""
+    """Where several contributions to the gradient of `tensor` are added: on their device if they share one."""
     if all(isinstance(part, Tensor) for part in parts) and len({part.op.device for part in parts}) == 1:
         return parts[0].op
     return tensor.op
@@ -436,7 +436,7 @@ def _gradient_function(op: Operation) -> Callable[..., Any] | None:
 
 
 def _checked(op: Operation, found: Any) -> list[Gradient | None]:
-    """What a gradient function gave: one gradient an input, each of the input's shape."""
+    """Checks a gradient function's result: one gradient per input, each with the input's shape."""
     grads: list[Any] = [found] if not isinstance(found, list | tuple) else list(found)
     if len(grads) != len(op._inputs):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The gradient of a loop, as one thing with the exits for outputs: a loop that runs backwards."""
+"""The gradient of a loop, as a unit whose outputs are its exits: a loop that runs backwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.tensor.dtypes import resource
 from penstock.tensor.shapes import TensorShape
 
 Stacked = dict[Tensor, list[Tensor]]
-"""For tensors of a loop's body, stacks with a gradient for each iteration, that of the last on the bottom."""
+"""For tensors of a loop's body, stacks with a gradient for each iteration, the last iteration's at the bottom."""
 
 BodyGradient = Callable[[list[Tensor], list[Tensor], list[Any]], list[Any]]
 """`(ys, xs, grad_ys)` within the body -> gradients of the xs, or None."""
@@ -41,12 +41,12 @@ def loop_gradient(
     keeps_rows: Callable[[Tensor], bool],
     body_gradient: BodyGradient,
 ) -> tuple[dict[Tensor, Any], dict[Tensor, Tensor]]:
-    """Gradients of the tensors that `loop` takes from outside, given those of its exits (None if there is none).
+    """Gradients of the tensors that `loop` uses from outside, given those of its exits (None if there is none).
 
-    `stacked` has gradients that come to tensors of the body in each iteration; `reached(tensor)` says whether a
-    tensor from outside matters to what is differentiated by, `keeps_rows(tensor)` whether its gradient should be rows
-    if that of each iteration is. If `loop` is itself the gradient of a loop, it took
-    tensors of that one from stacks; gradients for those are the second result, on stacks.
+    `stacked` has gradients that reach tensors of the body in each iteration; `reached(tensor)` says whether a tensor
+    from outside depends on an x, `keeps_rows(tensor)` whether its gradient should be rows if that of each iteration is.
+    If `loop` is itself the gradient of a loop, it popped tensors of that loop from stacks; their gradients are the
+    second result, on stacks.
     """
     variables = [
         i for i, e in enumerate(loop.enters) if e.dtype.base_dtype.is_floating or e.dtype.base_dtype.is_complex
@@ -60,7 +60,7 @@ def loop_gradient(
     pops = {t: p for t, p in loop.pops.items() if reached(t)} if isinstance(loop, GradientLoop) else {}
     handles: dict[Tensor, Tensor] = {}
     count = forward_loop(loop).count
-    sums: list[tuple[Tensor, Tensor, Any]] = []  # inside, outside, what an iteration adds
+    sums: list[tuple[Tensor, Tensor, Any]] = []  # inside, outside, the contribution of an iteration
     with name_scope("while_grad"):
         start = [_start(loop, i, exit_grads[i]) for i in variables]
         backward = GradientLoop(loop)
@@ -100,7 +100,7 @@ def loop_gradient(
 
 
 def _summed(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: Any) -> Tensor:
-    """The sum of `grad`, which each iteration makes, for a `tensor` that the loop takes from outside."""
+    """The sum over iterations of `grad`, for a `tensor` that the loop uses from outside."""
     zeros = zeros_of(tensor)
     if grad is None:
         return zeros
@@ -108,13 +108,13 @@ def _summed(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: Any) ->
 
 
 def _joined_rows(backward: GradientLoop, count: Tensor, tensor: Tensor, grad: IndexedSlices) -> IndexedSlices:
-    """The rows that each of `count` iterations makes, those of all beside each other."""
+    """The concatenated rows of all `count` iterations."""
     values, indices = (_joined(backward, count, part) for part in (grad.values, grad.indices))
     return IndexedSlices(values, indices, shape_outside(tensor))
 
 
 def _joined(backward: GradientLoop, count: Tensor, part: Tensor) -> Tensor:
-    """`part` of all iterations, that of the last first: in the order of TensorFlow, so that sums round alike."""
+    """`part` of all iterations, the last one's first: TensorFlow's order, so that sums round alike."""
     shape = TensorShape([None]).concatenate(part.shape[1:])
     array = TensorArray(part.dtype, size=count, element_shape=shape, infer_shape=False, name="b_rows")
 
@@ -129,7 +129,7 @@ def _joined(backward: GradientLoop, count: Tensor, part: Tensor) -> Tensor:
 
 
 def _push(backward: GradientLoop, n: Tensor, grad: Tensor) -> Tensor:
-    """Push `grad` in each iteration, after those before; returns the handle of the stack."""
+    """Push `grad` in each iteration, in order; returns the handle of the stack."""
     grad = backward.capture(grad)
     with outside(backward.outer):
         handle = STACK_V2(convert_to_tensor(-1), elem_type=grad.dtype.base_dtype, name="b_acc")
@@ -160,6 +160,6 @@ def handle_dtype(tensor: Tensor) -> Any:
     op = tensor.op
     while op.op_def.traits.holds != "variable":
         if not op._inputs:
-            raise ValueError(f"{tensor.name} is no handle of a variable, so it has no gradient")
+            raise ValueError(f"{tensor.name} is not a handle of a variable, so it has no gradient")
         op = op._inputs[0].op
     return op.attrs["dtype"]

@@ -1,6 +1,6 @@
-"""Gradients of gradients that are those of the same formula, written in simple ops: taken by the backward walk itself.
+"""Gradients of gradient ops, computed by the backward walk from the same formula written in simple ops.
 
-They are here and not beside their ops, since the walk is built on ops.
+They are here rather than next to their ops because the walk imports ops.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.tensor.dtypes import float32
 @FUSED_BATCH_NORM_GRAD_V2.gradient
 @FUSED_BATCH_NORM_GRAD_V3.gradient
 def fused_batch_norm_grad_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
-    """The second derivative: that of the same formula written in simple ops."""
+    """The second derivative: the gradient of the same formula written in simple ops."""
     y_backprop, x, scale, mean, variance = op.inputs[:5]
     known = [y_backprop, x, scale] if op.attrs["is_training"] else [y_backprop, x, scale, mean, variance]
     results = _grad_in_simple_ops(op)
@@ -28,7 +28,7 @@ def fused_batch_norm_grad_gradient(op: Operation, *grads: Any) -> list[Tensor | 
 
 
 def _grad_in_simple_ops(op: Operation) -> list[Tensor]:
-    """x_backprop, scale_backprop and offset_backprop, differentiable once more."""
+    """x_backprop, scale_backprop and offset_backprop in differentiable form."""
     g, x, scale, mean, variance = op.inputs[:5]
     layout = op.attrs["data_format"]
     axis = layout.index(b"C")

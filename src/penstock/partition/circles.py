@@ -1,4 +1,4 @@
-"""What several devices must never be given: parts that wait for each other in a circle."""
+"""Checks that the parts of a step do not wait for each other in a cycle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_for_circles(parts: Iterable[Partition]) -> None:
-    """Raise InternalError, naming the nodes, if a Recv would have to come for its own Send to run."""
+    """Raise InternalError, naming the nodes, if a Send depends on its own Recv."""
     nodes = list(dict.fromkeys(node for part in parts for node in part.graph.nodes))
     sends = {node.attrs["key"]: node for node in nodes if node.op.name in SENDS}
     before: dict[Node, list[Node]] = {}
@@ -41,7 +41,7 @@ def check_for_circles(parts: Iterable[Partition]) -> None:
 
 
 def _circle(before: dict[Node, list[Node]], stuck: dict[Node, int]) -> list[Node]:
-    """Nodes of which each waits for the next, and the last for the first."""
+    """Nodes each of which waits for the next, and the last for the first."""
     way: dict[Node, None] = {}
     node = next(iter(stuck))
     while node not in way:

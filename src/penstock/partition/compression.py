@@ -1,7 +1,7 @@
-"""Lossy compression of what crosses machines (white paper section 5.5): float32 as 16 bits.
+"""Lossy compression of values sent between machines (white paper section 5.5): float32 as 16 bits.
 
-As the paper says: the mantissa is cut off on the way out and filled with zeros on arrival. That costs less than
-rounding by probability, and training does not mind.
+As in the paper, the mantissa is truncated before sending and filled with zeros on arrival. This is cheaper than
+stochastic rounding, and training tolerates it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @export("placement.compress_transfers")
 def compress_transfers(input: Any, name: str | None = None) -> Tensor:
-    """The same float32 values, which lose the lower 16 bits of each wherever they cross to another device.
+    """The same float32 values, which lose their lower 16 bits when they are sent to another device.
 
-    The choice of one edge: consumers of the result on other devices receive it compressed, those on its own device
-    lose nothing. `ConfigProto.graph_options.enable_bfloat16_sendrecv` is the choice for all of a session.
+    This applies to one edge: consumers of the result on other devices receive it compressed; those on its own device
+    lose nothing. `ConfigProto.graph_options.enable_bfloat16_sendrecv` applies it to a whole session.
     """
     output = identity(input, name=name)
     output.op._set_attr(COMPRESS, True)
@@ -33,7 +33,7 @@ def compress_transfers(input: Any, name: str | None = None) -> Tensor:
 def compress(value: torch.Tensor) -> torch.Tensor:
     """The upper half of each float32, as int16: sign, exponent and 7 bits of the mantissa.
 
-    A NaN whose distinguishing bits are all in the lower half stays one.
+    A NaN whose set mantissa bits are all in the lower half remains a NaN.
     """
     bits = value.contiguous().view(torch.int32)
     upper = bits >> 16

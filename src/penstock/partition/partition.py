@@ -1,8 +1,9 @@
-"""From a placed graph to one graph a device, with one Recv for each tensor and destination (paper 3.2.2, figure 4).
+"""Splits a placed graph into one graph per device, with one Recv for each tensor and destination (paper 3.2.2, figure
+4).
 
-A value inside a loop is received once in each iteration. What tells a Recv that an iteration has begun is a Merge of
-the loop on its own device; a device that has none gets a small loop of its own (`_PartInProgress.pulse`), driven by
-the loop's condition, so that devices go through iterations without anyone in charge (paper 4.4).
+A value inside a loop is received once in each iteration. A Merge of the loop on the same device tells a Recv that an
+iteration has begun; a device without one gets a small control loop (`_PartInProgress.pulse`), driven by the loop's
+condition, so that devices go through iterations without a master (paper 4.4).
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from penstock.tensor.shapes import TensorShape
 
 @dataclass(slots=True)
 class Partition:
-    """What one device runs. feeds[i] and fetches[i]: which of the step's feeds and fetches the graph's i-th is."""
+    """What one device runs. feeds[i] and fetches[i]: the position of the graph's i-th feed or fetch among the
+    step's."""
 
     device: str
     graph: StepGraph
@@ -40,7 +42,7 @@ class Partition:
 def partition(graph: StepGraph, compress: bool = False) -> list[Partition]:
     """Split a graph whose nodes all have a device. `compress`: send float32 as 16 bits (paper 5.5).
 
-    Raises InternalError if parts would wait for each other for ever.
+    Raises InternalError if the parts would deadlock.
     """
     parts = _Partitioner(duplicate(graph), compress).run()
     check_for_circles(parts)
@@ -48,7 +50,8 @@ def partition(graph: StepGraph, compress: bool = False) -> list[Partition]:
 
 
 def _read_at_home(graph: StepGraph) -> None:
-    """Variables that are written are read on their own device, after all that a reader elsewhere waits for."""
+    """Reads variables that are written on their own device, after everything that a reader on another device waits
+    for."""
     accesses = state_accesses(graph)
     written = {root for _, root, writes in accesses if writes}
     if not written:
@@ -90,7 +93,7 @@ class _Partitioner:
             if is_loop_merge(node):
                 self.merges.setdefault((self.frames[node], node.device), node)
         self.names = {node.name for node in graph.nodes}
-        # What each Enter was given, before inputs become those of one device.
+        # The inputs of each Enter, before they are replaced by those of one device.
         self.entered = {node: node.inputs[0] for node in graph.nodes if node.op.name == "Enter"}
 
     def run(self) -> list[Partition]:
@@ -127,7 +130,7 @@ class _Partitioner:
         return self.parts[device]
 
     def frame_of(self, node: Node) -> Frame:
-        """The frame of what `node` gives: an Exit's is the one outside."""
+        """The frame of the outputs of `node`: for an Exit, the outer one."""
         frame = self.frames.get(node, self.root)
         return (frame.parent or self.root) if node.op.name in EXITS else frame
 
@@ -140,7 +143,7 @@ class _Partitioner:
         return name
 
     def send(self, edge: Edge, target: str) -> tuple[str, DType]:
-        """Send a value to `target` from where it is made; returns the key, and the dtype that travels."""
+        """Send a value from its device to `target`; returns the key and the dtype that is sent."""
         source = self.part(edge.node.device)
         dtype = edge.dtype.base_dtype
         if edge.dtype._is_ref_dtype:
@@ -173,7 +176,7 @@ class _Partitioner:
 
 @dataclass(eq=False, slots=True)
 class _PartInProgress:
-    """One device's share of the step, as it grows."""
+    """One device's part of the step, while it is being built."""
 
     all: _Partitioner
     device: str
@@ -189,15 +192,15 @@ class _PartInProgress:
     _switches: dict[Node, list[Frame]] = field(default_factory=dict)
 
     def take(self, node: Node) -> None:
-        """Add a node of this device, its inputs from other devices replaced by what is received."""
-        if node.op.name in NEXT_ITERATIONS:  # who goes through the iterations of a loop knows its condition
+        """Add a node of this device, with inputs from other devices replaced by Recvs."""
+        if node.op.name in NEXT_ITERATIONS:  # a device that runs the iterations of a loop has its condition
             self.condition(self.all.frames[node])
         inputs = tuple(self.here(edge) if edge.node.op.name not in BACK else edge for edge in node.inputs)
         node.controls = tuple(dict.fromkeys(c for control in node.controls for c in self.ran(control)))
         node.inputs = inputs
         self.add(node)
         if node.op.name in ENTERS and (self.all.frames[node], self.device) not in self.all.merges:
-            self.pulse(self.all.frames[node])  # or what only takes constants of the loop would run but once
+            self.pulse(self.all.frames[node])  # otherwise nodes that only use loop constants would run only once
 
     def add(self, node: Node) -> None:
         self.nodes.append(node)
@@ -207,14 +210,14 @@ class _PartInProgress:
             self._go_round(frame, Edge(node, 0))
 
     def after(self, node: Node, follower: Node) -> None:
-        """Add `follower`, which takes what `node` of this part gives, as soon as that is there."""
+        """Add `follower`, which uses outputs of `node` of this part, as soon as `node` is added."""
         if node in self._placed or is_everywhere(node):
             self.nodes.append(follower)
         else:
             self._later.setdefault(node, []).append(follower)
 
     def here(self, edge: Edge) -> Edge:
-        """`edge` as this device has it."""
+        """The edge on this device that carries the value of `edge`."""
         if is_everywhere(edge.node):
             self.shared[edge.node] = None
             return edge
@@ -264,7 +267,7 @@ class _PartInProgress:
         return Edge(node, 0)
 
     def ran(self, control: Node) -> tuple[Node, ...]:
-        """What stands here for the fact that `control` has run: nothing for what is always there."""
+        """The node on this device that shows that `control` has run; None if it is always available."""
         if is_everywhere(control):
             return ()
         if control.device == self.device:
@@ -279,7 +282,7 @@ class _PartInProgress:
         return (self._ran[control],)
 
     def read(self, edge: Edge) -> Edge:
-        """The value of a reference of this part, at the moment at which it was made."""
+        """The value of a reference of this part at the time when the reference was made."""
         if edge not in self._reads:
             attrs = {"T": edge.dtype.base_dtype}
             node = self.all.make(
@@ -301,7 +304,7 @@ class _PartInProgress:
         return self._begin(frame) if found is None else found
 
     def condition(self, frame: Frame) -> Edge:
-        """The loop's condition as this part knows it: a LoopCond of its own on what is received."""
+        """The loop's condition in this part: its own LoopCond on the received value."""
         cond = frame.loop_cond
         assert cond is not None
         if cond.device == self.device:
@@ -318,7 +321,7 @@ class _PartInProgress:
         return self._conditions[frame]
 
     def _begin(self, frame: Frame) -> Node:
-        """A control loop: Enter, Merge, Switch, NextIteration of nothing but the fact that an iteration begins."""
+        """A control loop: Enter, Merge, Switch and NextIteration of a token that only marks iterations."""
         assert frame.parent is not None and frame.loop_cond is not None
         parent = frame.parent
         if parent is self.all.root:

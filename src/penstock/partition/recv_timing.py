@@ -1,8 +1,9 @@
-"""When to receive (white paper section 5.2): as late as does no harm, so that received tensors are not kept waiting.
+"""When to receive (white paper section 5.2): as late as possible without delay, so that received tensors do not occupy
+memory.
 
-Without it every Recv starts at once, and all that a device will ever get from others is in its memory from the
-beginning. From the simulated run, each transfer is made to wait for a node of the receiving device that ends just
-early enough for the tensor to be there when its first consumer could start.
+Otherwise every Recv starts at once, and everything that a device receives is in its memory from the beginning. Using
+the simulated run, each transfer waits for a node of the receiving device that ends just early enough for the tensor to
+arrive when its first consumer could start.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from penstock.placement.simulator import After, Timeline, simulate
 
 @dataclass(slots=True)
 class RecvTiming:
-    """What to wait for, and the simulated step without and with it."""
+    """What to wait for, and the simulated step without and with waiting."""
 
     after: After
     before_timeline: Timeline
@@ -39,7 +40,7 @@ class RecvTiming:
 
 
 def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
-    """For each tensor that crosses to a device, the node there to wait for; nothing where it is needed at once."""
+    """For each tensor sent to a device, the node there to wait for; no entry if it is needed at once."""
     plain = simulate(problem, placement)
     runs: dict[int, list[tuple[float, int]]] = {}
     starts: dict[int, float] = {}
@@ -59,7 +60,7 @@ def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
         first = min((starts[k] for k in users if k in starts), default=None)
         if first is None or target not in runs:
             continue
-        # One more transfer's time as reserve: the prediction is not exact.
+        # Allow one more transfer's time, because the prediction is not exact.
         latest = first - 2 * (transfer.end - transfer.start)
         place = bisect.bisect_left(runs[target], (latest, -1)) - 1
         if place >= 0 and runs[target][place][1] not in users:
@@ -68,7 +69,7 @@ def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
 
 
 def delay_recvs(parts: list[Partition], problem: Problem, timing: RecvTiming) -> list[Partition]:
-    """The partitions with the waiting in them, as control edges to their Recvs."""
+    """The partitions with control edges that delay their Recvs."""
     by_key: dict[str, str] = {}
     for (value, target), waits_for in timing.after.items():
         by_key[f"{problem.values[value].name} to {problem.hardware.names[target]}"] = problem.nodes[waits_for].name
@@ -84,7 +85,7 @@ def delay_recvs(parts: list[Partition], problem: Problem, timing: RecvTiming) ->
 
 
 def _in_order(nodes: list[Node]) -> list[Node]:
-    """The same nodes with what they need before them, otherwise in the order in which they were."""
+    """The same nodes, each after what it needs, otherwise in the same order."""
     done: set[Node] = set()
     inside = set(nodes)
     found: list[Node] = []

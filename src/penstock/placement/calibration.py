@@ -32,7 +32,7 @@ _known: dict[str, Speeds] = {}
 
 
 def calibrated(device: Device) -> Speeds:
-    """The speeds of `device`, measured at first (a tenth of a second) and kept in `calibration_file()`."""
+    """The speeds of `device`, measured on first use (a tenth of a second) and kept in `calibration_file()`."""
     key = f"{device.type}/{device.torch}/{device.threads or torch.get_num_threads()} threads"
     if key not in _known:
         path = calibration_file()
@@ -41,7 +41,7 @@ def calibrated(device: Device) -> Speeds:
             _known[key] = Speeds(**stored[key])
         else:
             _known[key] = measure(device)
-            with contextlib.suppress(OSError, errors.OpError):  # a read-only home is no reason not to run
+            with contextlib.suppress(OSError, errors.OpError):  # a read-only home directory must not prevent running
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, json.dumps(stored | {key: asdict(_known[key])}, indent=1).encode())
     return _known[key]
@@ -61,7 +61,7 @@ def _read(path: Path) -> dict[str, dict[str, float]]:
         for speeds in found.values():
             Speeds(**speeds)
     except (OSError, ValueError, TypeError, AttributeError):
-        return {}  # none, or not of this version: measured anew
+        return {}  # no file, or not of this version: measure again
     return dict(found)
 
 

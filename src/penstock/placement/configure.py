@@ -1,4 +1,4 @@
-"""What a ConfigProto says of placement and of the passes beyond TensorFlow's own fields."""
+"""Placement options of a ConfigProto, beyond TensorFlow's own fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = "penstock_placement"
 
 @dataclass(frozen=True, slots=True)
 class PlacementOptions:
-    """`strategy`: the name of a registered one. `cost_model` and `hardware`: files, "" for what this machine is."""
+    """`strategy`: the name of a registered one. `cost_model` and `hardware`: files, or "" to use this machine."""
 
     strategy: str = "greedy"
     cost_model: str = ""
@@ -30,8 +30,8 @@ def configure(
     """Set how sessions with this ConfigProto place nodes; returns the config.
 
     strategy: "greedy" (the paper's simulation), "single", "round_robin", "exhaustive", or a registered name.
-    cost_model: a file of measured times, read if it is there and written when the session closes. hardware: a YAML
-    description (see placement/hardware.py) whose speeds and links count in place of measured ones.
+    cost_model: a file of measured times, read if it exists and written when the session closes. hardware: a YAML
+    description (see placement/hardware.py) whose speeds and links replace measured ones.
     """
     entries = config.graph_options.rewrite_options.custom_optimizers
     for i, entry in reversed(list(enumerate(entries))):
@@ -45,7 +45,7 @@ def configure(
 
 
 def placement_options(config: Any) -> PlacementOptions:
-    """What `configure` set, or the defaults."""
+    """The options set by `configure`, or the defaults."""
     for entry in config.graph_options.rewrite_options.custom_optimizers if config is not None else ():
         if entry.name == _NAME:
             values = {key: value.s.decode() for key, value in entry.parameter_map.items()}

@@ -1,7 +1,7 @@
-"""Where each node may go (white paper section 4.3): partial device names, colocation, state, and kernels.
+"""Where each node may be placed (white paper section 4.3): partial device names, colocation, state, and kernels.
 
-Nodes that must be together form a group (union-find); the devices that every member allows are the group's. Where
-none is left, the error names the members and lines in conflict.
+Nodes that must be together form a group (union-find), which may be on the devices that every member allows. If there
+are none, the error names the conflicting members and their lines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.tensor.dtypes import DType, resource, string
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """Nodes that share a device, and the indices of the devices that it may be, best first."""
+    """Nodes that share a device, and the indices of the devices that they may be on, best first."""
 
     nodes: list[Node] = field(default_factory=list)
     feasible: tuple[int, ...] = ()
@@ -36,7 +36,7 @@ class Groups:
         root = node
         while parent[root] is not root:
             root = parent[root]
-        while parent[node] is not root:  # so that the next search is short
+        while parent[node] is not root:  # so that later searches are short
             parent[node], node = root, parent[node]
         return root
 
@@ -48,9 +48,9 @@ class Groups:
 def find_groups(
     graph: StepGraph, devices: Sequence[Device], soft: bool, pinned: Mapping[str, str] | None = None
 ) -> dict[Node, Group]:
-    """The group of each node. `pinned`: the devices of nodes placed before (state does not move between steps).
+    """The group of each node. `pinned`: the devices of nodes placed earlier (state does not move between steps).
 
-    With `soft` placement a device that is not there, or has no kernel, is only a wish. Otherwise
+    With `soft` placement, requests for a device that does not exist or has no kernel are ignored. Otherwise raises
     InvalidArgumentError, which names nodes and lines.
     """
     by_name = {node.name: node for node in graph.nodes}
@@ -70,7 +70,8 @@ def find_groups(
 
 
 def _companions(node: Node, by_name: dict[str, Node]) -> list[Node]:
-    """The nodes that `node` must be with: its state's, those it asks for, and the rest of its loop variable."""
+    """The nodes that `node` must share a device with: those of its state, those it is colocated with, and the rest of
+    its loop variable."""
     found: list[Node] = []
     for name, _, edges in node.grouped_inputs():
         arg = next(arg for arg in node.op.inputs if arg.name == name)
@@ -89,7 +90,7 @@ def _companions(node: Node, by_name: dict[str, Node]) -> list[Node]:
 
 
 class _Limits:
-    """Which devices a node allows, each question asked once for each kind of node."""
+    """Which devices a node allows, computed once for each kind of node."""
 
     def __init__(self, devices: Sequence[Device], pinned: Mapping[str, str]) -> None:
         self._devices, self._pinned = devices, pinned
@@ -108,7 +109,7 @@ class _Limits:
             found = (able & places) or able
         if not found:
             raise self._conflict(nodes)
-        # A device with kernels of its own is there to be used: it goes before the host's.
+        # A device with kernels of its own is preferred to the host.
         return tuple(sorted(found, key=lambda i: (self._devices[i].kernel_type == "CPU", i)))
 
     def _asked(self, node: Node) -> frozenset[int]:
@@ -134,7 +135,7 @@ class _Limits:
                 if (device.kernel_type == "CPU" or not strings)
                 and (not node.op.kernels or node.op.find_kernel(device.kernel_type, node.attrs) is not None)
             )
-        return self._kernels[key] or self._all  # without a kernel anywhere: what makes the plan says so
+        return self._kernels[key] or self._all  # without a kernel anywhere: making the plan raises the error
 
     def _conflict(self, nodes: list[Node]) -> errors.InvalidArgumentError:
         available = ", ".join(device.name for device in self._devices)

@@ -1,7 +1,7 @@
-"""The cost model (white paper section 3.2.1): bytes of each tensor, seconds of each node on each kind of device.
+"""The cost model (white paper section 3.2.1): bytes of each tensor, seconds of each node on each type of device.
 
-Estimates come from shapes and registered counts of operations (`@OP.flops`) and a device's speeds; where a node was
-measured in earlier steps, its measured time counts instead. Measurements can be kept in a file.
+Estimates are computed from shapes, registered counts of operations (`@OP.flops`) and a device's speeds; if a node was
+measured in earlier steps, its measured time is used instead. Measurements can be kept in a file.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from penstock.graph.traits import is_free
 from penstock.placement.hardware import SimulatedDevice
 
 KEPT = 16
-"""Measurements of each node that are kept."""
+"""How many measurements of each node are kept."""
 
 
 @export("placement.CostModel")
 class CostModel(Sizes):
-    """Costs of nodes: bytes (see Sizes) and seconds. Times that were measured go before estimates."""
+    """Costs of nodes: bytes (see Sizes) and seconds. Measured times take precedence over estimates."""
 
     def __init__(self, unknown_dim: int = UNKNOWN_DIM) -> None:
         super().__init__(unknown_dim)
@@ -35,7 +35,7 @@ class CostModel(Sizes):
     # --- estimates ------------------------------------------------------------------------------------
 
     def seconds(self, node: Node, device: SimulatedDevice) -> float:
-        """How long `node` computes on `device`: measured there, or estimated."""
+        """How long `node` takes on `device`, measured or estimated."""
         measured = self._measured.get(_key(node, device.type))
         return sorted(measured)[len(measured) // 4] if measured else self.estimate(node, device)
 
@@ -55,9 +55,9 @@ class CostModel(Sizes):
     # --- measurements ---------------------------------------------------------------------------------
 
     def record(self, node: Node, device_type: str, seconds: float) -> None:
-        """One more measurement of `node` on a device of this type.
+        """Adds a measurement of `node` on a device of this type.
 
-        Of the last 16, the lower quartile counts: what disturbs a measurement (another thread that holds the
+        The lower quartile of the last 16 counts: what disturbs a measurement (another thread that holds the
         interpreter, a cold cache) makes it longer, never shorter.
         """
         kept = self._measured.setdefault(_key(node, device_type), [])
@@ -70,12 +70,12 @@ class CostModel(Sizes):
         return len(self._measured)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Keep the measurements in a file, whole or not at all."""
+        """Write the measurements to a file, atomically."""
         write_whole(path, json.dumps({"version": 2, "measured": self._measured}, indent=0).encode())
 
     @staticmethod
     def load(path: str | os.PathLike[str], unknown_dim: int = UNKNOWN_DIM) -> CostModel:
-        """The model that was saved. Raises ValueError, naming the file, when that is not what is in it."""
+        """The saved model. Raises ValueError, naming the file, if the file is not a saved model."""
         model = CostModel(unknown_dim)
         try:
             found = json.loads(Path(path).read_bytes())
@@ -83,11 +83,11 @@ class CostModel(Sizes):
                 raise ValueError(f"version {found['version']}")
             model._measured = {str(key): [float(s) for s in times] for key, times in found["measured"].items()}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"{os.fspath(path)} is no saved cost model: {error}") from error
+            raise ValueError(f"{os.fspath(path)} is not a saved cost model: {error}") from error
         return model
 
     def cost_graph(self, graph: StepGraph, devices: dict[str, SimulatedDevice]) -> Any:
-        """What is known of a placed graph, as the message of `RunMetadata.cost_graph`."""
+        """The costs of a placed graph, as a `RunMetadata.cost_graph` message."""
         message = CostGraphDef()
         index = {node: i for i, node in enumerate(graph.nodes)}
         final = {edge.node for edge in graph.fetches} | set(graph.targets)

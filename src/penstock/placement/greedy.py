@@ -1,9 +1,8 @@
-"""The greedy placement of the white paper (section 3.2.1), which TensorFlow's public code never had.
+"""The greedy placement of the white paper (section 3.2.1), which TensorFlow's public code never included.
 
-A simulated run visits nodes in the order in which they become ready. Each is tried on every device where it may go;
-the device on which it would end first gets it, counting what it computes there, what must be sent there, and what the
-device is busy with. Variables and constants take no time, so they are not placed when they are met but together with
-the first node that uses them.
+A simulated run visits nodes in the order in which they become ready. Each is tried on every device where it may go, and
+placed where it would end first, counting its computation, the transfers to the device, and what the device is busy
+with. Variables and constants take no time, so they are placed together with the first node that uses them.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ def greedy(
 ) -> list[int]:
     """A device for each node. groups[i]: the group of node i; feasible[g]: where group g may go, preferred first.
 
-    `by_rank`: of the nodes that are ready, first the one from which the longest way leads to the end, instead of the
-    one that was ready first.
+    `by_rank`: of the ready nodes, take the one with the longest path to the end, instead of the one that was ready
+    first.
     """
     return _Greedy(problem, groups, feasible, by_rank).run()
 
@@ -71,7 +70,7 @@ class _Greedy:
         return (when if self.rank is None else -self.rank[i], i)
 
     def _ranks(self) -> list[float]:
-        """The longest way from each node to the end, in mean seconds of computing and sending."""
+        """The longest path from each node to the end, in mean seconds of computing and sending."""
         p = self.p
         count = len(self.free)
         pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
@@ -91,7 +90,7 @@ class _Greedy:
         p, group = self.p, self.groups[i]
         device = self.device_of_group[group]
         if device == UNPLACED and not p.inputs[i] and not p.controls[i] and not p.seconds[0][i]:
-            return  # a variable or constant: together with what uses it
+            return  # a variable or constant: placed with its first user
         if device == UNPLACED:
             device = self._best(i, group)
             self._settle(group, device)
@@ -103,14 +102,14 @@ class _Greedy:
             self._account(i, device)
 
     def _best(self, i: int, group: int) -> int:
-        """The device on which the node ends first; of those without room, the one with most."""
+        """The device on which the node ends first; if none has room, the one with the most."""
         p = self.p
         best, best_end = UNPLACED, float("inf")
         for device in self.feasible[group]:
             if self.limited and self.used[device] + self._needs(i, group, device) > self.limits[device]:
                 continue
             end = self._start(i, device) + p.seconds[device][i]
-            if end < best_end:  # a tie goes to the device that comes first
+            if end < best_end:  # the first device wins ties
                 best, best_end = device, end
         if best == UNPLACED:
             best = max(self.feasible[group], key=lambda d: self.limits[d] - self.used[d])
@@ -128,14 +127,14 @@ class _Greedy:
         return found
 
     def _start(self, i: int, device: int, commit: bool = False) -> float:
-        """When node i could start on `device`; `commit` notes what is sent there."""
+        """When node i could start on `device`; `commit` records the transfers to it."""
         p = self.p
         when = self.free[device] if p.seconds[device][i] else 0.0
         for producer, value in p.inputs[i]:
             if p.everywhere[producer]:
                 continue
             source = self.device_of_group[self.groups[producer]]
-            if source == UNPLACED:  # it will come along if it may
+            if source == UNPLACED:  # it will be placed here as well if it may
                 allowed = self.feasible[self.groups[producer]]
                 source = device if device in allowed else allowed[0]
                 if commit:
@@ -164,7 +163,7 @@ class _Greedy:
         self.used[device] += self.group_state[group]
 
     def _account(self, i: int, device: int) -> None:
-        """What the node makes is held until its last consumer has been placed."""
+        """The node's outputs are held until their last consumer has been placed."""
         p = self.p
         self.used[device] += p.output_bytes[i]
         for j in {j for j, _ in p.inputs[i]} | set(p.controls[i]):

@@ -1,6 +1,6 @@
-"""Hardware as the simulator sees it: devices with speeds and memory, and what a transfer costs between them.
+"""Hardware as the simulator sees it: devices with speeds and memory, and the cost of transfers between them.
 
-Real hardware is described by `Hardware.of(devices)`, imagined hardware by a YAML file::
+Real hardware is described by `Hardware.of(devices)`, hypothetical hardware by a YAML file::
 
     devices:
       - {name: "/device:CPU:0", flops: 5.0e+10, bytes_per_second: 1.0e+10, launch: 3.0e-6}
@@ -28,7 +28,7 @@ from penstock.placement.calibration import Speeds, calibrated
 @export("placement.Link")
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a transfer costs: `latency` seconds, and one for each `bytes_per_second` bytes."""
+    """The cost of a transfer: `latency` seconds, plus one second for each `bytes_per_second` bytes."""
 
     latency: float = 0.0
     bytes_per_second: float = float("inf")
@@ -40,7 +40,7 @@ class Link:
 @export("placement.SimulatedDevice")
 @dataclass(frozen=True, slots=True)
 class SimulatedDevice:
-    """A device by its full name. memory: bytes, 0: without a limit."""
+    """A device by its full name. memory: bytes; 0: no limit."""
 
     name: str
     type: str
@@ -58,7 +58,7 @@ class Hardware:
     links: dict[tuple[str, str], Link] = field(default_factory=dict)
 
     def link(self, source: str, target: str) -> Link:
-        """What it costs to move a tensor from one device to another; nothing within one."""
+        """The cost of moving a tensor from one device to another; zero within a device."""
         if source == target:
             return Link()
         return self.links.get((source, target), self.default_link)
@@ -72,7 +72,7 @@ class Hardware:
 
     @staticmethod
     def of(devices: list[Device]) -> Hardware:
-        """This process's devices, as fast as they were measured to be (see `calibration.py`)."""
+        """This process's devices with their measured speeds (see `calibration.py`)."""
         speeds = {device: calibrated(device) for device in devices}
         hardware = Hardware(
             [SimulatedDevice(d.name, d.type, speeds[d], float(d.memory_limit)) for d in devices],
@@ -86,7 +86,7 @@ class Hardware:
 
     @staticmethod
     def load(path: str | Path) -> Hardware:
-        """Read a description. Raises ValueError, naming the file and the entry, for one that makes no sense."""
+        """Read a description. Raises ValueError, naming the file and the entry, if it is invalid."""
         try:
             found = yaml.safe_load(Path(path).read_text())
             if not isinstance(found, dict) or not found.get("devices"):
@@ -114,7 +114,7 @@ PCIE_LATENCY, PCIE_BYTES_PER_SECOND = 2e-5, 1.2e10
 
 
 def full_name(name: str) -> str:
-    """A device name with what it leaves open filled in by this process's."""
+    """A device name with missing parts taken from this process's."""
     spec = DeviceSpec.from_string(HOST_PREFIX)
     spec.merge_from(DeviceSpec.from_string(name))
     if spec.device_type is None or spec.device_index is None:

@@ -30,8 +30,8 @@ def place(
 ) -> StepGraph:
     """`graph` with the full name of one of `devices` as the device of every node.
 
-    With one device, or without a strategy, each node goes to the first that it may be on. `pinned`: the devices of
-    nodes by name, which were placed before. Raises InvalidArgumentError, naming nodes and lines, for what cannot be.
+    With one device, or without a strategy, each node goes to the first device that it may be on. `pinned`: the devices
+    of nodes placed earlier, by name. Raises InvalidArgumentError, naming nodes and lines, for conflicting constraints.
     """
     if len(devices) == 1 and not any(node.device for node in graph.nodes):
         return _on(graph, dict.fromkeys(graph.nodes, 0), devices)
@@ -53,7 +53,7 @@ def _on(graph: StepGraph, where: Mapping[Node, int], devices: Sequence[Device]) 
 
 
 def make_choice(graph: StepGraph, groups: dict[Node, Group], costs: CostModel, hardware: Hardware) -> Choice:
-    """What a strategy is asked."""
+    """Makes the argument of a strategy."""
     number: dict[Group, int] = {}
     of = [number.setdefault(groups[node], len(number)) for node in graph.nodes]
     return Choice(make_problem(graph, hardware, costs), of, [group.feasible for group in number])
@@ -77,22 +77,22 @@ def _decide(
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"The placement strategy put {node.name} on {where}, apart from its group or off [{allowed}].",
+                f"The placement strategy put {node.name} on {where}, apart from its group or outside [{allowed}].",
             )
     return dict(zip(graph.nodes, found, strict=True))
 
 
 def log_placement(graph: StepGraph) -> None:
-    """A line on stderr for each node, as ConfigProto.log_device_placement asks, whatever tf.logging shows."""
+    """A line on stderr for each node, for ConfigProto.log_device_placement, whatever tf.logging's level."""
     for node in graph.nodes:
         if node.op is not FEED:
             print(f"{node.name}: ({node.op.name}): {node.device}", file=sys.stderr)
 
 
 class Placement:
-    """Where the state of a session is: in all of its steps the same.
+    """Where the state of a session is: the same in all of its steps.
 
-    lock: who places holds it from reading `devices` to `keep`, so that no two steps place one variable.
+    lock: held while placing, from reading `devices` to `keep`, so that no two steps place the same variable.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Placement:
         return MappingProxyType(self._devices)
 
     def keep(self, graph: StepGraph) -> None:
-        """State stays where it is in `graph`, which has been placed."""
+        """Record where state is in `graph`, which has been placed."""
         for node in graph.nodes:
             if node.op.stateful and any(d._is_ref_dtype or d == resource for d in node.dtypes):
                 self._devices.setdefault(node.name, node.device)

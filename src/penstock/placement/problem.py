@@ -1,7 +1,7 @@
-"""A step to place, as plain lists of numbers: what the greedy placement and the simulator count with.
+"""A step to place, as plain lists of numbers: the input of the greedy placement and the simulator.
 
-Nodes are numbered in the graph's order, devices in the hardware's. A graph of 100,000 nodes has millions of things
-to look up, so nothing here is an object with methods.
+Nodes are numbered in the graph's order, devices in the hardware's. A graph of 100,000 nodes needs millions of look-ups,
+so the entries are plain numbers rather than objects.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from penstock.placement.hardware import Hardware
 
 @dataclass(slots=True)
 class Problem:
-    """inputs[i]: `(producer, which of its values)` of node i, each once; values of one node are numbered through
-    all nodes. seconds[d][i]: of node i on device d. What closes a loop is left out: a loop counts as one iteration."""
+    """inputs[i]: `(producer, value)` for each distinct input of node i; values are numbered across all nodes.
+    seconds[d][i]: the time of node i on device d. Back edges are left out: a loop counts as one iteration."""
 
     graph: StepGraph
     hardware: Hardware
@@ -26,18 +26,18 @@ class Problem:
     controls: list[list[int]]
     consumers: list[list[int]]
     viewers: list[list[int]]
-    """Those that see memory which node i allocates, through what shows it as well."""
+    """The nodes that see memory allocated by node i, including through views."""
     values: list[Edge]
     value_bytes: list[float]
     output_bytes: list[float]
     state_bytes: list[float]
     seconds: list[list[float]]
     fetched: set[int]
-    """The nodes whose memory is there until the step ends."""
+    """The nodes whose memory is in use until the step ends."""
     everywhere: list[bool]
-    """Fed values and plain constants: they are on every device that wants them."""
+    """Fed values and plain constants: available on every device that uses them."""
     latency: list[list[float]]
-    """latency[a][b] and rate[a][b]: of a transfer from device a to device b."""
+    """latency[a][b] and rate[a][b] are those of a transfer from device a to device b."""
     rate: list[list[float]]
 
     @property
@@ -46,7 +46,7 @@ class Problem:
 
 
 def make_problem(graph: StepGraph, hardware: Hardware, costs: CostModel) -> Problem:
-    """The numbers for placing `graph` on `hardware`."""
+    """Makes the problem of placing `graph` on `hardware`."""
     index = {node: i for i, node in enumerate(graph.nodes)}
     values: dict[Edge, int] = {}
     inputs: list[list[tuple[int, int]]] = []
@@ -94,5 +94,5 @@ def make_problem(graph: StepGraph, hardware: Hardware, costs: CostModel) -> Prob
 
 
 def is_everywhere(node: Node) -> bool:
-    """Whether each device has the value by itself: what is fed, and constants that wait for nothing."""
+    """Whether every device has the value without a transfer: feeds, and constants that wait for nothing."""
     return node.op is FEED or (node.is_constant and not node.controls)

@@ -1,7 +1,7 @@
-"""The simulator (white paper section 3.2.1): how a placed step would run, without running it.
+"""The simulator (white paper section 3.2.1): predicts how a placed step would run, without running it.
 
-Each device runs one node at a time, in the order in which they become ready; a tensor is sent to each device that
-wants it once, as soon as it is made. A link carries one tensor at a time.
+Each device runs one node at a time, in the order in which they become ready; a tensor is sent once to each device that
+uses it, as soon as it is computed. A link carries one tensor at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.placement.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A node at work: seconds from the start of the step."""
+    """A node's execution: seconds from the start of the step."""
 
     node: int
     device: int
@@ -29,7 +29,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A value of `node` on its way."""
+    """The transfer of a value of `node`."""
 
     node: int
     value: int
@@ -42,7 +42,7 @@ class Transfer:
 @export("placement.Timeline")
 @dataclass(slots=True)
 class Timeline:
-    """A simulated step. peak[d]: the most bytes on device d at once, variables included."""
+    """A simulated step. peak[d]: the peak bytes on device d, including variables."""
 
     problem: Problem
     runs: list[Run]
@@ -72,7 +72,7 @@ class Timeline:
         return found
 
     def critical_path(self) -> list[str]:
-        """The nodes, first to last, of which each waited for the one before: what the step takes its time for."""
+        """The nodes, first to last, each of which waited for the one before: they determine the step's time."""
         problem, runs = self.problem, {run.node: run for run in self.runs}
         arrivals = {(t.value, t.target): t.end for t in self.transfers}
         before: dict[int, Run] = {}
@@ -94,7 +94,7 @@ class Timeline:
         return path[::-1]
 
     def text(self, width: int = 72) -> str:
-        """A picture in characters: a line a device, `#` where it works, and what the numbers are."""
+        """A picture in characters: one line per device, `#` while it is busy, and its numbers."""
         lines = [f"{self.seconds * 1e3:.3f} ms, {len(self.transfers)} transfers"]
         scale = width / self.seconds if self.seconds else 0.0
         devices = zip(self.problem.hardware.devices, self.busy(), self.peak, strict=True)
@@ -112,7 +112,7 @@ class Timeline:
         return "\n".join([*lines, f"critical path, {len(path)} nodes: {' > '.join(shown)}"])
 
     def chrome_trace(self) -> dict[str, Any]:
-        """For chrome://tracing and Perfetto: a process a device, its runs and what it receives."""
+        """For chrome://tracing and Perfetto: one process per device, with its runs and the transfers to it."""
         events: list[dict[str, Any]] = []
         for d, device in enumerate(self.problem.hardware.devices):
             events.append({"ph": "M", "name": "process_name", "pid": d, "args": {"name": device.name}})
@@ -141,12 +141,13 @@ class Timeline:
 
 
 After = dict[tuple[int, int], int]
-"""For a value and a device, the node there before whose end the value is not sent for."""
+"""For a value and a device, the node on that device after whose end the value is sent."""
 
 
 @export("placement.simulate")
 def simulate(problem: Problem, placement: Sequence[int], after: After | None = None) -> Timeline:
-    """The step with node i on device `placement[i]`. `after`: which transfers wait for what (see `recv_timing.py`)."""
+    """Simulates the step with node i on device `placement[i]`. `after`: which transfers wait for what (see
+    `recv_timing.py`)."""
     return _Simulation(problem, placement, after or {}).run()
 
 
@@ -154,7 +155,7 @@ class _Simulation:
     def __init__(self, problem: Problem, placement: Sequence[int], after: After) -> None:
         self.p, self.place, self.after = problem, placement, after
         self.held: dict[int, list[int]] = {}
-        """For a node that transfers wait for, the consumers of what they bring."""
+        """For a node that transfers wait for, the consumers of the transferred values."""
         count = len(problem.hardware.devices)
         self.free = [0.0] * count
         self.link_free: dict[tuple[int, int], float] = {}
@@ -165,7 +166,7 @@ class _Simulation:
         self.memory: list[list[tuple[float, int, float]]] = [[] for _ in range(count)]
 
     def run(self) -> Timeline:
-        """Each device takes what became ready first; of several, in the graph's order."""
+        """Each device takes the node that became ready first, then in the graph's order."""
         p = self.p
         waiting = [len({j for j, _ in p.inputs[i]} | set(p.controls[i])) for i in range(len(p.inputs))]
         for k, inputs in enumerate(p.inputs) if self.after else ():
@@ -173,7 +174,7 @@ class _Simulation:
             waiting[k] += len(gates)
             for gate in gates:
                 self.held.setdefault(gate, []).append(k)
-        # Nodes that take no time pass at once; each device has a queue of the others.
+        # Nodes that take no time finish at once; each device has a queue of the others.
         passing: list[tuple[float, int]] = []
         queues: list[list[tuple[float, int]]] = [[] for _ in self.free]
 
@@ -212,7 +213,7 @@ class _Simulation:
                     self._transfer(i, value, target, end)
 
     def _transfer(self, i: int, value: int, target: int, when: float) -> float:
-        """Send a value of node i, from `when` on, as soon as the link is free; returns when it arrives."""
+        """Send a value of node i after `when`, as soon as the link is free; returns the arrival time."""
         p, device = self.p, self.place[i]
         begin = max(when, self.link_free.get((device, target), 0.0))
         size = p.value_bytes[value] if value >= 0 else 0.0
@@ -223,7 +224,7 @@ class _Simulation:
         return arrives
 
     def _targets(self, i: int) -> dict[int, list[int]]:
-        """For each value of node i, the devices that want it; -1 - i stands for the mere fact that it has run."""
+        """For each value of node i, the devices that use it; -1 - i stands for the fact that it has run."""
         p, place = self.p, self.place
         found: dict[int, list[int]] = {}
         for k in p.consumers[i]:
@@ -248,10 +249,10 @@ class _Simulation:
         return when
 
     def _peaks(self, seconds: float) -> list[float]:
-        """The most memory of each device: variables always, a value from its start to its last use there.
+        """The peak memory of each device: variables always, a value from its start to its last use there.
 
-        Values are those that `peak_memory.Owners` says; they are sent as soon as they are made, and what is computed in
-        place is not known before the plan, so this is more than a plan takes.
+        Values are allocated according to `peak_memory.Owners` and sent as soon as they are computed. What is computed
+        in place is not known before the plan, so this overestimates.
         """
         p, place = self.p, self.place
         events: list[list[tuple[float, int, float]]] = [[] for _ in self.free]

@@ -1,4 +1,5 @@
-"""Placement strategies: from a problem and its constraints to a device for each node. Register your own."""
+"""Placement strategies: functions from a problem and its constraints to a device for each node. You can register your
+own."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from penstock.placement.simulator import Timeline, simulate
 @export("placement.Choice")
 @dataclass(slots=True)
 class Choice:
-    """What a strategy decides on: groups[i] is the group of node i, feasible[g] the devices that group g may be on,
+    """The input of a strategy: groups[i] is the group of node i, feasible[g] the devices that group g may be on,
     preferred first. Nodes and devices are numbered as in the problem."""
 
     problem: Problem
@@ -23,19 +24,19 @@ class Choice:
     feasible: list[tuple[int, ...]]
 
     def spread(self, devices: Sequence[int]) -> list[int]:
-        """The placement of nodes that puts group g on `devices[g]`."""
+        """The placement of nodes with group g on `devices[g]`."""
         return [devices[g] for g in self.groups]
 
 
 Strategy = Callable[[Choice], Sequence[int]]
-"""Returns a device number for each node of `choice.problem`: one for each group, and a feasible one."""
+"""Returns a device number for each node of `choice.problem`: a feasible one, the same for all nodes of a group."""
 
 _strategies: dict[str, Strategy] = {}
 
 
 @export("placement.register_strategy")
 def register_strategy(name: str) -> Callable[[Strategy], Strategy]:
-    """Decorator: make a strategy known, for `placement.configure(config, strategy=name)`. Raises ValueError if
+    """Decorator: register a strategy for `placement.configure(config, strategy=name)`. Raises ValueError if the name is
     taken."""
 
     def register(strategy: Strategy) -> Strategy:
@@ -48,7 +49,7 @@ def register_strategy(name: str) -> Callable[[Strategy], Strategy]:
 
 
 def strategy_named(name: str) -> Strategy:
-    """The strategy of this name; ValueError, with those there are, when there is none."""
+    """The strategy of this name. Raises ValueError, listing all names, if there is none."""
     try:
         return _strategies[name]
     except KeyError:
@@ -57,8 +58,8 @@ def strategy_named(name: str) -> Strategy:
 
 @register_strategy("greedy")
 def greedy_strategy(choice: Choice) -> list[int]:
-    """The paper's greedy simulation, or what is better by the simulator's account: with nodes in the order of their
-    distance from the end, improved move by move where the graph is small, or all on one device."""
+    """The paper's greedy simulation, or whatever the simulator predicts to be better: nodes taken by their distance
+    from the end, improved move by move if the graph is small, or all on one device."""
     candidates = [greedy(choice.problem, choice.groups, choice.feasible)]
     candidates.append(greedy(choice.problem, choice.groups, choice.feasible, by_rank=True))
     candidates += one_device_each(choice)
@@ -71,26 +72,27 @@ def greedy_strategy(choice: Choice) -> list[int]:
 
 
 SMALL = 200
-"""Nodes up to which a placement is improved by trying moves, which takes a simulated run each."""
+"""Graphs of up to this many nodes are improved by trying moves, each of which takes a simulated run."""
 _MOVES = 400
 
 
 @register_strategy("single")
 def single_strategy(choice: Choice) -> list[int]:
-    """Everything on one device, the best by the simulator's account, but for what may not be there."""
+    """Everything on the device that the simulator predicts to be best, except what may not be there."""
     return best_of(choice.problem, one_device_each(choice))[0]
 
 
 @register_strategy("round_robin")
 def round_robin_strategy(choice: Choice) -> list[int]:
-    """Group after group to the next device that may have it: to compare with."""
+    """Each group on the next device that allows it: a baseline for comparison."""
     turn = itertools.count()
     return choice.spread([f[next(turn) % len(f)] for f in choice.feasible])
 
 
 @register_strategy("exhaustive")
 def exhaustive_strategy(choice: Choice) -> list[int]:
-    """The best of all placements: devices to the power of groups, so only for tiny graphs. ValueError over 10^6."""
+    """The best of all placements (devices to the power of groups), so only for tiny graphs. Raises ValueError over
+    10^6."""
     count = 1
     for feasible in choice.feasible:
         count *= len(feasible)
@@ -100,7 +102,7 @@ def exhaustive_strategy(choice: Choice) -> list[int]:
 
 
 def one_device_each(choice: Choice) -> list[list[int]]:
-    """For each device (of those alike, one), the placement of as much as possible on it."""
+    """For each device (one of each kind), the placement with as much as possible on it."""
     devices = choice.problem.hardware.devices
     alike: dict[object, int] = {}
     free = all(len(f) == len(devices) for f in choice.feasible)  # else what may not be everywhere makes a difference

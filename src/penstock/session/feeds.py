@@ -1,4 +1,5 @@
-"""Feeds of a step: the tensors that keys of a feed_dict name, and values of structures spread to one a tensor."""
+"""Feeds of a step: the tensors that the keys of a feed_dict name, and values of structures flattened to one per
+tensor."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ Arrange = Callable[[Any], list[Any]]
 
 
 def feeds_of(graph: Graph, keys: Iterable[Any]) -> tuple[list[Tensor], Arrange | None]:
-    """The fed tensors, and (where structures or sparse tensors are among the keys) what makes values one a tensor.
+    """The fed tensors, and a function that flattens values to one per tensor (if keys include structures or sparse
+    tensors).
 
     A key that is a tuple, of tensors or further tuples, stands for all of them: its value has that structure, or at
-    least as many leaves. Raises TypeError for a key that is no tensor of `graph`; raises ValueError for one that may
+    least as many leaves. Raises TypeError for a key that is not a tensor of `graph`; raises ValueError for one that may
     not be fed, or is fed twice.
     """
     tensors: list[Tensor] = []
@@ -41,7 +43,7 @@ def _leaves(key: Any) -> list[Any]:
 
 
 def _parts(leaf: Any) -> list[Any]:
-    """The tensors that `leaf` is made of."""
+    """The tensors that `leaf` consists of."""
     if isinstance(leaf, SparseTensor):
         return [leaf.indices, leaf.values, leaf.dense_shape]
     if isinstance(leaf, IndexedSlices):
@@ -62,7 +64,7 @@ def feedable(graph: Graph, key: Any) -> Tensor:
 
 
 class Rearranged:
-    """A plan whose feeds come grouped (structures, sparse values): spreads them first."""
+    """A plan whose feeds are grouped (structures, sparse values): flattens them first."""
 
     def __init__(self, plan: AnyPlan, arrange: Arrange) -> None:
         self._plan, self._arrange = plan, arrange
@@ -117,7 +119,7 @@ def _spread(keys: list[Any], values: Iterable[Any]) -> list[Any]:
 
 
 def _matched(key: Any, value: Any) -> list[tuple[Any, Any]]:
-    """(leaf, value) for the leaves of a key: by structure, or else in order, as TensorFlow takes them."""
+    """(leaf, value) for the leaves of a key: by structure, or otherwise in order, as in TensorFlow."""
     by_structure = _by_structure(key, value)
     if by_structure is not None:
         return by_structure

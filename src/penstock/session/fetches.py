@@ -17,9 +17,9 @@ class FetchPlan:
     """`tensors` to fetch (each once) and `targets` to run; `unpack(values)` returns the client's structure."""
 
     def __init__(self, graph: Graph, fetches: Any, kept: KeptTensors | None = None) -> None:
-        """TypeError, ValueError or KeyError, naming the fetch, for what is no element of `graph`.
+        """TypeError, ValueError or KeyError, naming the fetch, for what is not an element of `graph`.
 
-        `kept`: where the session's handles of tensors lead to.
+        `kept`: the tensors that the session's handles refer to.
         """
         self._graph, self._kept = graph, kept
         self._index: dict[Tensor, int] = {}
@@ -88,7 +88,7 @@ _ELEMENTS = frozenset({Tensor, Operation})
 
 def signature(fetches: Any) -> Any:
     """A hashable key of a fetch structure: equal for equal structures of the same tensors and operations."""
-    if type(fetches) in _ELEMENTS:  # the most common, told from structures at once
+    if type(fetches) in _ELEMENTS:  # the most common case, quickly distinguished from structures
         return fetches
     if isinstance(fetches, list | tuple):
         return (type(fetches), *[each if type(each) in _ELEMENTS else signature(each) for each in fetches])

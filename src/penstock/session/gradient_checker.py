@@ -54,8 +54,8 @@ def compute_gradient(
 ) -> Any:
     """The Jacobian dy/dx, by `gradients` and by central differences: two arrays [size of x, size of y].
 
-    Of complex numbers, the real and imaginary parts count as numbers of their own, in turn.
-    Given lists, a list of such pairs. Runs in the default session. TF: tf.test.compute_gradient.
+    The real and imaginary parts of complex numbers count as separate, alternating numbers. Given lists, returns a list
+    of such pairs. Runs in the default session. TF: tf.test.compute_gradient.
     """
     session = get_default_session()
     if session is None:
@@ -133,6 +133,6 @@ def _numeric(
 
 
 def _reals(value: Any) -> np.ndarray:
-    """A flat view of an array; of complex numbers, one of their real and imaginary parts in turn."""
+    """A flat view of an array; for complex numbers, of alternating real and imaginary parts."""
     flat = np.asarray(value).reshape(-1)
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat

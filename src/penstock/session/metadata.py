@@ -15,9 +15,9 @@ from penstock.runtime.observer import Observer
 def record_step(run_metadata: Any, graph: StepGraph, observer: Observer, traced: bool) -> None:
     """Fill `run_metadata`; with a trace, `step_stats` has the start and duration of every node that ran.
 
-    Where memory was measured as well, also what each node allocated: `total_bytes` in all, `peak_bytes` at once, and
-    `live_bytes` that are still held after the step, by fetched values and variables. `allocator_bytes_in_use` is the
-    most that the values of the whole step took while the node ran; the largest of these is the step's peak.
+    If memory was measured, also what each node allocated: `total_bytes`, `peak_bytes`, and `live_bytes`, which fetched
+    values and variables still hold after the step. `allocator_bytes_in_use` is the peak of the whole step's values
+    while the node ran; the largest of these is the step's peak.
     """
     run_metadata.Clear()
     if not traced:
@@ -27,7 +27,7 @@ def record_step(run_metadata: Any, graph: StepGraph, observer: Observer, traced:
 
 
 def record_costs(costs: CostModel, graph: StepGraph, observer: Observer) -> None:
-    """What a traced step says of how long nodes take, for later placements."""
+    """Record how long nodes took in a traced step, for later placements."""
     here = graph.nodes[0].device if graph.nodes else ""
     for device, part in (observer.parts or {here: observer}).items():
         if not part.starts:
@@ -41,7 +41,7 @@ def record_costs(costs: CostModel, graph: StepGraph, observer: Observer) -> None
 
 def _record_device(device: Any, observer: Observer) -> None:
     if not observer.starts:
-        return  # a step of constants alone runs no node
+        return  # a step that consists of constants runs no node
     ends = [start for _, start in observer.starts[1:]] + [observer.end or time.time_ns()]
     uses = observer.allocations.uses[1:] if observer.allocations is not None else [None] * len(ends)
     for (node, start), end, use in zip(observer.starts, ends, uses, strict=True):

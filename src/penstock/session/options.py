@@ -1,4 +1,4 @@
-"""What a session's ConfigProto says of devices, placement and passes."""
+"""A session's options for devices, placement and passes, from its ConfigProto."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from penstock.placement.strategies import strategy_named
 
 
 def step_options(config: Any) -> StepOptions:
-    """The options of a session with this ConfigProto (or None). Raises ValueError for what it does not allow."""
+    """The options of a session with this ConfigProto (or None). Raises ValueError for invalid options."""
     devices = devices_for(config)
     wanted = placement_options(config)
     given = config if config is not None else ConfigProto()
@@ -44,10 +44,10 @@ def step_options(config: Any) -> StepOptions:
 
 
 def flushes_denormals(config: Any) -> bool:
-    """Whether steps take denormals as zeros, as all of TensorFlow's do (`runtime/denormals.py`).
+    """Whether steps treat denormals as zeros, as in TensorFlow (`runtime/denormals.py`).
 
     TensorFlow has no field for it. `config.graph_options.rewrite_options.custom_optimizers.add(name="flush_denormals")`
-    asks for it here, and PENSTOCK_FLUSH_DENORMALS=1 for all sessions.
+    enables it for a session, PENSTOCK_FLUSH_DENORMALS=1 for all sessions.
     """
     named = config.graph_options.rewrite_options.custom_optimizers if config is not None else ()
     asked = os.environ.get("PENSTOCK_FLUSH_DENORMALS", "0") not in ("", "0")
@@ -55,7 +55,7 @@ def flushes_denormals(config: Any) -> bool:
 
 
 def _passes(graph_options: Any) -> frozenset[str]:
-    """The passes that these GraphOptions leave on: each has the switch that TensorFlow has for similar ones."""
+    """The passes that these GraphOptions leave on: each has the switch of its TensorFlow equivalent."""
     rewrites = graph_options.rewrite_options
     found = set(_MEMORY.get(rewrites.memory_optimization, ()))
     if graph_options.optimizer_options.opt_level >= 0 and not rewrites.disable_meta_optimizer:
@@ -71,8 +71,8 @@ def _passes(graph_options: Any) -> frozenset[str]:
 def _compilation(jit_level: int) -> set[str]:
     """How clusters of nodes are compiled (`codegen/`): PENSTOCK_COMPILE decides, then `global_jit_level`.
 
-    "auto" compiles in the background what runs a few times, "on" at the first run, where errors of the compiler are
-    raised, "off" nothing. Raises ValueError for another word.
+    "auto" compiles in the background what runs a few times, "on" compiles at the first run and raises compiler errors,
+    "off" compiles nothing. Raises ValueError for other values.
     """
     mode = os.environ.get("PENSTOCK_COMPILE") or ("off" if jit_level < 0 else "auto")
     if mode not in _COMPILATION:
@@ -117,9 +117,9 @@ def _as_described(path: str, names: list[str]) -> Hardware:
 
 
 def place_state(graph: Graph, options: StepOptions, placement: Placement) -> None:
-    """Decide where variables live, from all of the client's graph rather than from the step that comes first.
+    """Place variables by looking at the client's whole graph rather than at the first step.
 
-    The first step usually sets variables to their initial values, and says nothing of how they are used.
+    The first step usually only initialises variables, and does not show how they are used.
     """
     if options.strategy is None:
         return
@@ -131,7 +131,7 @@ def place_state(graph: Graph, options: StepOptions, placement: Placement) -> Non
         step = prune([], [], targets)
         step = place(step, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, placement.devices)
     except errors.InvalidArgumentError:
-        return  # some part of the graph cannot be placed; steps that do without it still can
+        return  # some part of the graph cannot be placed; steps without it still can
     placement.keep(step)
 
 
@@ -140,7 +140,7 @@ def _state_names(ops: list[Operation]) -> list[str]:
 
 
 def working_part(graph: Graph) -> list[Operation]:
-    """The operations of a graph without those that only initialise, save and restore."""
+    """The operations of a graph except those that only initialise, save and restore."""
     left_out: set[Operation] = set()
     operations = graph.get_operations()
     for op in operations:

@@ -33,10 +33,10 @@ from penstock.session.options import place_state
 
 
 class PartialRun:
-    """A step under way: an execution on each device, which go on as far as the feeds so far let them.
+    """A running step: an execution on each device, which proceeds as far as the feeds so far allow.
 
-    The graph is the client's as it was built: what passes would make one of several nodes might wait for the feeds of
-    all of them. All devices' parts run in the thread of whoever calls, so that between calls nothing runs.
+    The graph is the client's, without passes: a node merged from several might wait for the feeds of all of them. All
+    devices' parts run in the caller's thread, so nothing runs between calls.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class PartialRun:
         wanted: FetchPlan,
         feeds: list[Tensor],
     ) -> None:
-        """Raises InvalidArgumentError if nothing is wanted."""
+        """Raises InvalidArgumentError if there is nothing to fetch or run."""
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(
                 None, None, "partial_run_setup must specify at least one target to fetch or execute."
@@ -84,8 +84,8 @@ class PartialRun:
         return self._failed or not self._pending
 
     def run(self, wanted: FetchPlan, feeds: list[Tensor], values: list[Any]) -> Any:
-        """The values of `wanted`, given new feeds. Raises InvalidArgumentError for what was not set up, or is not fed
-        yet."""
+        """The values of `wanted`, given new feeds. Raises InvalidArgumentError for fetches or feeds that were not set
+        up, or whose feeds are missing."""
         with self._lock, torch.inference_mode():
             self._check(wanted, feeds)
             self._feed(feeds, values)
@@ -118,7 +118,7 @@ class PartialRun:
                 )
 
     def _feed(self, feeds: list[Tensor], values: list[Any]) -> None:
-        """Raises TypeError or ValueError for a value that does not fit; then nothing is fed."""
+        """Raises TypeError or ValueError for a value that does not fit; nothing is fed then."""
         order = list(self._feeds)
         given = [
             (part, place, part.convert(tensor, value))
@@ -144,7 +144,7 @@ class PartialRun:
     def _result(self, tensor: Tensor) -> Any:
         part, place = self._places[tensor]
         if not part.execution.has_result(place):
-            raise errors.InvalidArgumentError(None, None, f"{tensor.name} waits for what has not been fed yet.")
+            raise errors.InvalidArgumentError(None, None, f"{tensor.name} waits for feeds that are still missing.")
         return part.fetched(place)
 
 
@@ -162,7 +162,7 @@ class _DevicePart:
         self._device = device = devices[part.device]
         self._edges = part.graph.fetches
         kernels = make_kernels(part.graph.nodes, device, state)
-        # Values outlive the call, and later calls may write to variables: every read of state is a copy.
+        # Values outlive the call, and later calls may write to variables, so every read of state is a copy.
         copied = {(node, index) for node in part.graph.nodes for index in state_reads(node)}
         program = build_program(
             part.graph, kernels, copied, explain_unit, carry=make_carry(device, devices), feeds_wait=True
@@ -187,7 +187,7 @@ def _feeds_before(graph: StepGraph) -> dict[Node, frozenset[Node]]:
     """For each node, the feeds that it waits for."""
     needs: dict[Node, frozenset[Node]] = dict.fromkeys(graph.nodes, frozenset())
     changed = True
-    while changed:  # once, and again where loops lead back
+    while changed:  # one pass, and another if loops lead back
         changed = False
         for node in graph.nodes:
             before = [*(edge.node for edge in node.inputs), *node.controls]
@@ -198,7 +198,7 @@ def _feeds_before(graph: StepGraph) -> dict[Node, frozenset[Node]]:
 
 
 def _by_device(graph: StepGraph, needs: dict[Node, frozenset[Node]], devices: list[str]) -> list[Partition]:
-    """A graph for each device. Uses of state are ordered where that makes none wait for more feeds."""
+    """A graph for each device. Uses of state are ordered if that makes none wait for more feeds."""
     if len(devices) > 1:
         return partition(graph)
     waits = state_waits(graph, find_frames(graph)[1])

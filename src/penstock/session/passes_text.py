@@ -1,4 +1,4 @@
-"""The graph of a step as each pass leaves it, to read."""
+"""The graph of a step after each pass, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulator as a tool: how a step would run on real or imagined hardware, and how placements compare."""
+"""The simulator as a tool: how a step would run on real or hypothetical hardware, and how placements compare."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def simulate_step(
 ) -> Timeline:
     """How one step would run on `hardware` when placed by `strategy`: `print(timeline.text())` shows it.
 
-    fetches, feeds: as for Session.run, feeds without values. hardware: of this machine's devices when not given; see
-    placement/hardware.py for imagined ones. Paper 3.2.1.
+    fetches, feeds: as for Session.run, feeds without values. hardware: by default this machine's devices; see
+    placement/hardware.py for hypothetical ones. Paper 3.2.1.
     """
     choice = step_choice(fetches, feeds, hardware or _this_machine(), costs, graph)
     decide = strategy_named(strategy) if isinstance(strategy, str) else strategy
@@ -60,7 +60,7 @@ def compare_strategies(
     costs: CostModel | None = None,
     graph: Any = None,
 ) -> str:
-    """A table of what the simulator says of each strategy."""
+    """A table of the simulator's predictions for each strategy."""
     choice = step_choice(fetches, feeds, hardware or _this_machine(), costs, graph)
     lines = [f"{'strategy':<14}{'ms':>10}{'transfers':>11}{'MB sent':>9}  peak MB of each device"]
     for name in strategies:
@@ -78,6 +78,6 @@ def _this_machine() -> Hardware:
 
 
 def _device(simulated: Any) -> Device:
-    """A device that is only there to ask what it could run."""
+    """A device used only to ask what it could run."""
     kernel_type = "GPU" if simulated.type == "GPU" else "CPU"
     return Device(simulated.name, simulated.type, torch.device("cpu"), int(simulated.memory), 0, kernel_type)
