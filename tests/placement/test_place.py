@@ -214,7 +214,7 @@ def test_a_cost_model_learns_from_measurements_and_keeps_them_in_a_file(tmp_path
     costs.save(path)
     assert tf.placement.CostModel.load(path).seconds(node, device) == pytest.approx(4e-3)
     path.write_text("{}")
-    with pytest.raises(ValueError, match=r"costs.json is no saved cost model"):
+    with pytest.raises(ValueError, match=r"costs.json is not a saved cost model"):
         tf.placement.CostModel.load(path)
 
 

@@ -1,7 +1,7 @@
 """Initializers: objects that build initial values of a shape and dtype (TF: tf.initializers).
 
-`initializer(shape, dtype=None, partition_info=None)` returns a tensor; `get_config` and `from_config` make them
-plain data and back. Random ones draw from a stream that is not TensorFlow's.
+`initializer(shape, dtype=None, partition_info=None)` returns a tensor; `get_config` and `from_config` convert them to
+plain data and back. Random numbers differ from TensorFlow's.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from penstock.tensor.shapes import TensorShape
 
 @export("initializers.Initializer")
 class Initializer:
-    """What all initializers have. A subclass names its arguments in `_fields`."""
+    """Base class of all initializers. A subclass names its arguments in `_fields`."""
 
     _fields: tuple[str, ...] = ()
     dtype: DType
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """A tensor of `shape`, and of `dtype` or else the initializer's own."""
+        """A tensor of `shape`, and of `dtype` or otherwise the initializer's own dtype."""
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def _float_dtype(dtype: Any) -> DType:
 
 
 def _dims(shape: Any, partition_info: Any = None) -> list[int]:
-    """The dims that scales are computed from: for a part of a variable, those of the whole."""
+    """The dims that scales are computed from: for a part of a variable, those of the whole variable."""
     whole = shape if partition_info is None else partition_info.full_shape
     return [int(d) for d in TensorShape(whole).as_list()]  # type: ignore[arg-type]
 
@@ -87,7 +87,7 @@ class Ones(Initializer):
 class Constant(Initializer):
     """The given value: a scalar that fills the shape, or a list or array whose last element is repeated.
 
-    With `verify_shape`, TypeError for a value of another shape; raises ValueError for too many elements.
+    With `verify_shape`, raises TypeError for a value of a different shape; raises ValueError for too many elements.
     """
 
     _fields = ("value",)
@@ -185,7 +185,7 @@ class UniformUnitScaling(Initializer):
 
 
 _CUT_DEVIATION = 0.87962566103423978
-"""The standard deviation of a standard normal that is cut at two: sqrt(1 - 4 φ(2) / erf(√2))."""
+"""The standard deviation of a standard normal truncated at two: sqrt(1 - 4 φ(2) / erf(√2))."""
 
 
 @export("variance_scaling_initializer", "initializers.VarianceScaling", "initializers.variance_scaling")
@@ -252,7 +252,7 @@ class GlorotUniform(VarianceScaling):
 
 @export("glorot_normal_initializer", "initializers.GlorotNormal", "initializers.glorot_normal")
 class GlorotNormal(VarianceScaling):
-    """Glorot and Bengio's (2010): a cut normal of variance 2 / (inputs + outputs)."""
+    """Glorot and Bengio's (2010): a truncated normal of variance 2 / (inputs + outputs)."""
 
     _fields = ("seed",)
 
@@ -262,9 +262,9 @@ class GlorotNormal(VarianceScaling):
 
 @export("orthogonal_initializer", "initializers.Orthogonal", "initializers.orthogonal")
 class Orthogonal(Initializer):
-    """Orthonormal columns (or rows, where they are fewer) times `gain`; dims before the last count as rows.
+    """Orthonormal columns (or rows, if there are fewer) times `gain`; dims before the last count as rows.
 
-    By a QR decomposition of random normals. Raises ValueError for fewer than two dims.
+    Computed by a QR decomposition of random normals. Raises ValueError for fewer than two dims.
     """
 
     _fields = ("gain", "seed")
@@ -292,7 +292,7 @@ class Orthogonal(Initializer):
 
 @export("initializers.lecun_normal")
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """LeCun's: a cut normal of variance 1 / inputs."""
+    """LeCun's: a truncated normal of variance 1 / inputs."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
@@ -304,7 +304,7 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
 
 @export("initializers.he_normal")
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """He's: a cut normal of variance 2 / inputs."""
+    """He's: a truncated normal of variance 2 / inputs."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 

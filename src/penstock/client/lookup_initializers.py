@@ -19,7 +19,7 @@ from penstock.tensor.dtypes import DType, as_dtype, int64, string
 
 @export("contrib.lookup.TableInitializerBase")
 class TableInitializerBase:
-    """What fills a table: `initialize` gives the operation for it (TF: tf.contrib.lookup.TableInitializerBase)."""
+    """What fills a table: `initialize` returns the operation that does (TF: tf.contrib.lookup.TableInitializerBase)."""
 
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
         self._key_dtype = as_dtype(key_dtype).base_dtype
@@ -39,7 +39,8 @@ class TableInitializerBase:
 
 @export("lookup.KeyValueTensorInitializer", "contrib.lookup.KeyValueTensorInitializer")
 class KeyValueTensorInitializer(TableInitializerBase):
-    """Fills a table with `keys` and `values`, two vectors of one length (TF: tf.lookup.KeyValueTensorInitializer)."""
+    """Fills a table with `keys` and `values`, two vectors of the same length (TF:
+    tf.lookup.KeyValueTensorInitializer)."""
 
     def __init__(
         self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None
@@ -60,7 +61,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
 
 @export("lookup.TextFileIndex", "contrib.lookup.TextFileIndex")
 class TextFileIndex:
-    """What of a line to take, if not a column: all of it, or its number (from 0)."""
+    """What to take from a line instead of a column: all of it, or its number (from 0)."""
 
     WHOLE_LINE = WHOLE_LINE
     LINE_NUMBER = LINE_NUMBER
@@ -70,9 +71,9 @@ class TextFileIndex:
 class TextFileInitializer(TableInitializerBase):
     """Fills a table from the lines of a file (TF: tf.lookup.TextFileInitializer).
 
-    Keys and values are columns between `delimiter`s, or what a TextFileIndex says. Only the first `vocab_size`
-    lines count, if given: InvalidArgumentError when the file has fewer. `value_index_offset` is added to numbers of
-    lines.
+    Keys and values are columns separated by `delimiter`, or given by a TextFileIndex. If `vocab_size` is given, only
+    that many lines are read: raises InvalidArgumentError if the file has fewer. `value_index_offset` is added to
+    numbers of lines.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class TextFileInitializer(TableInitializerBase):
                 name=scope,
             )
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, op)
-        if filename.op.op_def.traits.constant:  # what is fed is no asset of the program
+        if filename.op.op_def.traits.constant:  # a fed file name is not an asset of the program
             add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
         return op
 

@@ -26,7 +26,7 @@ from penstock.tensor.dtypes import DType, as_dtype
 
 @export("tables_initializer")
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """An operation that initialises the tables that are there now (TF: tf.tables_initializer)."""
+    """An operation that initialises all existing tables (TF: tf.tables_initializer)."""
     initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
     return group(*initializers, name=name) if initializers else no_op(name=name)
 
@@ -65,7 +65,7 @@ class LookupInterface:
 
 
 class _Table(LookupInterface):
-    """A table with a handle. The values of keys that it does not have are `default_value`."""
+    """A table with a handle. The value of missing keys is `default_value`."""
 
     def __init__(self, handle: Tensor, key_dtype: Any, value_dtype: Any, default_value: Tensor) -> None:
         super().__init__(key_dtype, value_dtype, handle.op.name)
@@ -91,10 +91,10 @@ class _Table(LookupInterface):
             return LOOKUP_TABLE_SIZE_V2(self._handle, name=scope)
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The values of `keys`, and the default value where there is none; sparse keys give sparse values.
+        """The values of `keys`, with the default value for missing ones; sparse keys return sparse values.
 
-        Raises TypeError for keys of another dtype than the table's. FailedPreconditionError in a step that runs before
-        the table is initialised.
+        Raises TypeError if the dtype of keys is not the table's; a step that runs before the table is initialised
+        raises FailedPreconditionError.
         """
         given = keys.values if isinstance(keys, SparseTensor) else convert_to_tensor(keys, name="keys")
         self.check_keys(given)
@@ -103,14 +103,14 @@ class _Table(LookupInterface):
         return SparseTensor(keys.indices, values, keys.dense_shape) if isinstance(keys, SparseTensor) else values
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
-        """All keys, and their values, in one order."""
+        """All keys and their values, in the same order."""
         with name_scope(name, f"{self.name}_lookup_table_export_values", [self._handle]) as scope:
             return LOOKUP_TABLE_EXPORT_V2(self._handle, Tkeys=self.key_dtype, Tvalues=self.value_dtype, name=scope)
 
 
 @export("contrib.lookup.HashTable")
 class HashTable(_Table):
-    """A table that its initializer fills, and nothing changes (TF: tf.contrib.lookup.HashTable).
+    """A table that its initializer fills and that never changes afterwards (TF: tf.contrib.lookup.HashTable).
 
     `initializer` is a KeyValueTensorInitializer or a TextFileInitializer. The operation that fills the table is
     `init`; `tf.tables_initializer` runs those of all tables.
@@ -138,7 +138,7 @@ class HashTable(_Table):
 
 @export("lookup.StaticHashTable")
 class StaticHashTable(HashTable):
-    """As HashTable (TF: tf.lookup.StaticHashTable)."""
+    """The same as HashTable (TF: tf.lookup.StaticHashTable)."""
 
     def __init__(self, initializer: Any, default_value: Any, name: str | None = None) -> None:
         super().__init__(initializer, default_value, name=name)
@@ -157,15 +157,15 @@ class _MutableTable(_Table):
             return LOOKUP_TABLE_INSERT_V2(self._handle, keys, values, name=scope)
 
     def remove(self, keys: Any, name: str | None = None) -> Operation:
-        """Forget `keys`; those that are not there do not matter."""
+        """Remove `keys`; missing ones are ignored."""
         keys = convert_to_tensor(keys, name="keys")
         self.check_keys(keys)
         with name_scope(name, f"{self.name}_lookup_table_remove", [self._handle, keys]) as scope:
             return LOOKUP_TABLE_REMOVE_V2(self._handle, keys, name=scope)
 
     def _save(self) -> None:
-        """Have savers save the entries, as two tensors."""
-        from penstock.client.saveables import SaveableObject, SaveSpec  # savers are made of variables and tables
+        """Make savers save the entries, as two tensors."""
+        from penstock.client.saveables import SaveableObject, SaveSpec  # savers import variables and tables
 
         table, name = self, self._handle.op.name
         keys, values = self.export()
@@ -182,7 +182,7 @@ class _MutableTable(_Table):
 class MutableHashTable(_MutableTable):
     """A table, empty at first, that steps write to (TF: tf.contrib.lookup.MutableHashTable).
 
-    Values have the shape of `default_value`. With `checkpoint` savers of all variables save the entries, too.
+    Values have the shape of `default_value`. With `checkpoint`, savers of all variables also save the entries.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class MutableHashTable(_MutableTable):
 
 @export("contrib.lookup.MutableDenseHashTable")
 class MutableDenseHashTable(_MutableTable):
-    """As MutableHashTable; keys may be vectors (TF: tf.contrib.lookup.MutableDenseHashTable).
+    """Like MutableHashTable; keys may be vectors (TF: tf.contrib.lookup.MutableDenseHashTable).
 
     `empty_key` and `deleted_key` may not be used as keys.
     """
@@ -245,7 +245,7 @@ class MutableDenseHashTable(_MutableTable):
 
 
 class DenseHashTable(MutableDenseHashTable):
-    """As MutableDenseHashTable (TF: tf.lookup.experimental.DenseHashTable)."""
+    """The same as MutableDenseHashTable (TF: tf.lookup.experimental.DenseHashTable)."""
 
     def __init__(
         self,

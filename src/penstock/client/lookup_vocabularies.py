@@ -1,4 +1,4 @@
-"""Words to ids and back: tables in one call, and ids for words that no table has (TF: tf.contrib.lookup)."""
+"""Words to ids and back: tables made by one call, and ids for words outside the vocabulary (TF: tf.contrib.lookup)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def StrongHashSpec(key: Any) -> HasherSpec:
 
 @export("contrib.lookup.IdTableWithHashBuckets")
 class IdTableWithHashBuckets(LookupInterface):
-    """The ids of `table`, and, for keys that it lacks, one of `num_oov_buckets` ids after them, by hash.
+    """The ids of `table`, and for missing keys one of `num_oov_buckets` ids after them, chosen by hash.
 
     With `table` None all keys are hashed. TF: tf.contrib.lookup.IdTableWithHashBuckets.
     """
@@ -90,13 +90,13 @@ class IdTableWithHashBuckets(LookupInterface):
         return None if self._table is None else self._table.resource_handle
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many ids there are; int64."""
+        """The number of ids; int64."""
         with name_scope(name, f"{self.name}_Size"):
             buckets = constant(self._buckets, int64)
             return buckets if self._table is None else self._table.size() + buckets
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The id of each key; sparse keys give sparse ids. Raises TypeError for keys of another dtype."""
+        """The id of each key; sparse keys return sparse ids. Raises TypeError for keys of another dtype."""
         given = keys.values if isinstance(keys, SparseTensor) else convert_to_tensor(keys, name="keys")
         self.check_keys(given)
         with name_scope(name, f"{self.name}_Lookup", [given]):
@@ -125,10 +125,10 @@ class IdTableWithHashBuckets(LookupInterface):
 
 @export("lookup.StaticVocabularyTable")
 class StaticVocabularyTable(IdTableWithHashBuckets):
-    """Words to ids: those of `initializer`, and for other words `num_oov_buckets` more, by hash.
+    """Words to ids: those of `initializer`, and for other words one of `num_oov_buckets` more, chosen by hash.
 
-    Keys are strings or integers, as `lookup_key_dtype` says if not the initializer; values are int64.
-    TF: tf.lookup.StaticVocabularyTable.
+    Keys are strings or integers, according to the initializer or `lookup_key_dtype`; values are int64. TF:
+    tf.lookup.StaticVocabularyTable.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ def index_table_from_file(
     value_column_index: int = LINE_NUMBER,
     delimiter: str = "\t",
 ) -> Any:
-    """A table from each line of a file to its number (TF: tf.contrib.lookup.index_table_from_file).
+    """A table from each line of a file to its line number (TF: tf.contrib.lookup.index_table_from_file).
 
     Other words get `default_value`, or, with `num_oov_buckets`, an id after those, by hash.
     """
@@ -224,7 +224,7 @@ def index_to_string_table_from_file(
     value_column_index: int = WHOLE_LINE,
     delimiter: str = "\t",
 ) -> HashTable:
-    """A table from numbers of lines to the lines of a file (TF: the same, in tf.contrib.lookup)."""
+    """A table from line numbers to the lines of a file (TF: the same, in tf.contrib.lookup)."""
     if vocabulary_file is None or (isinstance(vocabulary_file, str) and not vocabulary_file):
         raise ValueError("vocabulary_file must be specified and must not be empty.")
     with name_scope(name, "index_to_string"):

@@ -1,6 +1,6 @@
 """Variables that are kept in parts along one axis (TF: tf.PartitionedVariable, tf.create_partitioned_variables).
 
-Each part is a variable, on a device of its own if need be; checkpoints hold the whole, under its name.
+Each part is a variable, which may have its own device; checkpoints hold the whole under its name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PartitionInfo:
     """For the initializer of a part: the shape of the whole, and where the part begins."""
 
     def __init__(self, full_shape: Any, var_offset: Any) -> None:
-        """Raises TypeError for what is no sequence of numbers, ValueError for offsets outside the whole."""
+        """Raises TypeError for what is not a sequence of numbers, ValueError for offsets outside the whole."""
         for name, given in (("full_shape", full_shape), ("var_offset", var_offset)):
             if isinstance(given, str) or not hasattr(given, "__iter__"):
                 raise TypeError(f"{name} must be a sequence of integers, got {given!r}")
@@ -39,7 +39,7 @@ class PartitionInfo:
     def single_slice_dim(self, shape: Any) -> int | None:
         """The one axis along which a part of `shape` is less than the whole; None if there is none.
 
-        Raises TypeError for no sequence, ValueError for several axes or a part that is not inside the whole.
+        Raises TypeError for what is not a sequence, ValueError for several axes or a part that is not inside the whole.
         """
         if isinstance(shape, str) or not hasattr(shape, "__iter__"):
             raise TypeError(f"shape must be a sequence of integers, got {shape!r}")
@@ -57,16 +57,16 @@ class PartitionInfo:
         return cut[0] if cut else None
 
     def single_offset(self, shape: Any) -> int:
-        """Where a part of `shape` begins along the axis that is cut; 0 if none is."""
+        """Where a part of `shape` begins along the partitioned axis; 0 if there is none."""
         axis = self.single_slice_dim(shape)
         return 0 if axis is None else self.var_offset[axis]
 
 
 class PartitionedVariable(Operators):
-    """The parts of one variable, in order; used as a tensor it is the whole."""
+    """The parts of one variable, in order; used as a tensor, it is the whole variable."""
 
     def __init__(self, name: str, shape: Any, dtype: Any, variable_list: list[Any], partitions: list[int]) -> None:
-        """`variable_list` may come in any order: where a part belongs is in its SaveSliceInfo."""
+        """`variable_list` may be in any order: the SaveSliceInfo of a part says where it belongs."""
         self._name = name
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype).base_dtype
@@ -108,7 +108,7 @@ class PartitionedVariable(Operators):
 
     @property
     def _axis(self) -> int:
-        """The one that is cut."""
+        """The axis that is partitioned."""
         return next((axis for axis, count in enumerate(self._partitions) if count > 1), 0)
 
     def _get_variable_list(self) -> list[Any]:
@@ -118,7 +118,7 @@ class PartitionedVariable(Operators):
         return self._partitions
 
     def as_tensor(self) -> Tensor:
-        """All parts as one tensor, which waits for nothing, as a variable's value does."""
+        """All parts as one tensor, which waits for nothing, like a variable's value."""
         with control_dependencies(None):
             whole = self._variables[0]
             if len(self._variables) > 1:
@@ -153,7 +153,7 @@ class PartitionedVariable(Operators):
 
 
 def _in_order(variables: Any, shape: TensorShape, partitions: list[int]) -> list[Any]:
-    """The parts in the order of where they begin. Raises ValueError if they are not the parts of one variable."""
+    """The parts ordered by their offsets. Raises ValueError if they are not the parts of one variable."""
     parts = list(variables)
     if not parts:
         raise ValueError("variable_list may not be empty")
@@ -178,10 +178,10 @@ register_tensor_conversion_function(PartitionedVariable, _convert, 50)
 
 
 def slices(name: str, shape: TensorShape, partitions: Any) -> list[tuple[list[int], list[int]]]:
-    """`(offset, shape)` of each part; the first parts are larger by one where the division leaves a rest.
+    """`(offset, shape)` of each part; the first parts are larger by one if there is a remainder.
 
-    partitions: into how many parts to cut each axis. Raises ValueError for another number of them, two axes cut, or
-    more parts than there are elements.
+    partitions: the number of parts for each axis. Raises ValueError for a wrong number of axes, two partitioned axes,
+    or more parts than elements.
     """
     full: Any = shape.as_list()
     counts = list(partitions) if isinstance(partitions, list | tuple) else None

@@ -1,6 +1,6 @@
-"""Functions that say into how many parts a variable is cut (TF: tf.fixed_size_partitioner, …).
+"""Functions that determine the number of parts of a variable (TF: tf.fixed_size_partitioner, …).
 
-A partitioner is called as `partitioner(shape=…, dtype=…)` and gives the number of parts for each axis.
+A partitioner is called as `partitioner(shape=…, dtype=…)` and returns the number of parts for each axis.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _along(axis: int, shape: Any, parts: int) -> list[int]:
 
 @export("fixed_size_partitioner")
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """Cuts `axis` into `num_shards` parts, or as many as its size allows (TF: tf.fixed_size_partitioner)."""
+    """Splits `axis` into `num_shards` parts, or as many as its size allows (TF: tf.fixed_size_partitioner)."""
 
     def partitioner(shape: Any, **_: Any) -> list[int]:
         return _along(axis, shape, min(num_shards, TensorShape(shape).as_list()[axis] or 1))
@@ -40,9 +40,9 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
 def variable_axis_size_partitioner(
     max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: int | None = None
 ) -> Partitioner:
-    """Cuts `axis` into as few parts as hold at most `max_shard_bytes` each, but `max_shards` at most.
+    """Splits `axis` into as few parts of at most `max_shard_bytes` each as possible, but at most `max_shards`.
 
-    A part has one slice along the axis at least. Raises ValueError for limits below 1. TF:
+    A part has at least one slice along the axis. Raises ValueError for limits below 1. TF:
     tf.variable_axis_size_partitioner.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1 or (max_shards is not None and max_shards < 1):
@@ -65,7 +65,7 @@ def variable_axis_size_partitioner(
 def min_max_variable_partitioner(
     max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10, bytes_per_string_element: int = 16
 ) -> Partitioner:
-    """Cuts `axis` into at most `max_partitions` parts, of at least about `min_slice_size` bytes each.
+    """Splits `axis` into at most `max_partitions` parts of roughly at least `min_slice_size` bytes each.
 
     Raises ValueError for numbers below 1. TF: tf.min_max_variable_partitioner.
     """
@@ -96,10 +96,10 @@ def create_partitioned_variables(
     name: str | None = None,
     reuse: Any = None,
 ) -> list[Any]:
-    """The parts of a new variable, cut as `slicing` says: the number of parts for each axis.
+    """The parts of a new variable; `slicing` has the number of parts for each axis.
 
-    name: "PartitionedVariable" where none is given; parts are name/part_0 and so on. Raises ValueError for a slicing
-    that does not fit. TF: tf.create_partitioned_variables.
+    name: "PartitionedVariable" by default; parts are name/part_0 and so on. Raises ValueError for a slicing that does
+    not fit. TF: tf.create_partitioned_variables.
     """
     if len(slicing) != len(TensorShape(shape).as_list()):
         raise ValueError(f"The slicing {slicing} must have one number for each dim of the shape {shape}")

@@ -16,7 +16,8 @@ from penstock.tensor.shapes import TensorShape
 
 
 class RefVariable(Variable):
-    """A variable by reference. Reads and updates that nothing orders run in the order they were built in."""
+    """A variable by reference. Reads and updates without an order in the graph run in the order in which they were
+    built."""
 
     def _build(
         self,
@@ -33,15 +34,15 @@ class RefVariable(Variable):
             if made_here:
                 with initializer_scope(scope):
                     value = convert_to_tensor(initial_value(), dtype, name="initial_value")
-                # The variable says itself where it and its initial value are.
+                # The variable itself determines where it and its initial value are.
                 stack.enter_context(graph._attr_scope({"_class": [b"loc:@" + scope.rstrip("/").encode()]}))
             else:
                 value = convert_to_tensor(initial_value, dtype, name="initial_value")
             declared = check_initial_value(value, scope, validate_shape, shape)
             self._variable: Tensor = VARIABLE_V2(shape=declared, dtype=value.dtype.base_dtype, name=scope)
         self._initial_value = value
-        # Nodes run in the order they were built in: an initial value computed from other variables comes
-        # after their initializers when one step runs both.
+        # Nodes run in the order in which they were built: an initial value computed from other variables comes after
+        # their initializers if one step runs both.
         self._initializer_op = ASSIGN(self._variable, value, validate_shape=validate_shape).op
         with graph.device(caching_device) if caching_device is not None else graph.colocate_with(self._variable.op):
             self._snapshot: Tensor = IDENTITY(self._variable, name="read")

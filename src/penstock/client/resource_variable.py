@@ -1,4 +1,4 @@
-"""`ResourceVariable`: a variable reached by a handle, of which every use is a read of its own."""
+"""`ResourceVariable`: a variable accessed by a handle; every use is a separate read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 class ResourceVariable(Variable):
-    """A variable by handle: what is read is a value, which later updates leave as it is."""
+    """A variable by handle: reading it returns a value that later updates do not change."""
 
     def _build(
         self,

@@ -1,4 +1,4 @@
-"""What a `Saver` saves: each variable, its name in the checkpoint, and how it is set from what was read."""
+"""What a `Saver` saves: each variable, its name in the checkpoint, and how it is restored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 class SaveSpec:
-    """One tensor of a checkpoint: what is saved, which part of the whole it is ("" for all), and its name."""
+    """One tensor of a checkpoint: its value, which part of the whole it is ("" for all), and its name."""
 
     def __init__(self, tensor: Any, slice_spec: str, name: str, dtype: Any = None, device: Any = None) -> None:
         self._tensor = tensor
@@ -34,7 +34,7 @@ class SaveSpec:
 
 
 class SaveableObject:
-    """Base class of what savers can save. `restore` gives the operation that sets it.
+    """Base class of what savers can save. `restore` returns the operation that sets it.
 
     TF: BaseSaverBuilder.SaveableObject; tables and readers of users derive from it.
     """
@@ -81,7 +81,7 @@ class SaveableVariable:
 
 
 def saveable_of(variable: Any, name: str) -> SaveableVariable:
-    """Raises TypeError for what is no variable."""
+    """Raises TypeError for what is not a variable."""
     if not isinstance(variable, Variable):
         return _saveable_of_tensor(variable, name)
     info = variable._get_save_slice_info()
@@ -115,9 +115,9 @@ _SEVERAL = list | tuple | PartitionedVariable
 
 
 def saveables_of(var_list: Any) -> list[Any]:
-    """What `var_list` (a list, or a dict from names in the checkpoint) asks to save, by name.
+    """What `var_list` (a list, or a dict from names in the checkpoint) says to save, by name.
 
-    Raises ValueError for two under one name or one under two, TypeError for what cannot be saved.
+    Raises ValueError for two variables under one name or one under two names, TypeError for what cannot be saved.
     """
     found: dict[tuple[str, str], Any] = {}
     operations: set[Any] = set()

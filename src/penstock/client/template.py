@@ -1,4 +1,4 @@
-"""`make_template`: a function whose variables are made in its first call and shared in all later ones."""
+"""`make_template`: a function whose variables are created by its first call and shared by all later ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MSG_NEW_VARIABLES = (
 
 
 class Template:
-    """A function bound to a variable scope of its own; see `make_template`."""
+    """A function with its own variable scope; see `make_template`."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Template:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with self._lock:
             if self._scope is None:
-                # The first call says where the template is; only a unique name may not be given a number.
+                # The first call determines the scope; only a unique name must not get a number.
                 with variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter) as scope:
                     self._scope = scope
                     return self._first_call(args, kwargs)
@@ -120,10 +120,10 @@ def make_template(
     custom_getter_: Any = None,
     **kwargs: Any,
 ) -> Template:
-    """`func_` with `kwargs` bound, sharing the variables that its first call makes by `get_variable`.
+    """`func_` with `kwargs` bound, sharing the variables that its first call creates with `get_variable`.
 
     name_: the scope, made unique in the scope of the first call (of this call with `create_scope_now_`).
-    unique_name_: a scope to be used as it is. Raises ValueError when a later call makes new variables. TF:
+    unique_name_: a scope name to use unchanged. Raises ValueError if a later call creates new variables. TF:
     tf.make_template.
     """
     func = functools.partial(func_, **kwargs) if kwargs else func_

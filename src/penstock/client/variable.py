@@ -26,7 +26,7 @@ from penstock.tensor.shapes import TensorShape
 
 @export("VariableSynchronization")
 class VariableSynchronization(enum.Enum):
-    """When copies of a distributed variable are brought together (TF: tf.VariableSynchronization)."""
+    """When copies of a distributed variable are synchronised (TF: tf.VariableSynchronization)."""
 
     AUTO = 0
     NONE = 1
@@ -36,7 +36,7 @@ class VariableSynchronization(enum.Enum):
 
 @export("VariableAggregation")
 class VariableAggregation(enum.Enum):
-    """How copies of a distributed variable are brought together (TF: tf.VariableAggregation)."""
+    """How copies of a distributed variable are combined (TF: tf.VariableAggregation)."""
 
     NONE = 0
     SUM = 1
@@ -67,7 +67,7 @@ class SaveSliceInfo:
 
     @property
     def spec(self) -> str:
-        """As savers write it: the full shape, then `offset,length` for each dimension."""
+        """The form that savers write: the full shape, then `offset,length` for each dimension."""
         parts = ":".join(f"{offset},{size}" for offset, size in zip(self.var_offset, self.var_shape, strict=True))
         return " ".join([*map(str, self.full_shape), parts])
 
@@ -98,14 +98,14 @@ _default_use_resource = False
 
 @export("enable_resource_variables")
 def enable_resource_variables() -> None:
-    """From now on variables are resource variables where nothing else is asked for."""
+    """Make new variables resource variables by default."""
     global _default_use_resource
     _default_use_resource = True
 
 
 @export("disable_resource_variables")
 def disable_resource_variables() -> None:
-    """From now on variables are reference variables where nothing else is asked for: TF 1.x's default."""
+    """Make new variables reference variables by default, as in TF 1.x."""
     global _default_use_resource
     _default_use_resource = False
 
@@ -119,15 +119,15 @@ def resource_variables_enabled() -> bool:
 class Variable(Operators):
     """A tensor that outlasts steps: a `RefVariable`, or with `use_resource` a `ResourceVariable`.
 
-    initial_value: anything that converts to a tensor, or a function without arguments that gives such (called
-    where the variable is, outside control flow). trainable: also in the TRAINABLE_VARIABLES collection.
-    collections: those to be in (GLOBAL_VARIABLES). validate_shape: False lets the shape be unknown.
-    caching_device: where reads are kept. variable_def: a VariableDef to restore the object from; the graph
-    must hold its nodes. constraint: a function that optimizers apply after an update. shape: one more general
-    than that of the initial value.
+    initial_value: anything that converts to a tensor, or a function without arguments that returns such a value (called
+    in the variable's context, outside control flow). trainable: also in the TRAINABLE_VARIABLES collection.
+    collections: those that it joins (GLOBAL_VARIABLES). validate_shape: False lets the shape be unknown.
+    caching_device: where reads are cached. variable_def: a VariableDef to restore the object from; the graph must
+    contain its nodes. constraint: a function that optimizers apply after an update. shape: a more general one than the
+    initial value's.
 
     Its initializer must run, or a checkpoint be restored, before anything reads it (FailedPreconditionError).
-    Raises ValueError without an initial value, or for one whose shape is not known while `validate_shape`.
+    Raises ValueError without an initial value, or if its shape is unknown and `validate_shape` is set.
     """
 
     SaveSliceInfo = SaveSliceInfo
@@ -196,7 +196,7 @@ class Variable(Operators):
         )
         wanted = None if dtype is None else as_dtype(dtype).base_dtype
         values = [] if callable(initial_value) else [initial_value]
-        # A variable made in a branch or a loop is made once, outside: only its uses belong there.
+        # A variable created in a branch or a loop is built outside it, once: only its uses belong there.
         with outside(None), control_dependencies(None), name_scope(name, "Variable", values) as scope:
             self._build(scope, initial_value, wanted, asked, validate_shape, caching_device)
             get_default_graph().add_to_collections(list(collections), self)
@@ -220,7 +220,7 @@ class Variable(Operators):
         raise NotImplementedError
 
     def _handle_tensor(self) -> Tensor:
-        """The edge that leads to the state: a reference, or a handle."""
+        """The edge that refers to the state: a reference or a handle."""
         raise NotImplementedError
 
     def value(self) -> Tensor:
@@ -228,7 +228,7 @@ class Variable(Operators):
         raise NotImplementedError
 
     def read_value(self) -> Tensor:
-        """The value at the time when the new node runs: put it under control dependencies."""
+        """The value at the time when the new node runs: use it under control dependencies."""
         raise NotImplementedError
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
@@ -323,7 +323,7 @@ class Variable(Operators):
         self.initializer.run({self.initializer.inputs[1]: value}, session)
 
     def initialized_value(self) -> Tensor:
-        """The value, or before initialisation the initial value: for initialising other variables."""
+        """The value, or the initial value before initialisation: for initialising other variables."""
         with control_dependencies(None), name_scope(None, "initialized_value", [self]) as scope:
             ready = is_variable_initialized(self)
             switch = get_op("Switch")
@@ -332,7 +332,7 @@ class Variable(Operators):
             return get_op("Merge")([switch(self.initial_value, ready)[0], value], name=scope)[0]
 
     def count_up_to(self, limit: int) -> Tensor:
-        """The value of an int scalar, which then grows by one; OutOfRangeError once it is `limit`."""
+        """The value of an int scalar, which is then incremented; raises OutOfRangeError once it is `limit`."""
         return count_up_to(self, limit)
 
     # --- updates of some rows: `sparse_delta` is an IndexedSlices ---------------------------------------
@@ -391,14 +391,14 @@ class Variable(Operators):
         return self.value()
 
     def _restore_common(self, definition: Any, import_scope: str | None) -> tuple[Tensor, Tensor]:
-        """The variable's tensor and its read; all else that a VariableDef names is set."""
+        """The variable's tensor and its read; sets everything else that a VariableDef names."""
         graph = get_default_graph()
 
         def element(name: str) -> Any:
             return graph.as_graph_element(in_scope(name, import_scope))
 
         self._initializer_op = element(definition.initializer_name)
-        # Definitions of old do not name the initial value.
+        # Old definitions do not name the initial value.
         self._initial_value = element(definition.initial_value_name) if definition.initial_value_name else None
         self._trainable = definition.trainable
         self._synchronization = VariableSynchronization(definition.synchronization)
@@ -426,9 +426,9 @@ class Variable(Operators):
 
 
 def use_resource_variable(asked: bool | None) -> bool:
-    """Whether to make a resource variable: as asked for, else as the variable scope says, else as enabled."""
+    """Whether to make a resource variable: as requested, otherwise as the variable scope says, otherwise as enabled."""
     if asked is None:
-        from penstock.client.variable_scope import get_variable_scope  # which makes variables
+        from penstock.client.variable_scope import get_variable_scope  # which imports this module
 
         asked = get_variable_scope().use_resource
     return _default_use_resource if asked is None else bool(asked)
@@ -436,7 +436,7 @@ def use_resource_variable(asked: bool | None) -> bool:
 
 @contextmanager
 def initializer_scope(scope: str) -> Iterator[None]:
-    """For building an initial value: with the variable that is still to come, in the scope "Initializer"."""
+    """A scope for building an initial value: with the future variable, in the name scope "Initializer"."""
     graph = get_default_graph()
     group = {"_class": [b"loc:@" + scope.rstrip("/").encode()]}
     with graph._attr_scope(group), name_scope("Initializer"), graph.device(None):

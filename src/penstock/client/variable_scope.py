@@ -1,7 +1,7 @@
-"""Variable scopes: names and defaults for `get_variable`, which makes a variable once and shares it after.
+"""Variable scopes: names and defaults for `get_variable`, which creates a variable once and shares it afterwards.
 
-TF: tf.variable_scope, tf.get_variable. What exists is kept by the graph (`variable_store.py`); which scope is
-open, by each thread.
+TF: tf.variable_scope, tf.get_variable. The graph keeps the existing variables (`variable_store.py`), and each thread
+its open scope.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penstock.tensor.dtypes import as_dtype, float32
 
 @export("no_regularizer")
 def no_regularizer(_: Any) -> None:
-    """A regularizer that does nothing: stops the one of an outer scope."""
+    """A regularizer that does nothing: overrides that of an outer scope."""
     return
 
 
@@ -105,7 +105,7 @@ class VariableScope:
         return self._constraint
 
     def reuse_variables(self) -> None:
-        """From now on this scope shares variables, and creates none."""
+        """Make this scope share variables and create none from now on."""
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
@@ -130,7 +130,7 @@ class VariableScope:
         self._custom_getter = custom_getter
 
     def get_collection(self, name: Any) -> list[Any]:
-        """The items of a collection whose names begin with this scope's."""
+        """The items of a collection whose names begin with this scope's name."""
         return get_collection(name, self._name + "/" if self._name else "")
 
     def trainable_variables(self) -> list[Any]:
@@ -158,7 +158,7 @@ class VariableScope:
         constraint: Any = None,
         **others: Any,
     ) -> Any:
-        """The variable `name` of this scope, from `var_store`; what is not given is the scope's."""
+        """The variable `name` of this scope, from `var_store`; missing arguments are the scope's."""
         # A variable's name depends on the variable scope alone, not on the name scope.
         with name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
@@ -236,7 +236,7 @@ def pure_variable_scope(
     state = _open()
     outer, counts = state.scope, state.counts
     if isinstance(name_or_scope, VariableScope):
-        base, name = name_or_scope, name_or_scope.name  # an absolute name: what was open does not matter
+        base, name = name_or_scope, name_or_scope.name  # an absolute name: the open scope does not matter
     else:
         base, name = outer, f"{outer.name}/{name_or_scope}" if outer.name else name_or_scope
     if name_scope is None:
@@ -262,7 +262,7 @@ def pure_variable_scope(
     finally:
         if isinstance(name_or_scope, VariableScope):
             state.counts = {**counts, name: counts.get(name, 0) + 1}
-        else:  # what was opened inside may be opened again under the same names
+        else:  # scopes inside may be opened again under the same names
             state.counts = {k: v for k, v in state.counts.items() if not k.startswith(name + "/")}
         state.scope = outer
 
@@ -272,7 +272,7 @@ def _chained(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Cal
     if outer is None:
         return inner
 
-    @functools.wraps(inner)  # which arguments it takes is asked later
+    @functools.wraps(inner)  # its arguments are inspected later
     def getter(true_getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return inner(functools.partial(outer, true_getter), *args, **kwargs)
 
@@ -299,10 +299,10 @@ def variable_scope(
     """Prefix the names of `get_variable` inside, and of nodes, and set its defaults (TF: tf.variable_scope).
 
     name_or_scope: a name, a scope to enter again (with its own settings), or None for `default_name` made
-    unique. reuse: True shares variables (inner scopes too), AUTO_REUSE shares those that exist, None is as
-    outside. auxiliary_name_scope: False opens no name scope. values: say which graph is meant.
+    unique. reuse: True shares variables (inner scopes too), AUTO_REUSE shares those that exist, None inherits.
+    auxiliary_name_scope: False opens no name scope. values: determine the graph.
 
-    Raises TypeError without any name or for one that is none, ValueError for `reuse` without `name_or_scope`.
+    Raises TypeError without a name or for an invalid one, ValueError for `reuse` without `name_or_scope`.
     """
     if name_or_scope is None and default_name is None:
         raise TypeError("If default_name is None then name_or_scope is required")
@@ -403,15 +403,14 @@ def get_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
-    """The variable `name` of the current variable scope: made, or the one there is, as its `reuse` says.
+    """The variable `name` of the current variable scope: created or shared, according to the scope's `reuse`.
 
     initializer: an initializer object or function of (shape, dtype), a function without arguments, or a value
     (then without `shape`); without one, glorot_uniform for floats and zeros for others. regularizer: a
-    function of the variable whose result goes to the REGULARIZATION_LOSSES collection. custom_getter: a
-    function called with the true getter and all arguments in the place of this one.
+    function of the variable whose result goes to the REGULARIZATION_LOSSES collection. custom_getter: a function called
+    with the original getter and all arguments instead of this function.
 
-    Raises ValueError when the variable exists and must not, or the other way round, or has another shape
-    or dtype.
+    Raises ValueError if the variable exists but must not, does not exist but must, or has a different shape or dtype.
     TF: tf.get_variable.
     """
     return get_variable_scope().get_variable(
@@ -452,7 +451,7 @@ def get_local_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
-    """As `get_variable`, for a variable that is local and not trained (TF: tf.get_local_variable)."""
+    """Like `get_variable`, for a variable that is local and not trained (TF: tf.get_local_variable)."""
     return get_variable(
         name,
         shape,

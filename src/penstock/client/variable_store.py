@@ -25,7 +25,7 @@ class _Reuse(enum.Enum):
 
 
 AUTO_REUSE = _Reuse.AUTO_REUSE
-"""As `reuse`: share the variables that exist, and make the others."""
+"""A value for `reuse`: share the variables that exist, and create the others."""
 
 MSG_EXISTS = (
     "Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
@@ -46,7 +46,7 @@ MSG_NOT_PARTITIONED = (
 
 
 class VariableStore:
-    """What exists, and the making of more. One thread at a time decides whether a variable is there."""
+    """Holds existing variables and creates new ones. One thread at a time decides whether a variable exists."""
 
     def __init__(self) -> None:
         self._vars: dict[str, Any] = {}
@@ -123,7 +123,7 @@ class VariableStore:
     def _in_parts(
         self, name: str, shape: TensorShape, dtype: DType, initializer: Any, partitioner: Any, settings: dict[str, Any]
     ) -> PartitionedVariable:
-        """A new variable, cut as the partitioner says."""
+        """A new variable, split by the partitioner."""
         if name in self._vars:
             raise ValueError(MSG_NOT_PARTITIONED.format(name=name))
         if settings["reuse"] is True:
@@ -181,7 +181,7 @@ class VariableStore:
 
 
 def _accepted(getter: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Getters written before `constraint` and similar ones were there do not get them."""
+    """Getters written before `constraint` and similar arguments existed do not get them."""
     parameters = inspect.signature(getter).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return kwargs
@@ -190,7 +190,7 @@ def _accepted(getter: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, A
 
 
 def _for_part(initializer: Callable[..., Any], info: PartitionInfo) -> Callable[..., Any]:
-    """The initializer told which part it makes, if it takes that."""
+    """The initializer with the part that it makes as an argument, if it takes one."""
     if any(p.name == "partition_info" for p in _parameters(initializer)):
         return functools.partial(initializer, partition_info=info)
     return initializer
@@ -238,7 +238,7 @@ _STORE_KEY = ("__variable_store",)
 
 
 def get_variable_store(graph: Graph | None = None) -> VariableStore:
-    """The store of `graph`, or of the default one."""
+    """The store of `graph`, or of the default graph."""
     graph = graph or get_default_graph()
     with graph._lock:
         held = graph.get_collection_ref(_STORE_KEY)

@@ -1,4 +1,4 @@
-"""Variables as collections: to find, to initialise, to ask about (TF: tf.global_variables, …)."""
+"""Collections of variables: finding, initialising and checking them (TF: tf.global_variables, …)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.ops.state import is_variable_initialized
 def global_variables(scope: str | None = None) -> list[Any]:
     """The variables that all parts of a program share (TF: tf.global_variables).
 
-    With `scope`, those whose names match it, a regular expression, from the start.
+    With `scope`, a regular expression, those whose names match it from the start.
     """
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
@@ -39,7 +39,7 @@ def local_variables(scope: str | None = None) -> list[Any]:
 
 @export("trainable_variables")
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The variables that an optimizer changes where it is given no list."""
+    """The variables that an optimizer changes by default."""
     return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
@@ -51,25 +51,25 @@ def model_variables(scope: str | None = None) -> list[Any]:
 
 @export("moving_average_variables")
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """The variables of which moving averages are kept."""
+    """The variables that have moving averages."""
     return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 @export("variables_initializer", "initializers.variables")
 def variables_initializer(var_list: Any, name: str = "init") -> Operation:
-    """An operation that sets all of `var_list` to their initial values, in the order they were built in."""
+    """An operation that sets all of `var_list` to their initial values, in the order in which they were built."""
     return group(*[v.initializer for v in var_list or ()], name=name)
 
 
 @export("global_variables_initializer", "initializers.global_variables")
 def global_variables_initializer() -> Operation:
-    """An operation that initialises the global variables that are there now."""
+    """An operation that initialises the global variables that exist now."""
     return variables_initializer(global_variables())
 
 
 @export("local_variables_initializer", "initializers.local_variables")
 def local_variables_initializer() -> Operation:
-    """An operation that initialises all local variables there are now."""
+    """An operation that initialises the local variables that exist now."""
     return variables_initializer(local_variables())
 
 
@@ -92,7 +92,7 @@ def initialize_local_variables() -> Operation:
 
 
 def _watched(var_list: Any) -> list[Any]:
-    """`var_list`, or else all global and local variables."""
+    """`var_list`, or by default all global and local variables."""
     if var_list is not None:
         return list(var_list)
     return global_variables() + local_variables()

@@ -149,7 +149,7 @@ class _Limits:
         else:
             first = nodes[0]
             head = (
-                f"Cannot assign a device for operation {first.name}: what must be together with it asks for different "
+                f"Cannot assign a device for operation {first.name}: nodes that share its device ask for different "
                 f"devices, of [ {available} ]. Set allow_soft_placement in the session's ConfigProto, or change one of:"
             )
             for node in nodes:

@@ -12,7 +12,7 @@ from penstock.train.update_op import UpdateOpOptimizer
 
 @export("train.AdadeltaOptimizer")
 class AdadeltaOptimizer(UpdateOpOptimizer):
-    """Zeiler's (2012) method, which needs no rate: `learning_rate` scales what it arrives at.
+    """Zeiler's (2012) method, which needs no learning rate: `learning_rate` scales its steps.
 
     TF: tf.train.AdadeltaOptimizer.
     """

@@ -1,4 +1,4 @@
-"""Adagrad and its kin: rates that fall with what has been learned of each element."""
+"""Adagrad and related optimizers: each element's rate falls with its past gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.train.update_op import UpdateOpOptimizer
 
 
 class _Accumulating(UpdateOpOptimizer):
-    """What those have in common that begin with an accumulator greater than zero."""
+    """Base class of optimizers whose accumulator starts above zero."""
 
     _learning_rate: Any
 
@@ -92,7 +92,7 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
 
 @export("train.AdagradDAOptimizer")
 class AdagradDAOptimizer(_Accumulating):
-    """Dual averaging: each step computes var anew from the sums of all gradients and of their squares.
+    """Dual averaging: each step recomputes var from the sums of all gradients and of their squares.
 
     `global_step` is the int64 variable that counts the steps. TF: tf.train.AdagradDAOptimizer.
     """

@@ -91,7 +91,7 @@ class AdamOptimizer(UpdateOpOptimizer):
         return group(update, m, v)
 
     def _decay_and_add(self, slot: Any, beta: Tensor, rows: Tensor, indices: Tensor) -> Any:
-        """slot = beta * slot, plus `rows`; returns what the slot then is."""
+        """slot = beta * slot, plus `rows`; returns the new slot."""
         decayed = slot.assign(slot.value() * beta, use_locking=self._use_locking, read_value=False)
         with control_dependencies([decayed]):
             added = slot.scatter_add(IndexedSlices(rows, indices), use_locking=self._use_locking)
@@ -99,7 +99,7 @@ class AdamOptimizer(UpdateOpOptimizer):
             return slot.read_value()
 
     def _finish(self, update_ops: list[Any], name_scope: str) -> Operation:
-        """The powers of beta go one step on once all variables have had theirs."""
+        """The powers of beta advance once all variables have been updated."""
         with control_dependencies(update_ops):
             beta1_power, beta2_power = self._get_beta_accumulators()
             with get_default_graph().colocate_with(beta1_power.op):

@@ -1,4 +1,4 @@
-"""Looking into checkpoints, and beginning from one (TF: tf.train.load_variable, init_from_checkpoint, …)."""
+"""Inspecting checkpoints, and initialising from one (TF: tf.train.load_variable, init_from_checkpoint, …)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
 
 @export("train.load_checkpoint", "contrib.framework.load_checkpoint")
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
-    """A reader of a checkpoint, given by its prefix or by a directory whose latest one is meant.
+    """A reader of a checkpoint, given by its prefix or by a directory (its latest checkpoint).
 
-    Raises ValueError for a directory without any.
+    Raises ValueError for a directory without checkpoints.
     """
     return CheckpointReader(_prefix(ckpt_dir_or_file))
 
@@ -68,9 +68,9 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
-    """Each new checkpoint of a directory as it comes; ends when none comes within `timeout` seconds.
+    """Yields each new checkpoint of a directory; ends if there is none within `timeout` seconds.
 
-    `timeout_fn` may then say False to go on waiting. TF: tf.train.checkpoints_iterator.
+    `timeout_fn` may then return False to keep waiting. TF: tf.train.checkpoints_iterator.
     """
     seen: str | None = None
     while True:
@@ -89,16 +89,16 @@ def checkpoints_iterator(
         time.sleep(max(0.0, min_interval_secs - (time.monotonic() - shown)))
 
 
-# --- beginning from a checkpoint ------------------------------------------------------------------------
+# --- initialising from a checkpoint ------------------------------------------------------------------------
 
 
 @export("train.init_from_checkpoint", "contrib.framework.init_from_checkpoint")
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
-    """Let variables begin with values of a checkpoint: their initializers will read it.
+    """Initialise variables from a checkpoint: their initializers will read it.
 
     assignment_map: from names in the checkpoint to variables or names of variables, or from scopes ("a/", or
-    "/" for all) to scopes; a dict or a list of pairs. Raises ValueError for a name that neither side has, or
-    shapes that differ. TF: tf.train.init_from_checkpoint.
+    "/" for all) to scopes; a dict or a list of pairs. Raises ValueError for unknown names or different shapes. TF:
+    tf.train.init_from_checkpoint.
     """
     prefix = _prefix(ckpt_dir_or_file)
     with CheckpointReader(prefix) as reader:
@@ -132,7 +132,7 @@ def _scope_pairs(
     pairs = []
     for variable in known.values():
         if isinstance(variable, PartitionedVariable):
-            continue  # its parts are there as well
+            continue  # its parts are in the list as well
         part = variable._get_save_slice_info()
         name = variable.op.name if part is None else part.full_name
         if name.startswith(scope):

@@ -15,8 +15,8 @@ from penstock.train.update_op import UpdateOpOptimizer
 class FtrlOptimizer(UpdateOpOptimizer):
     """FTRL-Proximal (McMahan et al. 2013): l1 makes weights exactly zero.
 
-    `l2_shrinkage_regularization_strength` penalises the size of weights as a part of the loss would;
-    `l2_regularization_strength` stabilises. TF: tf.train.FtrlOptimizer.
+    `l2_shrinkage_regularization_strength` penalises large weights like a term of the loss; `l2_regularization_strength`
+    stabilises. TF: tf.train.FtrlOptimizer.
     """
 
     _slot_inputs: Mapping[str, str] = {"accum": "accum", "linear": "linear"}

@@ -25,10 +25,10 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
 
 @export("train.get_global_step", "contrib.framework.get_global_step", "contrib.slim.get_global_step")
 def get_global_step(graph: Graph | None = None) -> Any:
-    """The global step of `graph` (the default one): what its GLOBAL_STEP collection holds, or the tensor
+    """The global step of `graph` (by default the default graph): the item of its GLOBAL_STEP collection, or the tensor
     "global_step:0"; None if there is none.
 
-    Raises TypeError when it is no scalar integer variable.
+    Raises TypeError if it is not a scalar integer variable.
     """
     graph = graph or get_default_graph()
     held = graph.get_collection(GraphKeys.GLOBAL_STEP)
@@ -48,7 +48,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 @export("train.create_global_step", "contrib.framework.create_global_step", "contrib.slim.create_global_step")
 def create_global_step(graph: Graph | None = None) -> Any:
-    """A new global step, an int64 scalar variable that begins at 0. Raises ValueError if there is one already."""
+    """A new global step, an int64 scalar variable that starts at 0. Raises ValueError if there is one already."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
@@ -70,7 +70,7 @@ def create_global_step(graph: Graph | None = None) -> Any:
     "contrib.slim.get_or_create_global_step",
 )
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """The global step of `graph` (the default one), made where there is none."""
+    """The global step of `graph` (by default the default graph), created if there is none."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 

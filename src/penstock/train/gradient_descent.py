@@ -28,7 +28,7 @@ class GradientDescentOptimizer(UpdateOpOptimizer):
     def _hypers(self, var: Any) -> dict[str, Tensor]:
         return {"alpha": self._learning_rate_tensor}
 
-    # Rows named twice need not be summed first: subtraction does that.
+    # Duplicate rows need not be summed first: subtraction does that.
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any) -> Any:
         return self._subtract_rows(grad.values, var, grad.indices)
 

@@ -1,4 +1,4 @@
-"""Which checkpoints a saver has written, and the deletion of those that are not to be kept."""
+"""Tracks the checkpoints that a saver has written, and deletes those that are not kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class KeptCheckpoints:
-    """The latest `most` checkpoints (0: all); besides, of every `hours` one that would be deleted."""
+    """Keeps the latest `most` checkpoints (0: all), and of the older ones one for every `hours`."""
 
     def __init__(self, most: int, hours: float) -> None:
         self._most = most
@@ -28,12 +28,12 @@ class KeptCheckpoints:
         return [prefix for prefix, _ in self.written]
 
     def recover(self, prefixes: Iterable[str]) -> None:
-        """Take those that exist for what was written."""
+        """Treat the existing ones among the paths as written."""
         existing = [prefix for prefix in prefixes if checkpoint_exists(prefix)]
         self.written = list(zip(existing, get_checkpoint_mtimes(existing), strict=True))
 
     def record(self, prefix: str) -> list[str]:
-        """Note a new checkpoint (one saved again counts as the newest); returns those to delete."""
+        """Record a new checkpoint (one saved again counts as the newest); returns those to delete."""
         self.written = [item for item in self.written if item[0] != prefix]
         self.written.append((prefix, time.time()))
         superfluous = []
@@ -63,7 +63,7 @@ def remove_checkpoint(
 
 
 def remove_old(prefix: str, meta_graph_suffix: str) -> None:
-    """As `remove_checkpoint`; a checkpoint too many is no reason to stop training."""
+    """Like `remove_checkpoint`, but logs errors: training must not stop because of them."""
     try:
         remove_checkpoint(prefix, meta_graph_suffix=meta_graph_suffix)
     except Exception as error:

@@ -1,8 +1,8 @@
-"""Loss scaling: what small gradients need where they are computed with float16 (TF: tf.train.experimental).
+"""Loss scaling, which small gradients need if they are computed in float16 (TF: tf.train.experimental).
 
-The loss is multiplied by a number before gradients are taken, and the gradients are divided by it: in between, what
-float16 would round to zero is kept. Where the number is too large gradients overflow; such a step changes no variable,
-and a scale that adapts gets smaller. bfloat16 has float32's range and needs none of this.
+The loss is multiplied by a number before gradients are taken, and the gradients are divided by it: in between, values
+that float16 would round to zero are preserved. If the number is too large, gradients overflow; such a step changes no
+variable, and a dynamic scale is reduced. bfloat16 has float32's range and needs none of this.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from penstock.train.optimizer import GradAndVar, Optimizer
 
 
 class LossScale(ABC):
-    """What losses are multiplied by: calling it gives a float32 scalar. TF: tf.train.experimental.LossScale."""
+    """The factor for losses: calling it returns a float32 scalar. TF: tf.train.experimental.LossScale."""
 
     def __init__(self) -> None:
         self._weights: dict[Any, Any] = {}
 
     @abstractmethod
     def __call__(self) -> Tensor:
-        """The scale now."""
+        """The current scale."""
 
     @abstractmethod
     def update(self, grads: Any) -> tuple[Operation, Any]:
@@ -49,14 +49,14 @@ class LossScale(ABC):
 
     @abstractmethod
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make such a scale."""
+        """The arguments that make an equal scale."""
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> LossScale:
         return cls(**config)
 
     def _add_weight(self, name: str, initial_value: Any, dtype: DType | None = None) -> Any:
-        """A variable of the scale, one of each name in a graph (else RuntimeError)."""
+        """A variable of the scale; raises RuntimeError if the graph already has one of this name."""
         key = (name, get_default_graph())
         if key in self._weights:
             raise RuntimeError(f"Duplicate variables detected. {key}")
@@ -90,8 +90,8 @@ class FixedLossScale(LossScale):
 
 
 class DynamicLossScale(LossScale):
-    """As large as gradients allow: `multiplier` times as large after `increment_period` steps in a row whose gradients
-    were finite, that much smaller (but not below 1) after a step where one was not.
+    """As large as gradients allow: multiplied by `multiplier` after `increment_period` consecutive steps with finite
+    gradients, divided by it (but not below 1) after a step with a gradient that is not finite.
 
     TF: tf.train.experimental.DynamicLossScale.
     """
@@ -143,7 +143,7 @@ class DynamicLossScale(LossScale):
 
 
 def get(identifier: Any) -> LossScale | None:
-    """The scale that is meant: a number, "dynamic", a LossScale or None. Raises ValueError for anything else."""
+    """Converts to a loss scale: a number, "dynamic", a LossScale or None. Raises ValueError for anything else."""
     if isinstance(identifier, int | float):
         return FixedLossScale(identifier)
     if identifier == "dynamic":
@@ -159,12 +159,12 @@ def choose(condition: Any, yes: Any, no: Any) -> Tensor:
 
 
 def if_finite(value: Tensor, otherwise: Tensor) -> Tensor:
-    """`value` where it is a finite number."""
+    """`value` if it is a finite number."""
     return choose(is_finite(value), value, otherwise)
 
 
 def all_finite(grads: Iterable[Any]) -> Tensor:
-    """Whether no element of these gradients is infinite or no number: a bool scalar."""
+    """Whether all elements of these gradients are finite: a bool scalar."""
     values = [grad.values if isinstance(grad, IndexedSlices) else grad for grad in grads if grad is not None]
     return reduce_all(convert_to_tensor([reduce_all(is_finite(value)) for value in values]))
 
@@ -173,7 +173,7 @@ def all_finite(grads: Iterable[Any]) -> Tensor:
 
 
 class ScalingOptimizer(Optimizer):
-    """Gradients of a scaled loss for another optimizer, which applies them where they are finite."""
+    """Computes gradients of a scaled loss for another optimizer, which applies them if they are finite."""
 
     def __init__(self, opt: Optimizer) -> None:
         super().__init__(opt._use_locking, opt.get_name())
@@ -183,11 +183,11 @@ class ScalingOptimizer(Optimizer):
         raise NotImplementedError(f"{type(self).__name__} defines no _scale")
 
     def _update_scale(self, grads: list[Any]) -> tuple[Operation, Any]:
-        """As `LossScale.update`."""
+        """See `LossScale.update`."""
         raise NotImplementedError(f"{type(self).__name__} defines no _update_scale")
 
     def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> list[GradAndVar]:
-        """Those of the loss, computed from the scaled loss and scaled back."""
+        """Gradients of the loss, computed from the scaled loss and unscaled."""
         loss = loss() if callable(loss) and not hasattr(loss, "op") else loss
         scale = convert_to_tensor(self._scale())
         pairs = self._optimizer.compute_gradients(loss * cast(scale, loss.dtype), *args, **kwargs)
@@ -197,7 +197,7 @@ class ScalingOptimizer(Optimizer):
     def apply_gradients(
         self, grads_and_vars: Iterable[GradAndVar], global_step: Any = None, name: str | None = None
     ) -> Operation:
-        """Apply the gradients and count the step, unless one of them is not finite; adapt the scale in any case."""
+        """Apply the gradients and count the step, unless one of them is not finite; always adapt the scale."""
         pairs = list(grads_and_vars)
         name = name or self.get_name()
         update, wanted = self._update_scale([grad for grad, _ in pairs])
@@ -253,11 +253,10 @@ class MixedPrecisionLossScaleOptimizer(ScalingOptimizer):
 
 
 def enable_mixed_precision_graph_rewrite(opt: Optimizer, loss_scale: Any = "dynamic") -> Optimizer:
-    """Sessions made from now on compute products with float16 on GPUs; returns `opt` with the loss scaling that this
-    needs. Raises ValueError for what is no optimizer, or scales already.
+    """Make sessions created from now on compute products in float16 on GPUs; returns `opt` with the loss scaling that
+    this needs. Raises ValueError for what is not an optimizer, or already scales.
 
-    TF: tf.train.experimental.enable_mixed_precision_graph_rewrite. What becomes of a graph:
-    passes/reduced_precision.py.
+    TF: tf.train.experimental.enable_mixed_precision_graph_rewrite. The rewrite is in passes/reduced_precision.py.
     """
     if isinstance(opt, ScalingOptimizer):
         raise ValueError(
@@ -273,6 +272,6 @@ def enable_mixed_precision_graph_rewrite(opt: Optimizer, loss_scale: Any = "dyna
 
 
 def disable_mixed_precision_graph_rewrite() -> None:
-    """Sessions made from now on compute with float32 again; optimizers stay as they are."""
+    """Make sessions created from now on compute in float32 again; optimizers stay unchanged."""
     if not set_for_new_sessions(False):
         logging.warning("disable_mixed_precision_graph_rewrite() called when mixed precision is already disabled.")

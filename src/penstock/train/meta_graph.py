@@ -36,7 +36,7 @@ _VARIABLE_COLLECTIONS = {
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Whole or not at all."""
+    """Writes the file atomically."""
     storage, target = locate(path)
     with typed(f"cannot write {path}"), Replacement(storage, target) as replacement:
         replacement.publish(data)
@@ -56,7 +56,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
 
 
 def read_meta_graph_file(filename: str) -> Any:
-    """The MetaGraphDef in a file, binary or text. Raises OSError if there is none, or something else."""
+    """The MetaGraphDef in a file, binary or text. Raises OSError if there is none or it cannot be parsed."""
     storage, path = locate(filename)
     if not storage.exists(path):
         raise OSError(f"File {filename} does not exist.")
@@ -85,7 +85,7 @@ def create_meta_graph_def(
     clear_devices: bool = False,
     meta_info_def: Any = None,
 ) -> Any:
-    """`graph` (the default one) as a MetaGraphDef. Collections that no message can hold are left out."""
+    """`graph` (the default one) as a MetaGraphDef. Collections that cannot be stored in a message are left out."""
     graph = graph or get_default_graph()
     meta_graph = meta_graph_pb2.MetaGraphDef()
     if meta_info_def is not None:
@@ -143,7 +143,7 @@ def export_meta_graph(
     strip_default_attrs: bool = False,
     save_debug_info: bool = False,
 ) -> Any:
-    """A graph with its collections as a MetaGraphDef, written to `filename` when given.
+    """A graph with its collections as a MetaGraphDef, written to `filename` if given.
 
     TF: tf.train.export_meta_graph.
     """

@@ -14,8 +14,8 @@ from penstock.train.update_op import UpdateOpOptimizer
 class MomentumOptimizer(UpdateOpOptimizer):
     """accumulation = momentum * accumulation + gradient; var -= learning_rate * accumulation.
 
-    `use_nesterov`: the gradient is taken as if at the place where the momentum leads (Sutskever et al. 2013).
-    TF: tf.train.MomentumOptimizer.
+    `use_nesterov`: the gradient is taken at the point that the momentum leads to (Sutskever et al. 2013). TF:
+    tf.train.MomentumOptimizer.
     """
 
     _op = "Momentum"

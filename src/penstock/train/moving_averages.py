@@ -24,8 +24,8 @@ def assign_moving_average(
 ) -> Any:
     """Move `variable` towards `value`: variable -= (1 - decay) * (variable - value).
 
-    `zero_debias` corrects the average of a variable that began at zero for what the zero still contributes
-    (Kingma and Ba 2014), by means of two more variables.
+    `zero_debias` corrects the average of a variable that started at zero for this bias (Kingma and Ba 2014), using two
+    more variables.
     """
     with (
         name_scope(name, "AssignMovingAvg", [variable, value, decay]) as scope,
@@ -43,7 +43,7 @@ def assign_moving_average(
 
 
 def _debiased_delta(average: Any, value: Tensor, rest: Tensor) -> Tensor:
-    """What to subtract for the average to become biased / (1 - decay ** steps)."""
+    """The amount to subtract so that the average becomes biased / (1 - decay ** steps)."""
     dtype = average.dtype.base_dtype
     with variable_scope(average.op.name, values=[average, value, rest]):
         zeros = zeros_initializer()
@@ -58,11 +58,12 @@ def _debiased_delta(average: Any, value: Tensor, rest: Tensor) -> Tensor:
 
 @export("train.ExponentialMovingAverage")
 class ExponentialMovingAverage:
-    """Keeps averages: average = decay * average + (1 - decay) * value, at each run of what `apply` returns.
+    """Keeps averages: average = decay * average + (1 - decay) * value, at each run of the operation that `apply`
+    returns.
 
-    num_updates: where it counts updates, the decay is at most (1 + num_updates) / (10 + num_updates), so that
-    averages move faster at first. zero_debias: see `assign_moving_average`; for tensors only, since the
-    average of a variable begins at the variable's initial value.
+    num_updates: the number of updates; if given, the decay is at most (1 + num_updates) / (10 + num_updates), so that
+    averages move faster at first. zero_debias: see `assign_moving_average`; only for tensors, because the average of a
+    variable starts at its initial value.
     """
 
     def __init__(
@@ -83,9 +84,10 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list: Any = None) -> Operation:
-        """An operation that updates the averages of `var_list` (all trainable variables), made where needed.
+        """An operation that updates the averages of `var_list` (by default all trainable variables), creating them if
+        needed.
 
-        Raises TypeError for what is no float.
+        Raises TypeError for what is not a float.
         """
         watched = trainable_variables() if var_list is None else list(var_list)
         debiased = set()
@@ -107,7 +109,7 @@ class ExponentialMovingAverage:
         with control_dependencies(None):
             if isinstance(var, Variable):
                 average = slot_creator.create_slot(var, var.initialized_value(), self._name)
-                # Not the average itself: the collection is of the variables that have one.
+                # Not the average itself: the collection has the variables that have averages.
                 get_default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
                 return average
             colocate = var.op.op_def.traits.holds == "variable"
@@ -127,15 +129,15 @@ class ExponentialMovingAverage:
         return self._averages.get(var)
 
     def average_name(self, var: Any) -> str:
-        """The name of that variable: the one it has, or would have."""
+        """The name that this variable has or would have."""
         if var in self._averages:
             return self._averages[var].op.name
         return get_default_graph().unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
-        """For a `Saver` that restores averages in the place of variables: names in the file, and variables.
+        """The `var_list` of a `Saver` that restores averages into variables: from names in the file to variables.
 
-        moving_avg_variables: those to take averages of (all trainable ones, and all that have one).
+        moving_avg_variables: those to restore averages into (by default all trainable ones and all that have averages).
         """
         if moving_avg_variables is None:
             moving_avg_variables = trainable_variables() + moving_average_variables()

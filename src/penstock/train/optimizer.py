@@ -27,10 +27,9 @@ GradAndVar = tuple[Any, Any]
 class Optimizer:
     """Base class of optimizers.
 
-    A subclass defines `_create_slots` (the variables that it needs beside each trained one), `_prepare`
-    (tensors of the hyperparameters), `_apply_dense` and, for gradients of gathers, `_apply_sparse`; for
-    resource variables `_resource_apply_dense` and `_resource_apply_sparse`; and `_finish` if all updates end
-    in something common.
+    A subclass defines `_create_slots` (the variables that it needs for each trained one), `_prepare` (tensors of the
+    hyperparameters), `_apply_dense` and, for gradients of gathers, `_apply_sparse`; for resource variables
+    `_resource_apply_dense` and `_resource_apply_sparse`; and `_finish` for work that follows all updates.
     """
 
     GATE_NONE = 0
@@ -63,7 +62,7 @@ class Optimizer:
     ) -> Operation:
         """An operation that takes one step of training: `compute_gradients`, then `apply_gradients`.
 
-        Raises ValueError when the loss depends on none of the variables.
+        Raises ValueError if the loss depends on none of the variables.
         """
         grads_and_vars = self.compute_gradients(
             loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
@@ -86,10 +85,9 @@ class Optimizer:
     ) -> list[GradAndVar]:
         """`(gradient, variable)` pairs; a gradient is a tensor, an IndexedSlices, or None.
 
-        var_list: the variables (all trainable ones). gate_gradients: GATE_OP makes the gradients of an
-        operation available together, GATE_GRAPH all at once, GATE_NONE each as soon as it is there.
-        grad_loss: the derivative to begin with. Raises ValueError without variables, TypeError for what is no
-        variable.
+        var_list: the variables (by default all trainable ones). gate_gradients: GATE_OP makes the gradients of an
+        operation available together, GATE_GRAPH all at once, GATE_NONE each as soon as it is computed. grad_loss: the
+        derivative to start from. Raises ValueError without variables, TypeError for what is not a variable.
         """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError(
@@ -125,8 +123,8 @@ class Optimizer:
     ) -> Operation:
         """An operation that changes each variable by its gradient, then adds one to `global_step`.
 
-        It joins the TRAIN_OP collection. Raises ValueError when there are no variables, or no gradients; raises
-        TypeError for a gradient that is no tensor.
+        It joins the TRAIN_OP collection. Raises ValueError if there are no variables or no gradients, TypeError for a
+        gradient that is not a tensor.
         """
         pairs = [(_as_gradient(grad), variable) for grad, variable in grads_and_vars]
         if not pairs:
@@ -170,7 +168,7 @@ class Optimizer:
         return done.op if isinstance(done, Tensor) else done
 
     def _update(self, grad: Any, variable: Any) -> Any:
-        """The operation that changes one variable, by the hook that fits both."""
+        """The operation that updates one variable, using the hook for its kind and the gradient's."""
         sparse = isinstance(grad, IndexedSlices)
         constraint = getattr(variable, "constraint", None)
         if not isinstance(variable, Variable):
@@ -211,7 +209,7 @@ class Optimizer:
         return self._slots.setdefault(slot_name, {})
 
     def _get_or_make_slot(self, var: Any, val: Any, slot_name: str, op_name: str) -> Any:
-        """The slot, made with the initial value `val` and named `{var}/{op_name}` where it is not there."""
+        """The slot, created with the initial value `val` and the name `{var}/{op_name}` if it does not exist."""
         return self._slot(var, slot_name, lambda: slot_creator.create_slot(var, val, op_name))
 
     def _get_or_make_slot_with_initializer(
@@ -233,7 +231,7 @@ class Optimizer:
         return slots[key]
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
-        """A variable of the optimizer as a whole, beside the variable `colocate_with`; made once a graph."""
+        """A variable of the whole optimizer, colocated with `colocate_with`; created once per graph."""
         key = (name, colocate_with.graph)
         if key not in self._non_slot_dict:
             with get_default_graph().colocate_with(colocate_with.op):
@@ -266,14 +264,14 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_dense")
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Any:
-        """`grad` names no row twice."""
+        """`grad` has no duplicate rows."""
         raise NotImplementedError(f"{type(self).__name__} defines no _apply_sparse")
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no _resource_apply_sparse")
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any) -> Any:
-        """As `_apply_sparse`, for a gradient that may name a row more than once: adds such rows up first."""
+        """Like `_apply_sparse`, for a gradient that may have duplicate rows: adds them up first."""
         values, indices = _deduplicate_indexed_slices(grad.values, grad.indices)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
 
@@ -282,7 +280,7 @@ class Optimizer:
         return self._resource_apply_sparse(values, handle, distinct)
 
     def _finish(self, update_ops: list[Any], name_scope: str) -> Operation:
-        """The operation that is done when all updates are, and whatever follows them."""
+        """The operation that ends after all updates and anything that follows them."""
         return group(*update_ops, name=name_scope)
 
     # --- small things -----------------------------------------------------------------------------------
@@ -312,7 +310,7 @@ def like(value: Tensor, var: Any) -> Tensor:
 
 
 def _deduplicate_indexed_slices(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    """The slices with each row named once: rows named twice are summed."""
+    """The slices with duplicate rows summed."""
     distinct, positions = get_op("Unique")(indices)
     strided_slice, shape = get_op("StridedSlice"), get_op("Shape")(distinct)
     count = strided_slice(shape, [0], [1], [1], shrink_axis_mask=1)

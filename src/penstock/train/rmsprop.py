@@ -15,7 +15,7 @@ from penstock.train.update_op import UpdateOpOptimizer
 class RMSPropOptimizer(UpdateOpOptimizer):
     """var -= mom, where mom = momentum * mom + learning_rate * gradient / sqrt(mean_square + epsilon).
 
-    `centered` takes the variance in place of the mean square, at the cost of one more slot. TF:
+    `centered` uses the variance instead of the mean square, at the cost of one more slot. TF:
     tf.train.RMSPropOptimizer.
     """
 

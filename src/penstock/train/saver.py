@@ -1,4 +1,4 @@
-"""`Saver`: writes checkpoints of variables, reads them back, keeps the latest few (TF: tf.train.Saver)."""
+"""`Saver`: writes checkpoints of variables, restores them, and keeps the latest few (TF: tf.train.Saver)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOG = logging.getLogger(__name__)
 
 @export("train.BaseSaverBuilder")
 class BaseSaverBuilder:
-    """Where users' code finds the classes that its own saveable objects derive from."""
+    """Where users' code finds the base classes of its own saveable objects."""
 
     SaveSpec = SaveSpec
     SaveableObject = SaveableObject
@@ -37,16 +37,15 @@ class BaseSaverBuilder:
 class Saver:
     """Saves and restores variables.
 
-    var_list: variables, or a dict from names in the checkpoint to variables; all global ones when None.
-    reshape: restore tensors of another shape with as many elements. max_to_keep: how many checkpoints to
-    keep, older ones are deleted (None or 0: all). keep_checkpoint_every_n_hours: besides, keep one of every
-    so many hours. saver_def: take the nodes that it names instead of building any. defer_build: build the
-    nodes at `build`. allow_empty: no variables are fine, and saving does nothing. pad_step_number:
-    `model-00000007`. save_relative_paths: the state file names checkpoints relative to itself. filename: the
-    default of the filename node. `sharded`, `restore_sequentially` and `write_version` change nothing in what
-    is written.
+    var_list: variables, or a dict from names in the checkpoint to variables; all global ones if None. reshape: restore
+    tensors of a different shape with the same number of elements. max_to_keep: how many checkpoints to keep; older ones
+    are deleted (None or 0: all). keep_checkpoint_every_n_hours: also keep one for every such period. saver_def: use the
+    nodes that it names instead of building any. defer_build: build the nodes in `build`. allow_empty: without
+    variables, saving does nothing. pad_step_number: `model-00000007`. save_relative_paths: the state file names
+    checkpoints relative to itself. filename: the default of the filename node. `sharded`, `restore_sequentially` and
+    `write_version` have no effect on what is written.
 
-    Raises ValueError without variables, or for two of one name; raises TypeError for what is no variable.
+    Raises ValueError without variables, or for two with the same name, TypeError for what is not a variable.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Add the Save and Restore nodes to the default graph, if they are not there yet."""
+        """Add the Save and Restore nodes to the default graph, if they do not exist yet."""
         if self._is_built:
             return
         if self.saver_def is None:
@@ -116,7 +115,7 @@ class Saver:
         self._settle()
 
     def _settle(self) -> None:
-        """Take over what a SaverDef says."""
+        """Adopt the settings of a SaverDef."""
         if not isinstance(self.saver_def, saver_pb2.SaverDef):
             if not hasattr(self.saver_def, "SerializeToString"):
                 raise ValueError(f"saver_def must be a SaverDef, not {type(self.saver_def).__name__}")
@@ -147,12 +146,12 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Save the variables as they are in `sess`; returns the prefix for `restore` (None for an empty saver).
+        """Save the variables of `sess`; returns the prefix for `restore` (None for an empty saver).
 
-        save_path: the prefix; global_step (a number, a tensor or a variable) is appended to it. The
-        checkpoint is there whole or not at all. latest_filename: the name of the state file ("checkpoint").
-        Raises TypeError, ValueError for arguments that do not fit and a directory that is not there,
-        FailedPreconditionError for a variable without a value, ResourceExhaustedError on a full disk.
+        save_path: the prefix; global_step (a number, a tensor or a variable) is appended to it. The checkpoint is
+        written atomically. latest_filename: the name of the state file ("checkpoint"). Raises TypeError or ValueError
+        for invalid arguments and a missing directory, FailedPreconditionError for a variable without a value,
+        ResourceExhaustedError on a full disk.
         """
         self._check_built()
         latest_filename = latest_filename or "checkpoint"
@@ -194,11 +193,11 @@ class Saver:
         return f"{save_path}-{int(global_step):08d}" if self._pad_step_number else f"{save_path}-{int(global_step)}"
 
     def restore(self, sess: Any, save_path: Any) -> None:
-        """Set the variables to what the checkpoint `save_path` holds: all of them, or on failure none.
+        """Restore the variables from the checkpoint `save_path`: all of them, or on failure none.
 
-        They need not have been initialised. Raises ValueError when there is no such checkpoint, NotFoundError
-        for a variable that it lacks, InvalidArgumentError for one of another dtype or shape, DataLossError
-        when it is damaged; each names tensor and file.
+        They need not have been initialised. Raises ValueError if there is no such checkpoint, NotFoundError for a
+        variable that is not in it, InvalidArgumentError for one with a different dtype or shape, DataLossError if it is
+        damaged; each names the tensor and the file.
         """
         self._check_built()
         if self._is_empty:
@@ -214,7 +213,7 @@ class Saver:
             check_restorable(graph, self.saver_def.restore_op_name, prefix)
         sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix})
 
-    # --- which checkpoints there are --------------------------------------------------------------------
+    # --- the existing checkpoints --------------------------------------------------------------------
 
     @property
     def last_checkpoints(self) -> list[str]:
@@ -222,11 +221,11 @@ class Saver:
         return self._kept.prefixes
 
     def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
-        """Say which checkpoints there are, oldest first; TF's deprecated form, without their ages."""
+        """Set the list of checkpoints, oldest first; TF's deprecated form, without their ages."""
         self._kept.written = [(path, float("inf")) for path in last_checkpoints]
 
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time: list[tuple[str, float]]) -> None:
-        """Say which checkpoints there are, oldest first, and when each was written."""
+        """Set the list of checkpoints, oldest first, and when each was written."""
         self._kept.written = list(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Iterable[str]) -> None:
@@ -243,7 +242,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """A saver that uses nodes which are in the graph already."""
+        """A saver that uses nodes that are already in the graph."""
         return Saver(saver_def=saver_def, name=import_scope)
 
     def export_meta_graph(

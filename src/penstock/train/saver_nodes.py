@@ -72,14 +72,14 @@ def _restore(
     return group(*assignments, name="restore_all")
 
 
-# --- what a restore needs, checked before it changes anything -------------------------------------------
+# --- checks before a restore changes anything -------------------------------------------
 
 
 def check_restorable(graph: Graph, restore_op_name: str, prefix: str) -> None:
-    """Whether the checkpoint has what the Restore nodes under `restore_op_name` ask for.
+    """Check that the checkpoint has what the Restore nodes under `restore_op_name` read.
 
-    A step that fails in the middle would leave some variables restored and others not. NotFoundError names
-    the tensors that are missing, InvalidArgumentError those of another dtype or shape, with both.
+    A step that fails in the middle would leave some variables restored and others not. Raises NotFoundError naming
+    missing tensors, InvalidArgumentError naming those with a different dtype or shape, with both.
     """
     wanted = _wanted(graph, restore_op_name)
     with CheckpointReader(prefix) as reader:
@@ -132,7 +132,7 @@ def _wanted(graph: Graph, restore_op_name: str) -> list[tuple[str, Any, TensorSh
 
 
 def _controls_of(operation: Operation) -> list[Operation]:
-    """All that `operation` waits for, through groups of groups."""
+    """Everything that `operation` waits for, through nested groups."""
     found, waiting = [], [operation]
     while waiting:
         for control in waiting.pop().control_inputs:

@@ -1,4 +1,4 @@
-"""Learning rates that follow the global step (TF: tf.train.exponential_decay and its kin)."""
+"""Learning rates that follow the global step (TF: tf.train.exponential_decay and related functions)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def polynomial_decay(
 ) -> Tensor:
     """From `learning_rate` to `end_learning_rate` in `decay_steps`, as `(1 - fraction) ** power`.
 
-    `cycle` begins anew after that, each time over a longer multiple of `decay_steps`.
+    `cycle` restarts after that, each time over a longer multiple of `decay_steps`.
     """
     if global_step is None:
         raise ValueError(MSG_NO_STEP.format("polynomial_decay"))
@@ -127,9 +127,9 @@ def polynomial_decay(
 
 @export("train.piecewise_constant", "train.piecewise_constant_decay")
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
-    """`values[i]` where `x` is at most `boundaries[i]` and more than the one before; beyond all, the last.
+    """`values[i]` if `x` is at most `boundaries[i]` and above the previous boundary; above all, the last value.
 
-    Raises ValueError unless there is one more value than boundaries and all values are of one dtype.
+    Raises ValueError unless there is one more value than boundaries and all values have the same dtype.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
@@ -147,7 +147,7 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
 
 
 def _boundary(value: Any, x: Tensor) -> Tensor:
-    """A boundary in the dtype of the step: an int may be widened."""
+    """A boundary converted to the step's dtype: an int may be widened."""
     limit = convert_to_tensor(value)
     if limit.dtype.base_dtype == x.dtype.base_dtype:
         return limit
@@ -185,7 +185,7 @@ def cosine_decay_restarts(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """`cosine_decay` repeated: each period is `t_mul` times as long, and begins `m_mul` times as high."""
+    """`cosine_decay` repeated: each period is `t_mul` times as long as the last and starts `m_mul` times as high."""
     if global_step is None:
         raise ValueError(MSG_NO_STEP.format("cosine decay restarts"))
     with name_scope(name, "SGDRDecay", [learning_rate, global_step]) as scope:

@@ -1,4 +1,4 @@
-"""Slots: variables beside another one (momentum, moving average) with names that checkpoints keep."""
+"""Slots: variables that belong to another one (momentum, moving average), with names that checkpoints keep."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from penstock.tensor.shapes import TensorShape
 
 
 def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Any:
-    """A variable `{primary}/{name}` that begins as `val`; not trained, on the device of `primary`.
+    """A variable `{primary}/{name}` with the initial value `val`; not trained, on the device of `primary`.
 
-    Its shape is that of `val` where it is known. TF: slot_creator.create_slot.
+    Its shape is that of `val` if it is known. TF: slot_creator.create_slot.
     """
     value = convert_to_tensor(val)
     return _create(primary, value, name, colocate_with_primary, value.shape.is_fully_defined())
@@ -29,7 +29,7 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
 def create_slot_with_initializer(
     primary: Any, initializer: Any, shape: Any, dtype: Any, name: str, colocate_with_primary: bool = True
 ) -> Any:
-    """A slot that begins as `initializer(shape, dtype)`."""
+    """A slot with the initial value `initializer(shape, dtype)`."""
     known, kind = TensorShape(shape), as_dtype(dtype).base_dtype
     validate = known.is_fully_defined()
     dims: Any = known.as_list() if validate else shape
@@ -41,7 +41,7 @@ def create_slot_with_initializer(
 
 
 def create_zeros_slot(primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True) -> Any:
-    """A slot of the shape of `primary` that begins as zeros."""
+    """A slot of zeros with the shape of `primary`."""
     dtype = as_dtype(primary.dtype if dtype is None else dtype).base_dtype
     shape = primary.get_shape()
     if shape.is_fully_defined():
@@ -63,8 +63,8 @@ def _create(primary: Any, initial_value: Any, name: str, colocate: bool, validat
             use_resource=isinstance(primary, ResourceVariable),
         )
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
-    if info is not None:  # a part of a larger variable has parts of larger slots
-        own = slot.op.name.removeprefix(f"{primary.op.name}/")  # with its number, where there are two
+    if info is not None:  # the slots of a part of a variable are parts of larger slots
+        own = slot.op.name.removeprefix(f"{primary.op.name}/")  # with its number if there are two
         slot._set_save_slice_info(
             SaveSliceInfo(f"{info.full_name}/{own}", info.full_shape, info.var_offset, info.var_shape)
         )
@@ -73,6 +73,6 @@ def _create(primary: Any, initial_value: Any, name: str, colocate: bool, validat
 
 @contextlib.contextmanager
 def _slot_scope(name: str) -> Iterator[str]:
-    """`name` in the variable scope, with "_1" and so on where it is taken; name scopes do not matter."""
+    """`name` in the variable scope, with "_1" and so on if it is taken; name scopes do not matter."""
     with pure_variable_scope(_unique_name(name)) as scope, get_default_graph().name_scope(None):
         yield scope.name

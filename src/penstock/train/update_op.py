@@ -8,12 +8,12 @@ from typing import Any
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.ops import training_sparse as training_sparse  # registers the ops, and the dense ones
+from penstock.ops import training_sparse as training_sparse  # registers the ops, including dense ones
 from penstock.train.optimizer import Optimizer, like
 
 
 class UpdateOpOptimizer(Optimizer):
-    """A subclass names the op and says what its inputs are; the op has four forms, one for each hook.
+    """A subclass names the op and its inputs; the op has four forms, one for each hook.
 
     `_op` is the name without "Apply", "SparseApply", "ResourceApply" or "ResourceSparseApply".
     """
@@ -21,14 +21,14 @@ class UpdateOpOptimizer(Optimizer):
     _op: str
     _gradient_input = "grad"
     _slot_inputs: Mapping[str, str] = {}
-    """From the op's inputs to the slots that they take."""
+    """Maps the op's inputs to slots."""
 
     def _hypers(self, var: Any) -> dict[str, Tensor]:
-        """The hyperparameters by the names of the op's inputs; those of another dtype than `var` are cast."""
+        """The hyperparameters by the names of the op's inputs; those with a dtype other than that of `var` are cast."""
         raise NotImplementedError
 
     def _own_variables(self, var: Any) -> dict[str, Any]:
-        """Inputs that are read from variables of the optimizer."""
+        """Inputs that are read from the optimizer's own variables."""
         return {}
 
     def _attrs(self) -> dict[str, Any]:
