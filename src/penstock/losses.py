@@ -1,7 +1,7 @@
-"""tf.losses: what a model got wrong, as one number, added to the collection LOSSES.
+"""tf.losses: errors of a model as one number, added to the collection LOSSES.
 
 Every function takes `weights` (a number, or a tensor that broadcasts against the losses: of their rank, each dim 1
-or equal), `scope`, `loss_collection` and `reduction`. Shapes of labels and predictions must agree: ValueError.
+or equal), `scope`, `loss_collection` and `reduction`. Raises ValueError if the shapes of labels and predictions differ.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from penstock.tensor.dtypes import float32
 
 
 class Reduction:
-    """How losses become one (TF: tf.losses.Reduction)."""
+    """How losses are reduced to one (TF: tf.losses.Reduction)."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -45,7 +45,7 @@ class Reduction:
     @classmethod
     def validate(cls, key: str) -> None:
         if key not in cls.all():
-            raise ValueError(f"{key!r} is no loss reduction: choose one of {', '.join(cls.all())}")
+            raise ValueError(f"{key!r} is not a loss reduction: choose one of {', '.join(cls.all())}")
 
 
 DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
@@ -61,7 +61,7 @@ def compute_weighted_loss(
     """`losses` times `weights`, reduced to a scalar (TF: tf.losses.compute_weighted_loss).
 
     SUM_BY_NONZERO_WEIGHTS divides by the number of losses whose weight is not zero, MEAN by the sum of weights,
-    SUM_OVER_BATCH_SIZE by the number of losses; NONE gives all of them. A division by zero gives 0.
+    SUM_OVER_BATCH_SIZE by the number of losses; NONE returns all of them. Division by zero yields 0.
     """
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
@@ -89,7 +89,7 @@ def compute_weighted_loss(
 
 
 def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
-    """Both as float32, of compatible shapes."""
+    """Both as float32; their shapes must be compatible."""
     if labels is None or predictions is None:
         raise ValueError("labels and predictions must not be None")
     labels, predictions = cast(labels, float32), cast(predictions, float32)
@@ -122,7 +122,7 @@ def mean_pairwise_squared_error(
     labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:  # fmt: skip
-    """Of all pairs of elements of a row, the squared error of their difference: what all have in common is free.
+    """The squared error of the differences between all pairs of elements of a row: a common offset costs nothing.
 
     labels, predictions: [batch, …]; the sum over rows of each row's mean over pairs.
     TF: tf.losses.mean_pairwise_squared_error.
@@ -138,7 +138,7 @@ def mean_pairwise_squared_error(
         count = reduce_sum(present, axis=axes, keepdims=True)
         squares = reduce_sum(errors * errors, axis=axes, keepdims=True)
         total = reduce_sum(errors, axis=axes, keepdims=True)
-        # The sum over pairs of (a - b)² is n times the sum of squares, less the square of the sum.
+        # The sum over pairs of (a - b)² is n times the sum of squares, minus the square of the sum.
         of_squares = 2.0 * div_no_nan(squares, maximum(count - 1.0, 0.0), name="value")
         of_total = 2.0 * div_no_nan(total * total, maximum(count * (count - 1.0), 0.0), name="value")
         loss = reduce_sum(multiply(of_squares - of_total, weights))
@@ -200,7 +200,7 @@ def sigmoid_cross_entropy(
     multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
 ) -> Tensor:  # fmt: skip
-    """Of logits, labels moved towards 1/2 by the smoothing (TF: tf.losses.sigmoid_cross_entropy)."""
+    """Cross-entropy of logits; smoothing moves labels towards 1/2 (TF: tf.losses.sigmoid_cross_entropy)."""
     with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as scope:
         logits = convert_to_tensor(logits)
         labels = cast(multi_class_labels, logits.dtype)
@@ -249,7 +249,7 @@ def sparse_softmax_cross_entropy(
 
 
 def _flat(weights: Any, losses: Tensor) -> Tensor:
-    """Weights [n, 1] as [n], as the losses are."""
+    """Weights [n, 1] as [n], the shape of the losses."""
     weights = cast(weights, float32)
     have, want = weights.shape.ndims, losses.shape.ndims
     if have is None or (want is None and have):
@@ -270,7 +270,7 @@ def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> No
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Tensor]:
-    """The losses added so far, of a name scope if given (TF: tf.losses.get_losses)."""
+    """The losses added so far, in a name scope if given (TF: tf.losses.get_losses)."""
     return get_default_graph().get_collection(loss_collection, scope)
 
 
@@ -280,7 +280,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
 
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
-    """The sum of those, 0 of none (TF: tf.losses.get_regularization_loss)."""
+    """Their sum, 0 if there are none (TF: tf.losses.get_regularization_loss)."""
     losses = get_regularization_losses(scope)
     return add_n(losses, name=name) if losses else convert_to_tensor(0.0)
 
@@ -288,7 +288,7 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:
-    """The sum of all losses, ValueError of none (TF: tf.losses.get_total_loss)."""
+    """The sum of all losses; raises ValueError if there are none (TF: tf.losses.get_total_loss)."""
     losses = get_losses(scope)
     if add_regularization_losses:
         losses = losses + get_regularization_losses(scope)

@@ -1,4 +1,4 @@
-"""tf.layers: functions and classes that make their own variables."""
+"""tf.layers: functions and classes that create their own variables."""
 
 from penstock.api.namespace import open_namespace
 

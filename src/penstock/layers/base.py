@@ -1,4 +1,4 @@
-"""What all layers share: a variable scope of their own, variables made at the first call, losses and updates."""
+"""The base class of layers: a variable scope, variables created at the first call, losses and updates."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from penstock.tensor.shapes import TensorShape
 class Layer:
     """A function of tensors that owns variables (TF: tf.layers.Layer).
 
-    Subclasses write `build(input_shape)`, which makes variables with `add_weight`, and `call(inputs)`. The scope
-    is `name`, or the class's name in lower case, made unique ("dense", "dense_1"); the name of a layer that was given
-    none counts from 1 ("dense_1"), as in TensorFlow. `_reuse` shares variables, and
-    `_scope` is the scope as it stands, which the functions (`tf.layers.dense`) give for a name.
+    Subclasses define `build(input_shape)`, which creates variables with `add_weight`, and `call(inputs)`. The scope is
+    `name`, or the class's name in lower case, made unique ("dense", "dense_1"); default layer names count from 1
+    ("dense_1"), as in TensorFlow. `_reuse` shares variables, and `_scope` is a scope to use unchanged, which the
+    functions (`tf.layers.dense`) pass for a name.
     """
 
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
@@ -53,7 +53,7 @@ class Layer:
     # --- for subclasses ---------------------------------------------------------------------------------
 
     def build(self, input_shape: Any) -> None:
-        """Make the variables: called once, before the first `call`."""
+        """Create the variables; called once, before the first `call`."""
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The layer's function of its inputs."""
@@ -75,7 +75,7 @@ class Layer:
         partitioner: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Make (or, in a scope that reuses, find) a variable of the layer."""
+        """Create (or, in a scope that reuses, share) a variable of the layer."""
         trainable = trainable and self.trainable
         known = len(get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
         with contextlib.nullcontext() if self._inside else self._open(None) as opened:
@@ -105,7 +105,7 @@ class Layer:
             get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Add ops to run with each step of training: to the layer's, and to the collection UPDATE_OPS."""
+        """Add ops to run with each training step to the layer's updates and to the collection UPDATE_OPS."""
         for update in updates if isinstance(updates, list | tuple) else [updates]:
             self._updates.append(update)
             get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
@@ -113,7 +113,7 @@ class Layer:
     # --- for users --------------------------------------------------------------------------------------
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Apply the layer: the first call makes the variables, later ones use them again."""
+        """Apply the layer: the first call creates the variables, later ones reuse them."""
         scope = kwargs.pop("scope", None)
         if isinstance(inputs, list | tuple):
             inputs = [convert_to_tensor(x) for x in inputs]
@@ -186,14 +186,14 @@ class Layer:
     variables = weights
 
     def count_params(self) -> int:
-        """How many numbers the weights are; ValueError before the layer has any."""
+        """The total number of elements of the weights; raises ValueError before the layer is built."""
         if not self.built:
             raise ValueError(f"You tried to call `count_params` on {self.name}, but the layer isn't built yet.")
         return sum(math.prod(weight.shape.as_list()) for weight in self.weights)
 
     @property
     def losses(self) -> list[Tensor]:
-        """What its regularizers, and `add_loss`, have added."""
+        """The losses added by its regularizers and by `add_loss`."""
         return list(self._losses)
 
     @property
@@ -202,18 +202,18 @@ class Layer:
 
 
 _NAMES: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
-"""How many layers of a graph were given no name, by what theirs begin with."""
+"""How many layers of a graph have default names, by prefix."""
 
 
 def _counted(base: str) -> str:
-    """The name of a layer of this graph that was given none."""
+    """The default name of a layer of this graph."""
     names = _NAMES.setdefault(get_default_graph(), {})
     names[base] = names.get(base, 0) + 1
     return f"{base}_{names[base]}"
 
 
 def snake_case(name: str) -> str:
-    """ "MaxPooling2D" as "max_pooling2d": a word begins at a capital that small letters follow, or that follows one."""
+    """"MaxPooling2D" as "max_pooling2d": a word begins at a capital that is followed by, or follows, a small letter."""
     return re.sub(r"(?<=.)(?=[A-Z][a-z0-9])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
@@ -224,7 +224,7 @@ def spatial(value: Any, rank: int, name: str) -> tuple[int, ...]:
     except TypeError:
         pass
     try:
-        numbers = tuple(int(v) for v in value)  # dims of a shape are also taken
+        numbers = tuple(int(v) for v in value)  # dims of a shape are also accepted
     except TypeError:
         numbers = ()
     if len(numbers) != rank:
@@ -233,7 +233,7 @@ def spatial(value: Any, rank: int, name: str) -> tuple[int, ...]:
 
 
 def channel_axis(data_format: str, ndims: int) -> int:
-    """Where channels are: data_format is "channels_last" or "channels_first"."""
+    """The channel axis: data_format is "channels_last" or "channels_first"."""
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(f"data_format must be 'channels_last' or 'channels_first', got {data_format!r}")
     return ndims - 1 if data_format == "channels_last" else 1

@@ -22,7 +22,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 def known_truth(condition: Any) -> bool | None:
-    """The truth of a Python value or a constant; None if only a step tells."""
+    """The truth of a Python value or a constant; None if it is only known in a step."""
     if not isinstance(condition, Tensor | Variable):
         return bool(condition)
     value = constant_value(condition) if isinstance(condition, Tensor) else None
@@ -30,7 +30,7 @@ def known_truth(condition: Any) -> bool | None:
 
 
 def choose(condition: Any, when_true: Any, when_false: Any) -> Any:
-    """`cond`, or just the branch, where the condition is a Python value or a constant."""
+    """`cond`, or only the branch taken if the condition is a Python value or a constant."""
     known = known_truth(condition)
     if known is not None:
         return when_true() if known else when_false()
@@ -99,7 +99,7 @@ class Dense(Layer):
 
 @export("layers.Dropout")
 class Dropout(Layer):
-    """In training, a share `rate` of the inputs set to 0 and the others scaled up (TF: tf.layers.Dropout)."""
+    """In training, sets a fraction `rate` of the inputs to 0 and scales up the others (TF: tf.layers.Dropout)."""
 
     def __init__(
         self, rate: Any = 0.5, noise_shape: Any = None, seed: Any = None, name: str | None = None, **kwargs: Any
@@ -119,7 +119,7 @@ class Dropout(Layer):
 
 @export("layers.Flatten")
 class Flatten(Layer):
-    """All axes but the first made one (TF: tf.layers.Flatten)."""
+    """Flattens all axes except the first (TF: tf.layers.Flatten)."""
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         outputs = reshape(inputs, [-1 if inputs.shape.ndims is None else shape_of_tensor(inputs)[0], -1])
@@ -167,7 +167,8 @@ def dropout(
     training: Any = False,
     name: str | None = None,
 ) -> Tensor:
-    """`inputs`, and in training a share `rate` of them dropped; `training` may be a tensor (TF: tf.layers.dropout)."""
+    """`inputs`, with a fraction `rate` of them dropped in training; `training` may be a tensor (TF:
+    tf.layers.dropout)."""
     return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
 
 

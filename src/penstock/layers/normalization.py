@@ -20,9 +20,9 @@ from penstock.train.moving_averages import assign_moving_average
 class BatchNormalization(Layer):
     """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta for each entry of `axis`.
 
-    In training, mean and variance are the batch's, and `moving_mean` and `moving_variance` follow them through ops
-    in the collection UPDATE_OPS, which a train op must depend on; else those are used. `fused` (None: where it can)
-    uses one op for inputs of rank 4 along axis 1 or 3 (TF: tf.layers.BatchNormalization).
+    In training, mean and variance are the batch's, and `moving_mean` and `moving_variance` follow them through ops in
+    the collection UPDATE_OPS, which a train op must depend on; otherwise the moving ones are used. `fused` (None: if
+    possible) uses one op for inputs of rank 4 along axis 1 or 3 (TF: tf.layers.BatchNormalization).
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class BatchNormalization(Layer):
                 "beta", shape, dtype, self.beta_initializer, self.beta_regularizer, constraint=self.beta_constraint
             )
         if self._scope is not None:
-            self._scope.set_partitioner(None)  # moving averages are of whole variables
+            self._scope.set_partitioner(None)  # moving averages belong to whole variables
         self.moving_mean = self.add_weight("moving_mean", shape, dtype, self.moving_mean_initializer, trainable=False)
         self.moving_variance = self.add_weight(
             "moving_variance", shape, dtype, self.moving_variance_initializer, trainable=False
@@ -110,13 +110,13 @@ class BatchNormalization(Layer):
         return outputs
 
     def _fuses(self, inputs: Tensor, rank: int, axis: int) -> bool:
-        """Whether the one op for images does it: unless `fused` is False, wherever it can."""
+        """Whether to use the fused op for images: whenever possible, unless `fused` is False."""
         if self.fused and rank == 4 and axis not in (1, 3):
             raise ValueError(f"Unsupported axis: fused batch norm normalises axis 1 or 3, got {self.axis}")
         return self.fused is not False and rank == 4 and axis in (1, 3) and inputs.dtype.size <= 4
 
     def _call_fused(self, inputs: Tensor, training: Any, data_format: str) -> Tensor:
-        """As `call` for images in one op. The variance that `moving_variance` follows has Bessel's correction."""
+        """Like `call`, for images in one op. The variance that `moving_variance` follows has Bessel's correction."""
         size = self.moving_mean.shape
         gamma = ones(size) if self.gamma is None else self.gamma
         beta = zeros(size) if self.beta is None else self.beta
@@ -134,7 +134,7 @@ class BatchNormalization(Layer):
         return outputs
 
     def _follow(self, training: Any, mean: Tensor, variance: Tensor) -> None:
-        """In training, let the moving statistics follow those of the batch."""
+        """In training, update the moving statistics by those of the batch."""
         if known_truth(training) is False:
             return
         # Outside training the momentum is 1: the moving statistics stay.
@@ -149,12 +149,12 @@ def batch_normalization(
     scale: bool = True, training: Any = False, trainable: bool = True, name: str | None = None,
     reuse: Any = None, **kwargs: Any,
 ) -> Tensor:  # fmt: skip
-    """`inputs` normalised by its batch, or, outside training, by what earlier batches left behind.
+    """`inputs` normalised by the statistics of its batch, or, outside training, by moving statistics.
 
     TF: tf.layers.batch_normalization.
 
     Variables "gamma", "beta", "moving_mean" and "moving_variance" [size of `axis`]; further arguments are those
-    of the layer. `training` is a Python bool or a tensor. In training run the ops of the collection UPDATE_OPS:
+    of the layer. `training` is a Python bool or a tensor. In training, run the ops of the collection UPDATE_OPS:
 
         with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
             train_op = optimizer.minimize(loss)

@@ -1,4 +1,4 @@
-"""Pooling (TF: tf.layers.MaxPooling2D and its kin)."""
+"""Pooling (TF: tf.layers.MaxPooling2D and similar layers)."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ class _Pooling(Layer):
 
 @export("layers.MaxPooling1D")
 class MaxPooling1D(_Pooling):
-    """The greatest of each window of [n, w, c] (TF: tf.layers.MaxPooling1D)."""
+    """The maximum of each window of [n, w, c] (TF: tf.layers.MaxPooling1D)."""
 
     rank = 1
 
 
 @export("layers.MaxPooling2D")
 class MaxPooling2D(_Pooling):
-    """The greatest of each window of [n, h, w, c] (TF: tf.layers.MaxPooling2D)."""
+    """The maximum of each window of [n, h, w, c] (TF: tf.layers.MaxPooling2D)."""
 
 
 @export("layers.MaxPooling3D")
 class MaxPooling3D(_Pooling):
-    """The greatest of each window of [n, d, h, w, c] (TF: tf.layers.MaxPooling3D)."""
+    """The maximum of each window of [n, d, h, w, c] (TF: tf.layers.MaxPooling3D)."""
 
     rank = 3
 

@@ -1,4 +1,4 @@
-"""Separable convolutions: each channel by itself, then a mix of the channels (TF: tf.layers.SeparableConv2D)."""
+"""Separable convolutions: each channel separately, then a mix of the channels (TF: tf.layers.SeparableConv2D)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SeparableConv1D(_SeparableConv):
     rank = 1
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        # A picture of one row; both of its strides must be equal.
+        # An image of one row; its two strides must be equal.
         row = 2 if self.axis == 1 else 1
         outputs = nn.separable_conv2d(
             expand_dims(inputs, row),

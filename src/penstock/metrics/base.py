@@ -1,7 +1,7 @@
-"""What metrics share: their variables, how weights fit values, and what a metric returns.
+"""What metrics share: their variables, how weights are matched to values, and what a metric returns.
 
-A metric is a pair `(value, update_op)`: running `update_op` takes a batch into the metric's local variables and
-gives the metric so far; `value` reads it.
+A metric is a pair `(value, update_op)`: running `update_op` adds a batch to the metric's local variables and returns
+the metric so far; `value` reads it.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def add_to(collections: Collections, tensor: Tensor) -> None:
 
 
 def finish(value: Any, update_op: Any, metrics_collections: Collections, updates_collections: Collections) -> Metric:
-    """The pair, each part also in its collections."""
+    """The pair, after adding each part to its collections."""
     add_to(metrics_collections, value)
     add_to(updates_collections, update_op)
     return value, update_op
 
 
 def ratio(numerator: Any, denominator: Any, name: str | None = None) -> Tensor:
-    """numerator / denominator, 0 where the denominator is not positive."""
+    """numerator / denominator, or 0 where the denominator is not positive."""
     return div_no_nan(numerator, get_op("Maximum")(denominator, 0), name=name)
 
 
@@ -65,10 +65,10 @@ def ratio(numerator: Any, denominator: Any, name: str | None = None) -> Tensor:
 def fitted(
     predictions: Any, labels: Any, weights: Any, types: tuple[Any, Any] = (None, None)
 ) -> tuple[Tensor, Any, Any]:
-    """`(predictions, labels, weights)`, the last dims of 1 that only one of them has gone.
+    """`(predictions, labels, weights)`, without last dims of 1 that only one of them has.
 
-    `types`: what predictions and labels are cast to first. `labels` and `weights` may be None. Raises ValueError if
-    static shapes disagree.
+    `types`: the dtypes that predictions and labels are cast to first. `labels` and `weights` may be None. Raises
+    ValueError if static shapes disagree.
     """
     predictions = cast(predictions, types[0]) if types[0] else convert_to_tensor(predictions)
     if labels is not None:
@@ -81,7 +81,7 @@ def fitted(
 
 
 def _ranked(weights: Tensor, values: Tensor) -> Tensor:
-    """Weights of the rank of `values` (or a scalar): a last dim of 1 is added or taken away."""
+    """Weights with the rank of `values` (or a scalar): a last dim of 1 is added or removed."""
     have, want = weights.shape.ndims, values.shape.ndims
     if have == 0:
         return weights
@@ -103,9 +103,9 @@ def _ranked(weights: Tensor, values: Tensor) -> Tensor:
 
 
 def assert_broadcastable(weights: Any, values: Any) -> Operation:
-    """An operation that fails unless `weights` are a scalar, or of the rank of `values` with each dim 1 or equal.
+    """An operation that fails unless `weights` are a scalar, or have the rank of `values` with each dim 1 or equal.
 
-    Raises ValueError if static shapes settle that they are not.
+    Raises ValueError if static shapes show that they are not.
     """
     weights, values = convert_to_tensor(weights, name="weights"), convert_to_tensor(values, name="values")
     have, want = weights.shape, values.shape
@@ -135,7 +135,8 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
 
 
 def broadcast_weights(weights: Any, values: Tensor, dtype: Any = float32) -> Tensor:
-    """`weights` in the shape of `values`; ValueError, or InvalidArgumentError in the step, if they do not fit."""
+    """`weights` in the shape of `values`; raises ValueError, or InvalidArgumentError in the step, if they do not
+    fit."""
     with name_scope(None, "broadcast_weights", [weights, values]) as scope:
         values = convert_to_tensor(values, name="values")
         weights = cast(weights, dtype)

@@ -1,4 +1,4 @@
-"""Metrics that count right and wrong answers to a yes-or-no question (TF: tf.metrics.precision and its kin)."""
+"""Metrics that count right and wrong binary predictions (TF: tf.metrics.precision and related functions)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _count(
     metrics_collections: Collections,
     updates_collections: Collections,
 ) -> Metric:
-    """The sum of the weights where `counted(labels, predictions)` of the two as bools holds."""
+    """The sum of the weights where `counted(labels, predictions)` holds, with both as bools."""
     with variable_scope(name, default_name, (predictions, labels, weights)):
         predictions, labels, weights = fitted(predictions, labels, weights, (bool_type, bool_type))
         count = metric_variable([], float32, name="count")
@@ -52,9 +52,9 @@ def true_positives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many were predicted that are so (TF: tf.metrics.true_positives).
+    """The number of true labels that were predicted (TF: tf.metrics.true_positives).
 
-    labels, predictions: of one shape, cast to bool; weights: of their rank, each dim 1 or equal, or a scalar.
+    labels, predictions: of the same shape, cast to bool; weights: of their rank, each dim 1 or equal, or a scalar.
     """
     return _count(
         name, "true_positives", logical_and, labels, predictions, weights, metrics_collections, updates_collections
@@ -70,7 +70,7 @@ def true_negatives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many were not predicted that are not so (TF: tf.metrics.true_negatives)."""
+    """The number of false labels that were not predicted (TF: tf.metrics.true_negatives)."""
     return _count(
         name, "true_negatives", lambda real, said: logical_and(logical_not(real), logical_not(said)),
         labels, predictions, weights, metrics_collections, updates_collections,
@@ -86,7 +86,7 @@ def false_positives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many were predicted that are not so (TF: tf.metrics.false_positives)."""
+    """The number of false labels that were predicted (TF: tf.metrics.false_positives)."""
     return _count(
         name, "false_positives", lambda real, said: logical_and(logical_not(real), said),
         labels, predictions, weights, metrics_collections, updates_collections,
@@ -102,7 +102,7 @@ def false_negatives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many were not predicted that are so (TF: tf.metrics.false_negatives)."""
+    """The number of true labels that were not predicted (TF: tf.metrics.false_negatives)."""
     return _count(
         name, "false_negatives", lambda real, said: logical_and(real, logical_not(said)),
         labels, predictions, weights, metrics_collections, updates_collections,
@@ -110,7 +110,7 @@ def false_negatives(
 
 
 def _share(right: Tensor, wrong: Tensor, name: str) -> Tensor:
-    """right / (right + wrong), 0 of none."""
+    """right / (right + wrong), or 0 if both are 0."""
     there = get_op("Greater")(right + wrong, 0.0)
     return get_op("Select")(there, get_op("RealDiv")(right, right + wrong), 0.0, name=name)
 
@@ -124,7 +124,7 @@ def precision(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of what was predicted is so: true positives of all positives (TF: tf.metrics.precision)."""
+    """The fraction of predicted positives that are true (TF: tf.metrics.precision)."""
     with variable_scope(name, "precision", (predictions, labels, weights)):
         predictions, labels, weights = fitted(predictions, labels, weights, (bool_type, bool_type))
         right, more_right = true_positives(labels, predictions, weights)
@@ -142,7 +142,7 @@ def recall(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of what is so was predicted: true positives of all that are so (TF: tf.metrics.recall)."""
+    """The fraction of true labels that were predicted (TF: tf.metrics.recall)."""
     with variable_scope(name, "recall", (predictions, labels, weights)):
         predictions, labels, weights = fitted(predictions, labels, weights, (bool_type, bool_type))
         right, more_right = true_positives(labels, predictions, weights)

@@ -39,7 +39,7 @@ def mean(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The weighted mean of all elements of all batches of `values`; 0 of none (TF: tf.metrics.mean).
+    """The weighted mean of all elements of all batches of `values`; 0 if there are none (TF: tf.metrics.mean).
 
     Variables `total` and `count`, the sum of the weights. `weights`: None for ones, or of the rank of `values`,
     each dim 1 or equal, or a scalar.
@@ -70,9 +70,9 @@ def mean_tensor(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The weighted mean of all batches, element by element (TF: tf.metrics.mean_tensor).
+    """The weighted mean of all batches, element-wise (TF: tf.metrics.mean_tensor).
 
-    `values` have one static shape, which is that of the variables `total_tensor` and `count_tensor`.
+    `values` must have a static shape, which is also that of the variables `total_tensor` and `count_tensor`.
     """
     with variable_scope(name, "mean", (values, weights)):
         values = cast(values, float32)
@@ -162,7 +162,8 @@ def mean_relative_error(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The mean of |labels - predictions| / normalizer, 0 where that is 0 (TF: tf.metrics.mean_relative_error)."""
+    """The mean of |labels - predictions| / normalizer, or 0 where the normalizer is 0 (TF:
+    tf.metrics.mean_relative_error)."""
     predictions, labels, weights = fitted(predictions, labels, weights)
     predictions, normalizer = remove_squeezable_dimensions(predictions, normalizer)
     predictions.shape.assert_is_compatible_with(normalizer.shape)
@@ -200,7 +201,7 @@ def percentage_below(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of the values is less than `threshold` (TF: tf.metrics.percentage_below)."""
+    """The fraction of values below `threshold` (TF: tf.metrics.percentage_below)."""
     below = cast(get_op("Less")(values, threshold), float32)
     return mean(below, weights, metrics_collections, updates_collections, name or "percentage_below_threshold")
 
@@ -224,7 +225,7 @@ def mean_iou(
 ) -> Metric:
     """The mean over classes of true positives / (true positives + both kinds of errors).
 
-    Classes that occurred neither as label nor as prediction do not count. The update is the confusion matrix
+    Classes that occur neither as a label nor as a prediction do not count. The update is the confusion matrix
     [num_classes, num_classes] so far, float64, the variable `total_confusion_matrix`. TF: tf.metrics.mean_iou.
     """
     with variable_scope(name, "mean_iou", (predictions, labels, weights)):
@@ -256,7 +257,8 @@ def mean_per_class_accuracy(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The mean over all classes of their accuracies, 0 for a class not seen; the update is these, [num_classes].
+    """The mean over all classes of their accuracies, 0 for classes without labels; the update returns these,
+    [num_classes].
 
     TF: tf.metrics.mean_per_class_accuracy.
     """

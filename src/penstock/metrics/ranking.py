@@ -1,7 +1,7 @@
-"""Metrics of the k classes predicted most strongly, against sets of labels (TF: tf.metrics.precision_at_k, …).
+"""Metrics that compare the k classes with the highest scores with sets of labels (TF: tf.metrics.precision_at_k, …).
 
-Labels are classes, [d1, …, dn, labels] int64 (or [d1, …, dn] for one each; or a SparseTensor, where their number
-differs); those that are no class count as missed. Everything is computed in float64, as TensorFlow does.
+Labels are classes, [d1, …, dn, labels] int64 (or [d1, …, dn] for one each; or a SparseTensor if their number varies);
+invalid classes count as missed. Everything is computed in float64, as TensorFlow does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def at_k(name: str, k: int | None = None, class_id: int | None = None) -> str:
 # --- sets of classes ------------------------------------------------------------------------------------
 
 NOTHING = int64.min
-"""What fills the rows of sparse labels up to the longest: no class, and not missed."""
+"""Pads the rows of sparse labels: not a class, and not counted as missed."""
 
 
 def _is_sparse(labels: Any) -> bool:
@@ -43,7 +43,7 @@ def _is_sparse(labels: Any) -> bool:
 
 
 def _as_sets(labels: Any, predictions: Tensor) -> Tensor:
-    """Labels as [d1, …, dn, labels] int64: of sparse ones rows are filled up, and single ones become a row of one."""
+    """Labels as [d1, …, dn, labels] int64: sparse rows are padded, and single labels become a row of one."""
     if _is_sparse(labels):
         labels = SparseTensor.from_value(labels)
         values = cast(labels.values, int64)
@@ -70,7 +70,7 @@ def _pairs(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _members(row: Tensor, class_id: int | None) -> Tensor:
-    """Which elements make up the set: the first of equal ones, of that class only if one is given."""
+    """Which elements make up the set: the first of equal ones, and only those of the given class, if any."""
     number = get_op("Range")(0, get_op("Shape")(row)[-1], 1)
     before = get_op("Less")(expand_dims(number, 0), expand_dims(number, 1))
     again = reduce_any(logical_and(_pairs(row, row), before), -1)
@@ -81,7 +81,7 @@ def _members(row: Tensor, class_id: int | None) -> Tensor:
 
 
 def _counted(kind: str, labels: Tensor, predictions: Tensor, class_id: int | None, weights: Any) -> Tensor:
-    """For each row, how many classes are of that kind, times its weight."""
+    """For each row, the number of classes of that kind, times its weight."""
     same = _pairs(predictions, labels)
     if kind == "true_positive":
         found = logical_and(_members(predictions, class_id), reduce_any(same, -1))
@@ -131,7 +131,7 @@ def recall_at_top_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """As `recall_at_k`, of the predicted classes themselves, [d1, …, dn, k] (TF: tf.metrics.recall_at_top_k)."""
+    """Like `recall_at_k`, given the predicted classes, [d1, …, dn, k] (TF: tf.metrics.recall_at_top_k)."""
     return _share(
         "recall", "false_negative", labels, predictions_idx, k, class_id, weights,
         metrics_collections, updates_collections, name,
@@ -149,7 +149,7 @@ def precision_at_top_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """As `precision_at_k`, of the predicted classes themselves, [d1, …, dn, k] (TF: tf.metrics.precision_at_top_k)."""
+    """Like `precision_at_k`, given the predicted classes, [d1, …, dn, k] (TF: tf.metrics.precision_at_top_k)."""
     return _share(
         "precision", "false_positive", labels, predictions_idx, k, class_id, weights,
         metrics_collections, updates_collections, name,
@@ -176,7 +176,7 @@ def recall_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of all labels is among the k best predictions, NaN of no labels (TF: tf.metrics.recall_at_k).
+    """The fraction of labels among the k best predictions, NaN without labels (TF: tf.metrics.recall_at_k).
 
     predictions: [d1, …, dn, classes], a score for each class; `class_id`: only this class counts; weights:
     [d1, …, dn], a dim may be 1, or a scalar.
@@ -198,7 +198,7 @@ def precision_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of the k best predictions is among the labels (TF: tf.metrics.precision_at_k).
+    """The fraction of the k best predictions among the labels (TF: tf.metrics.precision_at_k).
 
     Arguments as of `recall_at_k`.
     """
@@ -227,9 +227,9 @@ def sparse_precision_at_k(
 
 
 def _average_precision(labels: Tensor, predictions: Tensor, sparse: bool) -> Tensor:
-    """For each row the mean, over the labels that can be found, of the precision up to each label's place.
+    """For each row, the mean of the precision up to each label's position, over the labels that can be found.
 
-    Labels that are no class (negative) do not count in dense labels, and in sparse ones like any other, as in TF.
+    Negative labels do not count if labels are dense, but count like others if they are sparse, as in TF.
     """
     with name_scope(None, "average_precision", [predictions, labels]) as scope:
         found = cast(reduce_any(_pairs(predictions, labels), -1), float64)
@@ -250,7 +250,7 @@ def average_precision_at_top_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """As `average_precision_at_k`, of the predicted classes themselves, [d1, …, dn, k]."""
+    """Like `average_precision_at_k`, given the predicted classes, [d1, …, dn, k]."""
     predictions = cast(predictions_idx, int64)
     return _mean_average_precision(
         _as_sets(labels, predictions), predictions, _is_sparse(labels), weights,
@@ -288,9 +288,9 @@ def average_precision_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The mean over rows of their average precision up to place k (TF: tf.metrics.average_precision_at_k).
+    """The mean over rows of the average precision up to position k (TF: tf.metrics.average_precision_at_k).
 
-    Arguments as of `recall_at_k`. Variables `max`, the sum of the weights, and `total`.
+    Arguments as for `recall_at_k`. Variables `max`, the sum of the weights, and `total`.
     """
     with name_scope(name, at_k("average_precision", k), [predictions, labels, weights]) as scope:
         predictions = convert_to_tensor(predictions)

@@ -1,4 +1,4 @@
-"""Metrics of predictions in [0, 1] that are taken for a yes above a threshold, at many thresholds at once."""
+"""Metrics of predictions in [0, 1] that count as positive above a threshold, for many thresholds at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from penstock.ops.state import assign_add
 from penstock.tensor.dtypes import bool as bool_type, float32, int64
 
 EPSILON = 1e-7
-"""Added to denominators, and by how much the outermost thresholds lie outside [0, 1]."""
+"""Added to denominators; also the amount by which the outermost thresholds exceed [0, 1]."""
 
 KINDS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "tp": lambda real, said: logical_and(real, said),
@@ -38,7 +38,7 @@ Counts = dict[str, Tensor]
 
 
 def spread(num_thresholds: int) -> list[float]:
-    """Thresholds at equal distances: all of [0, 1], its ends included by a hair."""
+    """Evenly spaced thresholds that just include both ends of [0, 1]."""
     inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
     return [-EPSILON, *inner, 1.0 + EPSILON]
 
@@ -46,9 +46,10 @@ def spread(num_thresholds: int) -> list[float]:
 def counts_at(
     labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: Iterable[str] = KINDS
 ) -> tuple[Counts, Counts]:
-    """The counts so far of each of `kinds`, [thresholds] float32, and their updates.
+    """The counts so far for each of `kinds`, [thresholds] float32, and their updates.
 
-    labels (cast to bool) and predictions: of one shape. Raises InvalidArgumentError for predictions outside [0, 1].
+    labels (cast to bool) and predictions: of the same shape. Raises InvalidArgumentError for predictions outside [0,
+    1].
     """
     in_range = "predictions must be in [0, 1]"
     predictions = convert_to_tensor(predictions)
@@ -96,9 +97,9 @@ def true_positives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many true labels have a prediction above the threshold (TF: tf.metrics.true_positives_at_thresholds).
+    """The number of true labels with a prediction above the threshold (TF: tf.metrics.true_positives_at_thresholds).
 
-    labels (cast to bool), predictions in [0, 1]: of one shape -> [thresholds] float32.
+    labels (cast to bool), predictions in [0, 1]: of the same shape -> [thresholds] float32.
     """
     return _counts_metric(
         "tp", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name
@@ -115,7 +116,8 @@ def false_negatives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many true labels have a prediction up to the threshold (TF: tf.metrics.false_negatives_at_thresholds)."""
+    """The number of true labels with a prediction up to the threshold (TF:
+    tf.metrics.false_negatives_at_thresholds)."""
     return _counts_metric(
         "fn", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name
     )
@@ -131,7 +133,8 @@ def true_negatives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many false labels have a prediction up to the threshold (TF: tf.metrics.true_negatives_at_thresholds)."""
+    """The number of false labels with a prediction up to the threshold (TF:
+    tf.metrics.true_negatives_at_thresholds)."""
     return _counts_metric(
         "tn", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name
     )
@@ -147,7 +150,8 @@ def false_positives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many false labels have a prediction above the threshold (TF: tf.metrics.false_positives_at_thresholds)."""
+    """The number of false labels with a prediction above the threshold (TF:
+    tf.metrics.false_positives_at_thresholds)."""
     return _counts_metric(
         "fp", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name
     )
@@ -207,7 +211,7 @@ def sensitivity_at_specificity(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The recall at the threshold where the specificity, tn / (tn + fp), is nearest to the one given.
+    """The recall at the threshold where the specificity, tn / (tn + fp), is closest to the given one.
 
     Raises ValueError for a specificity outside [0, 1]. TF: tf.metrics.sensitivity_at_specificity.
     """
@@ -234,7 +238,7 @@ def specificity_at_sensitivity(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The specificity, tn / (tn + fp), at the last threshold where the recall is nearest to the one given.
+    """The specificity, tn / (tn + fp), at the last threshold where the recall is closest to the given one.
 
     Raises ValueError for a sensitivity outside [0, 1]. TF: tf.metrics.specificity_at_sensitivity.
     """
@@ -275,10 +279,9 @@ def auc(
 ) -> Metric:
     """The area under the curve of recall by false positive rate ("ROC"), or of precision by recall ("PR").
 
-    labels (cast to bool), predictions in [0, 1]: of one shape. The curve has `num_thresholds` points, or one for
-    each of `thresholds` and two at the ends. summation_method: "trapezoidal"; "careful_interpolation", for PR
-    curves; "minoring" and "majoring", steps below and above the curve. Raises ValueError for others. TF:
-    tf.metrics.auc.
+    labels (cast to bool), predictions in [0, 1]: of the same shape. The curve has `num_thresholds` points, or one for
+    each of `thresholds` and two at the ends. summation_method: "trapezoidal"; "careful_interpolation", for PR curves;
+    "minoring" and "majoring", steps below and above the curve. Raises ValueError for others. TF: tf.metrics.auc.
     """
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
@@ -295,7 +298,7 @@ def auc(
 
 
 def _area(counts: Counts, curve: str, method: str, name: str) -> Tensor:
-    """Along the thresholds upwards, on which x falls."""
+    """The area along increasing thresholds, on which x decreases."""
     epsilon = 1e-6
     tp, fn, tn, fp = (counts[kind] for kind in ("tp", "fn", "tn", "fp"))
     if method == "careful_interpolation" and curve == "PR":

@@ -1,4 +1,4 @@
-"""Decoders that attend to the encoder's outputs, in lists of steps (TF: tf.contrib.legacy_seq2seq)."""
+"""Decoders that attend to the encoder's outputs, over lists of steps (TF: tf.contrib.legacy_seq2seq)."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def attention_decoder(
 ) -> tuple[list[Any], Any]:
     """`rnn_decoder` that also sees, at each step, mixtures of `attention_states` [batch, length, size].
 
-    num_heads: how many mixtures. output_size: that of the outputs, None for the cell's. With
-    `initial_state_attention` the first step sees mixtures too, not zeros. Raises ValueError for no inputs or heads, and
-    when the size of the states is unknown.
+    num_heads: how many mixtures. output_size: the size of the outputs, None for the cell's. With
+    `initial_state_attention` the first step also sees mixtures instead of zeros. Raises ValueError without inputs or
+    heads, and if the size of the states is unknown.
     """
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
@@ -112,7 +112,7 @@ def embedding_attention_decoder(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:
-    """`attention_decoder` of ids, by a variable "embedding" [num_symbols, embedding_size]."""
+    """`attention_decoder` for ids, which are embedded by a variable "embedding" [num_symbols, embedding_size]."""
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
         loop = _argmax_and_embed(embedding, output_projection, update_embedding_for_previous)

@@ -25,11 +25,11 @@ from penstock.tensor.shapes import TensorShape
 
 @export("rnn_cell.RNNCell", "contrib.rnn.RNNCell")
 class RNNCell:
-    """One step: (output, new state) of (inputs [batch, n], state) (TF: tf.nn.rnn_cell.RNNCell).
+    """One step: (output, new state) from (inputs [batch, n], state) (TF: tf.nn.rnn_cell.RNNCell).
 
-    A subclass says its `state_size` and `output_size` (ints, TensorShapes or nests of them, without the batch)
-    and has either `call(inputs, state)`, whose variables go to a scope named after the class and are shared
-    by all calls of the cell, or its own `__call__(inputs, state, scope=None)`, which then sees to its variables.
+    A subclass defines its `state_size` and `output_size` (ints, TensorShapes or nests of them, without the batch) and
+    has either `call(inputs, state)`, whose variables go to a scope named after the class and are shared by all calls of
+    the cell, or its own `__call__(inputs, state, scope=None)`, which then manages its variables itself.
     """
 
     # Subclasses need not call __init__.
@@ -43,14 +43,14 @@ class RNNCell:
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, _reuse: Any = None, **kwargs: Any
     ) -> None:
-        """trainable: whether its variables are, with `add_variable`. name: that of its variable scope."""
+        """trainable: whether variables made by `add_variable` are. name: the name of its variable scope."""
         self.trainable = trainable
         self._name, self._reuse = name, kwargs.pop("reuse", _reuse)
         self._dtype = None if dtype is None else as_dtype(dtype).name
         if kwargs:
             raise TypeError(f"Keyword argument not understood: {', '.join(sorted(kwargs))}")
 
-    # --- what a subclass says ---------------------------------------------------------------------------
+    # --- what a subclass defines ---------------------------------------------------------------------------
 
     @property
     def state_size(self) -> Any:
@@ -99,7 +99,7 @@ class RNNCell:
 
     def _open_scope(self, scope: Any) -> None:
         settings: dict[str, Any] = {"reuse": self._reuse, "auxiliary_name_scope": False}
-        if self._reuse:  # then the name must be the one that is there
+        if self._reuse:  # then the name must be the existing one
             opening = variable_scope(scope if scope is not None else self._base_name, **settings)
         else:
             opening = variable_scope(scope, self._base_name, **settings)
@@ -111,7 +111,7 @@ class RNNCell:
         return self._name or _snake_case(type(self).__name__)
 
     def _collect(self, getter: Any, *args: Any, **kwargs: Any) -> Any:
-        """A custom getter: takes note of the variables the cell asks for."""
+        """A custom getter that records the variables that the cell uses."""
         variable = getter(*args, **kwargs)
         if not any(variable is known for known in self.variables):
             self.variables.append(variable)
@@ -135,7 +135,7 @@ class RNNCell:
     add_weight = add_variable
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RNNCell:
-        """A cell like this one: inner cells are copied, what belongs to the graph is shared."""
+        """A copy of the cell: inner cells are copied, parts of the graph are shared."""
         copied = memo[id(self)] = object.__new__(type(self))
         for key, value in vars(self).items():
             if isinstance(value, RNNCell) or (isinstance(value, list) and any(isinstance(v, RNNCell) for v in value)):
@@ -143,7 +143,7 @@ class RNNCell:
             copied.__dict__[key] = list(value) if isinstance(value, list) else value
         return copied
 
-    # --- what it has ------------------------------------------------------------------------------------
+    # --- properties ------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -161,7 +161,7 @@ class RNNCell:
 
     @property
     def variables(self) -> list[Any]:
-        """All variables that `call` and `build` asked for, also those of inner cells."""
+        """All variables that `call` and `build` used, including those of inner cells."""
         return self.__dict__.setdefault("_variables", [])
 
     @property
@@ -179,7 +179,8 @@ class RNNCell:
     # --- states -----------------------------------------------------------------------------------------
 
     def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
-        """`zero_state` for the batch size and dtype of `inputs`, or for those given. ValueError without either."""
+        """`zero_state` for the batch size and dtype of `inputs`, or for the given ones. Raises ValueError without
+        either."""
         if inputs is not None:
             inputs = convert_to_tensor(inputs, name="inputs")
             batch_size, dtype = shape(inputs)[0], inputs.dtype
@@ -188,7 +189,7 @@ class RNNCell:
         return self.zero_state(batch_size, dtype)
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """A state of zeros, [batch_size, size] each, in the structure of `state_size`."""
+        """A state of zeros with the structure of `state_size`, [batch_size, size] each."""
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             return zeros_of(self.state_size, batch_size, dtype)
 
@@ -216,7 +217,7 @@ def like_cell(cell: Any) -> None:
 
 
 def _variable_dtype(inputs: Any, state: Any) -> str | None:
-    """The dtype of the inputs, where they are floats (of a wrapper whose inputs are ids it is the state's)."""
+    """The dtype of the inputs if they are floats (for a wrapper whose inputs are ids, that of the state)."""
     for value in [*flatten(inputs), *flatten(state)]:
         dtype = as_dtype(value.dtype).base_dtype if hasattr(value, "dtype") else None
         if dtype is not None and (dtype.is_floating or dtype.is_complex):

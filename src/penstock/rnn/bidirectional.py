@@ -1,4 +1,4 @@
-"""Two cells over a tensor, one from each end (TF: tf.nn.bidirectional_dynamic_rnn), and stacks of such."""
+"""Two cells over a tensor, one from each end (TF: tf.nn.bidirectional_dynamic_rnn), and stacks of such layers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bidirectional_dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """((outputs forward, backward), (final state forward, backward)) of `inputs` [batch, time, ...].
+    """((outputs forward, backward), (final state forward, backward)) for `inputs` [batch, time, ...].
 
     The backward cell starts at the last step (of each row, by `sequence_length`); its outputs are put back in
     the order of the inputs.
@@ -76,8 +76,8 @@ def stack_bidirectional_dynamic_rnn(
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """(outputs, final states forward, backward) of layers of `bidirectional_dynamic_rnn`.
 
-    Each layer gets both outputs of the one below, joined (TF: tf.contrib.rnn.stack_bidirectional_dynamic_rnn). Raises
-    ValueError for lists of different lengths.
+    Each layer gets both outputs of the one below, concatenated (TF: tf.contrib.rnn.stack_bidirectional_dynamic_rnn).
+    Raises ValueError for lists of different lengths.
     """
     for what, given in {"cells_fw": cells_fw, "cells_bw": cells_bw}.items():
         if not isinstance(given, list) or not given:

@@ -1,4 +1,4 @@
-"""Recurrent cells (TF: tf.nn.rnn_cell): plain, GRU, LSTM, and cells stacked upon each other."""
+"""Recurrent cells (TF: tf.nn.rnn_cell): plain, GRU, LSTM, and stacks of cells."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LSTMStateTuple(namedtuple("LSTMStateTuple", ("c", "h"))):
 
     @property
     def dtype(self) -> Any:
-        """The dtype of both. Raises TypeError when they differ."""
+        """The dtype of both. Raises TypeError if they differ."""
         c, h = self
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
@@ -108,7 +108,7 @@ class BasicLSTMCell(RNNCell):
     """LSTM without peepholes, clipping or projection; the gates in the kernel are in the order i, j, f, o.
 
     c' = c sigmoid(f + forget_bias) + sigmoid(i) act(j); h' = act(c') sigmoid(o). The state is an
-    `LSTMStateTuple`, or with `state_is_tuple=False` the two joined, [batch, 2 num_units].
+    `LSTMStateTuple`, or with `state_is_tuple=False` both concatenated, [batch, 2 num_units].
     """
 
     def __init__(
@@ -146,11 +146,11 @@ class BasicLSTMCell(RNNCell):
 
 @export("rnn_cell.LSTMCell", "contrib.rnn.LSTMCell")
 class LSTMCell(RNNCell):
-    """LSTM with, if asked for, peepholes, clipping of its memory, and a projection of its output.
+    """LSTM with optional peepholes, clipping of its memory, and projection of its output.
 
-    use_peepholes: the gates see the memory, by diagonal weights w_i_diag, w_f_diag, w_o_diag. cell_clip: the
-    bound of |c|. num_proj: the size of the output, which is then projected (and bounded by `proj_clip`).
-    num_unit_shards and num_proj_shards: accepted, without effect.
+    use_peepholes: the gates see the memory through diagonal weights w_i_diag, w_f_diag, w_o_diag. cell_clip: the bound
+    of |c|. num_proj: the size of the output, which is then projected (and bounded by `proj_clip`). num_unit_shards and
+    num_proj_shards: accepted, without effect.
     """
 
     def __init__(
@@ -214,10 +214,10 @@ class LSTMCell(RNNCell):
 
 @export("rnn_cell.MultiRNNCell", "contrib.rnn.MultiRNNCell")
 class MultiRNNCell(RNNCell):
-    """Cells one upon the other: the output of each is the input of the next.
+    """A stack of cells: the output of each is the input of the next.
 
-    The state is a tuple of theirs, or with `state_is_tuple=False` all of them joined. ValueError without
-    cells, or when such a joining is asked of a cell whose own state is a tuple.
+    The state is a tuple of theirs, or with `state_is_tuple=False` all of them concatenated. Raises ValueError without
+    cells, or if states that are tuples would have to be concatenated.
     """
 
     def __init__(self, cells: Any, state_is_tuple: bool = True) -> None:

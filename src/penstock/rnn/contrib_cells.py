@@ -1,4 +1,4 @@
-"""Of tf.contrib.rnn: cells of the "block" kind and an LSTM with layer normalization."""
+"""Cells of tf.contrib.rnn: "block" cells and an LSTM with layer normalization."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from penstock.rnn.linear import last_size, linear
 
 @export("contrib.rnn.LSTMBlockCell")
 class LSTMBlockCell(LSTMCell):
-    """`LSTMCell`, by the name and arguments of TensorFlow's fused one; its scope is "lstm_cell".
+    """`LSTMCell` with the name and arguments of TensorFlow's fused cell; its scope is "lstm_cell".
 
-    clip_cell: TF 1.2's flag, that bounds the memory by 3; `cell_clip` gives the bound (-1 or None: none).
+    clip_cell: TF 1.2's flag, which bounds the memory by 3; `cell_clip` is the bound (-1 or None: none).
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class LSTMBlockCell(LSTMCell):
 
 @export("contrib.rnn.GRUBlockCellV2")
 class GRUBlockCellV2(GRUCell):
-    """`GRUCell`, by the name and arguments of TensorFlow's fused one; its scope is "gru_cell".
+    """`GRUCell` with the name and arguments of TensorFlow's fused cell; its scope is "gru_cell".
 
-    cell_size: the old name of num_units. ValueError without either, or with both.
+    cell_size: the old name of num_units. Raises ValueError without either, or with both.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class GRUBlockCellV2(GRUCell):
 
 @export("contrib.rnn.GRUBlockCell")
 class GRUBlockCell(GRUBlockCellV2):
-    """`GRUBlockCellV2` with the older names of variables: w_ru, b_ru, w_c, b_c."""
+    """`GRUBlockCellV2` with the older variable names: w_ru, b_ru, w_c, b_c."""
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
         units, dtype = self._num_units, inputs.dtype.base_dtype
@@ -88,10 +88,10 @@ class GRUBlockCell(GRUBlockCellV2):
 
 @export("contrib.rnn.LayerNormBasicLSTMCell")
 class LayerNormBasicLSTMCell(RNNCell):
-    """LSTM whose gates and memory are normalized over the units, with dropout of what is to be remembered.
+    """LSTM whose gates and memory are normalized over the units, with dropout of new memory.
 
-    norm_gain, norm_shift: where gamma and beta of the normalizations start. layer_norm: False has biases
-    instead. The dropout is recurrent: it loses nothing that is remembered already.
+    norm_gain, norm_shift: initial gamma and beta of the normalizations. layer_norm: False uses biases instead. The
+    dropout is recurrent: it never drops existing memory.
     """
 
     def __init__(

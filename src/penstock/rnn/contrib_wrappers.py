@@ -1,4 +1,4 @@
-"""Of tf.contrib.rnn: cells around a cell that have variables, or do nothing here."""
+"""Wrappers of tf.contrib.rnn that have variables, or do nothing here."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from penstock.rnn.wrappers import CellWrapper
 class AttentionCellWrapper(RNNCell):
     """The cell, attending to its own last `attn_length` outputs (https://arxiv.org/abs/1409.0473).
 
-    attn_size: of the outputs, None for the cell's. attn_vec_size: of the layer that scores, None for attn_size.
-    input_size: to which inputs and attention are projected, None for that of the inputs. The state is (the cell's, the
-    last attention, the last outputs), or with `state_is_tuple=False` all joined. Raises ValueError for sizes that
-    cannot be.
+    attn_size: the size of the outputs, None for the cell's. attn_vec_size: the size of the scoring layer, None for
+    attn_size. input_size: the size that inputs and attention are projected to, None for that of the inputs. The state
+    is (the cell's, the last attention, the last outputs), or with `state_is_tuple=False` all concatenated. Raises
+    ValueError for invalid sizes.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class AttentionCellWrapper(RNNCell):
         return output, found if self._state_is_tuple else concat(list(found), 1)
 
     def _attention(self, query: Tensor, before: Tensor) -> Tensor:
-        """The mean of the last outputs, [batch, length, size], by how much the query attends to each."""
+        """The mean of the last outputs, [batch, length, size], weighted by the query's attention."""
         size, width = self._attn_size, self._attn_vec_size
         with variable_scope("attention"):
             kernel = get_variable("attn_w", [1, 1, size, width], before.dtype.base_dtype)
@@ -99,8 +99,8 @@ class AttentionCellWrapper(RNNCell):
 class HighwayWrapper(CellWrapper):
     """output = inputs carry + the cell's output transform, gates of the inputs (https://arxiv.org/abs/1505.00387).
 
-    couple_carry_transform_gates: transform is 1 - carry, else a gate of its own. carry_bias_init: where its bias
-    starts; the transform's starts at the opposite.
+    couple_carry_transform_gates: transform is 1 - carry, otherwise a separate gate. carry_bias_init: the carry gate's
+    initial bias; the transform gate's is its negative.
     """
 
     def __init__(self, cell: Any, couple_carry_transform_gates: bool = True, carry_bias_init: float = 1.0) -> None:
@@ -127,7 +127,7 @@ class HighwayWrapper(CellWrapper):
 
 @export("contrib.rnn.CompiledWrapper")
 class CompiledWrapper(CellWrapper):
-    """The cell as it is: there is no XLA to compile it with."""
+    """The unchanged cell: there is no XLA to compile it with."""
 
     def __init__(self, cell: Any, compile_stateful: bool = False) -> None:
         super().__init__(cell)

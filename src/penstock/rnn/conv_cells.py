@@ -1,4 +1,4 @@
-"""LSTMs over images and the like, whose products are convolutions (TF: tf.contrib.rnn.ConvLSTMCell)."""
+"""LSTMs over images and similar inputs, with convolutions for products (TF: tf.contrib.rnn.ConvLSTMCell)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from penstock.tensor.shapes import TensorShape
 class ConvLSTMCell(RNNCell):
     """Convolutional LSTM (https://arxiv.org/abs/1506.04214) of inputs [batch, *input_shape], channels last.
 
-    conv_ndims: 1, 2 or 3. input_shape: without the batch. kernel_shape: of the convolutions, without channels.
-    skip_connection: joins the inputs to the output. initializers: of the variables. Raises ValueError when `conv_ndims`
-    and `input_shape` do not fit.
+    conv_ndims: 1, 2 or 3. input_shape: without the batch. kernel_shape: that of the convolutions, without channels.
+    skip_connection: concatenates the inputs to the output. initializers: those of the variables. Raises ValueError if
+    `conv_ndims` and `input_shape` do not match.
     """
 
     def __init__(

@@ -37,8 +37,8 @@ def dynamic_rnn(
 ) -> tuple[Any, Any]:
     """(outputs, final state): the cell over `inputs`, [batch, time, ...] (or a nest of such).
 
-    outputs: [batch, time, output_size], zero beyond `sequence_length` (int [batch]), where the state stays. With
-    `time_major` inputs and outputs are [time, batch, ...], which saves two transpositions. Raises TypeError or
+    outputs: [batch, time, output_size], zero beyond `sequence_length` (int [batch]), where the state stays unchanged.
+    With `time_major` inputs and outputs are [time, batch, ...], which saves two transpositions. Raises TypeError or
     ValueError for other inputs, or without both `initial_state` and `dtype`.
     """
     like_cell(cell)
@@ -60,7 +60,7 @@ def dynamic_rnn(
 
 @export("contrib.rnn.transpose_batch_time")
 def swap_batch_and_time(x: Tensor) -> Tensor:
-    """[a, b, ...] to [b, a, ...], also of unknown rank."""
+    """[a, b, ...] to [b, a, ...], even if the rank is unknown."""
     if x.shape.ndims is None:
         return transpose(x, concat([[1, 0], range_(2, rank(x))], 0))
     swapped = transpose(x, [1, 0, *range(2, x.shape.ndims)])
@@ -78,13 +78,13 @@ def _loop(
     parallel_iterations: int,
     swap_memory: bool,
 ) -> tuple[Any, Any]:
-    """(outputs, final state) of time-major inputs."""
+    """(outputs, final state) for time-major inputs."""
     flat = flatten(inputs)
     known_steps = {value.shape.tuple[0] for value in flat if value.shape.ndims is not None} - {None}
     if len(known_steps) > 1:
         raise ValueError(f"Time steps is not the same for all the elements in the input: {sorted(known_steps)}")
     steps: Any = known_steps.pop() if known_steps else shape(flat[0])[0]
-    # Steps beyond the longest row change nothing and are left out: elements never written read as zeros.
+    # Steps beyond the longest row are skipped: elements that were never written read as zeros.
     bound = steps if lengths is None else minimum(steps, maximum(1, reduce_max(lengths)))
     arrays = [TensorArray(value.dtype.base_dtype, steps, tensor_array_name="input").unstack(value) for value in flat]
     sizes = cell.output_size

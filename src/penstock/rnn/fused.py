@@ -1,4 +1,4 @@
-"""RNNs over all steps at once, time-major (TF: tf.contrib.rnn.FusedRNNCell and its kin)."""
+"""RNNs over all steps at once, time-major (TF: tf.contrib.rnn.FusedRNNCell and related classes)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from penstock.rnn.static import static_rnn
 
 @export("contrib.rnn.FusedRNNCell")
 class FusedRNNCell:
-    """(outputs, final state) of inputs [time, batch, n], or of a list of [batch, n]; outputs are of the same kind.
+    """(outputs, final state) for inputs [time, batch, n], or a list of [batch, n]; outputs have the same form.
 
     Either `initial_state` or `dtype` must be given. sequence_length: int [batch]; beyond it outputs are zero and the
-    state stays.
+    state stays unchanged.
     """
 
     def __call__(
@@ -30,7 +30,7 @@ class FusedRNNCell:
 
 @export("contrib.rnn.FusedRNNCellAdaptor")
 class FusedRNNCellAdaptor(FusedRNNCell):
-    """Any cell as a fused one, by `static_rnn`, or with `use_dynamic_rnn` by `dynamic_rnn`."""
+    """Makes any cell a fused one, using `static_rnn`, or `dynamic_rnn` with `use_dynamic_rnn`."""
 
     def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
         self._cell, self._use_dynamic_rnn = cell, use_dynamic_rnn
@@ -75,7 +75,7 @@ def _turned(value: Any, lengths: Any) -> Any:
 
 @export("contrib.rnn.LSTMBlockFusedCell")
 class LSTMBlockFusedCell(FusedRNNCell):
-    """An LSTM over all steps, by the name and arguments of TensorFlow's fused one; its scope is "lstm_fused_cell".
+    """An LSTM over all steps with the name and arguments of TensorFlow's fused one; its scope is "lstm_fused_cell".
 
     cell_clip: the bound of the memory (-1 or None: none). use_peephole: the gates see the memory.
     """

@@ -1,4 +1,4 @@
-"""Of tf.contrib.rnn: cells with other gates than LSTMs and GRUs."""
+"""Cells of tf.contrib.rnn whose gates differ from those of LSTMs and GRUs."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ class IntersectionRNNCell(RNNCell):
 
 @export("contrib.rnn.NASCell")
 class NASCell(RNNCell):
-    """The cell that a search found (https://arxiv.org/abs/1611.01578); its state is an LSTMStateTuple.
+    """The cell found by neural architecture search (https://arxiv.org/abs/1611.01578); its state is an LSTMStateTuple.
 
-    num_proj: the size of the output, which is then projected. use_bias: adds one to what the output contributes.
+    num_proj: the size of the output, which is then projected. use_bias: adds a bias to the output's contribution.
     """
 
     def __init__(
@@ -148,11 +148,11 @@ class NASCell(RNNCell):
 
 @export("contrib.rnn.CoupledInputForgetGateLSTMCell")
 class CoupledInputForgetGateLSTMCell(RNNCell):
-    """LSTM that takes in as much as it forgets: c' = f c + (1 - f) act(j) (https://arxiv.org/abs/1503.04069).
+    """LSTM that adds as much as it forgets: c' = f c + (1 - f) act(j) (https://arxiv.org/abs/1503.04069).
 
     use_peepholes: f and o see the memory. num_proj: the size of the output, which is then projected, and bounded by
     `proj_clip`. layer_norm: with gains and shifts instead of a bias. The variables are "W_0", "B" and "W_P_0";
-    num_unit_shards and num_proj_shards: into how many the first and the last are cut.
+    num_unit_shards and num_proj_shards: into how many parts the first and the last are split.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
 
 
 def _sharded(name: str, shape: list[int], dtype: Any, shards: int) -> Any:
-    """A matrix in variables `name_0`, `name_1`, ... of some rows each. Raises ValueError for more shards than rows."""
+    """A matrix split by rows into variables `name_0`, `name_1`, .... Raises ValueError for more shards than rows."""
     if shards > shape[0]:
         raise ValueError(f"Too many shards: shape={shape}, num_shards={shards}")
     rows, rest = divmod(shape[0], shards)

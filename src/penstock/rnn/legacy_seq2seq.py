@@ -1,8 +1,8 @@
-"""Sequences to sequences in lists of steps (TF: tf.contrib.legacy_seq2seq, before that tf.nn.seq2seq).
+"""Sequence-to-sequence models over lists of steps (TF: tf.contrib.legacy_seq2seq, before that tf.nn.seq2seq).
 
-Everywhere: encoder_inputs and decoder_inputs are lists over steps; `feed_previous` (a bool or a bool scalar) makes
-the decoder take its own last output instead of its inputs, all but the first; `output_projection` is a pair (W, b)
-that makes scores of outputs. Functions give (outputs, final state).
+Everywhere: encoder_inputs and decoder_inputs are lists over steps; `feed_previous` (a bool or a bool scalar) makes the
+decoder use its own last output instead of all inputs except the first; `output_projection` is a pair (W, b) that turns
+outputs into scores. Functions return (outputs, final state).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _argmax_and_embed(embedding: Any, output_projection: Any, update_embedding: 
 
 
 def next_input(given: Any, previous: Any, step: int, loop_function: Loop | None) -> Any:
-    """What the decoder takes: what is given, or what `loop_function` makes of its previous output."""
+    """The decoder's input: the given one, or `loop_function` of its previous output."""
     if loop_function is None or previous is None:
         return given
     with variable_scope("loop_function", reuse=True):
@@ -53,7 +53,7 @@ def next_input(given: Any, previous: Any, step: int, loop_function: Loop | None)
 def rnn_decoder(
     decoder_inputs: list[Any], initial_state: Any, cell: Any, loop_function: Loop | None = None, scope: Any = None
 ) -> tuple[list[Any], Any]:
-    """The cell over `decoder_inputs`; `loop_function(previous output, step)` replaces all but the first."""
+    """The cell over `decoder_inputs`; `loop_function(previous output, step)` replaces all inputs except the first."""
     with variable_scope(scope or "rnn_decoder"):
         state, outputs, previous = initial_state, [], None
         for step, given in enumerate(decoder_inputs):
@@ -87,7 +87,7 @@ def embedding_rnn_decoder(
     update_embedding_for_previous: bool = True,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """`rnn_decoder` of ids, by a variable "embedding" [num_symbols, embedding_size]."""
+    """`rnn_decoder` for ids, which are embedded by a variable "embedding" [num_symbols, embedding_size]."""
     with variable_scope(scope or "embedding_rnn_decoder"):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
         loop = _argmax_and_embed(embedding, output_projection, update_embedding_for_previous)
@@ -96,7 +96,7 @@ def embedding_rnn_decoder(
 
 
 def either_way(feed_previous: Any, decode: Callable[[bool, bool], tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
-    """decode(feed_previous, update_embedding): once for a bool, else both ways on shared variables in a `cond`."""
+    """decode(feed_previous, update_embedding): once for a bool, otherwise both ways on shared variables in a `cond`."""
     if isinstance(feed_previous, bool):
         return decode(feed_previous, True)
     made: list[tuple[list[Any], Any]] = []
@@ -125,7 +125,8 @@ def embedding_rnn_seq2seq(
     dtype: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """`basic_rnn_seq2seq` of ids, both sides embedded; outputs are scores unless there is an `output_projection`."""
+    """`basic_rnn_seq2seq` for ids, with embeddings on both sides; outputs are scores unless there is an
+    `output_projection`."""
     with variable_scope(scope or "embedding_rnn_seq2seq") as opened:
         if dtype is not None:
             opened.set_dtype(dtype)
@@ -155,8 +156,8 @@ def model_with_buckets(
 ) -> tuple[list[Any], list[Tensor]]:
     """(outputs, losses), one of each per bucket (encoder length, decoder length), on shared variables.
 
-    `seq2seq(encoder inputs, decoder inputs)` returns (outputs, state). per_example_loss: losses [batch], not []. Raises
-    ValueError when the lists are shorter than the last bucket.
+    `seq2seq(encoder inputs, decoder inputs)` returns (outputs, state). per_example_loss: losses are [batch], not [].
+    Raises ValueError if the lists are shorter than the last bucket.
     """
     for what, given, side in (
         ("encoder_inputs", encoder_inputs, 0),

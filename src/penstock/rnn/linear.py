@@ -1,4 +1,4 @@
-"""The sum of matrix products that cells are made of."""
+"""The sum of matrix products that cells use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def linear(
 ) -> Tensor:
     """sum_i args[i] W[i] (+ b), [batch, output_size], of 2-D `args`, with variables "kernel" and "bias".
 
-    bias_initializer: also the number the bias starts at (TF 0.x: `bias_start`). Raises ValueError for other args.
+    bias_initializer: or the number that the bias starts at (TF 0.x: `bias_start`). Raises ValueError for other args.
     """
     if args is None or (is_sequence(args) and not args):
         raise ValueError("`args` must be specified")
@@ -49,7 +49,7 @@ def linear(
 
 
 def last_size(value: Tensor) -> int:
-    """The second dimension of a matrix. Raises ValueError when unknown, or when `value` is none."""
+    """The second dimension of a matrix. Raises ValueError if it is unknown, or if `value` is not a matrix."""
     if value.shape.ndims is not None and value.shape.ndims != 2:
         raise ValueError(f"linear expects 2-D arguments: {value.name} has shape {value.shape}")
     if value.shape.ndims is None or value.shape.tuple[1] is None:

@@ -1,4 +1,4 @@
-"""Cells that embed or project what goes in or out of another (TF: tf.contrib.rnn); each has variables."""
+"""Wrappers that embed or project the inputs or outputs of a cell (TF: tf.contrib.rnn); each has variables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.rnn.linear import linear
 
 
 class _Projecting(RNNCell):
-    """A cell with a scope of its own around another."""
+    """A wrapper with its own scope around a cell."""
 
     def __init__(self, cell: Any, reuse: Any) -> None:
         super().__init__(_reuse=reuse)
@@ -39,9 +39,10 @@ class _Projecting(RNNCell):
 
 @export("contrib.rnn.EmbeddingWrapper")
 class EmbeddingWrapper(_Projecting):
-    """The cell gets the rows of a variable "embedding" at its inputs, which are ids [batch] or [batch, 1].
+    """The cell's inputs are rows of a variable "embedding", selected by the wrapper's inputs, which are ids [batch] or
+    [batch, 1].
 
-    initializer: None takes the scope's, or else one uniform in +-sqrt(3), of variance 1.
+    initializer: None uses the scope's, or otherwise a uniform one in +-sqrt(3), of variance 1.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class EmbeddingWrapper(_Projecting):
 
 @export("contrib.rnn.InputProjectionWrapper")
 class InputProjectionWrapper(_Projecting):
-    """The cell gets act(W inputs + b), of size `num_proj`."""
+    """The cell's inputs are act(W inputs + b), of size `num_proj`."""
 
     def __init__(
         self,
@@ -82,7 +83,7 @@ class InputProjectionWrapper(_Projecting):
 
 @export("contrib.rnn.OutputProjectionWrapper")
 class OutputProjectionWrapper(_Projecting):
-    """The output is act(W output + b) of the cell's, of size `output_size`."""
+    """The output is act(W output + b) of the cell's output, of size `output_size`."""
 
     def __init__(
         self, cell: Any, output_size: int, activation: Callable[[Any], Any] | None = None, reuse: Any = None

@@ -1,4 +1,4 @@
-"""A cell run in a loop whose inputs, state and end a function decides on (TF: tf.nn.raw_rnn)."""
+"""A cell run in a loop whose inputs, state and end are determined by a function (TF: tf.nn.raw_rnn)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def raw_rnn(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """(emitted, final state, loop state); what was emitted are TensorArrays, [batch, ...] an element.
+    """(emitted, final state, loop state); emitted values are TensorArrays with elements [batch, ...].
 
-    loop_fn: of (time, cell output, cell state, loop state) gives (finished [batch], next input, next state, what to
-    emit, loop state). It is first called with (0, None, None, None), for the initial ones and the structure, shape
-    and dtype of one row of what is emitted (None: as the cell's output). Rows that are finished emit zeros and
-    keep their state. Raises TypeError for no cell or function.
+    loop_fn: from (time, cell output, cell state, loop state) to (finished [batch], next input, next state, value to
+    emit, loop state). It is first called with (0, None, None, None), for the initial values and the structure, shape
+    and dtype of one row of emitted values (None: like the cell's output). Rows that are finished emit zeros and keep
+    their state. Raises TypeError for invalid cells or functions.
     """
     like_cell(cell)
     if not callable(loop_fn):

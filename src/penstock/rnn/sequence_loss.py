@@ -1,4 +1,4 @@
-"""Cross-entropy of sequences, weighted step by step (TF: tf.contrib.seq2seq, tf.contrib.legacy_seq2seq)."""
+"""Cross-entropy of sequences, with weights for each step (TF: tf.contrib.seq2seq, tf.contrib.legacy_seq2seq)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def sequence_loss(
 ) -> Tensor:
     """Weighted cross-entropy of logits [batch, time, classes] with targets (ints [batch, time]).
 
-    weights: floats [batch, time]; an average divides by their sum. [], [batch] with the average over time only,
-    [time] with that over the batch only, else [batch, time]. softmax_loss_function: of `labels` and `logits`,
-    instead of the sparse softmax. Raises ValueError for other ranks (TF: tf.contrib.seq2seq.sequence_loss).
+    weights: floats [batch, time]; an average divides by their sum. The result is [], or [batch] if averaged over time
+    only, [time] over the batch only, otherwise [batch, time]. softmax_loss_function: takes `labels` and `logits`;
+    replaces the sparse softmax. Raises ValueError for other ranks (TF: tf.contrib.seq2seq.sequence_loss).
     """
     with name_scope(name, "sequence_loss", [logits, targets, weights]):
         logits, targets, weights = convert_to_tensor(logits), convert_to_tensor(targets), convert_to_tensor(weights)
@@ -97,7 +97,7 @@ def legacy_sequence_loss(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The sum of `sequence_loss_by_example` over the batch, or with `average_across_batch` the mean, []."""
+    """The sum of `sequence_loss_by_example` over the batch, or its mean with `average_across_batch`; []."""
     with name_scope(name, "sequence_loss", [*logits, *targets, *weights]):
         losses = sequence_loss_by_example(logits, targets, weights, average_across_timesteps, softmax_loss_function)
         cost = reduce_sum(losses)

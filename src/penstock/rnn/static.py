@@ -29,10 +29,10 @@ def static_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """(outputs, final state): the cell over `inputs`, a list of [batch, n] (or of nests of such).
+    """(outputs, final state): the cell over `inputs`, a list of [batch, n] (or of nests of them).
 
-    sequence_length: int [batch]; beyond it a row's outputs are zero and its state stays. Raises TypeError or ValueError
-    for other inputs, or without both `initial_state` and `dtype`.
+    sequence_length: int [batch]; beyond it a row's outputs are zero and its state stays unchanged. Raises TypeError or
+    ValueError for other inputs, or without both `initial_state` and `dtype`.
     """
     like_cell(cell)
     if not is_sequence(inputs):
@@ -53,7 +53,7 @@ def static_rnn(
                 varscope.reuse_variables()
             output, new_state = cell(step, state)
             if lengths is not None:
-                if time == 0:  # what a cell gives may be of another dtype or size than it says
+                if time == 0:  # a cell's results may have a different dtype or size than it declares
                     zero_output = map_structure(
                         lambda zero, value: zero if zero.dtype == value.dtype else zeros_like(value),
                         zero_output,
@@ -71,7 +71,7 @@ def static_rnn(
 def static_state_saving_rnn(
     cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None, scope: Any = None
 ) -> tuple[list[Any], Any]:
-    """`static_rnn` from the state that `state_saver.state(name)` gives, to one handed to its `save_state`.
+    """`static_rnn` that starts from `state_saver.state(name)` and passes the final state to its `save_state`.
 
     state_name: a name, or a nest of names like the cell's state. The outputs wait until the state is saved.
     """
@@ -98,7 +98,7 @@ def static_bidirectional_rnn(
 ) -> tuple[list[Any], Any, Any]:
     """(outputs, final state forward, final state backward): two cells, one from each end.
 
-    The outputs of both are joined, [batch, forward + backward] each.
+    The outputs of both are concatenated, [batch, forward + backward] each.
     """
     like_cell(cell_fw)
     like_cell(cell_bw)
@@ -119,7 +119,7 @@ def static_bidirectional_rnn(
 
 
 def _turned(steps: list[Any], lengths: Any) -> list[Any]:
-    """The steps from the last to the first; within the first `lengths[row]` of them where given."""
+    """The steps from the last to the first, within the first `lengths[row]` if given."""
     if lengths is None:
         return list(reversed(steps))
     lengths = convert_to_tensor(lengths)
@@ -144,7 +144,7 @@ def stack_bidirectional_rnn(
 ) -> tuple[list[Any], tuple[Any, ...], tuple[Any, ...]]:
     """(outputs, final states forward, backward) of layers of `static_bidirectional_rnn`.
 
-    Each layer gets both outputs of the one below, joined (TF: tf.contrib.rnn.stack_bidirectional_rnn). Raises
+    Each layer gets both outputs of the one below, concatenated (TF: tf.contrib.rnn.stack_bidirectional_rnn). Raises
     ValueError for lists of different lengths.
     """
     for what, given in {"cells_fw": cells_fw, "cells_bw": cells_bw}.items():

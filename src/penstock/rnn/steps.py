@@ -21,7 +21,7 @@ from penstock.tensor.dtypes import as_dtype
 
 
 def batch_size_of(inputs: list[Tensor], axis: int) -> Any:
-    """The batch size of flat `inputs`: an int where known, else an int32 scalar."""
+    """The batch size of flat `inputs`: an int if known, otherwise an int32 scalar."""
     for value in inputs:
         if value.shape.ndims is not None and value.shape.tuple[axis] is not None:
             return int(value.shape.tuple[axis])
@@ -30,12 +30,12 @@ def batch_size_of(inputs: list[Tensor], axis: int) -> Any:
 
 @export("contrib.rnn.best_effort_input_batch_size")
 def best_effort_input_batch_size(flat_input: Any) -> Any:
-    """The batch size of inputs [time, batch, ...]: an int where known, else an int32 scalar."""
+    """The batch size of inputs [time, batch, ...]: an int if known, otherwise an int32 scalar."""
     return batch_size_of(flatten(flat_input), 1)
 
 
 def initial_state_of(cell: Any, initial_state: Any, batch_size: Any, dtype: Any) -> Any:
-    """The given state as tensors, or zeros. ValueError without state and dtype."""
+    """The given state as tensors, or zeros. Raises ValueError without state and dtype."""
     if initial_state is not None:
         same_structure(cell.state_size, initial_state)
         leaves = [leaf if isinstance(leaf, TensorArray) else convert_to_tensor(leaf) for leaf in flatten(initial_state)]
@@ -46,7 +46,7 @@ def initial_state_of(cell: Any, initial_state: Any, batch_size: Any, dtype: Any)
 
 
 def state_dtype(dtype: Any, state: Any) -> Any:
-    """The dtype of outputs: the given one, else that of the whole state. Raises ValueError when the state has
+    """The dtype of outputs: the given one, otherwise that of the whole state. Raises ValueError if the state has
     several."""
     if dtype is not None:
         return as_dtype(dtype)
@@ -57,7 +57,7 @@ def state_dtype(dtype: Any, state: Any) -> Any:
 
 
 def checked_lengths(sequence_length: Any, batch_size: Any) -> Tensor | None:
-    """`sequence_length` as int32 [batch]. Raises ValueError for another rank; another size fails in the step."""
+    """`sequence_length` as int32 [batch]. Raises ValueError for a wrong rank; a wrong size fails in the step."""
     if sequence_length is None:
         return None
     lengths = convert_to_tensor(sequence_length, name="sequence_length")

@@ -1,4 +1,4 @@
-"""Cells around a cell (TF: tf.nn.rnn_cell.DropoutWrapper and others); they make no scope of their own."""
+"""Wrappers of cells (TF: tf.nn.rnn_cell.DropoutWrapper and others); they do not open a scope."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 class CellWrapper(RNNCell):
-    """A cell that has the sizes, the zero state and the variables of the one inside."""
+    """A wrapper with the sizes, the zero state and the variables of its cell."""
 
     def __init__(self, cell: Any) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class CellWrapper(RNNCell):
 
 
 def _drops_state(state: Any) -> Any:
-    """Which parts of a state are dropped out by default: all but the memory of LSTMs and TensorArrays."""
+    """Which parts of a state are dropped out by default: all except the memory of LSTMs and TensorArrays."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
     return not isinstance(state, TensorArray)
@@ -58,8 +58,8 @@ class DropoutWrapper(CellWrapper):
     """Dropout of a cell's inputs, outputs and state.
 
     *_keep_prob: floats or scalar tensors. variational_recurrent: the same mask for all steps of a run (and all
-    rows); then `dtype` is required, and `input_size` with an input_keep_prob. dropout_state_filter_visitor: gives,
-    for a part of the state, which of it to drop. Raises TypeError or ValueError for arguments of other kinds.
+    rows); then `dtype` is required, and `input_size` with an input_keep_prob. dropout_state_filter_visitor: returns,
+    for a part of the state, what to drop of it. Raises TypeError or ValueError for invalid arguments.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class DropoutWrapper(CellWrapper):
         return pack_like(sizes, made)
 
     def _seed_of(self, what: str, number: int) -> int | None:
-        """A seed of its own for each place."""
+        """A separate seed for each use."""
         if self._seed is None:
             return None
         digest = hashlib.md5(f"{self._seed}{what}_{number}".encode()).hexdigest()
@@ -154,7 +154,7 @@ def _drops(prob: Any) -> bool:
 
 
 def _masked(value: Tensor, keep: Any, noise: Tensor) -> Tensor:
-    """`value` / keep where floor(keep + noise) is 1, else 0."""
+    """`value` / keep where floor(keep + noise) is 1, otherwise 0."""
     keep = convert_to_tensor(keep, value.dtype.base_dtype)
     masked = (value / keep) * floor(keep + noise)
     masked.set_shape(value.shape)
@@ -162,7 +162,7 @@ def _masked(value: Tensor, keep: Any, noise: Tensor) -> Tensor:
 
 
 def _filtered(which: Callable[[Any], Any], state: Any) -> Any:
-    """What `which` says of the state: asked of LSTMStateTuples whole, of other nests part by part."""
+    """The result of `which` for the state: LSTMStateTuples are passed whole, other nests part by part."""
     if isinstance(state, LSTMStateTuple) or not isinstance(state, list | tuple):
         return which(state)
     return [_filtered(which, part) for part in state]
@@ -192,7 +192,7 @@ class ResidualWrapper(CellWrapper):
 
 
 def _sum(inputs: Any, outputs: Any) -> Any:
-    """inputs + outputs, leaf by leaf. Raises ValueError when their structures or shapes differ."""
+    """inputs + outputs, leaf by leaf. Raises ValueError if their structures or shapes differ."""
     same_structure(inputs, outputs)
     for one, other in zip(flatten(inputs), flatten(outputs), strict=True):
         one.shape.assert_is_compatible_with(other.shape)

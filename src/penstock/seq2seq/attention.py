@@ -42,20 +42,20 @@ class AttentionMechanism:
         raise NotImplementedError
 
 
-# Layers that are named after what they are for, made unique in their scope: "memory_layer", "memory_layer_1".
+# Layers named after their purpose, made unique in their scope: "memory_layer", "memory_layer_1".
 class MemoryLayer(Dense):
-    """Makes keys of the memory."""
+    """Makes keys from the memory."""
 
 
 class QueryLayer(Dense):
-    """Makes queries of the cell's outputs."""
+    """Makes queries from the cell's outputs."""
 
 
 class BaseAttentionMechanism(AttentionMechanism):
     """A memory [batch, time, ...] with `values` (it, zero beyond its length) and `keys` (a layer of it).
 
-    probability_fn: of (score, state) [batch, time] gives alignments. The scores beyond the length are set to
-    `score_mask_value` (-inf) before. Raises ValueError for a memory whose inner dimensions are unknown.
+    probability_fn: from (score, state) [batch, time] to alignments. Scores beyond the length are first set to
+    `score_mask_value` (-inf). Raises ValueError for a memory whose inner dimensions are unknown.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ def _prepared(memory: Any, lengths: Any, check_inner_dims_defined: bool) -> Any:
 
 
 def _score_mask(keys: Tensor, lengths: Any, score_mask_value: Any) -> Callable[[Tensor], Tensor]:
-    """A function that sets scores beyond `lengths`; what it needs is computed once, outside of the loop."""
+    """A function that masks scores beyond `lengths`; the mask is computed once, outside the loop."""
     if lengths is None:
         return lambda score: score
     lengths = convert_to_tensor(lengths)
@@ -175,7 +175,7 @@ def _softmax_of(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, A
 
 
 def luong_score(query: Any, keys: Any, scale: bool) -> Tensor:
-    """query . key, [batch, time]; with `scale` times a variable "attention_g". Raises ValueError for other depths."""
+    """query . key, [batch, time]; with `scale` times a variable "attention_g". Raises ValueError if depths differ."""
     depth, key_units = query.shape[-1].value, keys.shape[-1].value
     if depth != key_units:
         raise ValueError(
@@ -193,7 +193,7 @@ def luong_score(query: Any, keys: Any, scale: bool) -> Tensor:
 class LuongAttention(BaseAttentionMechanism):
     """Scores by products of the query and the keys (https://arxiv.org/abs/1508.04025).
 
-    num_units: of the query, and of the keys by `memory_layer`. scale: with a learned factor.
+    num_units: the size of the query, and of the keys made by `memory_layer`. scale: use a learned factor.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ def bahdanau_score(processed_query: Any, keys: Any, normalize: bool) -> Tensor:
 class BahdanauAttention(BaseAttentionMechanism):
     """Scores by a layer of tanh of the query and the keys (https://arxiv.org/abs/1409.0473).
 
-    num_units: of that layer. normalize: with weight normalization (https://arxiv.org/abs/1602.07868).
+    num_units: the size of that layer. normalize: use weight normalization (https://arxiv.org/abs/1602.07868).
     """
 
     def __init__(

@@ -34,15 +34,15 @@ class AttentionWrapperState(
 ):
     """The state of an `AttentionWrapper`.
 
-    cell_state: of the cell inside. attention: what came out last, [batch, size]. time: int32 []. alignments: the last
-    ones, [batch, memory time]. alignment_history: a TensorArray of all of them, or (). attention_state: of the
-    mechanism. The last three are tuples with several mechanisms.
+    cell_state: of the cell inside. attention: the last attention, [batch, size]. time: int32 []. alignments: the last
+    ones, [batch, memory time]. alignment_history: a TensorArray of all of them, or (). attention_state: the
+    mechanism's. The last three are tuples if there are several mechanisms.
     """
 
     __slots__ = ()
 
     def clone(self, **kwargs: Any) -> AttentionWrapperState:
-        """A copy with other parts. Raises ValueError for tensors of shapes unlike the old ones'."""
+        """A copy with other parts. Raises ValueError for tensors whose shapes differ from the old ones'."""
 
         def checked(old: Any, new: Any) -> Any:
             if isinstance(old, Tensor) and isinstance(new, Tensor):
@@ -53,13 +53,14 @@ class AttentionWrapperState(
 
 
 class AttentionLayer(Dense):
-    """Makes the attention of the cell's output and the context; its name is made unique in its scope."""
+    """Makes the attention from the cell's output and the context; its name is made unique in its scope."""
 
 
 def compute_attention(
     attention_mechanism: Any, cell_output: Any, attention_state: Any, attention_layer: Any
 ) -> tuple[Tensor, Tensor, Any]:
-    """(attention, alignments, next state of the mechanism): the mean of the values by the alignments, in a layer."""
+    """(attention, alignments, next state of the mechanism): a layer of the mean of the values, weighted by the
+    alignments."""
     alignments, following = attention_mechanism(cell_output, state=attention_state)
     context = squeeze(matmul(expand_dims(alignments, 1), attention_mechanism.values), [1])
     if attention_layer is None:
@@ -69,14 +70,15 @@ def compute_attention(
 
 @export("contrib.seq2seq.AttentionWrapper", "contrib.seq2seq.DynamicAttentionWrapper")
 class AttentionWrapper(RNNCell):
-    """`cell`, given its inputs and the last attention, and the attention to `attention_mechanism` by its output.
+    """Runs `cell` on its inputs and the last attention, then computes the attention from its output by
+    `attention_mechanism`.
 
-    attention_mechanism: one, or a list whose attentions are joined. attention_layer_size: of the attention, a layer
-    of the cell's output and the context (None: the context itself); attention_layer: that layer; each a list for
-    several mechanisms. alignment_history: whether the state has all alignments. cell_input_fn: of (inputs, attention)
-    gives the cell's inputs, by default both joined. output_attention: whether the attention is the output, else the
-    cell's. initial_cell_state: for `zero_state`. attention_fn: instead of `compute_attention`. Raises TypeError or
-    ValueError for arguments of other kinds, or that do not go together.
+    attention_mechanism: one, or a list whose attentions are concatenated. attention_layer_size: the size of the
+    attention, a layer of the cell's output and the context (None: the context itself); attention_layer: that layer;
+    each a list for several mechanisms. alignment_history: whether the state keeps all alignments. cell_input_fn: from
+    (inputs, attention) to the cell's inputs, by default both concatenated. output_attention: whether the output is the
+    attention, otherwise the cell's output. initial_cell_state: for `zero_state`. attention_fn: replaces
+    `compute_attention`. Raises TypeError or ValueError for invalid or conflicting arguments.
     """
 
     def __init__(
@@ -138,7 +140,8 @@ class AttentionWrapper(RNNCell):
         )
 
     def zero_state(self, batch_size: Any, dtype: Any) -> AttentionWrapperState:
-        """The state before the first step. In the step, InvalidArgumentError for a memory of another batch size."""
+        """The state before the first step. The step raises InvalidArgumentError if the memory has a different batch
+        size."""
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             cell_state = self._initial_cell_state
             if cell_state is None:
@@ -201,8 +204,8 @@ class AttentionWrapper(RNNCell):
         return attention if self._output_attention else cell_output, following
 
     def _check_batch(self, output: Tensor) -> None:
-        """Raises ValueError when the output's batch size is known not to be the memory's; a step's own was checked
-        before."""
+        """Raises ValueError if the output's batch size is known to differ from the memory's; otherwise the step has
+        checked it."""
         known = output.shape.tuple[0] if output.shape.ndims is not None else None
         for mechanism in self._attention_mechanisms:
             size = mechanism.batch_size
@@ -227,7 +230,7 @@ def _layers(sizes: Any, given: Any, mechanisms: Any) -> tuple[Any, ...] | None:
 
 
 def _total_size(layers: tuple[Any, ...] | None, mechanisms: Any, cell: Any) -> int:
-    """The size of all attentions joined."""
+    """The total size of all attentions."""
     widths = [int(mechanism.values.shape[-1].value) for mechanism in mechanisms]
     if layers is None:
         return sum(widths)
@@ -242,7 +245,7 @@ def _total_size(layers: tuple[Any, ...] | None, mechanisms: Any, cell: Any) -> i
 
 @export("contrib.seq2seq.hardmax")
 def hardmax(logits: Any, name: str | None = None) -> Tensor:
-    """1 where the last axis has its maximum (the first such), else 0; shape and dtype of `logits`."""
+    """1 where the last axis has its (first) maximum, otherwise 0; shape and dtype of `logits`."""
     with name_scope(name, "Hardmax", [logits]):
         logits = convert_to_tensor(logits, name="logits")
         last = logits.shape.tuple[-1] if logits.shape.ndims else None

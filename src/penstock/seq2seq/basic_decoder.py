@@ -1,4 +1,4 @@
-"""A decoder made of a cell and a helper that says what it reads (TF: tf.contrib.seq2seq.BasicDecoder)."""
+"""A decoder made of a cell and a helper that chooses its inputs (TF: tf.contrib.seq2seq.BasicDecoder)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from penstock.tensor.shapes import TensorShape
 
 @export("contrib.seq2seq.BasicDecoderOutput")
 class BasicDecoderOutput(namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id"))):
-    """A step's output: of the cell (or the output layer), and what the helper drew from it."""
+    """A step's output: that of the cell (or the output layer), and what the helper sampled from it."""
 
     __slots__ = ()
 
 
 @export("contrib.seq2seq.BasicDecoder")
 class BasicDecoder(Decoder):
-    """The cell, step by step; `helper` draws samples of its outputs and gives the next inputs.
+    """The cell, step by step; `helper` draws samples from its outputs and returns the next inputs.
 
-    initial_state: the cell's. output_layer: a layer (with `compute_output_shape`) on the outputs, before samples are
-    drawn. Raises TypeError for a helper or layer of another kind.
+    initial_state: the cell's. output_layer: a layer (with `compute_output_shape`) applied to the outputs before samples
+    are drawn. Raises TypeError for an invalid helper or layer.
     """
 
     def __init__(self, cell: Any, helper: Helper, initial_state: Any, output_layer: Any = None) -> None:

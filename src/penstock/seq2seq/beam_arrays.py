@@ -1,4 +1,4 @@
-"""What beams did on their way, in the order of the beams at the end."""
+"""Histories of beams, reordered by the final beams."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from penstock.ops.stacking import stack
 
 @export("contrib.seq2seq.gather_tree_from_array")
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Tensor:
-    """`t`, [time, batch, beam, ...] or [time, batch beam, ...], sorted by the beams that each beam came from.
+    """`t`, [time, batch, beam, ...] or [time, batch beam, ...], reordered by each beam's ancestors.
 
-    parent_ids: [time, batch, beam]. sequence_length: [batch, beam]; later steps stay where they are (TF:
+    parent_ids: [time, batch, beam]. sequence_length: [batch, beam]; later steps are not moved (TF:
     tf.contrib.seq2seq.gather_tree_from_array).
     """
     dims = shape(parent_ids)
@@ -33,7 +33,7 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Ten
 
 
 def along_beams(t: Tensor, places: Tensor, parent_ids: Any, sequence_length: Any) -> Tensor:
-    """`t` along the beams; `places`, like `parent_ids`, says where in `t` what belongs to a step of a beam is."""
+    """`t` reordered along beams; `places`, like `parent_ids`, says where in `t` each step of a beam is."""
     dims = shape(parent_ids)
     time, batch, width = dims[0], dims[1], dims[2]
     here = broadcast_to(reshape(range_(width), [1, 1, -1]), dims)

@@ -34,7 +34,7 @@ from penstock.tensor.shapes import TensorShape
 class FinalBeamSearchDecoderOutput(
     namedtuple("FinalBeamDecoderOutput", ("predicted_ids", "beam_search_decoder_output"))
 ):
-    """What `dynamic_decode` gives: the ids [batch, time, beam], the best beam first, and the steps' outputs."""
+    """What `dynamic_decode` returns: the ids [batch, time, beam], the best beam first, and the steps' outputs."""
 
     __slots__ = ()
 
@@ -44,10 +44,10 @@ class BeamSearchDecoder(Decoder):
     """Keeps the `beam_width` best sequences of each row, step by step.
 
     embedding: a function of ids, or the params of `embedding_lookup`. start_tokens: int32 [batch]. end_token: int32
-    []. initial_state: of the cell, each row `beam_width` times (`tile_batch`). output_layer: makes scores [..., vocab]
-    of the cell's outputs. length_penalty_weight: how much longer sequences gain; coverage_penalty_weight: how much
-    those gain whose attention covers the memory. reorder_tensor_arrays: puts alignment histories in the order of the
-    final beams. Raises ValueError for tokens of other ranks.
+    []. initial_state: the cell's, with each row repeated `beam_width` times (`tile_batch`). output_layer: makes scores
+    [..., vocab] from the cell's outputs. length_penalty_weight: how much longer sequences are favoured;
+    coverage_penalty_weight: how much sequences whose attention covers the memory are favoured. reorder_tensor_arrays:
+    reorders alignment histories by the final beams. Raises ValueError for tokens of other ranks.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class BeamSearchDecoder(Decoder):
         self._finished = self._first_beam(on=False, off=True, dtype="bool")
 
     def _first_beam(self, on: Any, off: Any, dtype: Any) -> Tensor:
-        """[batch, beam]: `on` in the first beam, `off` in the others, which would be the same at the start."""
+        """[batch, beam]: `on` in the first beam, `off` in the others, which would be equal at the start."""
         rows = zeros(stack([self._batch_size]), "int32")
         rows.set_shape([self._static_batch_size])
         return one_hot(rows, self._beam_width, on, off, dtype=dtype)
@@ -106,7 +106,7 @@ class BeamSearchDecoder(Decoder):
 
     @property
     def tracks_own_finished(self) -> bool:
-        """True: beams change places, so that a beam may be unfinished again."""
+        """True: beams are reordered, so a beam may become unfinished again."""
         return True
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
@@ -156,7 +156,7 @@ class BeamSearchDecoder(Decoder):
     # --- rows and beams ---------------------------------------------------------------------------------
 
     def _merge(self, value: Any) -> Any:
-        """[batch, beam, ...] as [batch beam, ...]; what has no rows as it is."""
+        """[batch, beam, ...] as [batch beam, ...]; values without rows are unchanged."""
         if isinstance(value, TensorArray) or value.shape.ndims == 0:
             return value
         known = self._static_batch_size
@@ -166,7 +166,7 @@ class BeamSearchDecoder(Decoder):
         return merged
 
     def _split(self, value: Any) -> Any:
-        """[batch beam, ...] as [batch, beam, ...]. Raises ValueError for a number of rows that is not such."""
+        """[batch beam, ...] as [batch, beam, ...]. Raises ValueError if the number of rows does not match."""
         if isinstance(value, TensorArray) or value.shape.ndims == 0:
             return value
         known, rows = self._static_batch_size, value.shape.tuple[0] if value.shape.ndims is not None else None
@@ -181,7 +181,7 @@ class BeamSearchDecoder(Decoder):
         return split
 
     def _sorted(self, value: Any, parent_ids: Tensor, lengths: Tensor) -> Any:
-        """A TensorArray of rows of beams stacked, each beam's history its own; other values as they are."""
+        """A stacked TensorArray of beams, reordered to each beam's own history; other values are unchanged."""
         if not isinstance(value, TensorArray):
             return value
         if not value.element_shape.ndims:
@@ -192,7 +192,7 @@ class BeamSearchDecoder(Decoder):
                 value.element_shape,
             )
             return value
-        # What a step writes it writes before beams are chosen, where the parents of those are.
+        # A step writes before beams are chosen, at the positions of their parents.
         return along_beams(value.stack(), parent_ids, parent_ids, lengths)
 
 
@@ -202,7 +202,7 @@ def _leaf(value: Any) -> Any:
 
 @export("contrib.seq2seq.tile_batch")
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
-    """Each row of `t` (a nest of tensors) `multiplier` times in a row: [batch multiplier, ...]. Raises ValueError for
+    """Repeats each row of `t` (a nest of tensors) `multiplier` times: [batch multiplier, ...]. Raises ValueError for
     scalars.
 
     For the encoder's outputs, lengths and final state before a beam search (TF: tf.contrib.seq2seq.tile_batch).

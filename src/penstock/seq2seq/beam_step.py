@@ -1,4 +1,4 @@
-"""One step of a beam search: which beams go on, and with which ids."""
+"""One step of a beam search: which beams continue, and with which ids."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class BeamSearchDecoderState(
 
 @export("contrib.seq2seq.BeamSearchDecoderOutput")
 class BeamSearchDecoderOutput(namedtuple("BeamSearchDecoderOutput", ("scores", "predicted_ids", "parent_ids"))):
-    """A step's output, [batch, beam] each: the beams' scores, their new ids, and the beams they go on from."""
+    """A step's output, [batch, beam] each: the beams' scores, their new ids, and their parent beams."""
 
     __slots__ = ()
 
@@ -58,12 +58,12 @@ def beam_step(
     length_penalty_weight: Any,
     coverage_penalty_weight: Any,
 ) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState]:
-    """(output, next state): the best of all beams with all ids, by `logits` [batch, beam, vocab]."""
+    """(output, next state): the best combinations of beams and ids, by `logits` [batch, beam, vocab]."""
     known_vocab = logits.shape.tuple[-1] if logits.shape.ndims is not None else None
     vocab = shape(logits)[-1] if known_vocab is None else known_vocab
     going_on = logical_not(state.finished)
     totals = expand_dims(state.log_probs, 2) + _ends_go_on(log_softmax(logits), state.finished, end_token, vocab)
-    # Beams that go on grow by each id but the end, which is counted when it is chosen.
+    # Unfinished beams grow by each id except the end token, which is counted when it is chosen.
     grows = reshape(one_hot(end_token, vocab, 0, 1, dtype="int64"), [1, 1, -1])
     lengths = expand_dims(state.lengths, 2) + grows * expand_dims(cast(going_on, "int64"), 2)
     attended = attention_probs(cell_state, coverage_penalty_weight)
@@ -78,12 +78,12 @@ def beam_step(
     chosen.set_shape(rows)
     chosen_scores.set_shape(rows)
     ids, beams = floormod(chosen, vocab), floordiv(chosen, vocab)
-    first = expand_dims(range_(batch_size), 1)  # the rows, to count from in flat tensors
+    first = expand_dims(range_(batch_size), 1)  # the offsets of rows in flat tensors
     log_probs = gather(reshape(totals, [-1]), chosen + first * (vocab * beam_width))
     places = beams + first * beam_width
 
     def of_chosen(value: Any) -> Any:
-        """The rows of [batch, beam, ...] that the chosen beams come from; what has no beams as it is."""
+        """The rows of [batch, beam, ...] of the chosen beams' parents; values without beams are unchanged."""
         if isinstance(value, TensorArray) or (value.shape.ndims is not None and value.shape.ndims < 2):
             return value
         found = gather(reshape(value, concat([[-1], shape(value)[2:]], 0)), places)
@@ -102,7 +102,7 @@ def beam_step(
 
 
 def _ends_go_on(log_probs: Tensor, finished: Tensor, end_token: Tensor, vocab: Any) -> Tensor:
-    """The log probabilities, but a beam that has finished goes on with the end for certain."""
+    """The log probabilities; a finished beam continues with the end token with certainty."""
     dtype, dims = log_probs.dtype.base_dtype, shape(log_probs)
     certain = broadcast_to(one_hot(end_token, vocab, 0.0, dtype.min, dtype=dtype), dims)
     return where(broadcast_to(expand_dims(finished, 2), dims), certain, log_probs)
@@ -111,14 +111,14 @@ def _ends_go_on(log_probs: Tensor, finished: Tensor, end_token: Tensor, vocab: A
 def _scores(
     totals: Tensor, lengths: Tensor, length_weight: Any, coverage_weight: Any, finished: Tensor, covered: Tensor | None
 ) -> Tensor:
-    """What beams are chosen by: log probabilities over the length penalty, plus the coverage penalty."""
+    """The scores that beams are chosen by: log probabilities over the length penalty, plus the coverage penalty."""
     scores = totals / length_penalty(lengths, length_weight, totals.dtype)
     weight = convert_to_tensor(coverage_weight, totals.dtype, name="coverage_penalty_weight")
     if weight.shape.ndims != 0:
         raise ValueError(f"coverage_penalty_weight should be a scalar, but saw shape: {weight.shape}")
     if covered is None:
         return scores
-    # Beyond the memory's length nothing is attended to: log 1 there.
+    # Positions beyond the memory's length get no attention: log 1 there.
     covered = where(equal(covered, 0.0), ones_like(covered), covered)
     penalty = reduce_sum(log(minimum(covered, 1.0)), 2) * cast(finished, totals.dtype)
     return scores + expand_dims(penalty * weight, 2)
@@ -134,9 +134,9 @@ def length_penalty(lengths: Tensor, weight: Any, dtype: Any) -> Any:
 
 
 def attention_probs(cell_state: Any, coverage_weight: Any) -> Tensor | None:
-    """The alignments in a state, [batch, beam, time], their mean where there are several; None for a weight of 0.
+    """The alignments in a state, [batch, beam, time], their mean if there are several; None for a weight of 0.
 
-    Raises ValueError for a state without any.
+    Raises ValueError for a state without alignments.
     """
     if not isinstance(coverage_weight, Tensor) and coverage_weight == 0:
         return None

@@ -60,7 +60,7 @@ class Decoder:
 
     @property
     def tracks_own_finished(self) -> bool:
-        """Whether `step` says what is finished at all, and not only what has finished now."""
+        """Whether `step` returns all finished rows, not only those that have finished in this step."""
         return False
 
 
@@ -74,11 +74,12 @@ def dynamic_decode(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Tensor]:
-    """(outputs, final state, lengths) of the decoder's steps until all rows are finished.
+    """Runs the decoder until all rows are finished; returns (outputs, final state, lengths).
 
-    outputs: [batch, time, ...] each, with `output_time_major` [time, batch, ...]. lengths: int32 [batch], the steps
-    of each row with its last. impute_finished: rows that have finished emit zeros and keep their state. The steps are
-    at most `maximum_iterations`. Raises TypeError for no Decoder, ValueError for a maximum that is no scalar.
+    outputs: [batch, time, ...] each, with `output_time_major` [time, batch, ...]. lengths: int32 [batch], the number of
+    steps of each row, including the last. impute_finished: rows that have finished emit zeros and keep their state.
+    There are at most `maximum_iterations` steps. Raises TypeError for an invalid decoder, ValueError for a maximum that
+    is not a scalar.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
@@ -165,14 +166,14 @@ def _loop_value(value: Any) -> Any:
 
 
 def _kept(ended: Tensor, old: Any, new: Any) -> Any:
-    """`new`, with the rows of `old` where `ended`; TensorArrays and scalars pass."""
+    """`new`, with the rows of `old` where `ended`; TensorArrays and scalars are unchanged."""
     if isinstance(old, TensorArray) or old.shape.ndims == 0:
         return new
     return where(ended, old, new)
 
 
 def _as_before(old: Any, new: Any) -> Any:
-    """`new`, of which is known what is known of `old`: shapes stay the same in loops."""
+    """`new` with the static shape of `old`: shapes must not change in loops."""
     if not isinstance(old, TensorArray):
         new = convert_to_tensor(new)
         new.set_shape(old.shape)

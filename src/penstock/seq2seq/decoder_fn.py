@@ -44,11 +44,11 @@ def dynamic_rnn_decoder(
     scope: Any = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any, Any]:
-    """(outputs, final state, final context) of the cell, with what `decoder_fn` makes of each step.
+    """(outputs, final state, final context) of the cell, controlled by `decoder_fn` at each step.
 
-    decoder_fn: of (time, cell state, cell input, cell output, context) gives (done, next state, next input, what to
-    emit, next context); state and output are None at first, the input when no `inputs` are given; a `done` of None
-    means by `sequence_length`. inputs, outputs: [batch, time, ...], with `time_major` [time, batch, ...].
+    decoder_fn: from (time, cell state, cell input, cell output, context) to (done, next state, next input, value to
+    emit, next context); state and output are None at first, the input if there are no `inputs`; a `done` of None means
+    that `sequence_length` decides. inputs, outputs: [batch, time, ...], with `time_major` [time, batch, ...].
     """
     with name_scope(name, "dynamic_rnn_decoder"), variable_scope(scope, "decoder") as opened:
         steps, array = None, None
@@ -107,8 +107,8 @@ def simple_decoder_fn_inference(
 ) -> DecoderFn:
     """Starts at `encoder_state`, and reads the embedding of the id with the highest score.
 
-    output_fn: scores [batch, num_decoder_symbols] of the cell's outputs. embeddings: [num_decoder_symbols, n]. Rows
-    are done with `end_of_sequence_id`, all after `maximum_length`.
+    output_fn: makes scores [batch, num_decoder_symbols] from the cell's outputs. embeddings: [num_decoder_symbols, n].
+    Rows end with `end_of_sequence_id`, or after `maximum_length`.
     """
     choose = _greedy(
         encoder_state, embeddings, start_of_sequence_id, end_of_sequence_id, maximum_length, num_decoder_symbols, dtype
@@ -128,7 +128,7 @@ def simple_decoder_fn_inference(
 def _greedy(
     encoder_state: Any, embeddings: Any, start: Any, end: Any, maximum_length: Any, num_symbols: int, dtype: Any
 ) -> Callable[[Any, Any], tuple[Any, Any, Any]]:
-    """Of (time, scores or None at first) gives (done, the embedding of the id, what to emit)."""
+    """A function from (time, scores or None at first) to (done, the embedding of the id, the value to emit)."""
     rows = batch_size_of(flatten(encoder_state), 0)
 
     def choose(time: Any, scores: Any) -> tuple[Any, Any, Any]:
@@ -153,7 +153,7 @@ def prepare_attention(
 ) -> tuple[Tensor, Tensor, Callable[..., Tensor], Callable[..., Tensor]]:
     """(keys, values, function of scores, function of attention) of `attention_states` [batch, time, n].
 
-    attention_option: "bahdanau" or "luong". Raises ValueError for another.
+    attention_option: "bahdanau" or "luong". Raises ValueError for others.
     """
     states = convert_to_tensor(attention_states)
     size = states.shape.tuple[-1]
@@ -166,7 +166,7 @@ def prepare_attention(
 
 
 def _score_fn(num_units: int, option: str, reuse: bool, dtype: Any) -> Callable[..., Tensor]:
-    """Of (query, keys, values) gives the mean of the values by the scores."""
+    """A function from (query, keys, values) to the mean of the values, weighted by the scores."""
     if option not in ("bahdanau", "luong"):
         raise ValueError(f"Unknown attention option {option}!")
     with variable_scope("attention_score", reuse=reuse):
@@ -185,7 +185,7 @@ def _score_fn(num_units: int, option: str, reuse: bool, dtype: Any) -> Callable[
 
 
 def _construct_fn(num_units: int, score_fn: Callable[..., Tensor], reuse: bool) -> Callable[..., Tensor]:
-    """Of (query, keys, values) gives a layer of the query and the context."""
+    """A function from (query, keys, values) to a layer of the query and the context."""
     with variable_scope("attention_construct", reuse=reuse) as opened:
         pass
 
@@ -204,7 +204,7 @@ def _construct_fn(num_units: int, score_fn: Callable[..., Tensor], reuse: bool) 
 def _first_attention(encoder_state: Any) -> Tensor:
     """Zeros like the output of the last layer."""
     while isinstance(encoder_state, tuple):
-        encoder_state = encoder_state[-1]  # of layers the top one, of an LSTM's state the output
+        encoder_state = encoder_state[-1]  # the top one of stacked layers; the output of an LSTM's state
     return zeros_like(encoder_state)
 
 
@@ -217,7 +217,7 @@ def attention_decoder_fn_train(
     attention_construct_fn: Callable[..., Any],
     name: str | None = None,
 ) -> DecoderFn:
-    """`simple_decoder_fn_train` whose outputs are attentions, which the cell reads with its inputs."""
+    """`simple_decoder_fn_train` whose outputs are attentions, which are also inputs of the cell."""
 
     def decoder_fn(time: Any, cell_state: Any, cell_input: Any, cell_output: Any, context_state: Any) -> Any:
         with name_scope(name, "attention_decoder_fn_train"):
@@ -246,7 +246,7 @@ def attention_decoder_fn_inference(
     dtype: Any = int32,
     name: str | None = None,
 ) -> DecoderFn:
-    """`simple_decoder_fn_inference` by scores of attentions, which the cell reads with the embeddings."""
+    """`simple_decoder_fn_inference` with scores computed from attentions, which are also inputs of the cell."""
     choose = _greedy(
         encoder_state, embeddings, start_of_sequence_id, end_of_sequence_id, maximum_length, num_decoder_symbols, dtype
     )

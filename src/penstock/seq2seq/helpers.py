@@ -1,4 +1,4 @@
-"""What a decoder reads next: what it is given, or what was drawn from its outputs (TF: tf.contrib.seq2seq)."""
+"""Helpers choose a decoder's next inputs: given ones, or samples of its outputs (TF: tf.contrib.seq2seq)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.tensor.shapes import TensorShape
 
 @export("contrib.seq2seq.Helper")
 class Helper:
-    """Draws samples of a decoder's outputs and gives its next inputs; a `BasicDecoder` calls it."""
+    """Draws samples from a decoder's outputs and returns its next inputs; a `BasicDecoder` calls it."""
 
     @property
     def batch_size(self) -> Any:
@@ -79,7 +79,7 @@ class IdsHelper(Helper):
 
 @export("contrib.seq2seq.CustomHelper")
 class CustomHelper(Helper):
-    """Functions in place of the methods.
+    """A helper made of functions.
 
     initialize_fn: () -> (finished, inputs). sample_fn: (time, outputs, state) -> ids. next_inputs_fn: (time, outputs,
     state, sample_ids) -> (finished, inputs, state).
@@ -132,9 +132,9 @@ class CustomHelper(Helper):
 
 @export("contrib.seq2seq.TrainingHelper")
 class TrainingHelper(IdsHelper):
-    """Reads the given inputs, [batch, time, ...] (with `time_major` [time, batch, ...]), whatever was drawn.
+    """Reads the given inputs, [batch, time, ...] (with `time_major` [time, batch, ...]), whatever was sampled.
 
-    sequence_length: int [batch]; a row is finished after that many steps. What is drawn is the argmax.
+    sequence_length: int [batch]; a row is finished after that many steps. Samples are the argmax.
     """
 
     def __init__(self, inputs: Any, sequence_length: Any, time_major: bool = False, name: str | None = None) -> None:
@@ -159,7 +159,7 @@ class TrainingHelper(IdsHelper):
         return self._sequence_length
 
     def _read(self, time: Any, finished: Tensor) -> Any:
-        """The inputs of step `time`, or zeros when all rows are finished: there may be no more."""
+        """The inputs of step `time`, or zeros if all rows are finished, because there may be no more."""
         over = reduce_all(finished)
         time = where(over, zeros_like(time), time)
         return map_structure(
@@ -185,7 +185,7 @@ class TrainingHelper(IdsHelper):
 
 
 def unstacked(value: Tensor) -> TensorArray:
-    """An array of the rows of `value`; a row may be read again, in place of the one after the last."""
+    """An array of the rows of `value`; a row may be read again, instead of the one after the last."""
     rows = value.shape.tuple[0] if value.shape.ndims is not None else None
     count = shape(value)[0] if rows is None else rows
     return TensorArray(value.dtype.base_dtype, count, clear_after_read=False).unstack(value)
@@ -227,7 +227,7 @@ class GreedyEmbeddingHelper(IdsHelper):
 
 @export("contrib.seq2seq.SampleEmbeddingHelper")
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """Reads the embedding of an id drawn by the scores, divided by `softmax_temperature`."""
+    """Reads the embedding of an id sampled by the scores divided by `softmax_temperature`."""
 
     def __init__(
         self,
@@ -249,9 +249,10 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
 
 @export("contrib.seq2seq.InferenceHelper")
 class InferenceHelper(Helper):
-    """Draws with `sample_fn(outputs)`, and reads that, or `next_inputs_fn` of it.
+    """Samples with `sample_fn(outputs)` and reads the sample, or `next_inputs_fn` of it.
 
-    sample_shape, sample_dtype: of a row's sample. end_fn: of samples gives which rows are finished, bool [batch].
+    sample_shape, sample_dtype: those of a row's sample. end_fn: from samples to the rows that are finished, bool
+    [batch].
     """
 
     def __init__(
@@ -305,5 +306,5 @@ def _scores(outputs: Any) -> None:
 
 
 def drawn(logits: Tensor, seed: int | None) -> Tensor:
-    """An id of each row, int32 [batch], by its logits [batch, classes]."""
+    """A sampled id for each row, int32 [batch], by its logits [batch, classes]."""
     return multinomial(logits, 1, seed=seed, output_dtype=int32)[:, 0]

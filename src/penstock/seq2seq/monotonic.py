@@ -1,4 +1,4 @@
-"""Monotonic attention: it goes along the memory and never back (https://arxiv.org/abs/1704.00784)."""
+"""Monotonic attention moves along the memory and never back (https://arxiv.org/abs/1704.00784)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from penstock.seq2seq.attention import (
 
 @export("contrib.seq2seq.safe_cumprod")
 def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """`cumprod` of numbers of [0, 1], whose gradient is finite also where one is 0: by logarithms."""
+    """`cumprod` of numbers in [0, 1], using logarithms, so that the gradient is finite even at 0."""
     with name_scope(None, "SafeCumprod", [x]):
         x = convert_to_tensor(x, name="x")
         tiny = np.finfo(x.dtype.np).tiny
@@ -44,11 +44,11 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
 
 @export("contrib.seq2seq.monotonic_attention")
 def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Tensor:
-    """The distribution over the memory, [batch, time], after one over it before.
+    """The next distribution over the memory, [batch, time], given the previous one.
 
-    p_choose_i: the probability of stopping at each step, coming from the one before. mode: "recursive" (exact, step
-    by step), "parallel" (at once, less precise for long memories) or "hard" (for probabilities that are 0 or 1). Raises
-    ValueError for another.
+    p_choose_i: the probability of stopping at each step, when coming from the previous one. mode: "recursive" (exact,
+    step by step), "parallel" (at once, less precise for long memories) or "hard" (for probabilities that are 0 or 1).
+    Raises ValueError for others.
     """
     p, previous = convert_to_tensor(p_choose_i, name="p_choose_i"), convert_to_tensor(previous_attention)
     if mode == "recursive":
@@ -68,7 +68,7 @@ def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> 
 
 
 def _probabilities(noise: float, mode: str, seed: int | None) -> Callable[[Any, Any], Tensor]:
-    """Of scores and the alignments before gives the next ones; the scores get normal noise, in training."""
+    """A function from scores and previous alignments to the next ones; in training, normal noise is added to scores."""
 
     def function(score: Tensor, previous: Tensor) -> Tensor:
         if noise > 0:
@@ -80,7 +80,7 @@ def _probabilities(noise: float, mode: str, seed: int | None) -> Callable[[Any, 
 
 
 class MonotonicAttention(BaseAttentionMechanism):
-    """What the two have in common: attention starts at the first step of the memory."""
+    """Base class of both: attention starts at the first step of the memory."""
 
     _score_bias_init: float
 
@@ -98,9 +98,9 @@ class MonotonicAttention(BaseAttentionMechanism):
 
 @export("contrib.seq2seq.BahdanauMonotonicAttention")
 class BahdanauMonotonicAttention(MonotonicAttention):
-    """Monotonic attention by `BahdanauAttention`'s scores and a bias that starts at `score_bias_init`.
+    """Monotonic attention with `BahdanauAttention`'s scores and a bias that starts at `score_bias_init`.
 
-    sigmoid_noise: the deviation of the noise added to scores. mode: of `monotonic_attention`.
+    sigmoid_noise: the standard deviation of the noise added to scores. mode: see `monotonic_attention`.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class BahdanauMonotonicAttention(MonotonicAttention):
 
 @export("contrib.seq2seq.LuongMonotonicAttention")
 class LuongMonotonicAttention(MonotonicAttention):
-    """Monotonic attention by `LuongAttention`'s scores and a bias that starts at `score_bias_init`."""
+    """Monotonic attention with `LuongAttention`'s scores and a bias that starts at `score_bias_init`."""
 
     def __init__(
         self,

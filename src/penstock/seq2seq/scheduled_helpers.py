@@ -1,4 +1,4 @@
-"""Scheduled sampling: in training, now and then what the model drew itself (TF: tf.contrib.seq2seq)."""
+"""Scheduled sampling: training that sometimes uses the model's own samples as inputs (TF: tf.contrib.seq2seq)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from penstock.seq2seq.helpers import TrainingHelper, drawn, embedding_function, 
 
 @export("contrib.seq2seq.ScheduledEmbeddingTrainingHelper")
 class ScheduledEmbeddingTrainingHelper(TrainingHelper):
-    """A `TrainingHelper` that, with `sampling_probability`, reads the embedding of an id it drew by the scores.
+    """A `TrainingHelper` that, with `sampling_probability`, reads the embedding of an id sampled by the scores.
 
     embedding: a function of ids, or the params of `embedding_lookup`. sampling_probability: float [] or [batch].
-    scheduling_seed: of whether to draw; `seed`: of what. Samples are -1 where the given inputs are read.
+    scheduling_seed: for whether to sample; `seed`: for the samples. Samples are -1 where the given inputs are read.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
 class ScheduledOutputTrainingHelper(TrainingHelper):
     """A `TrainingHelper` that, with `sampling_probability`, reads its own output, or `next_inputs_fn` of it.
 
-    auxiliary_inputs: [batch, time, ...] like the inputs, joined to whatever is read. Samples are 1 where the output
-    is read, else 0.
+    auxiliary_inputs: [batch, time, ...] like the inputs, concatenated to whatever is read. Samples are 1 where the
+    output is read, otherwise 0.
     """
 
     def __init__(
