@@ -1,7 +1,7 @@
-"""Penstock: the dataflow system of the TensorFlow white paper, for today.
+"""Penstock: the dataflow system of the TensorFlow white paper.
 
-`import penstock as tf` and write TF 1.x programs: build a graph, then run any part of it in a session. See
-docs/architecture.md for how a step comes about, docs/adding-an-op.md for ops of your own.
+`import penstock as tf` and write TF 1.x programs: build a graph, then run parts of it in a session. See
+docs/architecture.md for how a step is built, docs/adding-an-op.md for your own ops.
 """
 
 from penstock.api.namespace import open_namespace

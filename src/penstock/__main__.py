@@ -1,4 +1,4 @@
-"""`python -m penstock program.py [arguments]` runs a TensorFlow 1.x program as it is, on Penstock."""
+"""`python -m penstock program.py [arguments]` runs an unchanged TensorFlow 1.x program on Penstock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def main() -> None:
     import penstock.as_tensorflow  # noqa: F401
 
     sys.argv = sys.argv[1:]
-    sys.path[0] = str(Path(sys.argv[0]).resolve().parent)  # as `python program.py` has it
+    sys.path[0] = str(Path(sys.argv[0]).resolve().parent)  # as in `python program.py`
     runpy.run_path(sys.argv[0], run_name="__main__")
 
 

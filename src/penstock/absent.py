@@ -1,7 +1,7 @@
-"""What a namespace says about a name that it does not have.
+"""The error for a name that a namespace does not have.
 
-A public name of TensorFlow 1.x (tf1_names.txt has them all) is said to be missing here, with what to write instead
-where there is something. Any other name never was there: a slip, or another namespace's.
+For a public name of TensorFlow 1.x (tf1_names.txt lists them all) it says that the name is missing here, and what to
+write instead if there is something. Any other name is a mistake, or belongs to another namespace.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _FEED = (
     "tf.parse_example and tf.image.decode_image read files and records in the graph."
 )
 _LOOP = (
-    "Open a tf.Session, restore with a tf.train.Saver, and call session.run in a loop of your own; "
+    "Open a tf.Session, restore with a tf.train.Saver, and call session.run in your own loop; "
     "tf.summary.FileWriter and Saver.save do what its hooks did."
 )
 _MODEL = "Build the model with tf.layers, tf.losses and an optimizer of tf.train, and train it in a tf.Session."
-_ONE_PROCESS = "A step runs in one process, on as many of its devices as `with tf.device(...)` or tf.placement says."
+_ONE_PROCESS = "A step runs in one process, on the devices that `with tf.device(...)` or tf.placement choose."
 _SAVE = (
     "Save variables with tf.train.Saver, graphs with tf.train.export_meta_graph, or both in one file with "
     "tf.graph_util.convert_variables_to_constants and tf.train.write_graph."
@@ -50,11 +50,11 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.profiler tf.contrib.tfprof", _PROFILE),
     ("tf.GradientTape tf.function tf.Module tf.contrib.eager tf.autograph tf.enable_*", _GRAPHS),
 )
-"""Patterns of TensorFlow's names, and what to write where they are missing."""
+"""Patterns of TensorFlow's names, and what to write instead."""
 
 
 class NotInPenstockError(AttributeError):
-    """A public name of TensorFlow 1.x that Penstock does not have. (So `hasattr` says that it is not there.)"""
+    """A public name of TensorFlow 1.x that Penstock does not have. (An AttributeError, so `hasattr` returns False.)"""
 
 
 @cache
@@ -70,13 +70,14 @@ def tensorflow_names() -> dict[str, frozenset[str]]:
 
 
 def tell_in(module: str) -> None:
-    """Give `module` a `__getattr__` that says what is absent. (Written in it, type checkers would believe any name.)"""
+    """Give `module` a `__getattr__` that reports missing names. (If it were written in the module, type checkers would
+    accept any name.)"""
     vars(sys.modules[module])["__getattr__"] = partial(refuse, module)
 
 
 def refuse(module: str, name: str) -> NoReturn:
-    """Say that `module` has no attribute of that name: what its `__getattr__` does in the end."""
-    if name.startswith("__"):  # Python asks for these, and expects no story
+    """Raise the error that `module` has no attribute of that name, as its `__getattr__` does."""
+    if name.startswith("__"):  # Python itself looks these up and expects a plain error
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     where = "tf.nn.rnn_cell" if module == "penstock.rnn_cell" else "tf" + module.removeprefix("penstock")
     if name in tensorflow_names().get(where, ()):
@@ -92,7 +93,7 @@ def _instead(path: str) -> str:
 
 
 def _meant(module: str, where: str, name: str) -> str:
-    """The same name in another namespace, or the nearest one in this."""
+    """The same name in another namespace, or the nearest name in this one."""
     for other in ("", ".nn", ".train", ".layers", ".contrib.layers", ".contrib.rnn"):
         if name in tensorflow_names().get(f"tf{other}", ()) and name in dir(import_module(f"penstock{other}")):
             return f" There is tf{other}.{name}."

@@ -16,11 +16,11 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     """Parse the flags, call `main(argv without them)`, and exit with what it returns (TF: tf.app.run).
 
     `main` defaults to the function of that name in the program's main module. Words that look like flags but are
-    not defined stay in argv, as in TF 1.x. The rest is absl's: `--help`, `--pdb`, and how it logs.
+    not defined stay in argv, as in TF 1.x. The rest is absl's: `--help`, `--pdb`, and logging.
     """
     main = main or getattr(sys.modules["__main__"], "main", None)
     if main is None:
-        raise ValueError("tf.app.run() needs a function `main(argv)` in the program's main module, or as argument")
+        raise ValueError("tf.app.run() needs a function `main(argv)` in the program's main module, or as an argument")
     _absl.run(main, None if argv is None else list(argv), flags_parser=partial(flags.FLAGS, known_only=True))
 
 

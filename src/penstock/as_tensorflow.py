@@ -1,7 +1,7 @@
-"""`import tensorflow` gives Penstock: for programs, and modules of theirs, that are to stay as they are.
+"""Makes `import tensorflow` import Penstock, for unchanged programs and modules.
 
-`python -m penstock program.py` runs a program so; `import penstock.as_tensorflow` before the first `import tensorflow`
-does the same inside one. It lasts for the process.
+`python -m penstock program.py` runs a program this way; `import penstock.as_tensorflow` before the first `import
+tensorflow` does the same inside a program. It affects the whole process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import ModuleType
 
 
 class _Alias(Loader):
-    """Loads the module of Penstock that stands for one of TensorFlow: the same object, not a copy."""
+    """Loads the Penstock module that replaces a TensorFlow module: the same object, not a copy."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -49,5 +49,5 @@ class _Finder(MetaPathFinder):
 
 
 if "tensorflow" in sys.modules and sys.modules["tensorflow"] is not sys.modules["penstock"]:
-    raise ImportError("TensorFlow itself is imported already: import penstock.as_tensorflow before it.")
+    raise ImportError("TensorFlow itself is already imported: import penstock.as_tensorflow before it.")
 sys.meta_path.insert(0, _Finder())

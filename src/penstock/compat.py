@@ -1,6 +1,6 @@
-"""tf.compat: Python types and strings, and `penstock.compat.v1`, which is penstock itself (TF: tf.compat).
+"""tf.compat: Python types and strings, and `penstock.compat.v1`, which is Penstock itself (TF: tf.compat).
 
-`import penstock.compat.v1 as tf; tf.disable_v2_behavior()` works: there is only the behaviour of TensorFlow 1.
+`import penstock.compat.v1 as tf; tf.disable_v2_behavior()` works: Penstock only has the behaviour of TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ sys.modules[f"{__name__}.v1"] = v1  # so that it can be imported by that name
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Text encoded; bytes as they are. Raises TypeError for anything else (TF: tf.compat.as_bytes)."""
+    """Encodes text; bytes are unchanged. Raises TypeError for anything else (TF: tf.compat.as_bytes)."""
     if isinstance(bytes_or_text, bytearray | bytes):
         return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
@@ -69,7 +69,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Bytes decoded; text as it is. Raises TypeError for anything else (TF: tf.compat.as_text)."""
+    """Decodes bytes; text is unchanged. Raises TypeError for anything else (TF: tf.compat.as_text)."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, bytes):
@@ -81,12 +81,12 @@ as_str = as_text
 
 
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
-    """Bytes decoded, and anything else as `str` writes it (TF: tf.compat.as_str_any)."""
+    """Decodes bytes, and converts anything else by `str` (TF: tf.compat.as_str_any)."""
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)
 
 
 def path_to_str(path: Any) -> Any:
-    """A path object as text; anything else as it is (TF: tf.compat.path_to_str)."""
+    """A path object as text; anything else is unchanged (TF: tf.compat.path_to_str)."""
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
 
 
@@ -96,13 +96,13 @@ _horizon: datetime.date | None = None
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Whether that day is past, so that a new op may be used (TF: tf.compat.forward_compatible)."""
+    """Whether that day is in the past, so that a new op may be used (TF: tf.compat.forward_compatible)."""
     return (_horizon or datetime.date.today()) > datetime.date(year, month, day)
 
 
 @contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
-    """Inside, that day is today for `forward_compatible` (TF: tf.compat.forward_compatibility_horizon)."""
+    """Inside, `forward_compatible` treats that day as today (TF: tf.compat.forward_compatibility_horizon)."""
     global _horizon
     outside, _horizon = _horizon, datetime.date(year, month, day)
     try:
@@ -127,7 +127,7 @@ _NO_V2 = (
     "disable_v2_tensorshape",
 )
 def disable_v2_behavior() -> None:
-    """Does nothing: there is only the behaviour of TensorFlow 1 (TF: tf.disable_v2_behavior)."""
+    """Does nothing: Penstock only has the behaviour of TensorFlow 1 (TF: tf.disable_v2_behavior)."""
 
 
 disable_eager_execution = disable_tensor_equality = disable_v2_behavior
@@ -136,13 +136,13 @@ disable_control_flow_v2 = disable_v2_tensorshape = disable_v2_behavior
 
 @export("enable_eager_execution")
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """NotImplementedError: Penstock builds graphs (TF: tf.enable_eager_execution)."""
+    """Raises NotImplementedError: Penstock builds graphs (TF: tf.enable_eager_execution)."""
     raise NotImplementedError(_NO_V2)
 
 
 @export("enable_v2_behavior")
 def enable_v2_behavior() -> None:
-    """NotImplementedError: Penstock builds graphs (TF: tf.enable_v2_behavior)."""
+    """Raises NotImplementedError: Penstock builds graphs (TF: tf.enable_v2_behavior)."""
     raise NotImplementedError(_NO_V2)
 
 
@@ -153,7 +153,7 @@ def executing_eagerly() -> bool:
 
 
 def dimension_value(dimension: Any) -> int | None:
-    """A `Dimension` as an int or None; an int as it is (TF: tf.compat.dimension_value)."""
+    """A `Dimension` as an int or None; an int is unchanged (TF: tf.compat.dimension_value)."""
     value: int | None = getattr(dimension, "value", dimension)
     return value
 

@@ -1,4 +1,4 @@
-"""Types of elements (TF: tf.dtypes), and what makes one of another."""
+"""Types of elements (TF: tf.dtypes), and conversions between them."""
 
 from penstock.api.namespace import open_namespace
 

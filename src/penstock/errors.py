@@ -34,9 +34,9 @@ UNAUTHENTICATED = 16
 class OpError(Exception):
     """A step failed.
 
-    `op` is the operation that failed and `node_def` its description; both are None when the failure
-    belongs to no single operation, and `op` alone is None when it is unknown in this process. Without an
-    `error_code` the class's own code is used.
+    `op` is the operation that failed and `node_def` its description; both are None if the failure does not belong to a
+    single operation, and `op` alone is None if it is unknown in this process. Without an `error_code` the class's own
+    code is used.
     """
 
     code: ClassVar[int] = UNKNOWN
@@ -74,11 +74,11 @@ class OpError(Exception):
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OpError:
-        """As `copy.copy`: copying the operation would copy its whole graph."""
+        """Like `copy.copy`: copying the operation would copy its whole graph."""
         return self.__copy__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process gets everything but the operation, which belongs to a graph of this one."""
+        """Another process gets everything except the operation, which belongs to a graph of this one."""
         return _rebuild, (type(self), self._node_def, self._message, self._error_code)
 
 
@@ -101,13 +101,13 @@ class UnknownError(OpError):
 
 
 class InvalidArgumentError(OpError):
-    """An operation received an input it can never accept, such as a mismatched shape."""
+    """An operation received an input that it can never accept, such as a mismatched shape."""
 
     code = INVALID_ARGUMENT
 
 
 class DeadlineExceededError(OpError):
-    """The step ran out of the time its options gave it."""
+    """The step exceeded the time allowed by its options."""
 
     code = DEADLINE_EXCEEDED
 
@@ -119,7 +119,7 @@ class NotFoundError(OpError):
 
 
 class AlreadyExistsError(OpError):
-    """Something that was to be created exists."""
+    """Something that was to be created already exists."""
 
     code = ALREADY_EXISTS
 
@@ -155,7 +155,7 @@ class OutOfRangeError(OpError):
 
 
 class UnimplementedError(OpError):
-    """No kernel does what was asked."""
+    """No kernel supports what was requested."""
 
     code = UNIMPLEMENTED
 
@@ -167,7 +167,7 @@ class InternalError(OpError):
 
 
 class UnavailableError(OpError):
-    """A worker cannot be reached at present."""
+    """A worker cannot currently be reached."""
 
     code = UNAVAILABLE
 
@@ -179,7 +179,7 @@ class DataLossError(OpError):
 
 
 class UnauthenticatedError(OpError):
-    """The caller did not prove who it is."""
+    """The caller is not authenticated."""
 
     code = UNAUTHENTICATED
 
@@ -208,7 +208,7 @@ _TYPE_OF_CODE: dict[int, type[OpError]] = {
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """Raises KeyError for `OK` and for numbers that are no code."""
+    """Raises KeyError for `OK` and for numbers that are not codes."""
     return _TYPE_OF_CODE[error_code]
 
 

@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 def export(*names: str) -> Callable[[T], T]:
-    """Decorator: the public names, without `tf.`. It leaves what it decorates as it is.
+    """Decorator: the public names, without `tf.`. It returns what it decorates unchanged.
 
-    `python -m penstock.api.generate` reads it from the source, and writes the tables by which `tf.nn.relu` finds the
-    function without everything being imported first.
+    `python -m penstock.api.generate` reads it from the source, and writes the tables from which `tf.nn.relu` finds the
+    function without importing everything first.
     """
     return lambda thing: thing

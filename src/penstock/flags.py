@@ -1,4 +1,4 @@
-"""Command-line flags as TF 1.x programs declare them: absl's, with what TensorFlow adds to them (TF: tf.app.flags)."""
+"""Command-line flags as TF 1.x programs declare them: absl's, with TensorFlow's additions (TF: tf.app.flags)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from absl.flags import *  # noqa: F403
 
 from penstock import absent as _absent
 
-_absl.disclaim_key_flags()  # what is defined by these functions is the program's, and so in its --help
-_absl.FLAGS["log_dir"].allow_override = True  # absl's serves its log files only, and many programs have one
+_absl.disclaim_key_flags()  # flags defined by these functions belong to the program, and so appear in its --help
+_absl.FLAGS["log_dir"].allow_override = True  # absl's is only for its log files, and many programs define their own
 
 _OLD_KEYWORDS = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
 
 class _FlagValues(_absl.FlagValues):
-    """The same `flags`, but the command line is parsed when one of them is looked at before that."""
+    """The same `flags`, but accessing one of them parses the command line first."""
 
     def __init__(self, flags: _absl.FlagValues) -> None:
-        object.__setattr__(self, "__dict__", vars(flags))  # FlagValues makes flags of what is set otherwise
+        object.__setattr__(self, "__dict__", vars(flags))  # FlagValues would turn other attributes into flags
 
     def __getattr__(self, name: str) -> Any:
         if not self.is_parsed() and name in self:
@@ -31,7 +31,7 @@ class _FlagValues(_absl.FlagValues):
         return super().__getattr__(name)
 
     def _parse_flags(self, args: Sequence[str] | None = None) -> list[str]:
-        """Parse `args` (the command line), and return what is no flag: programs older than TF 1.5 call this."""
+        """Parse `args` (the command line), and return what is not a flag: programs older than TF 1.5 call this."""
         return self([sys.argv[0], *(sys.argv[1:] if args is None else args)], known_only=True)[1:]
 
 
@@ -39,7 +39,7 @@ FLAGS = _FlagValues(_absl.FLAGS)
 
 
 def _with_old_keywords(define: Callable[..., Any]) -> Callable[..., Any]:
-    """`define`, which also takes flag_name, default_value and docstring."""
+    """`define`, which also accepts flag_name, default_value and docstring."""
 
     @wraps(define)
     def defined(*args: Any, **kwargs: Any) -> Any:

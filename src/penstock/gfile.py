@@ -32,7 +32,7 @@ _CLASSES: list[tuple[type[BaseException], Any]] = [
 
 @contextmanager
 def _errors(path: Any) -> Iterator[None]:
-    """Errors of the file system as TensorFlow's, naming the path."""
+    """Converts errors of the file system to TensorFlow's, naming the path."""
     try:
         yield
     except OSError as error:
@@ -43,7 +43,7 @@ def _errors(path: Any) -> Iterator[None]:
 class GFile:
     """A file, opened at its first use (TF: tf.gfile.GFile). Modes: r, w, a, and those with "b" or "+".
 
-    Without "b" it reads and writes text in UTF-8. NotFoundError, PermissionDeniedError and the like name the path.
+    Without "b" it reads and writes text in UTF-8. Errors such as NotFoundError and PermissionDeniedError name the path.
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
@@ -61,12 +61,12 @@ class GFile:
         return self._file
 
     def read(self, n: int = -1) -> Any:
-        """`n` characters or bytes, or all that is left."""
+        """`n` characters or bytes, or everything that is left."""
         with _errors(self.name):
             return self._open().read(n)
 
     def readline(self) -> Any:
-        """The next line with its end, or nothing."""
+        """The next line including its line end, or an empty result at the end."""
         return self._open().readline()
 
     def readlines(self) -> list[Any]:
@@ -78,19 +78,19 @@ class GFile:
         self._open().write(file_content)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Go to a place in the file."""
+        """Set the position in the file."""
         self._open().seek(position if offset is None else offset, whence)
 
     def tell(self) -> int:
-        """The place in the file."""
+        """The position in the file."""
         return self._open().tell()
 
     def size(self) -> int:
-        """Its length in bytes."""
+        """The length in bytes."""
         return Stat(self.name).length
 
     def flush(self) -> None:
-        """Hand what was written to the file system."""
+        """Pass what was written to the file system."""
         if self._file is not None:
             self._file.flush()
 
@@ -101,14 +101,14 @@ class GFile:
             self._file = None
 
     def __del__(self) -> None:
-        self.close()  # programs write GFile(path).read() and no more
+        self.close()  # programs write GFile(path).read() without closing the file
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._open())
 
     def __enter__(self) -> GFile:
         if not self.mode.startswith("r"):
-            self._open()  # a file opened for writing is there, even if nothing is written
+            self._open()  # opening a file for writing creates it, even if nothing is written
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -120,7 +120,7 @@ Open = FastGFile = GFile
 
 @dataclass(frozen=True)
 class FileStatistics:
-    """What `Stat` tells: bytes, nanoseconds since 1970 (0 where a store does not say), and whether a directory."""
+    """The result of `Stat`: bytes, nanoseconds since 1970 (0 if unknown), and whether it is a directory."""
 
     length: int
     mtime_nsec: int
@@ -147,7 +147,7 @@ def MakeDirs(dirname: Any) -> None:
 
 
 def MkDir(dirname: Any) -> None:
-    """Make a directory in one that exists: else NotFoundError or AlreadyExistsError (TF: tf.gfile.MkDir)."""
+    """Make a directory in an existing one; raises NotFoundError or AlreadyExistsError (TF: tf.gfile.MkDir)."""
     fs, path = _fs(dirname)
     with _errors(dirname):
         fs.mkdir(path, create_parents=False)
@@ -184,7 +184,7 @@ def Remove(filename: Any) -> None:
 
 
 def DeleteRecursively(dirname: Any) -> None:
-    """Delete a directory and all in it (TF: tf.gfile.DeleteRecursively)."""
+    """Delete a directory and everything in it (TF: tf.gfile.DeleteRecursively)."""
     fs, path = _fs(dirname)
     with _errors(dirname):
         if not fs.exists(path):

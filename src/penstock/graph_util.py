@@ -1,4 +1,4 @@
-"""GraphDefs cut, frozen and trimmed (TF: tf.graph_util)."""
+"""Extracting parts of GraphDefs, freezing and trimming them (TF: tf.graph_util)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 _VARIABLES = {"Variable", "VariableV2", "AutoReloadVariable"}
-# Ops that give their input on; of a handle of a constant they give the constant itself.
+# Ops that return their input; for the handle of a constant, they return the constant itself.
 _PASSING = {"Identity", "Enter", "RefEnter", "Switch", "RefSwitch", "Exit"}
 
 
@@ -34,9 +34,10 @@ def _node_name(input_name: str) -> str:
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
-    """The nodes that `dest_nodes` need, in their old order, as a new GraphDef (TF: tf.graph_util.extract_sub_graph).
+    """The nodes that `dest_nodes` need, in their original order, as a new GraphDef (TF:
+    tf.graph_util.extract_sub_graph).
 
-    Raises AssertionError for a node that is not there.
+    Raises AssertionError for a missing node.
     """
     if not isinstance(graph_def, GraphDef):
         raise TypeError(f"graph_def must be a GraphDef, got {type(graph_def).__name__}")
@@ -74,9 +75,10 @@ def convert_variables_to_constants(
     variable_names_whitelist: Sequence[str] | None = None,
     variable_names_blacklist: Sequence[str] | None = None,
 ) -> Any:
-    """The part of a graph that `output_node_names` need, with variables as constants of their value in `sess`.
+    """The part of a graph that `output_node_names` need, with variables replaced by constants of their values in
+    `sess`.
 
-    The lists say which variables to convert (all), and which not (none), by name. TF:
+    The lists name the variables to convert (by default all) and not to convert (by default none). TF:
     tf.graph_util.convert_variables_to_constants.
     """
     inference = extract_sub_graph(input_graph_def, output_node_names)
@@ -103,7 +105,7 @@ class _Frozen:
         self._dtypes: dict[str, int | None] = {}
 
     def convert(self, node: Any) -> list[Any]:
-        """What takes the place of a node; its name goes on."""
+        """The nodes that replace a node; the name is kept."""
         if node.name in self._values:
             dtype = as_dtype(node.attr["dtype"].type)
             return [_constant(node.name, node.device, np.asarray(self._values[node.name], dtype.np), dtype)]
@@ -125,7 +127,7 @@ class _Frozen:
         return [found]
 
     def _dtype_of(self, input_name: str) -> int | None:
-        """The dtype of the constant that an input is now, directly or through ops that pass it on."""
+        """The dtype of the constant that an input has become, directly or through ops that return it."""
         name = _node_name(input_name)
         if name not in self._dtypes:
             node = self._nodes[name]
@@ -161,10 +163,10 @@ def _gather(node: Any) -> list[Any]:
 
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Sequence[str] | None = None) -> Any:
-    """A GraphDef without the Identity and CheckNumerics nodes, but for `protected_nodes`.
+    """A GraphDef without Identity and CheckNumerics nodes, except `protected_nodes`.
 
-    An Identity that waits for others, or for which others wait, stays: but none waits for a check that goes.
-    TF: tf.graph_util.remove_training_nodes.
+    An Identity that waits for others, or for which others wait, stays, unless it only waits for removed checks. TF:
+    tf.graph_util.remove_training_nodes.
     """
     protected = protected_nodes or ()
     checks = {node.name for node in input_graph.node if node.op == "CheckNumerics" and node.name not in protected}
@@ -195,11 +197,11 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Sequence[str] | Non
     return _with_nodes(input_graph, kept)
 
 
-# --- questions ------------------------------------------------------------------------------------------
+# --- queries ------------------------------------------------------------------------------------------
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether a node (or NodeDef) is of a kind whose int32 or string values TensorFlow keeps on the CPU.
+    """Whether TensorFlow keeps the int32 or string values of this kind of node (or NodeDef) on the CPU.
 
     Variables are, if `pin_variables_on_cpu`. TF: tf.graph_util.must_run_on_cpu.
     """

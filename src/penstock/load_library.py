@@ -1,4 +1,4 @@
-"""TensorFlow's plug-ins in C++, which Penstock cannot load: what to write in their place."""
+"""TensorFlow's C++ plug-ins, which Penstock cannot load: errors that say what to write instead."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _NO_FILE_SYSTEM = (
 
 @export("load_op_library")
 def load_op_library(library_filename: str) -> NoReturn:
-    """UnimplementedError, saying how to write the op for Penstock (TF: tf.load_op_library)."""
+    """Raises UnimplementedError, which says how to write the op for Penstock (TF: tf.load_op_library)."""
     raise errors.UnimplementedError(None, None, _NO_OP_LIBRARY.format(path=library_filename))
 
 
 @export("load_library")
 def load_library(library_location: str) -> NoReturn:
-    """UnimplementedError, as `load_op_library` (TF: tf.load_library)."""
+    """Raises UnimplementedError, like `load_op_library` (TF: tf.load_library)."""
     raise errors.UnimplementedError(None, None, _NO_OP_LIBRARY.format(path=library_location))
 
 
 @export("load_file_system_library")
 def load_file_system_library(library_filename: str) -> NoReturn:
-    """UnimplementedError, saying what serves files instead (TF: tf.load_file_system_library)."""
+    """Raises UnimplementedError, which says what to use instead (TF: tf.load_file_system_library)."""
     raise errors.UnimplementedError(None, None, _NO_FILE_SYSTEM.format(path=library_filename))

@@ -25,7 +25,7 @@ _CALLER = {"stacklevel": 2}  # records name the program's line
 
 
 def _ready() -> _logging.Logger:
-    """The logger; it writes to stderr itself only where the program has set up no handler of its own."""
+    """The logger; it writes to stderr itself only if the program has not set up a handler."""
     if not _logger.handlers and not _logging.getLogger().handlers:
         handler = _logging.StreamHandler(sys.stderr)
         handler.setFormatter(_logging.Formatter("%(levelname)s:penstock:%(message)s"))
@@ -96,7 +96,7 @@ def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
 
 
 def _count() -> int:
-    """How often the line two frames up has come here."""
+    """How often the line two frames up has called this."""
     frame = sys._getframe(2)
     place = (frame.f_code.co_filename, frame.f_lineno)
     _counts[place] += 1
@@ -104,7 +104,7 @@ def _count() -> int:
 
 
 def flush() -> None:
-    """Write out what handlers hold (TF: tf.logging.flush)."""
+    """Flush all handlers (TF: tf.logging.flush)."""
     for handler in _logger.handlers:
         handler.flush()
 

@@ -12,26 +12,28 @@ from penstock.ops.control_flow.nest import flatten as flatten, is_sequence as is
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
-    """`flat_sequence` in the shape of `structure`. Raises TypeError for no sequence, ValueError when it does not
-    fit."""
+    """`flat_sequence` packed into the structure of `structure`. Raises TypeError for what is not a sequence, ValueError
+    if it does not fit."""
     return tree.unflatten_as(structure, flat_sequence)
 
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
-    """Raises ValueError unless both have one structure; with `check_types`, TypeError unless of the same types."""
+    """Raises ValueError unless both have the same structure; with `check_types`, TypeError unless the types are the
+    same."""
     tree.assert_same_structure(nest1, nest2, check_types)
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool = True) -> Any:
-    """`func` of the corresponding leaves, in the structure of the first. Errors as of `assert_same_structure`."""
+    """`func` of the corresponding leaves, in the structure of the first. Raises the errors of
+    `assert_same_structure`."""
     return tree.map_structure(func, *structure, check_types=check_types)
 
 
-# --- structures of which one is the upper part of the other ---------------------------------------------
+# --- structures one of which is the upper part of the other ---------------------------------------------
 
 
 def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> list[Any]:
-    """The parts of `input_tree` where `shallow_tree` has leaves. Errors as of `assert_shallow_structure`."""
+    """The parts of `input_tree` at the leaves of `shallow_tree`. Raises the errors of `assert_shallow_structure`."""
     return tree.flatten_up_to(shallow_tree, input_tree, check_types)
 
 
@@ -42,18 +44,18 @@ def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bo
 
 
 def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, check_types: bool = True) -> Any:
-    """`func` of the parts of all `inputs` where `shallow_tree` has leaves, in its structure."""
+    """`func` of the parts of all `inputs` at the leaves of `shallow_tree`, in its structure."""
     if not inputs:
         raise ValueError("Cannot map over no sequences")
     flat = [flatten_up_to(shallow_tree, nest, check_types) for nest in inputs]
     return pack_sequence_as(shallow_tree, [func(*parts) for parts in zip(*flat, strict=True)])
 
 
-# --- leaves and where they are --------------------------------------------------------------------------
+# --- leaves and their paths --------------------------------------------------------------------------
 
 
 def flatten_with_tuple_paths(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
-    """(path, leaf) for each leaf in order; a path has the keys, indices and names of fields on the way."""
+    """(path, leaf) for each leaf in order; a path consists of keys, indices and field names."""
     return tree.flatten_with_path(structure)
 
 
@@ -69,9 +71,9 @@ def map_structure_with_paths(func: Callable[..., Any], *structure: Any, check_ty
 
 
 def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The leaves of nests of keys with those of the nests that are their values: {(1, 2): (3, 4)} is {1: 3, 2: 4}.
+    """Flattens keys that are nests together with their values: {(1, 2): (3, 4)} becomes {1: 3, 2: 4}.
 
-    The value of a key that is no nest stays whole. Raises ValueError for a key that is there twice.
+    The value of a key that is not a nest stays whole. Raises ValueError for a duplicate key.
     """
     if not isinstance(dictionary, Mapping):
         raise TypeError(f"flatten_dict_items takes a mapping, not {type(dictionary).__name__}")

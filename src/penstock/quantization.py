@@ -1,4 +1,4 @@
-"""tf.quantization: numbers of few bits, and training for them."""
+"""tf.quantization: low-precision numbers, and training for them."""
 
 from penstock.api.namespace import open_namespace
 

@@ -13,7 +13,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if not has_op(name):
         try:
             get_op(name)
-        except NotImplementedError as error:  # it names the nearest op that there is
+        except NotImplementedError as error:  # the error names the nearest op
             raise AttributeError(str(error)) from None
     op = get_op(name)
 

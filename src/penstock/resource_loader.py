@@ -1,4 +1,4 @@
-"""Files that lie beside a program or in Penstock itself (TF: tf.resource_loader)."""
+"""Files next to a program or in Penstock itself (TF: tf.resource_loader)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def get_root_dir_with_all_resources() -> str:
 
 
 def get_data_files_path() -> str:
-    """The directory of the file that calls this (TF: tf.resource_loader.get_data_files_path)."""
+    """The directory of the calling file (TF: tf.resource_loader.get_data_files_path)."""
     return os.path.dirname(sys._getframe(1).f_code.co_filename)
 
 
 def get_path_to_datafile(path: str) -> str:
-    """`path` beside the file that calls this (TF: tf.resource_loader.get_path_to_datafile)."""
+    """`path` in the directory of the calling file (TF: tf.resource_loader.get_path_to_datafile)."""
     return os.path.join(os.path.dirname(sys._getframe(1).f_code.co_filename), path)
 
 

@@ -1,4 +1,4 @@
-"""Sets (TF: tf.sets): written in ops/sets.py, and listed here, under the names of TF 1.x and under the short ones."""
+"""Sets (TF: tf.sets): defined in ops/sets.py, and listed here under the names of TF 1.x and under the short ones."""
 
 from penstock.api.namespace import open_namespace
 

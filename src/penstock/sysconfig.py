@@ -1,4 +1,4 @@
-"""What a C++ compiler would need to know: Penstock has no C++ to build against (TF: tf.sysconfig)."""
+"""Information for C++ compilers: Penstock has no C++ to build against (TF: tf.sysconfig)."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def _refuse() -> NoReturn:
 
 
 def get_include() -> str:
-    """UnimplementedError: there are no headers (TF: tf.sysconfig.get_include)."""
+    """Raises UnimplementedError: there are no headers (TF: tf.sysconfig.get_include)."""
     _refuse()
 
 
 def get_lib() -> str:
-    """UnimplementedError: there is no library (TF: tf.sysconfig.get_lib)."""
+    """Raises UnimplementedError: there is no library (TF: tf.sysconfig.get_lib)."""
     _refuse()
 
 
 def get_compile_flags() -> list[str]:
-    """UnimplementedError: there is nothing to compile against (TF: tf.sysconfig.get_compile_flags)."""
+    """Raises UnimplementedError: there is nothing to compile against (TF: tf.sysconfig.get_compile_flags)."""
     _refuse()
 
 
 def get_link_flags() -> list[str]:
-    """UnimplementedError: there is nothing to link with (TF: tf.sysconfig.get_link_flags)."""
+    """Raises UnimplementedError: there is nothing to link with (TF: tf.sysconfig.get_link_flags)."""
     _refuse()
 
 

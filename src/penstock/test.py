@@ -1,4 +1,4 @@
-"""Tests of graphs: TestCase, and gradients against differences (TF: tf.test)."""
+"""Tests of graphs: TestCase, and gradients compared with finite differences (TF: tf.test)."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class TestCase(unittest.TestCase):
     cached_session = session
 
     def test_session(self, *args: Any, **kwargs: Any) -> Any:
-        """`session` by its old name, which unittest takes for a test."""
+        """`session` under its old name, which unittest takes for a test."""
         if self._testMethodName == "test_session":
             self.skipTest("not a test")
         return self.session(*args, **kwargs)
 
     def get_temp_dir(self) -> str:
-        """A directory of this test's own, deleted after it."""
+        """A directory for this test, deleted after it."""
         if not hasattr(self, "_temp_dir"):
             self._temp_dir = tempfile.mkdtemp()
             self.addCleanup(shutil.rmtree, self._temp_dir, ignore_errors=True)
@@ -98,7 +98,7 @@ class TestCase(unittest.TestCase):
     def assertAllCloseAccordingToType(
         self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3
     ) -> None:
-        """`assertAllClose`, wider where one of the arrays is of half precision."""
+        """`assertAllClose`, with larger tolerances if one of the arrays has half precision."""
         a, b = self._array(a), self._array(b)
         if np.float16 in (a.dtype, b.dtype):
             rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
@@ -171,7 +171,7 @@ class Benchmark:
         name: str | None = None,
         metrics: Any = None,
     ) -> None:
-        """Print one line of JSON with what is given; times in seconds for one iteration, throughput in MB/s."""
+        """Print one line of JSON with the given values; times in seconds for one iteration, throughput in MB/s."""
         entry: dict[str, Any] = {"name": name or self._caller(), "iters": iters, "cpu_time": cpu_time}
         entry |= {"wall_time": wall_time, "throughput": throughput, "extras": extras, "metrics": metrics}
         print(json.dumps({key: value for key, value in entry.items() if value is not None}), flush=True)
@@ -191,8 +191,8 @@ class Benchmark:
     ) -> dict[str, Any]:
         """Run `op_or_tensor` `min_iters` times after `burn_iters` others, report the median, and return it.
 
-        mbs: megabytes that one run handles, for the throughput. Of tensors only the computation is timed, not the
-        way of their values to the client. Traces and memory are not stored.
+        mbs: megabytes that one run handles, for the throughput. For tensors, only the computation is timed, not the
+        transfer of values to the client. Traces and memory are not stored.
         """
         fetched = nest.flatten(op_or_tensor)
         operations = [getattr(item, "op", item) for item in fetched]
@@ -220,7 +220,7 @@ class Benchmark:
 
 
 def _run_benchmarks(pattern: str) -> None:
-    """Run each `benchmark…` method whose "Class.method" matches, in a graph of its own."""
+    """Run each `benchmark…` method whose "Class.method" matches, each in a new graph."""
     for kind in Benchmark._classes:
         for method in sorted(dir(kind)):
             if method.startswith("benchmark") and re.search(pattern, f"{kind.__name__}.{method}"):
@@ -231,7 +231,7 @@ def _run_benchmarks(pattern: str) -> None:
 def main(argv: list[str] | None = None) -> None:
     """Run the tests of the program's main module (TF: tf.test.main).
 
-    With --benchmarks=REGEX among the arguments, run the benchmarks that it matches ("all": every one) instead.
+    With --benchmarks=REGEX among the arguments, run the matching benchmarks ("all": every one) instead.
     """
     given = sys.argv if argv is None else argv
     wanted = [argument.removeprefix("--benchmarks=") for argument in given if argument.startswith("--benchmarks=")]
@@ -252,7 +252,7 @@ def is_built_with_cuda() -> bool:
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Whether a CUDA device is there, of at least that capability (TF: tf.test.is_gpu_available)."""
+    """Whether there is a CUDA device of at least that capability (TF: tf.test.is_gpu_available)."""
     if not torch.cuda.is_available():
         return False
     return min_cuda_compute_capability is None or torch.cuda.get_device_capability() >= min_cuda_compute_capability

@@ -1,4 +1,4 @@
-"""The place of a program's own ops in TensorFlow; Penstock's are made with `define_op` (TF: tf.user_ops)."""
+"""TensorFlow's module for a program's own ops; Penstock's are made with `define_op` (TF: tf.user_ops)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fact_kernel(ctx: KernelContext) -> Bound:
 
 
 def my_fact() -> Tensor:
-    """The example of an op that takes nothing (TF: tf.user_ops.my_fact)."""
+    """The example of an op without inputs (TF: tf.user_ops.my_fact)."""
     return FACT()
 
 

@@ -1,7 +1,7 @@
-"""Which TensorFlow programs find here, and which Penstock it is (TF: tf.version).
+"""TensorFlow's version and Penstock's (TF: tf.version).
 
-Programs compare `tf.__version__` with TensorFlow's, so it is that of the API that Penstock has. Penstock's own is
-`penstock.version.PENSTOCK_VERSION`.
+Programs compare `tf.__version__` with TensorFlow's, so it is the version of the API that Penstock implements.
+Penstock's own is `penstock.version.PENSTOCK_VERSION`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""TensorFlow's public namespaces, as tables of names that are loaded when they are asked for."""
+"""TensorFlow's public namespaces, as tables of names that are loaded on first access."""

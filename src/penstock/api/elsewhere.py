@@ -1,7 +1,7 @@
-"""Public names of what has no decorator: messages, dtypes, versions, and the namespaces themselves.
+"""Public names without a decorator: messages, dtypes, versions, and the namespaces themselves.
 
-{namespace: {module: names}}, with "name=attribute" for those that the module calls otherwise. A module is found in its
-package.
+{namespace: {module: names}}, with "name=attribute" for those that have a different name in the module. Module names are
+relative to the package.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Writes the tables that let names and ops be loaded when they are asked for: `python -m penstock.api.generate`.
+"""Writes the tables from which names and ops are loaded on first access: `python -m penstock.api.generate`.
 
-Public names come from the sources, where `@export("nn.relu")` stands, and from `elsewhere.py`; each namespace gets its
-part of the table (`exports.py`) and a stub, from which type checkers and editors know the names. Which module has to be
-imported for an op is found by importing all of them (`graph/op_modules.py`). With `--check`, nothing is written: it
-names the files that differ.
+Public names are read from `@export("nn.relu")` in the sources and from `elsewhere.py`; each namespace gets its part of
+the table (`exports.py`) and a stub for type checkers and editors. The module to import for an op is found by importing
+all of them (`graph/op_modules.py`). `--check` writes nothing and names the files that differ.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ def main(arguments: list[str]) -> int:
 
 
 def generated() -> Iterator[tuple[Path, str]]:
-    """Each file that is generated, with its text."""
+    """Each generated file, with its text."""
     table = exports()
     EXPORTS.clear()
-    EXPORTS.update(table)  # for what is imported from here on
+    EXPORTS.update(table)  # for what is imported from now on
     names_in.cache_clear()
     yield ROOT / "api" / "exports.py", _exports_text(table)
     yield ROOT / "graph" / "op_modules.py", _op_modules_text(op_modules())
@@ -104,7 +103,7 @@ def _module_of(path: Path) -> str:
 
 
 def _exported(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
-    """Functions and classes with `@export(...)` before them, and assignments of `export(...)(value)`."""
+    """Functions and classes decorated with `@export(...)`, and assignments of `export(...)(value)`."""
     for node in tree.body:
         match node:
             case ast.FunctionDef(name=name, decorator_list=calls) | ast.ClassDef(name=name, decorator_list=calls):
@@ -125,10 +124,10 @@ def _names(attribute: str, call: ast.expr) -> Iterator[tuple[str, list[str]]]:
 
 
 def op_modules() -> dict[str, dict[str, str]]:
-    """The ops that each module defines; gradients and emitters that are in another module than their ops; operators'
-    functions; functions in C."""
+    """The ops that each module defines; gradients and emitters that are in a different module than their ops;
+    operators' functions; functions in C."""
     if opdef._ops or opdef._gradients or operators._functions or registry._emitters or registry._support:
-        raise RuntimeError("what a module registers is found by importing it: do it in a process of its own")
+        raise RuntimeError("what a module registers is found by importing it: run this in a separate process")
     for table in (MODULE_OF_OP, MODULE_OF_GRADIENT, MODULE_OF_OPERATOR, MODULE_OF_EMITTER, MODULE_OF_SUPPORT):
         table.clear()  # it may be wrong by now
     ops, gradients, functions, emitters, support = _Noted(), _Noted(), _Noted(), _Noted(), _Noted()
@@ -149,7 +148,7 @@ def op_modules() -> dict[str, dict[str, str]]:
 
 
 class _Noted(dict[str, Any]):
-    """A registry that knows which module each entry is from."""
+    """A registry that records which module each entry is from."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -168,7 +167,7 @@ def _by_module(modules: dict[str, str]) -> dict[str, str]:
 
 
 def _being_imported() -> str:
-    """The module whose body runs."""
+    """The module that is being imported."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back

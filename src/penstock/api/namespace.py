@@ -1,6 +1,6 @@
-"""Modules whose public names are loaded when they are first asked for: tf itself, tf.nn, tf.math, …
+"""Modules whose public names are loaded on first access: tf itself, tf.nn, tf.math, …
 
-Type checkers and editors read the names from a stub beside the module, which is generated as the table is.
+Type checkers and editors read the names from a stub next to the module, generated like the table.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from penstock.api.exports import EXPORTS
 
 
 def open_namespace(module: str) -> None:
-    """Make `module` a namespace: its public names are those that the table has for it."""
+    """Make `module` a namespace whose public names are those in the table."""
     namespace = sys.modules[module]
     namespace.__class__ = Namespace
     vars(namespace)["__all__"] = [name for name in names_in(module) if not name.startswith("_")]
 
 
 class Namespace(ModuleType):
-    """A module that takes its attributes from the table, and says what is absent.
+    """A module that loads its attributes from the table, and reports missing names.
 
-    A class, not the module's own `__getattr__`: importing a submodule sets it in its package, where a function of that
-    name must stay what it is (tf.gradients, tf.train.global_step).
+    A class, not the module's own `__getattr__`: importing a submodule sets it as an attribute of its package, which
+    must not replace a function of that name (tf.gradients, tf.train.global_step).
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -49,7 +49,7 @@ class Namespace(ModuleType):
 
 @cache
 def names_in(module: str) -> dict[str, tuple[str, str]]:
-    """The public names of a namespace, with the module and the attribute that each is."""
+    """The public names of a namespace, with the module and attribute of each."""
     found = {}
     for source, names in EXPORTS.get(module, {}).items():
         for entry in names.split():
@@ -59,6 +59,6 @@ def names_in(module: str) -> dict[str, tuple[str, str]]:
 
 
 def load(module: str, attribute: str) -> Any:
-    """What `from module import attribute` imports: an attribute, or else a submodule."""
+    """What `from module import attribute` imports: an attribute, or otherwise a submodule."""
     found = vars(importlib.import_module(module))
     return found[attribute] if attribute in found else importlib.import_module(f"{module}.{attribute}")

@@ -1,4 +1,4 @@
-"""Modules under the longer names that TensorFlow also had them under: tf.contrib.layers.python.layers.utils, …"""
+"""Modules under the longer names that they also had in TensorFlow: tf.contrib.layers.python.layers.utils, …"""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from penstock.api.namespace import names_in
 def add_module(path: str, *sources: Any, **members: Any) -> ModuleType:
     """A module that can be imported as `path`, with the public names of `sources` and with `members`.
 
-    Its parents are made where they are not there. An attribute that the parent has already (a function called
-    like the module, say) stays.
+    Missing parents are created. An existing attribute of the parent (such as a function with the module's name) stays.
     """
     module = sys.modules.get(path)
     if module is None:
-        module = ModuleType(path, "Names that are defined elsewhere, as TensorFlow had them here too.")
+        module = ModuleType(path, "Names that are defined elsewhere and that TensorFlow had here too.")
         module.__path__ = []  # it may have submodules
         sys.modules[path] = module
         parent, _, name = path.rpartition(".")
@@ -32,7 +31,7 @@ def add_module(path: str, *sources: Any, **members: Any) -> ModuleType:
 
 
 def _public(source: Any) -> dict[str, Any]:
-    """What the module says itself to be public, or what namespaces have of it."""
+    """The names that the module declares public, or that namespaces export from it."""
     if hasattr(source, "__all__"):
         return {name: getattr(source, name) for name in source.__all__}
     places = [item for namespace in EXPORTS for item in names_in(namespace).items()]

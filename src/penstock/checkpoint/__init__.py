@@ -1,4 +1,4 @@
-"""Checkpoint files: atomic to write, verified to read, no code in them; and the `checkpoint` state file."""
+"""Checkpoint files: written atomically, verified when read, without code; and the `checkpoint` state file."""
 
 from penstock.checkpoint.files import (
     checkpoint_exists,

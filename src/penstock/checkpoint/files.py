@@ -1,4 +1,4 @@
-"""Checkpoints as things on disk: is it there, what is in it, how old is it, away with it."""
+"""Checkpoints on disk: whether they exist, their contents and age, and deletion."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from penstock.export import export
 
 @export("train.checkpoint_exists")
 def checkpoint_exists(prefix: Path) -> bool:
-    """Whether `prefix` is a checkpoint. The index is written last, so the rest is there as well."""
+    """Whether `prefix` is a checkpoint. The index is written last, so the other files exist as well."""
     storage, path = locate(prefix)
     with typed(f"cannot look for checkpoint {os.fspath(prefix)}"):
         return storage.exists(path + ".index")
 
 
 def delete_checkpoint(prefix: Path) -> None:
-    """Remove all files of the checkpoint, TensorFlow's data files included; nothing there is fine.
+    """Remove all files of the checkpoint, including TensorFlow's data files. It need not exist.
 
-    The index goes first: a deletion cut short leaves no checkpoint rather than half of one.
+    The index is deleted first: an interrupted deletion leaves no checkpoint rather than half of one.
     """
     storage, path = locate(prefix)
     directory, base = storage.split(path)

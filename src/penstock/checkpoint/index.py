@@ -1,8 +1,8 @@
-"""The `.index` file of a checkpoint: JSON that says which bytes of which data file are which tensor.
+"""The `.index` file of a checkpoint: JSON that maps tensors to bytes of data files.
 
-It is all a reader relies on: positions, sizes and checksums are here, and a checksum of the index itself, so
-a flipped bit in a name or a shape does not go unnoticed. Data files are named by what follows the prefix, so
-a checkpoint whose files are all moved or renamed together stays whole.
+Readers rely on nothing else: it has positions, sizes and checksums, and a checksum of the index itself, so a flipped
+bit in a name or a shape is noticed. Data files are named by what follows the prefix, so a checkpoint remains valid if
+all its files are moved or renamed together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SUFFIX = re.compile(rf"\.data-[0-9]{{5,9}}-of-[0-9]{{5,9}}\.({TOKEN})\.safetens
 _CRC = re.compile("[0-9a-f]{8}")
 _LARGEST = 2**63 - 1
 _MOST_DIMENSIONS = 64  # NumPy's limit
-_TENSORFLOW_MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")  # ends an index of TensorFlow's V2 format
+_TENSORFLOW_MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")  # the end of an index in TensorFlow's V2 format
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def dump_index(index: Index) -> bytes:
 
 
 def parse_index(data: bytes, path: str) -> Index:
-    """Raises DataLossError when `data` (the content of `path`) is not an index with every number in order."""
+    """Raises DataLossError if `data` (the content of `path`) is not a valid index."""
     if data.endswith(_TENSORFLOW_MAGIC):
         message = f"{path} is an index of TensorFlow's own checkpoint format"
         raise errors.UnimplementedError(None, None, message)
@@ -100,7 +100,7 @@ def parse_index(data: bytes, path: str) -> Index:
     checksum = content.pop("checksum", None)
     if checksum != _checksum(content):
         _corrupt(path, f"checksum {checksum!r} is written in it, its content has {_checksum(content)!r}")
-    # After the checksum, which is to stay the same in all versions.
+    # After the checksum, which must stay the same in all versions.
     if content.get("version") != VERSION:
         message = f"{path} has version {content.get('version')!r}; this Penstock reads version {VERSION}"
         raise errors.UnimplementedError(None, None, message)
@@ -115,7 +115,7 @@ def _corrupt(path: str, why: str) -> NoReturn:
 
 
 def _checksum(body: Mapping[str, Any]) -> str:
-    """Of the content, not the text: an index that a tool has pretty-printed is still the same index."""
+    """The checksum of the content, not the text: an index that a tool has pretty-printed is still the same index."""
     return crc_text(zlib.crc32(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()))
 
 

@@ -13,7 +13,7 @@ _BUFFER = 1 << 20
 
 
 class LocalStorage:
-    preferred_read = 1 << 20  # a chunk is still in cache when its checksum is taken
+    preferred_read = 1 << 20  # a chunk is still in cache when its checksum is computed
 
     def split(self, path: str) -> tuple[str, str]:
         directory, name = os.path.split(path)
@@ -61,7 +61,7 @@ class LocalStorage:
         except FileNotFoundError:
             return False
         except OSError:
-            return True  # not ours to touch, so not ours to judge
+            return True  # we may not access it, so we cannot judge it
         try:
             return not _lock(fd)
         finally:
@@ -69,7 +69,7 @@ class LocalStorage:
 
 
 class LocalWritable:
-    """Small writes are gathered: a model has thousands of tensors of a few bytes."""
+    """Small writes are combined: a model has thousands of tensors of a few bytes."""
 
     def __init__(self, path: str) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -100,7 +100,7 @@ class LocalWritable:
 
 
 class LocalReadable:
-    """Keeps the file by descriptor, so that a save that replaces the checkpoint does not take it away."""
+    """Keeps the file open by descriptor, so that it survives a save that replaces the checkpoint."""
 
     def __init__(self, path: str) -> None:
         # O_NONBLOCK: opening a FIFO of that name would wait for a writer.
@@ -122,19 +122,19 @@ class LocalReadable:
         return done
 
     def close(self) -> None:
-        self._fd = -1  # a number the system may hand out again must not be read from
+        self._fd = -1  # the system may reuse the number, which must not be read from then
         self._closer()
 
 
 class LocalPending:
-    """Locks the temporary file until released: that is how others tell a live writer from a dead one."""
+    """Locks the temporary file until released, so that others can tell a live writer from a dead one."""
 
     def __init__(self, target: str, token: str) -> None:
         self._target = target
         self._path = temporary_name(target, token)
         self._published = False
         self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        # Between the two calls another writer's clean-up may have judged the file a leftover.
+        # Between the two calls another writer's clean-up may have taken the file for a leftover.
         if not _lock(self._fd) or os.fstat(self._fd).st_nlink == 0:
             self.release()
             raise FileExistsError(errno.EEXIST, "removed by another writer", self._path)
@@ -143,7 +143,7 @@ class LocalPending:
         directory = os.path.dirname(self._target) or "."
         _write_all(self._fd, memoryview(data))
         os.fsync(self._fd)
-        _sync_directory(directory)  # the names of the data files must not reach the medium after the rename
+        _sync_directory(directory)  # the names of the data files must reach the medium before the rename
         os.replace(self._path, self._target)
         self._published = True
         _sync_directory(directory)
@@ -171,7 +171,7 @@ def _write_all(fd: int, data: memoryview) -> None:
 
 
 def _lock(fd: int) -> bool:
-    """False when somebody else has it."""
+    """False if another process has it."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

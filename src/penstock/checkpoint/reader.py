@@ -22,11 +22,11 @@ _WORTH_THREADS = 16 << 20  # reading and checksums run outside the GIL: two thre
 
 
 class CheckpointReader:
-    """One checkpoint, as it was when this was built: a local one can be overwritten or deleted meanwhile.
+    """One checkpoint, as it was when this object was made: a local one can be overwritten or deleted meanwhile.
 
-    Nothing but the index is read until a tensor is asked for. Safe to use from several threads. Raises
-    NotFoundError when there is no such checkpoint and DataLossError when its index is damaged; a damaged or
-    missing data file is reported by the first read that needs it, and leaves the rest readable.
+    Only the index is read until a tensor is requested. Safe to use from several threads. Raises NotFoundError if there
+    is no such checkpoint and DataLossError if its index is damaged; a damaged or missing data file is reported by the
+    first read that needs it, and leaves the rest readable.
     """
 
     def __init__(self, prefix: Path) -> None:
@@ -50,7 +50,7 @@ class CheckpointReader:
         return self._region(name, entry, ((0,) * len(entry.shape), entry.shape))
 
     def get_slice(self, name: str, start: Sequence[int], shape: Sequence[int]) -> Array:
-        """The region that begins at `start`; of a partitioned variable only the parts it needs are read."""
+        """The region that begins at `start`; only the needed parts of a partitioned variable are read."""
         entry = self._entry(name)
         region = (tuple(start), tuple(shape))
         inside = len(region[0]) == len(region[1]) == len(entry.shape) and all(
@@ -62,7 +62,7 @@ class CheckpointReader:
         return self._region(name, entry, region)
 
     def read(self, names: Iterable[str]) -> dict[str, Array]:
-        """Several tensors, in the order of `names`, read in the order in which they lie in the files."""
+        """Several tensors, in the order of `names`, read in the order in which they are stored in the files."""
         entries = {name: self._entry(name) for name in names}
         by_place = sorted(entries, key=lambda name: (entries[name].pieces[0].file, entries[name].pieces[0].offset))
         if sum(piece.nbytes for entry in entries.values() for piece in entry.pieces) < _WORTH_THREADS:
@@ -73,7 +73,7 @@ class CheckpointReader:
         return {name: values[name] for name in entries}
 
     def close(self) -> None:
-        """Let go of the files now rather than when the reader is garbage."""
+        """Close the files now rather than when the reader is garbage-collected."""
         for file in self._files:
             if not isinstance(file, OSError):
                 file.close()
@@ -111,7 +111,7 @@ class CheckpointReader:
         if isinstance(file, OSError):
             raise typed_error(file, f"cannot read {where}") from file
         end = piece.offset + piece.nbytes
-        if end > file.size:  # before memory is taken for it
+        if end > file.size:  # before memory is allocated for it
             message = f"{where} ends at byte {end}, the file has {file.size} instead of {described.nbytes}"
             raise errors.DataLossError(None, None, message)
         with typed(f"cannot read {where}"):
@@ -127,7 +127,7 @@ class CheckpointReader:
             raise errors.DataLossError(None, None, f"{where} is corrupt: {error}") from error
 
     def _read(self, file: ReadableFile, piece: Piece) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], str | None]:
-        """The bytes and their checksum, None when the file has become too short for them."""
+        """The bytes and their checksum; None if the file has become too short for them."""
         data = np.empty(piece.nbytes, np.uint8)
         view = data.data
         crc = 0
@@ -140,7 +140,7 @@ class CheckpointReader:
 
 
 def _open(storage: Storage, path: str, prefix: str) -> tuple[Index, list[ReadableFile | OSError]]:
-    """The index and the data files it names, those of one moment."""
+    """The index and the data files that it names, as of one moment."""
     target = path + ".index"
     with typed(f"cannot open checkpoint {prefix}"):
         data = storage.read(target, MAX_TARGET_BYTES)

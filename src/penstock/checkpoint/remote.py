@@ -1,8 +1,8 @@
 """Checkpoint files behind a URL (`gs://`, `s3://`, `memory://`), through fsspec.
 
-An upload of the index is one request that object stores apply whole, and it comes last, so readers see the
-old checkpoint or the new one. What a remote store cannot give: locks (one writer per prefix at a time), and
-files that outlive their name (a reader of a checkpoint that is overwritten gets NotFoundError).
+Uploading the index is one request that object stores apply atomically, and it comes last, so readers see the old
+checkpoint or the new one. Remote stores have no locks (so use one writer per prefix at a time), and files do not
+outlive their names (a reader of an overwritten checkpoint gets NotFoundError).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def remote_storage(url: str) -> tuple[RemoteStorage, str]:
 
 @contextmanager
 def as_os_error(path: str) -> Iterator[None]:
-    """Client libraries raise whatever they like; callers know `OSError`."""
+    """Client libraries raise various exceptions; callers expect `OSError`."""
     try:
         yield
     except (OSError, errors.OpError):
@@ -55,7 +55,7 @@ class RemoteStorage:
             try:
                 return [str(path).rstrip("/").rpartition("/")[2] for path in self._fs.ls(directory, detail=False)]
             except FileNotFoundError:
-                return []  # an object store has a directory only while something is in it
+                return []  # an object store has a directory only while it contains something
 
     def exists(self, path: str) -> bool:
         with as_os_error(path):
@@ -105,7 +105,7 @@ class RemoteWritable:
             self._file.close()
 
     def abandon(self) -> None:
-        with suppress(Exception):  # the upload failed before, and that failure is the one to report
+        with suppress(Exception):  # the upload failed earlier, and that failure is the one to report
             self._file.close()
 
 

@@ -1,9 +1,8 @@
-"""Replace a file whole, together with data files that only its new content names.
+"""Replace a file atomically, together with data files that only its new content names.
 
-Readers start from the file, so they see the old content with the old data files or the new content with the
-new ones, whenever the writer dies. Every replacement has a token of its own, which is part of each data
-file's name and (where there are data files) of the new content; that is how anyone can tell whether a data
-file is in use.
+Readers start from the file, so they see the old content with the old data files or the new content with the new ones,
+whenever the writer dies. Every replacement has its own token, which is part of each data file's name and (if there are
+data files) of the new content; this shows whether a data file is in use.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MAX_TARGET_BYTES = 1 << 29
 
 
 class Replacement:
-    """Use as a context: `create` data files, then `publish` the content; an exception undoes all.
+    """Use as a context: `create` data files, then `publish` the content; an exception undoes everything.
 
     `data_names` matches the data files of all replacements of `target`, with the token as group 1; leftovers
     of killed writers and the files of the replaced content are removed once the new content is in place.
@@ -60,7 +59,7 @@ class Replacement:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            with suppress(OSError):  # the next replacement tries again; `error`, if any, says more
+            with suppress(OSError):  # the next replacement tries again; `error`, if any, is more informative
                 if error is None:
                     remove_leftovers(self._storage, self._target, self._data_names)
                 else:
@@ -80,7 +79,7 @@ class Replacement:
 
 
 def is_named(storage: Storage, target: str, token: str) -> bool:
-    """Whether the content of `target` mentions `token`: garbage still says which files it may need."""
+    """Whether the content of `target` mentions `token`: even corrupt content shows which files it may need."""
     try:
         return token.encode() in storage.read(target, MAX_TARGET_BYTES)
     except FileNotFoundError:
@@ -97,7 +96,7 @@ def remove_leftovers(storage: Storage, target: str, data_names: re.Pattern[str] 
         if found:
             by_token.setdefault(found[1], []).append(name)
     for token, names in by_token.items():
-        # In this order: a writer that was alive a moment ago has by now either published or failed.
+        # In this order: a writer that was alive a moment ago has either published or failed by now.
         if storage.writer_lives(target, token) or is_named(storage, target, token):
             continue
         for name in names:
@@ -105,7 +104,7 @@ def remove_leftovers(storage: Storage, target: str, data_names: re.Pattern[str] 
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Make `data` the content of a file, whole or not at all. OpError kinds, naming the path, when that fails."""
+    """Make `data` the content of a file, atomically. Raises a subclass of OpError, naming the path, if that fails."""
     storage, target = locate(path)
     with typed(f"cannot write {target}"), Replacement(storage, target) as replacement:
         replacement.publish(data)

@@ -23,7 +23,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class SlicedTensor:
-    """A tensor given by its parts, which must cover `shape` exactly; it is read back whole or by region."""
+    """A tensor given by its parts, which must cover `shape` exactly; it can be read whole or by region."""
 
     shape: tuple[int, ...]
     slices: tuple[Slice, ...]
@@ -32,7 +32,7 @@ class SlicedTensor:
 def cover_problem(shape: Sequence[int], regions: Sequence[Region]) -> str | None:
     """Why `regions` do not cover a tensor of `shape` exactly once, if so."""
     if len(regions) == 1 and regions[0] == ((0,) * len(shape), tuple(shape)):
-        return None  # a tensor saved whole, as nearly all are
+        return None  # a tensor saved whole, like nearly all
     for start, size in regions:
         inside = len(start) == len(size) == len(shape) and all(
             at >= 0 and n >= 0 and at + n <= full for at, n, full in zip(start, size, shape, strict=True)
@@ -56,7 +56,7 @@ def cover_problem(shape: Sequence[int], regions: Sequence[Region]) -> str | None
 
 
 def overlap(a: Region, b: Region) -> Region | None:
-    """The region common to both, in the coordinates of the full tensor; None when it has no elements."""
+    """The region common to both, in the coordinates of the full tensor; None if it has no elements."""
     start = tuple(max(x, y) for x, y in zip(a[0], b[0], strict=True))
     end = (min(x + n, y + m) for x, n, y, m in zip(*a, *b, strict=True))
     shape = tuple(stop - at for at, stop in zip(start, end, strict=True))

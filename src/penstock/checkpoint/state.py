@@ -1,4 +1,4 @@
-"""The `checkpoint` file of a directory: which checkpoint is the latest, and which ones exist."""
+"""The `checkpoint` file of a directory: the latest checkpoint, and the existing ones."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def update_checkpoint_state(
     *,
     save_relative_paths: bool = False,
 ) -> None:
-    """Write the state file of `save_dir`, whole or not at all.
+    """Write the state file of `save_dir`, atomically.
 
-    Paths go in as `generate_checkpoint_state_proto` says; with `save_relative_paths` absolute ones become
-    relative to `save_dir` as well, so that the directory can be moved. Raises RuntimeError when the state
-    file is the checkpoint path itself, NotFoundError without a directory.
+    Paths are written as in `generate_checkpoint_state_proto`; with `save_relative_paths` absolute ones become relative
+    to `save_dir` as well, so that the directory can be moved. Raises RuntimeError if the state file is the checkpoint
+    path itself, NotFoundError without a directory.
     """
     directory = os.fspath(save_dir)
     latest = os.fspath(model_checkpoint_path)
@@ -74,11 +74,11 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> Any:
-    """What the state file of `save_dir` should say, as a CheckpointState.
+    """The content of the state file of `save_dir`, as a CheckpointState.
 
     Relative paths (to the working directory) become relative to a relative `save_dir`; with an absolute
-    `save_dir` they are taken to be relative to it already. Absolute paths stay. `model_checkpoint_path` is
-    appended to the others where it is not the last of them.
+    `save_dir` they are taken to be relative to it already. Absolute paths stay. `model_checkpoint_path` is appended to
+    the others unless it is the last of them.
     """
     directory = os.fspath(save_dir)
     latest = os.fspath(model_checkpoint_path)
@@ -102,9 +102,9 @@ def generate_checkpoint_state_proto(
 
 @export("train.get_checkpoint_state")
 def get_checkpoint_state(checkpoint_dir: Path, latest_filename: str | None = None) -> Any:
-    """The CheckpointState that the file says, relative paths joined to `checkpoint_dir`; None without a readable one.
+    """The CheckpointState in the file, with relative paths joined to `checkpoint_dir`; None without a readable one.
 
-    Raises ValueError when it names no checkpoint.
+    Raises ValueError if it names no checkpoint.
     """
     directory = os.fspath(checkpoint_dir)
     target = _join(directory, latest_filename or _DEFAULT_NAME)
@@ -145,7 +145,7 @@ def _join(directory: str, path: str) -> str:
 
 
 def _relative(path: str, directory: str) -> str:
-    """A relative `path` starts at the working directory if `directory` does, else at `directory`."""
+    """A relative `path` starts at the working directory if `directory` does, otherwise at `directory`."""
     if "://" in path or "://" in directory:
         return path.removeprefix(directory if directory.endswith("/") else directory + "/")
     if os.path.isabs(directory) and not os.path.isabs(path):

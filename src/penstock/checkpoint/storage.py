@@ -1,4 +1,4 @@
-"""Where checkpoint files live: what the writer and the reader need from a file system, and typed failures."""
+"""File systems for checkpoints: what the writer and the reader need, and typed failures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Path = str | os.PathLike[str]
 
 
 class WritableFile(Protocol):
-    """A new file. Nobody may rely on it before `finish` returned."""
+    """A new file. It must not be relied on before `finish` has returned."""
 
     def write(self, data: memoryview) -> None: ...
 
@@ -22,7 +22,7 @@ class WritableFile(Protocol):
         """The bytes are on the medium, not just in a cache, when this returns."""
 
     def abandon(self) -> None:
-        """Let go of it; the file itself is for the caller to remove."""
+        """Close it; the caller removes the file itself."""
 
 
 class ReadableFile(Protocol):
@@ -37,12 +37,12 @@ class ReadableFile(Protocol):
 
 
 class Pending(Protocol):
-    """The next content of a file, held under a temporary name until `publish` puts it in place whole."""
+    """The next content of a file, held under a temporary name until `publish` puts it in place atomically."""
 
     def publish(self, data: bytes) -> None: ...
 
     def release(self) -> None:
-        """Let go; an unpublished temporary file is removed."""
+        """Close it; an unpublished temporary file is removed."""
 
 
 class Storage(Protocol):
@@ -62,20 +62,20 @@ class Storage(Protocol):
         """Seconds since the epoch."""
 
     def read(self, path: str, limit: int) -> bytes:
-        """The whole file; one larger than `limit` fails before memory is taken for it."""
+        """The whole file; one larger than `limit` fails before memory is allocated for it."""
 
     def open(self, path: str) -> ReadableFile: ...
 
     def create(self, path: str) -> WritableFile: ...
 
     def remove(self, path: str) -> None:
-        """A file that is not there is fine."""
+        """The file need not exist."""
 
     def begin(self, target: str, token: str) -> Pending:
-        """FileExistsError: take another token."""
+        """Raises FileExistsError if the token is taken: use another."""
 
     def writer_lives(self, target: str, token: str) -> bool:
-        """Whether somebody still holds what `begin(target, token)` returned."""
+        """Whether a process still holds what `begin(target, token)` returned."""
 
 
 _CLASS_OF_ERRNO: dict[int, type[errors.OpError]] = {
@@ -108,7 +108,7 @@ _CLASS_OF_TYPE: dict[type[OSError], type[errors.OpError]] = {
 
 
 def typed_error(error: OSError, doing: str) -> errors.OpError:
-    """The error class that says what kind of failure `error` is; the message begins with `doing`."""
+    """The error of the class that matches the kind of failure; the message begins with `doing`."""
     found = _CLASS_OF_ERRNO.get(error.errno) if error.errno is not None else None
     for kind, op_error in _CLASS_OF_TYPE.items():
         if found is None and isinstance(error, kind):

@@ -1,7 +1,6 @@
-"""Tensor values as bytes: which types a checkpoint can hold, and how each is laid out.
+"""Tensor values as bytes: the types that a checkpoint can hold, and their layout.
 
-Elements lie in C order, little-endian. A string tensor of n elements is n + 1 offsets (uint64), then the
-bytes.
+Elements are in C order, little-endian. A string tensor of n elements is n + 1 offsets (uint64), then the bytes.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ STRING = "string"
 class StoredType:
     """`code` is the type's name in a safetensors header.
 
-    `parts`: complex numbers go as pairs of floats (one more dimension of 2): many safetensors readers know no
-    complex type, none knows complex128, and each refuses a whole file for one type it does not know.
+    `parts`: complex numbers are stored as pairs of floats (one more dimension of 2): many safetensors readers do not
+    support complex types, none supports complex128, and each rejects a whole file for one unknown type.
     """
 
     numpy: np.dtype[Any]
@@ -62,7 +61,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A value whose bytes are taken at its turn: a GPU's tensors pass through the host one by one."""
+    """A value whose bytes are fetched when it is written: a GPU's tensors pass through the host one by one."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -79,7 +78,7 @@ class Encoded:
 
 
 def encode(value: Value) -> Encoded:
-    """Raises TypeError when a checkpoint cannot hold `value`."""
+    """Raises TypeError if a checkpoint cannot hold `value`."""
     if isinstance(value, torch.Tensor):
         return _encode_torch(value)
     if not isinstance(value, (np.ndarray, np.generic)):
@@ -130,7 +129,7 @@ def _item_bytes(item: object) -> bytes:
 
 
 def size_problem(dtype: str, shape: Sequence[int], nbytes: int) -> str | None:
-    """Why a tensor of this type and shape cannot take `nbytes` in a file, if so."""
+    """Why a tensor of this type and shape cannot have `nbytes` in a file, if so."""
     count = math.prod(shape)
     if dtype == STRING:
         least = 8 * (count + 1)
@@ -140,7 +139,8 @@ def size_problem(dtype: str, shape: Sequence[int], nbytes: int) -> str | None:
 
 
 def decode(dtype: str, shape: Sequence[int], data: np.ndarray[Any, np.dtype[np.uint8]]) -> Array:
-    """The value of `data`, in the same memory; `size_problem` found none. Raises ValueError if no value has it."""
+    """The value of `data`, in the same memory, after `size_problem` has found nothing. Raises ValueError for invalid
+    data."""
     if dtype == STRING:
         return _decode_strings(shape, data)
     if dtype == "bool" and data.size and data.max() > 1:

@@ -26,13 +26,13 @@ from penstock.checkpoint.values import FIXED_TYPES, STRING, Encoded, Value, enco
 
 MAX_SHARD_BYTES = 2 << 30
 
-_CHUNK = 1 << 20  # written while still in cache from the checksum
+_CHUNK = 1 << 20  # written while still in cache after the checksum
 _METADATA = "__metadata__"  # a safetensors header uses this name for itself
 
 
 @dataclass(frozen=True)
 class _Part:
-    """One region of a tensor on its way to a data file. `key` names it in the safetensors header."""
+    """One region of a tensor to be written to a data file. `key` names it in the safetensors header."""
 
     name: str
     key: str
@@ -43,14 +43,13 @@ class _Part:
 def write_checkpoint(
     prefix: Path, tensors: Mapping[str, Value | SlicedTensor], *, max_shard_bytes: int = MAX_SHARD_BYTES
 ) -> None:
-    """Save `tensors` as the checkpoint `prefix`, in place of the one that is there.
+    """Save `tensors` as the checkpoint `prefix`, replacing an existing one.
 
-    A reader finds the old checkpoint or the new one, whole, at whatever moment the writer dies; once this
-    returns, the new one survives a power cut (as far as the file system keeps its promises). On failure
-    nothing is left behind. Data files hold up to `max_shard_bytes`, or one larger tensor. Values must not
-    change meanwhile.
+    A reader finds either the complete old checkpoint or the complete new one, whenever the writer dies; once this
+    returns, the new one survives a power cut (as far as the file system does). On failure nothing is left behind. Data
+    files hold up to `max_shard_bytes`, or one larger tensor. Values must not change meanwhile.
 
-    Raises InvalidArgumentError for a value no checkpoint can hold, NotFoundError without a parent directory,
+    Raises InvalidArgumentError for a value that checkpoints cannot hold, NotFoundError without a parent directory,
     PermissionDeniedError, ResourceExhaustedError on a full disk.
     """
     storage, path = locate(prefix)
@@ -135,7 +134,7 @@ def _item_size(part: _Part) -> int:
 
 
 def _write_shard(out: WritableFile, shard: Sequence[_Part], number: int, pieces: dict[str, list[Piece]]) -> int:
-    """Write one data file and note its pieces; returns its size."""
+    """Write one data file and record its pieces; returns its size."""
     header = _header(shard)
     out.write(memoryview(header))
     offset = len(header)
@@ -154,7 +153,7 @@ def _write_shard(out: WritableFile, shard: Sequence[_Part], number: int, pieces:
 
 
 def _header(shard: Sequence[_Part]) -> bytes:
-    """What makes the file readable with any safetensors library; our own reader goes by the index."""
+    """The header that makes the file readable with any safetensors library; our own reader uses the index."""
     entries: dict[str, object] = {}
     offset = 0
     for part in shard:

@@ -1,4 +1,4 @@
-"""tf.contrib, in the part that public programs use. Its modules are imported when first asked for."""
+"""The part of tf.contrib that public programs use. Its modules are imported on first access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences to sequences, in lists of steps (TF: tf.contrib.legacy_seq2seq, before that tf.nn.seq2seq)."""
+"""Sequence-to-sequence models over lists of steps (TF: tf.contrib.legacy_seq2seq, before that tf.nn.seq2seq)."""
 
 from penstock.api.namespace import open_namespace
 

@@ -1,7 +1,7 @@
 """Losses with the predictions first, as TF 0.x had them (TF: tf.contrib.losses, tf.contrib.slim.losses).
 
-Each joins the collection LOSSES and is a mean over the elements whose weight is not 0. `weights` are a number, or
-a tensor whose dims are the first ones of the losses: one weight for each example, say.
+Each joins the collection LOSSES and is a mean over the elements whose weight is not 0. `weights` are a number, or a
+tensor whose dims are the first ones of the losses, such as one weight for each example.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def log_loss(
 def sigmoid_cross_entropy(
     logits: Any, multi_class_labels: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None
 ) -> Tensor:
-    """Of logits, labels moved towards 1/2 by the smoothing."""
+    """Cross-entropy of logits; smoothing moves labels towards 1/2."""
     weights = _weights(weights, _rank(logits))
     return core.sigmoid_cross_entropy(multi_class_labels, logits, weights, label_smoothing, scope)
 
@@ -85,12 +85,12 @@ def sigmoid_cross_entropy(
 def softmax_cross_entropy(
     logits: Any, onehot_labels: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None
 ) -> Tensor:
-    """Of logits and labels [n, classes]; `weights` are a number, or [n] or [n, 1]."""
+    """Cross-entropy of logits and labels [n, classes]; `weights` are a number, or [n] or [n, 1]."""
     return core.softmax_cross_entropy(onehot_labels, logits, weights, label_smoothing, scope)
 
 
 def sparse_softmax_cross_entropy(logits: Any, labels: Any, weights: Any = 1.0, scope: str | None = None) -> Tensor:
-    """Of logits [n, classes] and classes [n] or [n, 1]; `weights` are a number, or [n] or [n, 1]."""
+    """Cross-entropy of logits [n, classes] and classes [n] or [n, 1]; `weights` are a number, or [n] or [n, 1]."""
     return core.sparse_softmax_cross_entropy(labels, logits, weights, scope)
 
 
@@ -104,7 +104,7 @@ def cosine_distance(
 
 
 def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Tensor:
-    """max(0, 1 - (2 labels - 1) logits) for labels 0 and 1: of the shape of `logits`, in no collection."""
+    """max(0, 1 - (2 labels - 1) logits) for labels 0 and 1, with the shape of `logits`; not added to a collection."""
     with name_scope(scope, "hinge_loss", [logits, labels]):
         logits, labels = convert_to_tensor(logits), cast(labels, float32)
         logits.shape.assert_is_compatible_with(labels.shape)
@@ -114,7 +114,7 @@ def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Ten
 def mean_pairwise_squared_error(
     predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
 ) -> Tensor:
-    """How much differences between the elements of an example are off, squared; summed over examples.
+    """The squared error of the differences between elements of an example, summed over examples.
 
     `weights`: a number, or one for each example (TF: tf.contrib.losses.mean_pairwise_squared_error).
     """

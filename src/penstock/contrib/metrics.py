@@ -1,6 +1,7 @@
-"""Metrics under their names of TensorFlow 1.0 and before (TF: tf.contrib.metrics).
+"""Metrics under their names in TensorFlow 1.0 and before (TF: tf.contrib.metrics).
 
-The streaming ones take `(predictions, labels)`, in this order, and return `(value, update_op)` as tf.metrics do.
+The streaming ones take `(predictions, labels)`, in this order, and return `(value, update_op)` like those of
+tf.metrics.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from penstock.tensor.dtypes import bool as bool_type, float32, string
 
 
 def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Tensor:
-    """Which share of one batch's predictions equals the labels, a scalar (TF: tf.contrib.metrics.accuracy).
+    """The fraction of one batch's predictions that equal the labels, a scalar (TF: tf.contrib.metrics.accuracy).
 
-    predictions, labels: ints, bools or strings of one shape and type, ValueError otherwise. weights: None, or such
-    that they broadcast.
+    predictions, labels: ints, bools or strings of the same shape and type; raises ValueError otherwise. weights: None,
+    or broadcastable.
     """
     predictions, labels = convert_to_tensor(predictions), convert_to_tensor(labels)
     if not (labels.dtype.is_integer or labels.dtype in (bool_type, string)):
@@ -223,7 +224,7 @@ def f1_score(
 ) -> Metric:  # fmt: skip
     """The best harmonic mean of precision and recall at any threshold (TF: tf.contrib.metrics.f1_score).
 
-    labels (cast to bool) and predictions in [0, 1], of one shape.
+    labels (cast to bool) and predictions in [0, 1], of the same shape.
     """
 
     def best(counts: Counts, name: str) -> Tensor:
@@ -237,14 +238,14 @@ def f1_score(
         return finish(best(now, "value"), best(then, "update_op"), metrics_collections, updates_collections)
 
 
-# --- of the k best --------------------------------------------------------------------------------------
+# --- at k --------------------------------------------------------------------------------------
 
 
 def streaming_recall_at_k(
     predictions: Any, labels: Any, k: int, weights: Any = None, metrics_collections: Collections = None,
     updates_collections: Collections = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
-    """How often the one label of a row, [n], is among its k best predictions, of [n, classes] float32."""
+    """How often the label of a row, [n], is among its k best predictions, [n, classes] float32."""
     found = cast(in_top_k(predictions, labels, k), float32)
     return metrics.mean(found, weights, metrics_collections, updates_collections, name or at_k("recall", k))
 
@@ -304,7 +305,7 @@ def streaming_sparse_average_precision_at_top_k(
     top_k_predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
     updates_collections: Collections = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
-    """As tf.metrics.average_precision_at_k, of the predicted classes themselves, [d1, …, dn, k]."""
+    """As tf.metrics.average_precision_at_k, given the predicted classes, [d1, …, dn, k]."""
     return average_precision_at_top_k(
         labels, top_k_predictions, weights, metrics_collections, updates_collections, name
     )
@@ -314,7 +315,7 @@ def streaming_sparse_average_precision_at_top_k(
 
 
 def aggregate_metrics(*value_update_tuples: Metric) -> tuple[list[Any], list[Any]]:
-    """The values and the updates of metrics as two lists; ValueError of none.
+    """The values and the updates of metrics as two lists; raises ValueError without metrics.
 
     TF: tf.contrib.metrics.aggregate_metrics.
     """
@@ -325,7 +326,7 @@ def aggregate_metrics(*value_update_tuples: Metric) -> tuple[list[Any], list[Any
 
 
 def aggregate_metric_map(names_to_tuples: dict[str, Metric]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values and the updates by name, of metrics by name (TF: tf.contrib.metrics.aggregate_metric_map)."""
+    """The values and the updates of metrics, each by name (TF: tf.contrib.metrics.aggregate_metric_map)."""
     values = {name: value for name, (value, _) in names_to_tuples.items()}
     return values, {name: update for name, (_, update) in names_to_tuples.items()}
 

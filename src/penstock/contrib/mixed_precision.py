@@ -1,4 +1,4 @@
-"""Loss scaling as it was before tf.train.experimental (TF: tf.contrib.mixed_precision)."""
+"""Loss scaling before tf.train.experimental (TF: tf.contrib.mixed_precision)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LossScaleManager(ABC):
 
     @abstractmethod
     def get_loss_scale(self) -> Any:
-        """The scale now: a float32 scalar."""
+        """The current scale: a float32 scalar."""
 
     @abstractmethod
     def update_loss_scale(self, finite_grads: Tensor) -> Operation:
@@ -29,7 +29,7 @@ class LossScaleManager(ABC):
 
 
 class FixedLossScaleManager(LossScaleManager):
-    """Always the same number, at least 1 (else ValueError)."""
+    """Always the same number; raises ValueError if it is less than 1."""
 
     def __init__(self, loss_scale: float) -> None:
         if loss_scale < 1:
@@ -44,9 +44,9 @@ class FixedLossScaleManager(LossScaleManager):
 
 
 class ExponentialUpdateLossScaleManager(LossScaleManager):
-    """`incr_ratio` times as large after `incr_every_n_steps` steps in a row whose gradients were finite; `decr_ratio`
-    times as large (but not below 1) after `decr_every_n_nan_or_inf` steps, in a row or not, where some were not. Both
-    counts begin again when the scale changes."""
+    """Multiplied by `incr_ratio` after `incr_every_n_steps` consecutive steps with finite gradients; multiplied by
+    `decr_ratio` (but not below 1) after `decr_every_n_nan_or_inf` steps, consecutive or not, with gradients that are
+    not finite. Both counts restart when the scale changes."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
 
 
 class LossScaleOptimizer(ScalingOptimizer):
-    """An optimizer with loss scaling by a LossScaleManager; with a fixed scale, too, steps whose gradients are not
+    """An optimizer with loss scaling by a LossScaleManager; even with a fixed scale, steps whose gradients are not
     finite change nothing. TF: tf.contrib.mixed_precision.LossScaleOptimizer."""
 
     def __init__(self, opt: Optimizer, loss_scale_manager: LossScaleManager) -> None:

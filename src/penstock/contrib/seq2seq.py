@@ -1,4 +1,4 @@
-"""Sequences to sequences (TF: tf.contrib.seq2seq)."""
+"""Sequence-to-sequence models (TF: tf.contrib.seq2seq)."""
 
 from penstock.api.namespace import open_namespace
 

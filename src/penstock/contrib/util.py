@@ -10,7 +10,7 @@ from penstock.graph.constants import constant_value as constant_value
 
 
 def ops_used_by_graph_def(graph_def: Any) -> list[str]:
-    """The op types of a GraphDef and of the functions in it, each once."""
+    """The set of op types in a GraphDef and its functions."""
     nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
     return list(dict.fromkeys(node.op for node in nodes))
 

@@ -1,4 +1,4 @@
-"""What distributions do with their arguments: tensors of them, and checks."""
+"""Arguments of distributions: conversion to tensors, and checks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 def floats(**values: Any) -> list[Tensor]:
-    """The arguments as tensors of one floating dtype; plain numbers take that of the others. Raises ValueError
+    """The arguments as tensors of one floating dtype; plain numbers adopt that of the others. Raises ValueError
     otherwise."""
     dtype = next((v.dtype for v in values.values() if hasattr(v, "dtype")), None)
     if dtype is None and any(np.asarray(v).dtype.kind == "f" for v in values.values()):
@@ -51,12 +51,12 @@ def checked(value: Tensor, checks: list[Operation], name: str) -> Tensor:
 
 
 def positive(value: Tensor, validate: bool, name: str) -> Tensor:
-    """`value`, checked to be positive if asked for."""
+    """`value`, checked to be positive if `validate_args` is set."""
     return checked(value, [assert_positive(value)] if validate else [], name)
 
 
 def broadcast_shape(*values: Tensor) -> TensorShape:
-    """What is known of the shape of all values broadcast."""
+    """The static shape of all values broadcast."""
     found = TensorShape([])
     for value in values:
         found = broadcast_static_shape(found, value.shape)
@@ -74,9 +74,10 @@ def broadcast_shape_tensor(*values: Tensor) -> Tensor:
 def logits_and_probs(
     logits: Any, probs: Any, multidimensional: bool, validate_args: bool, dtype: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """Both, of one of them: log odds and probabilities, or with `multidimensional` those of classes.
+    """Computes both from one of them: log odds and probabilities, or with `multidimensional` those of classes.
 
-    Raises ValueError for none or both. validate_args: probabilities must be such, and classes' add up to 1.
+    Raises ValueError for none or both. validate_args: check that probabilities are valid and those of classes add up to
+    1.
     """
     if (probs is None) == (logits is None):
         raise ValueError("Must pass probs or logits, but not both.")
@@ -103,7 +104,7 @@ def _check_float(value: Tensor, what: str) -> None:
 
 
 def undefined_unless(defined: Tensor, value: Tensor, allow_nan_stats: bool, message: str, *above_one: Tensor) -> Tensor:
-    """`value` where `defined`, else NaN; or, if NaN is not allowed, an InvalidArgumentError in the step.
+    """`value` where `defined`, otherwise NaN; if NaN is not allowed, the step raises InvalidArgumentError.
 
     It is defined where the parameters `above_one` are greater than 1.
     """
@@ -113,7 +114,7 @@ def undefined_unless(defined: Tensor, value: Tensor, allow_nan_stats: bool, mess
 
 
 def count_checks(counts: Tensor, total: Tensor) -> list[Operation]:
-    """Checks that counts are whole numbers, not negative, that add up to `total`."""
+    """Checks that counts are non-negative whole numbers that add up to `total`."""
     return [
         assert_non_negative(counts, message="counts must be non-negative."),
         assert_equal(total, reduce_sum(counts, -1), message="counts must sum to `self.total_count`"),

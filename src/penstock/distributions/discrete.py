@@ -1,4 +1,4 @@
-"""Distributions of coins and classes: Bernoulli, categorical, and one-hot classes."""
+"""Discrete distributions: Bernoulli, categorical, and one-hot classes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from penstock.tensor.shapes import TensorShape
 
 @export("distributions.Bernoulli", "contrib.distributions.Bernoulli")
 class Bernoulli(Univariate):
-    """1 with the probability `probs`, or with the log odds `logits`; else 0."""
+    """1 with the probability `probs`, or with the log odds `logits`; otherwise 0."""
 
     _parameter_names = ("logits",)
 
@@ -92,7 +92,7 @@ def _kl_bernoulli(a: Bernoulli, b: Bernoulli, name: str | None = None) -> Tensor
 
 
 class Classes(Distribution):
-    """Of classes, by `logits` or `probs` [*batch, classes]."""
+    """Base class of distributions of classes with `logits` or `probs` [*batch, classes]."""
 
     _logits: Tensor
     _probs: Tensor
@@ -118,7 +118,7 @@ class Classes(Distribution):
         return shape(self._logits)[:-1]
 
     def _classes_n(self, n: Any, seed: int | None, dtype: Any) -> Tensor:
-        """n classes for each of the batch, [n, *batch]."""
+        """n classes for each member of the batch, [n, *batch]."""
         flat = reshape(self._logits, [-1, _last(self._logits)])
         drawn = multinomial(flat, n, seed=seed, output_dtype="int64" if dtype == "int64" else "int32")
         return reshape(transpose(drawn), concat([[n], self._batch_shape_tensor()], 0))
@@ -159,7 +159,7 @@ class Categorical(Classes):
         return cast(self._classes_n(n, seed, self.dtype.name), self.dtype)
 
     def _both(self, k: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Classes and scores of them, broadcast to each other."""
+        """Classes and their scores, broadcast to each other."""
         k = k if k.dtype.is_integer else cast(k, "int32")
         rows = zeros_like(scores[..., 0], k.dtype)
         return k + rows, scores + expand_dims(zeros_like(k, scores.dtype), -1)
@@ -171,7 +171,7 @@ class Categorical(Classes):
         return -sparse_softmax_cross_entropy_with_logits(labels=k, logits=logits)
 
     def _cdf(self, k: Tensor) -> Tensor:
-        """The probability of classes before `k`: as in TensorFlow without `k` itself."""
+        """The probability of classes before `k`: as in TensorFlow, excluding `k` itself."""
         k, probs = self._both(k, self._probs)
         before = sequence_mask(k, shape(probs)[-1], probs.dtype)
         return reduce_sum(probs * before, -1)

@@ -48,9 +48,9 @@ NOT_REPARAMETERIZED = export("distributions.NOT_REPARAMETERIZED", "contrib.distr
 class Distribution:
     """A batch of distributions. Samples are [*sample_shape, *batch_shape, *event_shape].
 
-    A subclass writes `_sample_n(n, seed)`, giving [n, *batch_shape, *event_shape]; one of `_log_prob` and `_prob`,
-    of `_log_cdf` and `_cdf`, of `_variance` and `_stddev`; `_mean`, `_mode`, `_entropy`, `_quantile`, `_covariance`
-    where there are such; and the shapes. What is not written raises NotImplementedError.
+    A subclass defines `_sample_n(n, seed)`, which returns [n, *batch_shape, *event_shape]; one of `_log_prob` and
+    `_prob`, of `_log_cdf` and `_cdf`, of `_variance` and `_stddev`; `_mean`, `_mode`, `_entropy`, `_quantile`,
+    `_covariance` if they exist; and the shapes. What is not defined raises NotImplementedError.
     """
 
     _arguments: dict[str, Any]
@@ -76,7 +76,7 @@ class Distribution:
         graph_parents: Any = None,
         name: str | None = None,
     ) -> None:
-        """validate_args: check arguments in the step. allow_nan_stats: give NaN for statistics that there are not."""
+        """validate_args: check arguments in the step. allow_nan_stats: return NaN for undefined statistics."""
         for index, parent in enumerate(graph_parents or []):
             if parent is None or not hasattr(parent, "op"):
                 raise ValueError(f"Graph parent item {index} is not a Tensor; {parent}.")
@@ -92,7 +92,7 @@ class Distribution:
             kept = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
             self._arguments = kept
 
-    # --- what it is -------------------------------------------------------------------------------------
+    # --- properties -------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -106,7 +106,7 @@ class Distribution:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments it was made with."""
+        """The arguments that it was made with."""
         return dict(self._arguments)
 
     @property
@@ -122,7 +122,7 @@ class Distribution:
         return self._validate_args
 
     def copy(self, **override_parameters_kwargs: Any) -> Any:
-        """One like this, with other arguments."""
+        """A copy with other arguments."""
         return type(self)(**{**self._arguments, **override_parameters_kwargs})
 
     def __str__(self) -> str:
@@ -146,7 +146,7 @@ class Distribution:
 
     @classmethod
     def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
-        """`param_shapes` as TensorShapes. Raises ValueError for a shape that is not known now."""
+        """`param_shapes` as TensorShapes. Raises ValueError for a shape that is not known statically."""
         if not isinstance(sample_shape, TensorShape):
             sample_shape = constant_value_as_shape(_vector(sample_shape))
         if not sample_shape.is_fully_defined():
@@ -180,18 +180,18 @@ class Distribution:
 
     @property
     def batch_shape(self) -> TensorShape:
-        """What is known of the shape of the batch."""
+        """The static shape of the batch."""
         return TensorShape(self._batch_shape())
 
     def event_shape_tensor(self, name: str = "event_shape_tensor") -> Tensor:
-        """The shape of a single draw from one of the batch, int32."""
+        """The shape of a single sample from one member of the batch, int32."""
         with self._scope(name):
             known = self.event_shape
             return _vector(known.as_list() if known.is_fully_defined() else self._event_shape_tensor())
 
     @property
     def event_shape(self) -> TensorShape:
-        """What is known of the shape of a single draw."""
+        """The static shape of a single sample."""
         return TensorShape(self._event_shape())
 
     def is_scalar_event(self, name: str = "is_scalar_event") -> Tensor:
@@ -214,7 +214,7 @@ class Distribution:
         raise _missing(self, "sample_n")
 
     def sample(self, sample_shape: Any = (), seed: int | None = None, name: str = "sample") -> Tensor:
-        """Draws, [*sample_shape, *batch_shape, *event_shape]."""
+        """Samples, [*sample_shape, *batch_shape, *event_shape]."""
         with self._scope(name, sample_shape):
             wanted = _vector(sample_shape)
             known = constant_value(wanted)
@@ -227,7 +227,7 @@ class Distribution:
     # --- values -----------------------------------------------------------------------------------------
 
     def _call(self, name: str, value: Any, *ways: tuple[str, Any]) -> Tensor:
-        """The first of `ways`, (method, function of its result), whose method a subclass has written."""
+        """Uses the first of `ways`, (method, function of its result), whose method the subclass defines."""
         with self._scope(name, value):
             value = convert_to_tensor(value, name="value", preferred_dtype=self.dtype)
             for method, function in ways:
@@ -281,7 +281,7 @@ class Distribution:
         return self._statistic(name, ("_entropy", None))
 
     def mean(self, name: str = "mean") -> Tensor:
-        """The mean: [*batch_shape, *event_shape], as the following."""
+        """The mean: [*batch_shape, *event_shape], like the statistics below."""
         return self._statistic(name, ("_mean", None))
 
     def variance(self, name: str = "variance") -> Tensor:
@@ -336,7 +336,7 @@ def _is_scalar(known: TensorShape, dynamic: Any) -> Tensor:
 
 
 class Univariate(Distribution):
-    """Distributions of single numbers, whose batch is that of their parameters broadcast: `_batch_of`."""
+    """Distributions of single numbers, whose batch shape is that of their parameters broadcast: `_batch_of`."""
 
     _batch_of: tuple[Tensor, ...]
     _parameter_names: tuple[str, ...] = ()
@@ -358,7 +358,7 @@ class Univariate(Distribution):
         return concat([[n], self.batch_shape_tensor()], 0)
 
     def _everywhere(self, value: Tensor) -> Tensor:
-        """`value` for each of the batch."""
+        """`value` for each member of the batch."""
         return broadcast_to(value, self.batch_shape_tensor())
 
     @classmethod

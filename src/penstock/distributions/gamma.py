@@ -161,7 +161,7 @@ class Beta(Univariate):
         return self._total_concentration
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        other = None if seed is None else seed ^ 0x5A5A5A  # a stream of its own
+        other = None if seed is None else seed ^ 0x5A5A5A  # a separate random stream
         one = random_gamma([n], self._everywhere(self._concentration1), dtype=self.dtype, seed=seed)
         zero = random_gamma([n], self._everywhere(self._concentration0), dtype=self.dtype, seed=other)
         return one / (one + zero)
@@ -216,7 +216,7 @@ def _kl_beta(a: Beta, b: Beta, name: str | None = None) -> Tensor:
 
 @export("distributions.Dirichlet", "contrib.distributions.Dirichlet")
 class Dirichlet(Distribution):
-    """Vectors [..., k] of shares that add up to 1, with density prod x^(concentration - 1) / Z."""
+    """Vectors [..., k] of fractions that add up to 1, with density prod x^(concentration - 1) / Z."""
 
     def __init__(
         self, concentration: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Dirichlet"

@@ -21,7 +21,7 @@ _registered: dict[tuple[type, type], Callable[..., Any]] = {}
 class RegisterKL:
     """Registers a function (a, b, name=None) as the divergence of two classes and of their subclasses.
 
-    Raises TypeError for no function, ValueError when the pair has one already.
+    Raises TypeError for what is not a function, ValueError if the pair has one already.
     """
 
     def __init__(self, dist_cls_a: type, dist_cls_b: type) -> None:
@@ -38,7 +38,7 @@ class RegisterKL:
 
 
 def _nearest(a: type, b: type) -> Callable[..., Any] | None:
-    """The function registered for the classes that are the nearest in both lines of inheritance."""
+    """The function registered for the nearest classes in both inheritance orders."""
     pairs = [
         (up_a + up_b, _registered[parent_a, parent_b])
         for up_a, parent_a in enumerate(a.__mro__)
@@ -54,8 +54,8 @@ def kl_divergence(
 ) -> Tensor:
     """KL(a || b), the mean over `a` of log a(x) / b(x), in nats: [*batch_shape].
 
-    Raises NotImplementedError when none is registered for the classes. With `allow_nan_stats=False`,
-    InvalidArgumentError in the step for a result that is NaN.
+    Raises NotImplementedError if none is registered for the classes. With `allow_nan_stats=False`, the step raises
+    InvalidArgumentError if the result is NaN.
     """
     found = _nearest(type(distribution_a), type(distribution_b))
     if found is None:

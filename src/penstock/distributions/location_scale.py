@@ -28,7 +28,7 @@ from penstock.ops.unary import abs, exp, log, log1p, rsqrt, sign, square
 
 @export("distributions.Uniform", "contrib.distributions.Uniform")
 class Uniform(Univariate):
-    """Numbers of [low, high), all equally likely; `low` and `high` broadcast."""
+    """Uniform in [low, high); `low` and `high` broadcast."""
 
     _parameter_names = ("low", "high")
 
@@ -149,7 +149,7 @@ class Laplace(Univariate):
 
 @export("distributions.StudentT", "contrib.distributions.StudentT")
 class StudentT(Univariate):
-    """Student's t with `df` degrees of freedom, moved by `loc` and scaled by `scale`; all broadcast."""
+    """Student's t with `df` degrees of freedom, shifted by `loc` and scaled by `scale`; all broadcast."""
 
     _parameter_names = ("df", "loc", "scale")
 
@@ -183,7 +183,7 @@ class StudentT(Univariate):
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         normal = random_normal(self._draws(n), dtype=self.dtype, seed=seed)
         df = self._everywhere(self._df)
-        other = None if seed is None else seed ^ 0x5A5A5A  # a stream of its own
+        other = None if seed is None else seed ^ 0x5A5A5A  # a separate random stream
         chi_square = random_gamma([n], 0.5 * df, 0.5, dtype=self.dtype, seed=other)
         return normal * rsqrt(chi_square / df) * self._scale + self._loc
 

@@ -28,7 +28,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 def _counted(logits: Tensor, totals: Tensor, seed: int | None) -> Tensor:
-    """How often each class came in totals[row] draws, [..., classes], by logits [..., classes] of rows."""
+    """How often each class was drawn in totals[row] draws, [..., classes], with logits [..., classes] for each row."""
     classes = shape(logits)[-1]
     most = cast(reduce_max(totals), "int32")
     drawn = multinomial(reshape(logits, [-1, classes]), most, seed=seed, output_dtype="int32")
@@ -46,7 +46,7 @@ class _Counts(Distribution):
     """Counts [*batch, classes] of floats that add up to `total_count` [*batch]."""
 
     _total_count: Tensor
-    _weights: Tensor  # [..., classes]: what says how likely classes are
+    _weights: Tensor  # [..., classes]: the parameter that determines how likely classes are
 
     @property
     def total_count(self) -> Tensor:
@@ -65,7 +65,7 @@ class _Counts(Distribution):
         return shape(self._weights)[-1:]
 
     def _everything(self, n: Any, value: Tensor) -> Tensor:
-        """`value` [..., classes] for n samples of each of the batch."""
+        """`value` [..., classes] for n samples of each member of the batch."""
         return broadcast_to(value, concat([[n], self.batch_shape_tensor(), self.event_shape_tensor()], 0))
 
     def _totals(self, n: Any) -> Tensor:
@@ -123,7 +123,7 @@ class Multinomial(_Counts):
 
 @export("distributions.DirichletMultinomial", "contrib.distributions.DirichletMultinomial")
 class DirichletMultinomial(_Counts):
-    """`total_count` draws of classes whose probabilities are themselves a draw of Dirichlet(concentration)."""
+    """`total_count` draws of classes whose probabilities are themselves drawn from Dirichlet(concentration)."""
 
     def __init__(
         self,
@@ -155,8 +155,8 @@ class DirichletMultinomial(_Counts):
         return self._total_concentration
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        other = None if seed is None else seed ^ 0x5A5A5A  # a stream of its own
-        # Gamma numbers are probabilities, up to a factor.
+        other = None if seed is None else seed ^ 0x5A5A5A  # a separate random stream
+        # Gamma samples are probabilities up to a factor.
         drawn = random_gamma([], self._everything(n, self._concentration), dtype=self.dtype, seed=seed)
         return _counted(log(drawn), self._totals(n), other)
 
@@ -172,7 +172,7 @@ class DirichletMultinomial(_Counts):
         return expand_dims(self._total_count, -1) * self._share()
 
     def _spread(self) -> Tensor:
-        """The variance of a multinomial times this is the variance."""
+        """The ratio of the variance to that of a multinomial."""
         total = self._total_concentration
         return self._total_count * (self._total_count + total) / (1.0 + total)
 
@@ -187,7 +187,7 @@ class DirichletMultinomial(_Counts):
 
 
 def _per_row(total: Tensor, concentration: Tensor) -> Tensor:
-    """`total` without the dimension of one class that TensorFlow lets it have beside those of `concentration`."""
+    """`total` without the last dimension of size one that TensorFlow allows in addition to those of `concentration`."""
     of_one_class = total.shape.ndims and total.shape.ndims == concentration.shape.ndims and total.shape.tuple[-1] == 1
     return squeeze(total, [-1]) if of_one_class else total
 

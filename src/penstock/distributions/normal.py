@@ -1,4 +1,4 @@
-"""The normal distribution, and one of independent normal numbers."""
+"""The normal distribution, and vectors of independent normal numbers."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ def _kl_normal(a: Normal, b: Normal, name: str | None = None) -> Tensor:
 
 @export("contrib.distributions.MultivariateNormalDiag")
 class MultivariateNormalDiag(Distribution):
-    """Vectors [..., k] of independent normal numbers, with means `loc` and deviations `scale_diag`.
+    """Vectors [..., k] of independent normal numbers with means `loc` and standard deviations `scale_diag`.
 
     loc: [..., k], None for 0. The deviations are the product of `scale_diag` [..., k] and
-    `scale_identity_multiplier` [...]; None is 1. Raises ValueError when no argument says what k is (TF:
+    `scale_identity_multiplier` [...]; None is 1. Raises ValueError if no argument determines k (TF:
     tf.contrib.distributions.MultivariateNormalDiag).
     """
 

@@ -1,4 +1,4 @@
-"""One-hot classes made continuous, so that gradients go through their samples (the Gumbel softmax)."""
+"""A continuous relaxation of one-hot classes, so that gradients flow through samples (the Gumbel softmax)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.tensor.shapes import TensorShape
 
 @export("contrib.distributions.RelaxedOneHotCategorical")
 class RelaxedOneHotCategorical(Classes):
-    """softmax((logits + Gumbel noise) / temperature): the nearer to one-hot, the lower the temperature.
+    """softmax((logits + Gumbel noise) / temperature): the lower the temperature, the closer to one-hot.
 
     temperature broadcasts with the batch (TF: tf.contrib.distributions.RelaxedOneHotCategorical).
     """

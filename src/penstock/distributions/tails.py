@@ -24,10 +24,10 @@ def ndtr(x: Tensor) -> Tensor:
 
 
 def log_ndtr(x: Tensor) -> Tensor:
-    """log P(X <= x) of the standard normal, also far in its lower tail, by the asymptotic series of Mills' ratio."""
+    """log P(X <= x) of the standard normal, even far in its lower tail, by the asymptotic series of Mills' ratio."""
     single = x.dtype.base_dtype.name != "float64"
     lower, upper = (-10.0, 5.0) if single else (-20.0, 8.0)
-    # What is not chosen is computed all the same: it must be finite, also for the gradient.
+    # The branch that is not chosen is also computed, so it must be finite, for the gradient as well.
     middle = log(ndtr(maximum(x, np.array(lower, x.dtype.np))))
     far = minimum(x, np.array(lower, x.dtype.np))
     inverse = 1.0 / square(far)
@@ -44,7 +44,7 @@ def log_cdf_laplace(x: Tensor) -> Tensor:
 
 
 def finite_ndtri(p: Tensor) -> Tensor:
-    """The quantile function of the standard normal: infinite at 0 and 1, but with a finite gradient there (0)."""
+    """The quantile function of the standard normal: infinite at 0 and 1, but with a finite gradient (0) there."""
     outside = logical_or(p <= 0.0, p >= 1.0)
     inside = ndtri(where(outside, fill(shape(p), np.array(0.5, p.dtype.np)), p))
     return where(outside, stop_gradient(ndtri(p)), inside)

@@ -1,4 +1,4 @@
-"""Distributions whose parameters may be any numbers: softplus makes positive ones of them (TF: contrib)."""
+"""Distributions with unconstrained parameters, made positive by softplus (TF: contrib)."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ def _counted(base: str) -> str:
 
 
 def snake_case(name: str) -> str:
-    """"MaxPooling2D" as "max_pooling2d": a word begins at a capital that is followed by, or follows, a small letter."""
+    """Turns "MaxPooling2D" into "max_pooling2d": a word begins at a capital before or after a small letter."""
     return re.sub(r"(?<=.)(?=[A-Z][a-z0-9])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 

@@ -1,7 +1,7 @@
 """Event files: records of Event messages, written by a thread so that training does not wait for the disk.
 
-The records are TensorBoard's `RecordWriter`'s. Its own `EventFileWriter` is not used, since making one
-imports TensorFlow where that is installed.
+The records are TensorBoard's `RecordWriter`'s. Its `EventFileWriter` is not used because making one imports TensorFlow
+if that is installed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _count = itertools.count()
 
 
 class _Worker(threading.Thread):
-    """Writes what it is given, and flushes when asked to or when `flush_secs` have passed."""
+    """Writes events, and flushes on request or after `flush_secs`."""
 
     def __init__(self, path: str, max_queue: int, flush_secs: float) -> None:
         super().__init__(name="penstock-events", daemon=True)
@@ -40,7 +40,7 @@ class _Worker(threading.Thread):
         self._queue.put(record)
 
     def flush(self) -> None:
-        """Returns when all that was written before is in the file."""
+        """Returns when everything written before is in the file."""
         done = threading.Event()
         self._queue.put(done)
         done.wait()
@@ -69,7 +69,7 @@ class _Worker(threading.Thread):
                         self._records.flush()
                         flush_at = time.monotonic() + self._flush_secs
                 except OSError as error:
-                    self.error = error  # for the next call; the thread goes on, so that nobody waits for it
+                    self.error = error  # raised by the next call; the thread continues so that callers do not hang
                 if item is None:
                     return
                 if isinstance(item, threading.Event):
@@ -77,9 +77,9 @@ class _Worker(threading.Thread):
 
 
 class EventFile:
-    """One event file of a directory, which is made where needed.
+    """One event file of a directory, which is created if needed.
 
-    What is added is in the file after `flush` or `close`, after `flush_secs`, and when the program ends.
+    Events are in the file after `flush` or `close`, after `flush_secs`, and when the program ends.
     """
 
     def __init__(self, logdir: str, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:
@@ -92,7 +92,7 @@ class EventFile:
         self.flush()
 
     def add(self, event: Any) -> None:
-        """Waits only while `max_queue` events wait to be written. Raises OSError for what went wrong before."""
+        """Blocks only while `max_queue` events wait to be written. Raises OSError for earlier failures."""
         self._worker.write(event.SerializeToString())
 
     def flush(self) -> None:

@@ -29,7 +29,7 @@ _NOT_IN_NAMES = re.compile(r"[^-/\w.]", re.ASCII)
 
 
 def _clean(name: str) -> str:
-    """A name that nodes can have: other characters become "_"."""
+    """A valid node name: invalid characters become "_"."""
     cleaned = _NOT_IN_NAMES.sub("_", name).lstrip("/")
     if cleaned != name:
         _LOG.info("Summary name %s is illegal; using %s instead.", name, cleaned)
@@ -40,7 +40,7 @@ def _clean(name: str) -> str:
 def _summary_scope(
     name: str, family: str | None = None, default_name: str | None = None, values: Any = None
 ) -> Iterator[tuple[str, str]]:
-    """`(tag, name scope)` of a summary. A family comes first in the tag, since TensorBoard groups by that."""
+    """`(tag, name scope)` of a summary. A family comes first in the tag because TensorBoard groups by it."""
     name = _clean(name)
     family = None if family is None else _clean(family)
     with name_scope(f"{family}/{name}" if family else name, default_name, values) as scope:
@@ -49,7 +49,7 @@ def _summary_scope(
 
 
 def _collect(summary: Tensor, collections: Any) -> Tensor:
-    """Add to `collections`: to SUMMARIES where none are given."""
+    """Add to `collections`, by default SUMMARIES."""
     keys = [GraphKeys.SUMMARIES] if collections is None else collections
     get_default_graph().add_to_collections(keys, summary)
     return summary
@@ -73,8 +73,8 @@ def histogram(name: str, values: Any, collections: Any = None, family: str | Non
 def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Tensor:
     """A summary of up to `max_outputs` images, from [batch, height, width, 1, 3 or 4] uint8 or floats.
 
-    Floats are scaled image by image: the largest becomes 255; where there are negative ones, 0 becomes 128. A
-    pixel that is not finite is red.
+    Floats are scaled image by image: the largest becomes 255; if there are negative ones, 0 becomes 128. A pixel that
+    is not finite is red.
     """
     with _summary_scope(name, family, values=[tensor]) as (tag, scope):
         return _collect(IMAGE_SUMMARY(tag, tensor, max_images=max_outputs, name=scope), collections)
@@ -97,7 +97,7 @@ def audio(
 
 @export("summary.text")
 def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
-    """A summary of strings, shown as Markdown: a scalar, a list or a table. Raises ValueError for another dtype."""
+    """A summary of strings, shown as Markdown: a scalar, a list or a table. Raises ValueError for other dtypes."""
     tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype != string:
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype.name}")
@@ -116,7 +116,7 @@ def tensor_summary(
     family: str | None = None,
     display_name: str | None = None,
 ) -> Tensor:
-    """A summary of any tensor as it is; `summary_metadata` says which of TensorBoard's plugins shows it."""
+    """A summary of any tensor, unchanged; `summary_metadata` says which TensorBoard plugin shows it."""
     metadata = summary_pb2.SummaryMetadata()
     if summary_metadata is not None:
         metadata.ParseFromString(summary_metadata.SerializeToString())
@@ -131,7 +131,7 @@ def tensor_summary(
 
 @export("summary.merge")
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
-    """One summary with the values of all `inputs`; raises InvalidArgumentError for a tag that is in two of them."""
+    """One summary with the values of all `inputs`; raises InvalidArgumentError for a duplicate tag."""
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     with name_scope(name, "Merge", inputs):
         merged = MERGE_SUMMARY(inputs, name=name)
@@ -151,14 +151,14 @@ def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: st
 
 @export("scalar_summary", "summary.scalar_summary")
 def scalar_summary(tags: Any, values: Any, collections: Any = None, name: str | None = None) -> Tensor:
-    """TF 0.x's `tf.scalar_summary`: `tags` as given, of the shape of `values`."""
+    """TF 0.x's `tf.scalar_summary`: `tags` are used unchanged, with the shape of `values`."""
     with name_scope(name, "ScalarSummary", [tags, values]) as scope:
         return _collect(SCALAR_SUMMARY(tags, values, name=scope), collections)
 
 
 @export("histogram_summary", "summary.histogram_summary")
 def histogram_summary(tag: Any, values: Any, collections: Any = None, name: str | None = None) -> Tensor:
-    """TF 0.x's `tf.histogram_summary`: the tag as given."""
+    """TF 0.x's `tf.histogram_summary`: the tag is used unchanged."""
     with name_scope(name, "HistogramSummary", [tag, values]) as scope:
         return _collect(HISTOGRAM_SUMMARY(tag, values, name=scope), collections)
 
@@ -167,7 +167,7 @@ def histogram_summary(tag: Any, values: Any, collections: Any = None, name: str 
 def image_summary(
     tag: Any, tensor: Any, max_images: int = 3, collections: Any = None, name: str | None = None
 ) -> Tensor:
-    """TF 0.x's `tf.image_summary`: the tag as given."""
+    """TF 0.x's `tf.image_summary`: the tag is used unchanged."""
     with name_scope(name, "ImageSummary", [tag, tensor]) as scope:
         return _collect(IMAGE_SUMMARY(tag, tensor, max_images=max_images, name=scope), collections)
 

@@ -1,4 +1,4 @@
-"""`FileWriter`: puts summaries, graphs and traces into an event file (TF: tf.summary.FileWriter)."""
+"""`FileWriter`: writes summaries, graphs and traces to an event file (TF: tf.summary.FileWriter)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from penstock.summary.event_file import EventFile
 class FileWriter:
     """Writes events for TensorBoard to a new file in `logdir`.
 
-    graph: a graph to show. max_queue: how many events may wait to be written. flush_secs: after how long they
-    are in the file at the latest. Use it as a context manager, or call `close`. Safe to use from several
-    threads.
+    graph: a graph to show. max_queue: how many events may wait to be written. flush_secs: the longest time until they
+    are in the file. Use it as a context manager, or call `close`. Safe to use from several threads.
     """
 
     def __init__(
@@ -56,14 +55,14 @@ class FileWriter:
     # --- events -----------------------------------------------------------------------------------------
 
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
-        """Add a summary: the bytes that a summary op gave, or a Summary message."""
+        """Add a summary: the bytes returned by a summary op, or a Summary message."""
         if not isinstance(summary, bytes):
             encode = getattr(summary, "SerializeToString", None)
             summary = encode() if encode else bytes(summary)
         message = summary_pb2.Summary.FromString(summary)
         with self._lock:
             for value in message.value:
-                # TensorBoard reads what describes a tag from its first value.
+                # TensorBoard reads a tag's metadata from its first value.
                 if value.HasField("metadata"):
                     if value.tag in self._described:
                         value.ClearField("metadata")
@@ -71,7 +70,7 @@ class FileWriter:
         self._add(event_pb2.Event(summary=message), global_step)
 
     def add_graph(self, graph: Any = None, global_step: Any = None, graph_def: Any = None) -> None:
-        """Add a graph to show: a `tf.Graph`, or a GraphDef (as `graph_def`; TF 0.x took that as `graph` too)."""
+        """Add a graph to show: a `tf.Graph`, or a GraphDef (as `graph_def`; TF 0.x also accepted it as `graph`)."""
         if graph is not None and graph_def is not None:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
         given = graph_def if graph is None else graph
@@ -100,7 +99,7 @@ class FileWriter:
         self._add(event_pb2.Event(session_log=log), global_step)
 
     def add_event(self, event: Any) -> None:
-        """Add an Event as it is."""
+        """Add an Event unchanged."""
         if self._file is None:
             warnings.warn("Attempting to use a closed FileWriter. The operation will be a noop.", stacklevel=2)
         else:
@@ -129,7 +128,7 @@ class FileWriter:
             file.close()
 
     def reopen(self) -> None:
-        """After `close`: go on in a new file of the same directory."""
+        """After `close`: continue in a new file in the same directory."""
         if self._file is None:
             self._file = EventFile(self._logdir, *self._settings)
 
@@ -152,7 +151,7 @@ def _graph_def(graph: Any) -> Any:
 
 @export("summary.FileWriterCache")
 class FileWriterCache:
-    """One writer a directory, for those who write to the same one (TF: tf.summary.FileWriterCache)."""
+    """One writer per directory, shared by all users (TF: tf.summary.FileWriterCache)."""
 
     _cache: ClassVar[dict[str, FileWriter]] = {}
     _lock: ClassVar[Any] = threading.RLock()
@@ -167,7 +166,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: Any) -> FileWriter:
-        """The writer of `logdir`, made at first."""
+        """The writer of `logdir`, created on first use."""
         path = os.fspath(logdir)
         with FileWriterCache._lock:
             if path not in FileWriterCache._cache:

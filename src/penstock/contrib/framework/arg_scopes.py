@@ -13,7 +13,7 @@ from penstock.export import export
 
 F = TypeVar("F", bound=Callable[..., Any])
 Scope = dict[str, dict[str, Any]]
-"""What is set: for the key of each function, arguments by name."""
+"""The defaults that are set: for the key of each function, arguments by name."""
 
 _current: ContextVar[Scope] = ContextVar("arg_scope", default={})  # noqa: B039 (it is never changed in place)
 _settable: dict[str, tuple[str, ...]] = {}
@@ -21,23 +21,24 @@ _settable: dict[str, tuple[str, ...]] = {}
 
 @export("contrib.framework.current_arg_scope", "contrib.slim.current_arg_scope")
 def current_arg_scope() -> Scope:
-    """All that is set here."""
+    """All defaults that are set here."""
     return _current.get()
 
 
 @export("contrib.framework.arg_scope_func_key", "contrib.slim.arg_scope_func_key")
 def arg_scope_func_key(op: Any) -> str:
-    """What stands for the function `op` in a scope."""
+    """The key of the function `op` in a scope."""
     return getattr(op, "_key_op", str(op))
 
 
 @export("contrib.framework.arg_scope", "contrib.slim.arg_scope")
 @contextmanager
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
-    """Inside, calls of the functions of a list get `kwargs` where they do not say otherwise.
+    """Inside, `kwargs` are defaults for calls of the functions in a list.
 
-    Each function must have been decorated with `add_arg_scope`: ValueError. Instead of a list, a scope that an
-    earlier `with arg_scope(…) as scope` gave (then no `kwargs`) replaces all that is set. Raises TypeError for others.
+    Raises ValueError for a function that is not decorated with `add_arg_scope`. A scope from an earlier `with
+    arg_scope(…) as scope`, passed instead of a list (without `kwargs`), replaces all defaults. Raises TypeError for
+    others.
     """
     if isinstance(list_ops_or_scope, dict):
         if kwargs:
@@ -62,7 +63,7 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
 
 @export("contrib.framework.add_arg_scope", "contrib.slim.add_arg_scope")
 def add_arg_scope(func: F) -> F:
-    """A decorator: lets `arg_scope` give defaults for the arguments of `func`."""
+    """A decorator: lets `arg_scope` set defaults for the arguments of `func`."""
     key = arg_scope_func_key(func)
 
     @functools.wraps(func)

@@ -20,9 +20,9 @@ Assignment = tuple[Operation, dict[Any, np.ndarray]]
 
 @export("contrib.framework.assign_from_values", "contrib.slim.assign_from_values")
 def assign_from_values(var_names_to_values: Mapping[str, Any]) -> Assignment:
-    """An operation that sets variables, given by name, to values, and what to feed when it runs.
+    """An operation that sets variables, given by name, to values, and the feeds that it needs.
 
-    The values do not go into the graph. Raises ValueError for a name that no global variable has.
+    The values are not stored in the graph. Raises ValueError if there is no global variable of a name.
     """
     pairs = [(get_unique_variable(name), value) for name, value in var_names_to_values.items()]
     return _assign(pairs)
@@ -30,7 +30,7 @@ def assign_from_values(var_names_to_values: Mapping[str, Any]) -> Assignment:
 
 @export("contrib.framework.assign_from_values_fn", "contrib.slim.assign_from_values_fn")
 def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """`assign_from_values` as a function of the session that does it."""
+    """`assign_from_values` as a function of a session."""
     operation, feeds = assign_from_values(var_names_to_values)
     return lambda session: session.run(operation, feeds)
 
@@ -46,10 +46,10 @@ def _assign(pairs: list[tuple[Any, Any]]) -> Assignment:
 
 @export("contrib.framework.assign_from_checkpoint", "contrib.slim.assign_from_checkpoint")
 def assign_from_checkpoint(model_path: Any, var_list: Any, ignore_missing_vars: bool = False) -> Assignment:
-    """An operation that sets variables to what a checkpoint holds, and what to feed when it runs.
+    """An operation that sets variables to the values in a checkpoint, and the feeds that it needs.
 
     var_list: variables, or a dict from names in the checkpoint to variables or lists of them (parts of one). Raises
-    ValueError for a name that is not there unless `ignore_missing_vars`, and for another shape.
+    ValueError for a missing name unless `ignore_missing_vars`, and for a different shape.
     """
     pairs = []
     with CheckpointReader(model_path) as reader:
@@ -84,8 +84,8 @@ def assign_from_checkpoint_fn(
     """A function of a session that restores variables from a checkpoint.
 
     var_list: variables, or a dict from names in the checkpoint; raises ValueError for none. With `ignore_missing_vars`
-    those that are not in the checkpoint are left out; None is given where nothing remains. `reshape_variables`: shapes
-    may differ, numbers of elements not. TF: tf.contrib.framework.assign_from_checkpoint_fn.
+    those that are not in the checkpoint are left out; returns None if nothing remains. `reshape_variables`: shapes may
+    differ, numbers of elements not. TF: tf.contrib.framework.assign_from_checkpoint_fn.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")

@@ -27,9 +27,9 @@ def is_tensor(x: Any) -> bool:
 
 @export("contrib.framework.with_shape")
 def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
-    """`tensor`, checked to be of `expected_shape` (a shape, or a vector tensor of one).
+    """`tensor`, checked to have `expected_shape` (a shape, or a tensor that is a shape).
 
-    ValueError while building where that is known; else the step raises InvalidArgumentError.
+    Raises ValueError while building if the shape is known; otherwise the step raises InvalidArgumentError.
     """
     tensor = convert_to_tensor(tensor, name="tensor")
     if isinstance(expected_shape, Tensor | Variable):
@@ -53,14 +53,14 @@ def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
 
 @export("contrib.framework.with_same_shape")
 def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
-    """`tensor`, checked to be of the shape of another."""
+    """`tensor`, checked to have the shape of another."""
     expected = convert_to_tensor(expected_tensor)
     return with_shape(expected.shape if expected.shape.is_fully_defined() else shape_of(expected), tensor)
 
 
 @export("contrib.framework.get_name_scope")
 def get_name_scope() -> str:
-    """The name scope that is open, without a final "/"."""
+    """The open name scope, without a final "/"."""
     return get_default_graph().get_name_scope()
 
 
@@ -72,7 +72,7 @@ def get_placeholders(graph: Any) -> list[Tensor]:
 
 @export("contrib.framework.deprecated")
 def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> Callable[[Any], Any]:
-    """A decorator: calls of the function log a warning, the first one of them where `warn_once`."""
+    """A decorator: calls of the function log a warning, only the first one with `warn_once`."""
     if not instructions:
         raise ValueError("Don't deprecate things without conversion instructions!")
 

@@ -1,4 +1,4 @@
-"""Variables of models: to make them, and to find them (TF: tf.contrib.framework.model_variable, get_variables, …)."""
+"""Variables of models: creating and finding them (TF: tf.contrib.framework.model_variable, get_variables, …)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def variable(
 ) -> Any:
     """`tf.get_variable` on `device`, a name or a function; `arg_scope` can set its arguments.
 
-    TF: tf.contrib.framework.variable. custom_getter: called in the place of `get_variable`.
+    TF: tf.contrib.framework.variable. custom_getter: called instead of `get_variable`.
     """
     getter: Any = get_variable
     if custom_getter is not None:
@@ -120,7 +120,7 @@ def model_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
-    """As `variable`, and also in MODEL_VARIABLES (TF: tf.contrib.framework.model_variable)."""
+    """Like `variable`, and also in MODEL_VARIABLES (TF: tf.contrib.framework.model_variable)."""
     collections = [*(collections or []), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
     return variable(
         name, shape, dtype, initializer, regularizer, trainable, collections, caching_device, partitioner=partitioner,
@@ -131,12 +131,12 @@ def model_variable(
 
 @export("contrib.framework.add_model_variable", "contrib.slim.add_model_variable")
 def add_model_variable(var: Any) -> None:
-    """Put `var` into MODEL_VARIABLES, if it is not there."""
+    """Add `var` to MODEL_VARIABLES, if it is not in it."""
     if var not in get_collection(GraphKeys.MODEL_VARIABLES):
         add_to_collection(GraphKeys.MODEL_VARIABLES, var)
 
 
-# --- to find them ---------------------------------------------------------------------------------------
+# --- finding them ---------------------------------------------------------------------------------------
 
 
 @export("contrib.framework.get_variables", "contrib.slim.get_variables")
@@ -186,7 +186,7 @@ def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
 
 @export("contrib.framework.get_unique_variable", "contrib.slim.get_unique_variable")
 def get_unique_variable(var_op_name: str) -> Any:
-    """The global variable with this full name; ValueError without one."""
+    """The global variable with this full name; raises ValueError if there is none."""
     for found in get_variables(re.escape(var_op_name)):
         if found.op.name == var_op_name:
             return found
@@ -197,7 +197,7 @@ def get_unique_variable(var_op_name: str) -> Any:
 def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[Any]:
     """The global variables in the scopes `include` (None: all) and in none of `exclude`.
 
-    Raises TypeError for what is no list. TF: tf.contrib.framework.get_variables_to_restore.
+    Raises TypeError for what is not a list. TF: tf.contrib.framework.get_variables_to_restore.
     """
     for name, scopes in (("include", include), ("exclude", exclude)):
         if scopes is not None and not isinstance(scopes, list | tuple):
@@ -211,9 +211,9 @@ def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[A
 def filter_variables(
     var_list: Any, include_patterns: Any = None, exclude_patterns: Any = None, reg_search: bool = True
 ) -> list[Any]:
-    """Those whose names one of `include_patterns` finds (None: all) and none of `exclude_patterns`.
+    """The variables whose names match one of `include_patterns` (None: all) and none of `exclude_patterns`.
 
-    The patterns are regular expressions, found anywhere, or at the start unless `reg_search`.
+    The patterns are regular expressions, searched anywhere with `reg_search`, otherwise matched at the start.
     """
     found = re.search if reg_search else re.match
 

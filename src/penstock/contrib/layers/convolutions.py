@@ -24,7 +24,7 @@ _KINDS = {3: Conv1D, 4: Conv2D, 5: Conv3D}
 
 
 def _order(data_format: str | None, rank: int = 0) -> str:
-    """As tf.layers names it. Raises ValueError for a name that is none, or one of another rank."""
+    """The tf.layers name. Raises ValueError for an invalid name, or one for a different rank."""
     names = (None, "NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW")
     if data_format not in names or (rank and data_format and len(data_format) != rank):
         raise ValueError(f"Invalid data_format: {data_format!r}")
@@ -58,9 +58,9 @@ def convolution(
     """A convolution over the 1, 2 or 3 spatial dims of `inputs` (TF: tf.contrib.layers.convolution).
 
     inputs [n, spatial…, in] -> [n, spatial…, num_outputs]; variables "weights" [*kernel_size, in, num_outputs] and
-    "biases". `kernel_size`, `stride`, `rate` (of dilation): one number or one for each dim. A `normalizer_fn`
-    comes instead of the biases. conv_dims: how many spatial dims there must be. Raises ValueError for another rank or
-    data_format, and where both stride and rate exceed 1.
+    "biases". `kernel_size`, `stride`, `rate` (of dilation): one number or one for each dim. A `normalizer_fn` replaces
+    the biases. conv_dims: the required number of spatial dims. Raises ValueError for a wrong rank or data_format, and
+    if both stride and rate exceed 1.
     """
     order = _order(data_format)
     with layer_scope(scope, "Conv", inputs, reuse, RENAMED) as opened:
@@ -204,10 +204,10 @@ def separable_convolution2d(
     trainable: bool = True,
     scope: Any = None,
 ) -> Tensor:
-    """Each channel convolved by itself, then the channels mixed (TF: tf.contrib.layers.separable_conv2d).
+    """Convolves each channel separately, then mixes the channels (TF: tf.contrib.layers.separable_conv2d).
 
     Variables "depthwise_weights" [h, w, in, depth_multiplier], "pointwise_weights" and "biases". Without
-    `num_outputs` (None) the channels, in * depth_multiplier, are not mixed. Arguments as those of `convolution`.
+    `num_outputs` (None) the channels, in * depth_multiplier, are not mixed. Arguments as for `convolution`.
     """
     order = _order(data_format, 4)
     renamed = {"bias": "biases", "depthwise_kernel": "depthwise_weights", "pointwise_kernel": "pointwise_weights"}
@@ -272,7 +272,7 @@ def convolution2d_in_plane(
     trainable: bool = True,
     scope: Any = None,
 ) -> Tensor:
-    """All channels convolved apart, with one filter (TF: tf.contrib.layers.conv2d_in_plane).
+    """Convolves all channels separately with one filter (TF: tf.contrib.layers.conv2d_in_plane).
 
     Variables "weights" [h, w, 1, 1] and "biases", one for each channel.
     """

@@ -40,9 +40,9 @@ def fully_connected(
 ) -> Tensor:
     """activation_fn(inputs @ weights + biases) along the last axis (TF: tf.contrib.layers.fully_connected).
 
-    inputs [..., n] -> [..., num_outputs]; variables "weights" [n, num_outputs] and "biases". A `normalizer_fn`
-    (called with `normalizer_params`) comes instead of the biases, which `biases_initializer=None` also leaves out.
-    Raises ValueError for a `num_outputs` that is no integer, or an unknown n.
+    inputs [..., n] -> [..., num_outputs]; variables "weights" [n, num_outputs] and "biases". A `normalizer_fn` (called
+    with `normalizer_params`) replaces the biases, which `biases_initializer=None` also omits. Raises ValueError for a
+    `num_outputs` that is not an integer, or an unknown n.
     """
     try:
         units = operator.index(num_outputs)

@@ -1,4 +1,4 @@
-"""Rows looked up for ids (TF: tf.contrib.layers.embed_sequence, embedding_lookup_unique)."""
+"""Embedding look-ups (TF: tf.contrib.layers.embed_sequence, embedding_lookup_unique)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def embed_sequence(
 ) -> Tensor:
     """ids [...] -> [..., embed_dim], from a variable "embeddings" (TF: tf.contrib.layers.embed_sequence).
 
-    `unique`: look up each id once. ValueError without sizes, unless `reuse`.
+    `unique`: look up each id once. Raises ValueError without sizes, unless `reuse`.
     """
     if not reuse and not (vocab_size and embed_dim):
         raise ValueError(

@@ -20,9 +20,9 @@ def variance_scaling_initializer(
 ) -> Initializer:
     """An initializer of variance factor / n, where n counts inputs, outputs, or is their mean.
 
-    mode: "FAN_IN", "FAN_OUT", "FAN_AVG". Drawn from a normal cut at two deviations (widened by 1.3 for what the
-    cut takes), or with `uniform` from an interval. The defaults are He's (2015). Raises TypeError for another mode or a
-    dtype that is not floating. TF: tf.contrib.layers.variance_scaling_initializer.
+    mode: "FAN_IN", "FAN_OUT", "FAN_AVG". Drawn from a normal distribution truncated at two standard deviations (widened
+    by 1.3 to compensate), or with `uniform` from an interval. The defaults are He's (2015). Raises TypeError for an
+    invalid mode or a dtype that is not floating. TF: tf.contrib.layers.variance_scaling_initializer.
     """
     own = _floating(dtype)
     if mode not in ("FAN_IN", "FAN_OUT", "FAN_AVG"):

@@ -1,4 +1,4 @@
-"""Normalizations with their variables (TF: tf.contrib.layers.batch_norm, layer_norm, instance_norm)."""
+"""Normalization layers with their variables (TF: tf.contrib.layers.batch_norm, layer_norm, instance_norm)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _parameter(
 ) -> Any:
     own = get_variable_collections(collections, name)
     with variable_scope(get_variable_scope(), auxiliary_name_scope=False) as here:
-        here.set_partitioner(None)  # what moves averages takes whole variables
+        here.set_partitioner(None)  # averages are updated by ops on whole variables
         return model_variable(name, shape, dtype, initializer, regularizer, trainable, own)
 
 
@@ -65,13 +65,13 @@ def batch_norm(
     renorm_decay: float = 0.99,
     adjustment: Any = None,
 ) -> Tensor:
-    """`inputs` normalised by channel: in training by the batch, else by what earlier batches left behind.
+    """`inputs` normalised by channel: in training by the batch's statistics, otherwise by moving statistics.
 
-    Variables "beta" (`center`), "gamma" (`scale`), "moving_mean", "moving_variance". The ops that move the last two
+    Variables "beta" (`center`), "gamma" (`scale`), "moving_mean", "moving_variance". The ops that update the last two
     join `updates_collections`, and a train op must depend on them; with None the output itself waits for them.
     is_training: a bool or a tensor. param_initializers, param_regularizers: dicts by the variables' names.
     batch_weights: one for each example. Inputs of rank 2 and 4 are normalised by one op unless `fused` is False;
-    `moving_variance` is then of variances with Bessel's correction. TF: tf.contrib.layers.batch_norm.
+    `moving_variance` then follows variances with Bessel's correction. TF: tf.contrib.layers.batch_norm.
 
     Raises ValueError for an unknown rank or number of channels; raises NotImplementedError for `renorm` and
     `adjustment`.
@@ -236,7 +236,7 @@ def instance_norm(
     data_format: str = "NHWC",
     scope: Any = None,
 ) -> Tensor:
-    """Each channel of each example normalised by itself (TF: tf.contrib.layers.instance_norm).
+    """Normalises each channel of each example separately (TF: tf.contrib.layers.instance_norm).
 
     Variables "beta" and "gamma", one for each channel. Raises ValueError for an unknown rank or number of channels.
     """

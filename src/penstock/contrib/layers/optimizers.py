@@ -63,16 +63,16 @@ def optimize_loss(
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
 ) -> Tensor:
-    """A tensor of the loss that also takes a step of training (TF: tf.contrib.layers.optimize_loss).
+    """The loss as a tensor that also takes a training step when it runs (TF: tf.contrib.layers.optimize_loss).
 
-    loss: a scalar. global_step: None for the one of the graph (if any); it grows unless `increment_global_step` is
-    False. learning_rate: a float (kept in a variable), a scalar tensor, or None; `learning_rate_decay_fn(rate,
-    step)` changes it. optimizer: a name ("SGD", "Adam", "Momentum", …), a class, a function of the rate (or of
-    nothing), or an Optimizer. gradient_multipliers: a dict from variables or their names to numbers.
-    clip_gradients: the greatest global norm, or a function of the (gradient, variable) pairs. update_ops: run
-    before the loss (those in UPDATE_OPS). summaries: some of OPTIMIZER_SUMMARIES (all that are cheap).
+    loss: a scalar. global_step: None for the graph's (if any); it is incremented unless `increment_global_step` is
+    False. learning_rate: a float (kept in a variable), a scalar tensor, or None; `learning_rate_decay_fn(rate, step)`
+    changes it. optimizer: a name ("SGD", "Adam", "Momentum", …), a class, a function of the rate (or of nothing), or an
+    Optimizer. gradient_multipliers: a dict from variables or their names to numbers.
+    clip_gradients: the maximum global norm, or a function of the (gradient, variable) pairs. update_ops: run before the
+    loss (those in UPDATE_OPS). summaries: some of OPTIMIZER_SUMMARIES (by default all cheap ones).
 
-    Raises ValueError for what does not fit.
+    Raises ValueError for invalid arguments.
     """
     loss = convert_to_tensor(loss)
     if loss.shape.ndims not in (0, None):
@@ -121,7 +121,7 @@ def optimize_loss(
 
 
 def _rate(learning_rate: Any) -> Any:
-    """A float as a variable, so that checkpoints hold it; None and scalar tensors as they are."""
+    """A float as a variable, so that checkpoints contain it; None and scalar tensors are unchanged."""
     if learning_rate is None or (isinstance(learning_rate, Tensor) and learning_rate.shape.ndims == 0):
         return learning_rate
     if not isinstance(learning_rate, float):
@@ -209,10 +209,10 @@ def adaptive_clipping_fn(
     epsilon: float = 1e-8,
     name: Any = None,
 ) -> Callable[[Pairs], Pairs]:
-    """For `clip_gradients`: clips by what the global norm usually is (TF: tf.contrib.layers.adaptive_clipping_fn).
+    """For `clip_gradients`: clips according to the usual global norm (TF: tf.contrib.layers.adaptive_clipping_fn).
 
-    Mean and deviation of the norm's logarithm are averaged over steps (Aaron et al. 2014, section 3.2.1); a norm
-    beyond exp(mean + std_factor * deviation), or `static_max_norm`, is brought to exp(mean).
+    Mean and deviation of the norm's logarithm are averaged over steps (Aaron et al. 2014, section 3.2.1); a norm beyond
+    exp(mean + std_factor * deviation), or `static_max_norm`, is scaled to exp(mean).
     """
 
     def clip(pairs: Pairs) -> Pairs:

@@ -1,4 +1,4 @@
-"""Layers without variables, or with hardly any (TF: tf.contrib.layers.dropout, flatten, repeat, stack, …)."""
+"""Layers with few or no variables (TF: tf.contrib.layers.dropout, flatten, repeat, stack, …)."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ def dropout(
     scope: Any = None,
     seed: int | None = None,
 ) -> Tensor:
-    """In training, each element with probability `keep_prob`, scaled up, else 0 (TF: tf.contrib.layers.dropout).
+    """In training, keeps each element with probability `keep_prob`, scaled up; others become 0 (TF:
+    tf.contrib.layers.dropout).
 
-    is_training: a bool or a tensor. noise_shape: as that of `tf.nn.dropout`.
+    is_training: a bool or a tensor. noise_shape: as in `tf.nn.dropout`.
     """
     with layer_scope(scope, "Dropout", inputs, None) as opened:
         inputs = convert_to_tensor(inputs)
@@ -75,7 +76,7 @@ def one_hot_encoding(
     outputs_collections: Any = None,
     scope: str | None = None,
 ) -> Tensor:
-    """labels [n] -> [n, num_classes]: `on_value` at the label, else `off_value`."""
+    """labels [n] -> [n, num_classes]: `on_value` at the label, otherwise `off_value`."""
     with name_scope(scope, "OneHotEncoding", [labels, num_classes]) as opened:
         labels = convert_to_tensor(labels)
         if labels.dtype.base_dtype == int32:
@@ -114,7 +115,7 @@ def stack(inputs: Any, layer: Any, stack_args: Any, **kwargs: Any) -> Any:
 
         stack(x, fully_connected, [32, 64], scope="fc")  # variables fc/fc_1/…, fc/fc_2/…
 
-    Scopes are named as those of `repeat`.
+    Scopes are named as in `repeat`.
     """
     if not isinstance(stack_args, list | tuple):
         raise ValueError(f"stack_args need to be a list or tuple, got {stack_args!r}")
@@ -149,7 +150,7 @@ def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -
 @export("contrib.layers.maxout", "contrib.slim.maxout")
 @add_arg_scope
 def maxout(inputs: Any, num_units: int, axis: int = -1, scope: Any = None) -> Tensor:
-    """The greatest of each of `num_units` groups along `axis` (TF: tf.contrib.layers.maxout)."""
+    """The maximum of each of `num_units` groups along `axis` (TF: tf.contrib.layers.maxout)."""
     with variable_scope(scope, "MaxOut", [inputs]):
         inputs = convert_to_tensor(inputs)
         dims: list[Any] = inputs.shape.as_list()
@@ -183,10 +184,10 @@ def spatial_softmax(
     trainable: bool = True,
     data_format: str = "NHWC",
 ) -> Tensor:
-    """Where each channel of `features` is highest, on average (TF: tf.contrib.layers.spatial_softmax).
+    """The expected position of each channel's activation (TF: tf.contrib.layers.spatial_softmax).
 
     features [n, h, w, c] -> [n, 2 c]: for each channel the row and the column, from -1 to 1, expected under a
-    softmax over its pixels. The variable "temperature" divides them first; it begins at `temperature`, or 1.
+    softmax over its pixels. They are first divided by the variable "temperature", which starts at `temperature`, or 1.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format must be 'NHWC' or 'NCHW', got {data_format!r}")

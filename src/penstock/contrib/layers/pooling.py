@@ -64,7 +64,7 @@ def pool(
     outputs_collections: Any = None,
     scope: str | None = None,
 ) -> Tensor:
-    """The greatest ("MAX") or the mean ("AVG") of windows over 1 to 3 dims (TF: tf.contrib.layers.pool)."""
+    """The maximum ("MAX") or the mean ("AVG") of windows over 1 to 3 dims (TF: tf.contrib.layers.pool)."""
     with name_scope(scope, f"{pooling_type.lower()}_pool", [inputs]) as opened:
         inputs = convert_to_tensor(inputs)
         if inputs.shape.ndims is None or inputs.shape.ndims < 3:

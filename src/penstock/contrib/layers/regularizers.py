@@ -20,16 +20,16 @@ Regularizer = Callable[[Any], Tensor | None]
 
 @export("contrib.layers.l1_regularizer", "contrib.slim.l1_regularizer")
 def l1_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
-    """A function of weights: scale * sum(|weights|); nothing for a scale of 0 (TF: tf.contrib.layers.l1_regularizer).
+    """A function of weights: scale * sum(|weights|); None for a scale of 0 (TF: tf.contrib.layers.l1_regularizer).
 
-    scale: a float or a scalar tensor. Raises ValueError for an integer, or less than 0.
+    scale: a float or a scalar tensor. Raises ValueError for an integer or a negative number.
     """
     return _scaled(scale, scope, "l1_regularizer", lambda weights: reduce_sum(abs(weights)))
 
 
 @export("contrib.layers.l2_regularizer", "contrib.slim.l2_regularizer")
 def l2_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
-    """A function of weights: scale * sum(weights ** 2) / 2; as `l1_regularizer`."""
+    """A function of weights: scale * sum(weights ** 2) / 2; see `l1_regularizer`."""
     return _scaled(scale, scope, "l2_regularizer", nn.l2_loss)
 
 
@@ -52,7 +52,7 @@ def _scaled(scale: Any, scope: str | None, name: str, penalty: Callable[[Any], T
 
 @export("contrib.layers.l1_l2_regularizer", "contrib.slim.l1_l2_regularizer")
 def l1_l2_regularizer(scale_l1: Any = 1.0, scale_l2: Any = 1.0, scope: str | None = None) -> Any:
-    """The sum of both; either alone where the other's scale is 0."""
+    """The sum of both; one alone if the other's scale is 0."""
     for scale in (scale_l1, scale_l2):
         if isinstance(scale, numbers.Integral):
             raise ValueError(f"scale cannot be an integer: {scale}")
@@ -66,7 +66,7 @@ def l1_l2_regularizer(scale_l1: Any = 1.0, scale_l2: Any = 1.0, scope: str | Non
 
 @export("contrib.layers.sum_regularizer", "contrib.slim.sum_regularizer")
 def sum_regularizer(regularizer_list: Any, scope: str | None = None) -> Regularizer | None:
-    """A function of weights: the sum of what the regularizers (those that are not None) give."""
+    """A function of weights: the sum of the regularizers that are not None."""
     regularizers = [r for r in regularizer_list if r is not None]
     if not regularizers:
         return None
@@ -81,10 +81,10 @@ def sum_regularizer(regularizer_list: Any, scope: str | None = None) -> Regulari
 
 @export("contrib.layers.apply_regularization", "contrib.slim.apply_regularization")
 def apply_regularization(regularizer: Regularizer, weights_list: Any = None) -> Tensor:
-    """The sum of `regularizer` over `weights_list` (the collection WEIGHTS); it joins REGULARIZATION_LOSSES.
+    """The sum of `regularizer` over `weights_list` (by default the collection WEIGHTS); it joins REGULARIZATION_LOSSES.
 
-    ValueError without weights, or for a regularizer whose result is no scalar.
-    TF: tf.contrib.layers.apply_regularization.
+    Raises ValueError without weights, or for a regularizer whose result is not a scalar. TF:
+    tf.contrib.layers.apply_regularization.
     """
     weights_list = weights_list or get_collection(GraphKeys.WEIGHTS)
     if not weights_list:

@@ -1,4 +1,4 @@
-"""What all layers with variables do: their scope, their variables' names and collections, and what follows them."""
+"""What all layers with variables share: their scope, the names and collections of variables, and the final steps."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import add_to_collection, get_collection
 
 RENAMED = {"kernel": "weights", "bias": "biases"}
-"""How contrib.layers calls the variables of tf.layers."""
+"""The contrib.layers names of tf.layers variables."""
 
 
 def layer_scope(
     scope: Any, default: str, inputs: Any, reuse: Any, renamed: dict[str, str] | None = None
 ) -> AbstractContextManager[VariableScope]:
-    """A variable scope whose variables are model variables, some under other names."""
+    """A variable scope whose variables are model variables, some of them renamed."""
     getter = functools.partial(_get_model_variable, renamed or {})
     return variable_scope(scope, default, [inputs], reuse=reuse, custom_getter=getter)
 
@@ -39,7 +39,7 @@ def _get_model_variable(renamed: dict[str, str], getter: Callable[..., Any], nam
 
 
 def collect_variable(variable: Any, variables_collections: Any, name: str) -> None:
-    """Put a variable (all its parts) into the collections that are asked for under `name`."""
+    """Add a variable (all its parts) to the collections requested for `name`."""
     if variable is None:
         return
     for key in get_variable_collections(variables_collections, name) or ():
@@ -56,7 +56,7 @@ def finish(
     normalizer_fn: Any = None,
     normalizer_params: Any = None,
 ) -> Tensor:
-    """`outputs` normalised, activated, collected."""
+    """Normalises, activates and collects `outputs`."""
     if normalizer_fn is not None:
         outputs = normalizer_fn(outputs, **(normalizer_params or {}))
     if activation_fn is not None:

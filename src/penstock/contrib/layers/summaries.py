@@ -28,7 +28,7 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
 
 @export("contrib.layers.summarize_activation", "contrib.slim.summarize_activation")
 def summarize_activation(op: Tensor) -> Tensor:
-    """A histogram of an activation; of a ReLU and similar ones also how many of its inputs it cut off."""
+    """A histogram of an activation; for ReLU and similar functions also the fraction of zeros."""
     if op.op.type in ("Relu", "Softplus", "Relu6"):
         _share(less(op.op.inputs[0], cast(0.0, op.op.inputs[0].dtype)), f"{op.op.name}/zeros")
     if op.op.type == "Relu6":
@@ -42,7 +42,7 @@ def _share(which: Tensor, tag: str) -> None:
 
 @export("contrib.layers.summarize_tensors", "contrib.slim.summarize_tensors")
 def summarize_tensors(tensors: Any, summarizer: Callable[[Any], Any] = summarize_tensor) -> list[Any]:
-    """What `summarizer` gives for each."""
+    """The result of `summarizer` for each."""
     return [summarizer(tensor) for tensor in tensors]
 
 

@@ -50,7 +50,7 @@ def _aliases() -> dict[Tensor, list[str]]:
 
 
 def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
-    """`outputs`, which join `collections` (if any) under the name `alias`."""
+    """Adds `outputs` to `collections` (if any) under the name `alias`, and returns them."""
     if collections:
         append_tensor_alias(outputs, alias)
         add_to_collections(collections, outputs)
@@ -58,13 +58,13 @@ def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
 
 
 def append_tensor_alias(tensor: Any, alias: str) -> Any:
-    """`tensor`, which now has one more alias."""
+    """Adds an alias to `tensor`, and returns it."""
     _aliases().setdefault(tensor, []).append(alias.removesuffix("/"))
     return tensor
 
 
 def get_tensor_aliases(tensor: Any) -> list[str]:
-    """The aliases of `tensor`, or else its name."""
+    """The aliases of `tensor`, or its name if it has none."""
     return list(_aliases().get(tensor) or [tensor.name.removesuffix(":0")])
 
 
@@ -85,9 +85,9 @@ def convert_collection_to_dict(collection: Any, clear_collection: bool = False) 
 
 
 def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
-    """The value of a constant, None for what only a step tells; a Python value is itself.
+    """The value of a constant, None if it is only known in a step; a Python value is returned unchanged.
 
-    Raises ValueError for None, or for a tensor of another dtype than `dtype`.
+    Raises ValueError for None, or for a tensor whose dtype is not `dtype`.
     """
     value = value_or_tensor_or_var
     if value is None:
@@ -107,7 +107,7 @@ def static_cond(pred: Any, fn1: Callable[[], Any], fn2: Callable[[], Any]) -> An
 
 
 def smart_cond(pred: Any, fn1: Callable[[], Any], fn2: Callable[[], Any], name: str | None = None) -> Any:
-    """fn1() or fn2(): one of them where `pred` is known, else a `tf.cond`."""
+    """fn1() or fn2(): one of them if `pred` is known, otherwise a `tf.cond`."""
     known = constant_value(pred)
     return cond(pred, fn1, fn2, name=name) if known is None else static_cond(known, fn1, fn2)
 
@@ -126,7 +126,7 @@ def channel_dimension(shape: Any, data_format: str, min_rank: int = 1) -> int:
 
 
 def last_dimension(shape: Any, min_rank: int = 1) -> int:
-    """The size of the last axis; raises ValueError if it is unknown, or the rank less than `min_rank`."""
+    """The size of the last axis; raises ValueError if it is unknown, or if the rank is less than `min_rank`."""
     return _dimension(shape, -1, min_rank)
 
 

@@ -16,7 +16,7 @@ class ModeKeys:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Raises ValueError for a key that is none."""
+        """Raises ValueError for an invalid key."""
         if key not in (cls.TRAIN, cls.EVAL, cls.INFER):
             raise ValueError(f"Invalid mode {key}.")
 

@@ -1,6 +1,6 @@
 """The MNIST digits from local files (TF: tf.contrib.learn.datasets.mnist, tf.examples.tutorials.mnist.input_data).
 
-Nothing is downloaded: the four IDX files must be there.
+Nothing is downloaded: the four IDX files must exist.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.tensor.dtypes import as_dtype, float32, uint8
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 MSG_NO_FILE = (
-    "{path} is not there, nor {path}.gz. Penstock does not download MNIST: put {files} (they may end in .gz) into "
+    "Neither {path} nor {path}.gz exists. Penstock does not download MNIST: put {files} (they may end in .gz) into "
     "that directory."
 )
 
@@ -30,7 +30,7 @@ class Datasets(NamedTuple):
 class DataSet:
     """Examples that are drawn in batches, epoch after epoch.
 
-    images: uint8 [n, rows, columns, 1], or with `reshape` taken as [n, rows * columns]; as float32 between 0 and 1.
+    images: uint8 [n, rows, columns, 1], or with `reshape` [n, rows * columns]; as float32 between 0 and 1.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class DataSet:
     def next_batch(
         self, batch_size: int, fake_data: bool = False, shuffle: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The next images and labels; a batch goes on in the next epoch, newly shuffled, where one ends."""
+        """The next images and labels; at the end of an epoch, a batch continues with the next one, newly shuffled."""
         if self._order is None:
             self._begin(shuffle)
         assert self._order is not None
@@ -130,8 +130,8 @@ def read_data_sets(
 ) -> Datasets:
     """Train, validation and test sets from the IDX files in `train_dir`.
 
-    The first `validation_size` training examples are for validation. Raises FileNotFoundError for a file that is
-    missing, ValueError for a size that does not fit. `fake_data` and `source_url` must be left as they are. TF:
+    The first `validation_size` training examples are for validation. Raises FileNotFoundError for a missing file,
+    ValueError for an invalid size. `fake_data` and `source_url` must keep their defaults. TF:
     tf.contrib.learn.datasets.mnist.read_data_sets.
     """
     if fake_data or source_url is not None:

@@ -24,7 +24,7 @@ _USE_DEFAULT = 0
 
 
 class _Evaluation:
-    """The graph of an evaluation, complete, so that it can be run for one checkpoint after another."""
+    """The complete graph of an evaluation, which can be run for one checkpoint after another."""
 
     def __init__(
         self, initial_op: Any, initial_feeds: Any, init_fn: Any, eval_op: Any, eval_feeds: Any, final_op: Any,
@@ -84,8 +84,9 @@ def evaluate_once(
 ) -> Any:
     """Restore a checkpoint, run `eval_op` `num_evals` times, write summaries; returns the value of `final_op`.
 
-    variables_to_restore: all global variables; others are initialised, or `initial_op` does it. summary_op: all
-    summaries; None for none. TF: tf.contrib.slim.evaluation.evaluate_once. Raises NotImplementedError for `hooks`.
+    variables_to_restore: by default all global variables; others are initialised, by default all by `initial_op`.
+    summary_op: by default all summaries; None for none. TF: tf.contrib.slim.evaluation.evaluate_once. Raises
+    NotImplementedError for `hooks`.
     """
     _refuse(hooks)
     evaluation = _Evaluation(
@@ -124,7 +125,7 @@ def evaluation_loop(
 ) -> Any:
     """`evaluate_once` for each new checkpoint of a directory, at most one in `eval_interval_secs`.
 
-    It ends after `max_number_of_evaluations`, or when none comes for `timeout` seconds (and `timeout_fn` agrees);
+    It ends after `max_number_of_evaluations`, or if there is none for `timeout` seconds (and `timeout_fn` agrees);
     returns the last value of `final_op`. TF: tf.contrib.slim.evaluation.evaluation_loop.
     """
     _refuse(hooks)

@@ -53,7 +53,8 @@ def create_train_op(
     gradient_multipliers: Any = None,
     check_numerics: bool = True,
 ) -> Tensor:
-    """`tf.contrib.training.create_train_op` with gradients multiplied, and each clipped to a norm.
+    """`tf.contrib.training.create_train_op` with optional multipliers for gradients and clipping of each gradient's
+    norm.
 
     TF: tf.contrib.slim.learning.create_train_op.
     """
@@ -122,13 +123,13 @@ def train(
 ) -> Any:
     """Run `train_op` until the global step is `number_of_steps`; returns the last loss (TF: slim.learning.train).
 
-    It goes on from the latest checkpoint in `logdir`, or else runs `init_op` (all initializers) and `init_fn(sess)`.
-    Checkpoints "model.ckpt-N" are written at the start, every `save_interval_secs` and at the end, summaries
-    (`summary_op`: all of them) every `save_summaries_secs`; both between steps. logdir: None for neither.
-    train_step_fn: called as `train_step` is. OutOfRangeError, at the end of the data, ends the loop as well.
-    AbortedError, from a worker that was lost, starts it again from the latest checkpoint.
+    It continues from the latest checkpoint in `logdir`, or otherwise runs `init_op` (by default all initializers) and
+    `init_fn(sess)`. Checkpoints "model.ckpt-N" are written at the start, every `save_interval_secs` and at the end,
+    summaries (`summary_op`, by default all) every `save_summaries_secs`; both between steps. logdir: None for neither.
+    train_step_fn: called like `train_step`. OutOfRangeError, at the end of the data, also ends the loop. AbortedError,
+    from a lost worker, restarts it from the latest checkpoint.
 
-    Raises ValueError for arguments that do not fit, RuntimeError for variables without a value.
+    Raises ValueError for invalid arguments, RuntimeError for uninitialised variables.
     """
     if train_op is None:
         raise ValueError("train_op cannot be None.")
@@ -191,7 +192,7 @@ def train(
 def _step_settings(
     step: Any, number_of_steps: int | None, log_every: int, trace_every: int | None, logdir: Any
 ) -> dict[str, Any]:
-    """What `train_step` takes."""
+    """The arguments of `train_step`."""
     with name_scope("train_step"):
         stop = greater_equal(step, number_of_steps) if number_of_steps else constant(False)
         settings: dict[str, Any] = {"should_stop": stop}
@@ -224,7 +225,7 @@ def _prepare(
 
 
 def _wait(sess: Any, ready_op: Any, local_init_op: Any, step: Any, first_step: int) -> None:
-    """Wait until the chief has initialised the variables, and taken `first_step` steps."""
+    """Wait until the chief has initialised the variables and taken `first_step` steps."""
     while ready_op is not None and len(sess.run(ready_op)):
         time.sleep(1.0)
         if local_init_op is not None:
@@ -235,7 +236,7 @@ def _wait(sess: Any, ready_op: Any, local_init_op: Any, step: Any, first_step: i
 
 @contextmanager
 def _queue_runners(sess: Any) -> Iterator[None]:
-    """The graph's queue runners at work, where it has any."""
+    """Runs the graph's queue runners, if it has any."""
     if not get_collection(GraphKeys.QUEUE_RUNNERS):
         yield
         return
@@ -249,7 +250,7 @@ def _queue_runners(sess: Any) -> Iterator[None]:
 
 
 class _Duties:
-    """What the chief does between steps. A saver or a summary op of None: not that."""
+    """What the chief does between steps. A saver or a summary op of None disables it."""
 
     def __init__(
         self, sess: Any, step: Any, saver: Any, logdir: Any, save_secs: float, summary_op: Any, writer: Any,

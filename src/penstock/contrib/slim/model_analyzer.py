@@ -1,4 +1,4 @@
-"""How large a model is (TF: tf.contrib.slim.model_analyzer)."""
+"""The size of a model (TF: tf.contrib.slim.model_analyzer)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 
 def tensor_description(var: Any) -> str:
-    """As "(float32 1x8x8x1024)"."""
+    """A description such as "(float32 1x8x8x1024)"."""
     dims = "?" if var.shape.ndims is None else "x".join("?" if d is None else str(d) for d in var.shape.as_list())
     return f"({var.dtype.base_dtype.name} {dims})"
 
 
 def analyze_ops(graph: Any, print_info: bool = False) -> int:
-    """The number of elements in all outputs of a graph, those of unknown shape left out."""
+    """The number of elements in all outputs of a graph, except those of unknown shape."""
     total = 0
     if print_info:
         print("---------\nOperations: name -> (type shapes) [size]\n---------")
@@ -26,7 +26,7 @@ def analyze_ops(graph: Any, print_info: bool = False) -> int:
 
 
 def analyze_vars(variables: Any, print_info: bool = False) -> tuple[int, int]:
-    """How many elements and bytes `variables` have; with `print_info` also those of each, printed."""
+    """The number of elements and bytes of `variables`; with `print_info`, prints those of each."""
     total = total_bytes = 0
     if print_info:
         print("---------\nVariables: name (type shape) [size]\n---------")

@@ -15,14 +15,14 @@ def _name(tensor: Any, name: str | None, prefix: str | None, postfix: str | None
 
 
 def _printed(made: Tensor, tensor: Any, name: str) -> Tensor:
-    """A summary that prints the tensor, in the place of one that does not."""
+    """A summary that also prints the tensor."""
     printing = Print(made, [tensor], name)
     add_to_collection(GraphKeys.SUMMARIES, printing)
     return printing
 
 
 def add_histogram_summary(tensor: Any, name: str | None = None, prefix: str | None = None) -> Tensor:
-    """A histogram named prefix/name, where `name` is the tensor's if none is given."""
+    """A histogram named prefix/name; `name` is by default the tensor's."""
     return summary.histogram(_name(tensor, name, prefix), tensor)
 
 
@@ -47,7 +47,7 @@ def add_scalar_summary(
 def add_zero_fraction_summary(
     tensor: Any, name: str | None = None, prefix: str | None = None, print_summary: bool = False
 ) -> Tensor:
-    """Which part of the elements is 0."""
+    """The fraction of zeros."""
     name = _name(tensor, name, prefix, "Fraction_of_Zero_Values")
     return add_scalar_summary(nn.zero_fraction(tensor), name, print_summary=print_summary)
 

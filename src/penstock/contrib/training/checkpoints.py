@@ -1,4 +1,4 @@
-"""Waiting for checkpoints, and placing variables by their size (TF: tf.contrib.training)."""
+"""Waiting for checkpoints, and placing variables by size (TF: tf.contrib.training)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.graph.operation import Operation
 def wait_for_new_checkpoint(
     checkpoint_dir: Any, last_checkpoint: str | None = None, seconds_to_sleep: float = 1, timeout: float | None = None
 ) -> str | None:
-    """The latest checkpoint of a directory once it is not `last_checkpoint`; None when `timeout` seconds pass."""
+    """The latest checkpoint of a directory once it differs from `last_checkpoint`; None after `timeout` seconds."""
     end = None if timeout is None else time.monotonic() + timeout
     while (found := latest_checkpoint(checkpoint_dir)) is None or found == last_checkpoint:
         if end is not None and time.monotonic() + seconds_to_sleep > end:
@@ -28,7 +28,7 @@ def wait_for_new_checkpoint(
 class GreedyLoadBalancingStrategy:
     """For `replica_device_setter(ps_strategy=…)`: each variable goes to the task with the least load so far.
 
-    load_fn: what an op loads its task with, such as `byte_size_load_fn`.
+    load_fn: the load of an op, such as `byte_size_load_fn`.
     """
 
     def __init__(self, num_tasks: int, load_fn: Callable[[Operation], float]) -> None:
@@ -49,5 +49,5 @@ def byte_size_load_fn(op: Operation) -> float:
     dtype = op.attrs["dtype"] if op.type == "VarHandleOp" else output.dtype.base_dtype
     size = None if shape is None else shape.num_elements()
     if size is None:
-        raise ValueError(f"The shape of {op.name} must be known to tell its size")
+        raise ValueError(f"The shape of {op.name} must be known to determine its size")
     return float(size * dtype.size)

@@ -19,22 +19,22 @@ _BOOLS = {"true": True, "True": True, "false": False, "False": False}
 class HParams:
     """Hyperparameters as attributes: `HParams(rate=0.1, layers=[64, 32]).rate`.
 
-    The type of each is that of its first value; a list's elements have one type. Later values are converted
-    where nothing is lost: an int becomes a float; raises ValueError for a float that should become an int, text for a
-    number, a list for a single value. A parameter that began as None takes anything.
+    The type of each is that of its first value; a list's elements have one type. Later values are converted if nothing
+    is lost: an int becomes a float; raises ValueError for a float instead of an int, text instead of a number, or a
+    list instead of a single value. A parameter whose first value is None accepts anything.
     """
 
     _hparam_types: dict[str, tuple[type, bool]]
 
     def __init__(self, hparam_def: Any = None, model_structure: Any = None, **kwargs: Any) -> None:
-        """hparam_def: an HParams to take the values of. model_structure: anything; kept and given back."""
+        """hparam_def: an HParams to copy values from. model_structure: any object to keep."""
         self._hparam_types = {}
         self._model_structure = model_structure
         for name, value in {**(hparam_def.values() if hparam_def is not None else {}), **kwargs}.items():
             self.add_hparam(name, value)
 
     def add_hparam(self, name: str, value: Any) -> None:
-        """A new hyperparameter; raises ValueError for a name that is taken, or an empty list."""
+        """Add a hyperparameter; raises ValueError for a name that is taken, or an empty list."""
         if getattr(self, name, None) is not None or name in self._hparam_types:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
         if isinstance(value, list | tuple):
@@ -46,7 +46,7 @@ class HParams:
         setattr(self, name, value)
 
     def set_hparam(self, name: str, value: Any) -> None:
-        """Another value for a hyperparameter; raises KeyError for a name that is none, ValueError for another type."""
+        """Set a hyperparameter; raises KeyError for an unknown name, ValueError for a wrong type."""
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):
             if not is_list and kind is not type(None):
@@ -58,7 +58,7 @@ class HParams:
         setattr(self, name, _converted(name, kind, value))
 
     def del_hparam(self, name: str) -> None:
-        """Forget a hyperparameter (there may be none)."""
+        """Remove a hyperparameter, if it exists."""
         if hasattr(self, name):
             delattr(self, name)
             self._hparam_types.pop(name, None)
@@ -70,9 +70,9 @@ class HParams:
         return self
 
     def parse(self, values: str) -> HParams:
-        """Set what text says: "rate=0.1,layers=[64,32],layers[1]=16"; returns this object.
+        """Set values from text: "rate=0.1,layers=[64,32],layers[1]=16"; returns this object.
 
-        Raises ValueError for text that is not so, or names that are none.
+        Raises ValueError for malformed text or unknown names.
         """
         for name, value in parse_values(values, {n: kind for n, (kind, _) in self._hparam_types.items()}).items():
             if isinstance(value, dict):
@@ -86,7 +86,7 @@ class HParams:
         return self
 
     def parse_json(self, values_json: str) -> HParams:
-        """Set what a JSON object says; returns this object."""
+        """Set values from a JSON object; returns this object."""
         return self.override_from_dict(json.loads(values_json))
 
     def to_json(self, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
@@ -99,7 +99,7 @@ class HParams:
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, or `default` where there is none; raises ValueError for a default of another type."""
+        """The value of `key`, or `default` if there is none; raises ValueError for a default of a different type."""
         if key not in self._hparam_types:
             return default
         if default is not None:
@@ -127,7 +127,7 @@ class HParams:
 
 
 def _converted(name: str, kind: Any, value: Any) -> Any:
-    """`value` as `kind`, where that loses nothing."""
+    """`value` as `kind`, if that loses nothing."""
     if issubclass(kind, type(None)):
         return value
     wrong = ValueError(f"Could not cast hparam {name!r} of type {kind.__name__!r} from value {value!r}")
@@ -144,9 +144,9 @@ def _converted(name: str, kind: Any, value: Any) -> Any:
 
 @export("contrib.training.parse_values")
 def parse_values(values: str, type_map: dict[str, type], ignore_unknown: bool = False) -> dict[str, Any]:
-    """What "name=value,…" says, by name; elements of a list that are set one by one are a dict by index.
+    """Parses "name=value,…" into a dict by name; elements of a list that are set one by one are a dict by index.
 
-    Raises ValueError for text of another form, values of another type, and names that are assigned twice or (unless
+    Raises ValueError for malformed text, values of a wrong type, and names that are assigned twice or (unless
     `ignore_unknown`) have no type.
     """
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""`create_train_op`, and what may happen to gradients on the way (TF: tf.contrib.training.create_train_op)."""
+"""`create_train_op`, and transformations of gradients (TF: tf.contrib.training.create_train_op)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pairs = list[tuple[Any, Any]]
 
 
 def change_values(grad: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """A gradient with its values changed."""
+    """A gradient with its values replaced."""
     if isinstance(grad, IndexedSlices):
         return IndexedSlices(change(grad.values), grad.indices, grad.dense_shape)
     return None if grad is None else change(grad)
@@ -46,9 +46,9 @@ def clip_gradient_norms_fn(max_norm: Any) -> Callable[[Any], Pairs]:
 
 @export("contrib.training.multiply_gradients")
 def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> Pairs:
-    """(gradient, variable) pairs, multiplied as a dict from variables or their op names to numbers says.
+    """(gradient, variable) pairs, multiplied by the numbers in a dict from variables or their op names.
 
-    Raises ValueError for what is no list or no dict, an empty dict, and a variable in it without a gradient.
+    Raises ValueError for what is not a list or not a dict, an empty dict, and a variable in it without a gradient.
     """
     if not isinstance(grads_and_vars, list):
         raise ValueError(f"`grads_and_vars` must be a list, got {grads_and_vars!r}")
@@ -94,12 +94,12 @@ def create_train_op(
     colocate_gradients_with_ops: bool = False,
     check_numerics: bool = True,
 ) -> Tensor:
-    """A tensor of the loss that also takes a step of training (TF: tf.contrib.training.create_train_op).
+    """The loss as a tensor that also takes a training step when it runs (TF: tf.contrib.training.create_train_op).
 
-    global_step: counts the steps (the graph's, made where there is none; None for no counting). update_ops: run
-    before the loss (those in UPDATE_OPS). variables_to_train: all trainable ones; raises ValueError for others.
-    transform_grads_fn: a function of the (gradient, variable) pairs. check_numerics: InvalidArgumentError in a step
-    whose loss is not finite. It joins TRAIN_OP.
+    global_step: counts the steps (by default the graph's, created if there is none; None for no counting). update_ops:
+    run before the loss (by default those in UPDATE_OPS). variables_to_train: by default all trainable ones; raises
+    ValueError for others. transform_grads_fn: a function of the (gradient, variable) pairs. check_numerics: raise
+    InvalidArgumentError in a step whose loss is not finite. It joins TRAIN_OP.
     """
     if global_step is _USE_GLOBAL_STEP:
         global_step = get_or_create_global_step()
