@@ -81,7 +81,7 @@ class TestCase(unittest.TestCase):
         np.testing.assert_array_equal(a, b, msg or "")
 
     def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
-        """Same shape, and |a - b| <= atol + rtol |b|; dicts and lists of arrays element by element."""
+        """Same shape, and |a - b| <= atol + rtol |b|; dicts and lists of arrays element-wise."""
         if isinstance(a, dict):
             self.assertEqual(set(a), set(b), msg)
             for key in a:

@@ -167,7 +167,7 @@ class SparseTensor:
         return call("sparse_over_dense", self, other)
 
     def __add__(self, other: Any) -> Any:
-        """The sum with a tensor of the same shape: sparse if both are, else dense (tf.sparse_add)."""
+        """The sum with a tensor of the same shape: sparse if both are, otherwise dense (tf.sparse_add)."""
         return call("sparse_add", self, other)
 
     __radd__ = __add__

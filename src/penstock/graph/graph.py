@@ -84,7 +84,7 @@ class Graph:
     ) -> Operation:
         """Add a node with complete attributes. A `name` ending in "/" is used unchanged; others are made unique.
 
-        Raises RuntimeError when finalized, ValueError if shapes disagree or an input is in another graph.
+        Raises RuntimeError if finalized, ValueError if shapes disagree or an input is in another graph.
         """
         with self._lock:
             if self._finalized:

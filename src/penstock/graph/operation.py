@@ -54,7 +54,7 @@ class Tensor(Operators):
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """The static shape: what is known of it while the graph is built."""
+        """The static shape: what is known about it while the graph is built."""
         return self._shape
 
     def set_shape(self, shape: Any) -> None:

@@ -1,4 +1,4 @@
-"""Replacing nodes of a `StepGraph`: a new graph, while the nodes of the old one stay as they are.
+"""Replacing nodes of a `StepGraph`: a new graph, while the nodes of the old one stay unchanged.
 
 Nodes refer to those that they take values from or wait for, so nodes that come after a replaced one are copied. Code
 that keeps a graph (a plan, a session, a pass that compares two alternatives) can therefore pass it to any pass.

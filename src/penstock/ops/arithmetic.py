@@ -174,7 +174,7 @@ def add_n_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @export("add_n", "math.add_n")
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape and dtype (TF: tf.add_n). Raises ValueError for an empty list."""
+    """The sum of a list of tensors of the same shape and dtype (TF: tf.add_n). Raises ValueError for an empty list."""
     tensors = _tensors(inputs)
     if len(tensors) == 1:
         return tensors[0] if name is None else identity(tensors[0], name=name)
@@ -220,7 +220,7 @@ def mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @export("mul", "multiply", "math.multiply")
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """`x * y` element by element, broadcasting (TF: tf.multiply; tf.mul)."""
+    """`x * y` element-wise, broadcasting (TF: tf.multiply; tf.mul)."""
     return MUL(x, y, name=name)
 
 
@@ -273,7 +273,7 @@ add_kernels(POW, torch.pow, types=f"{FLOATS} {COMPLEX}")
 
 @POW.kernel(T=INTEGERS)
 def pow_integers_kernel(ctx: KernelContext) -> Any:
-    """TensorFlow refuses negative exponents, also of 1 and -1."""
+    """TensorFlow rejects negative exponents, also of 1 and -1."""
 
     def power(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         if (y < 0).any():

@@ -107,7 +107,7 @@ def rank_kernel(ctx: KernelContext) -> Any:
 
 @export("shape")
 def shape(input: Any, name: str | None = None, out_type: Any = int32, optimize: bool = True) -> Tensor:
-    """The shape of `input` as a vector of `out_type`; a constant where it is known now (TF: tf.shape)."""
+    """The shape of `input` as a vector of `out_type`; a constant if it is known now (TF: tf.shape)."""
     with name_scope(name, "Shape", [input]) as scope:
         if isinstance(input, SparseTensor | SparseTensorValue):
             return get_op("Cast")(convert_to_tensor(input.dense_shape, int64), DstT=out_type, name=scope)
@@ -125,7 +125,7 @@ def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[
 
 @export("size")
 def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
-    """The number of elements of `input`; a constant where it is known now (TF: tf.size)."""
+    """The number of elements of `input`; a constant if it is known now (TF: tf.size)."""
     with name_scope(name, "Size", [input]) as scope:
         if isinstance(input, SparseTensor | SparseTensorValue):
             dims = get_op("Cast")(convert_to_tensor(input.dense_shape, int64), DstT=out_type)
@@ -137,7 +137,7 @@ def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
 
 @export("rank")
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of dimensions of `input`, int32; a constant where it is known now (TF: tf.rank)."""
+    """The number of dimensions of `input`, int32; a constant if it is known now (TF: tf.rank)."""
     with name_scope(name, "Rank", [input]) as scope:
         if isinstance(input, SparseTensor | SparseTensorValue):
             return size(input.dense_shape, name=scope)

@@ -187,7 +187,7 @@ def roll_gradient(op: Operation, grad: Any) -> list[Any]:
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     """`input` with its elements moved on by `shift` along `axis`, from the end to the front again.
 
-    `shift` and `axis` are ints, or vectors of one length. TF: tf.roll.
+    `shift` and `axis` are ints, or vectors of the same length. TF: tf.roll.
     """
     return ROLL(input, shift, axis, name=name)
 

@@ -101,7 +101,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     return PLACEHOLDER_WITH_DEFAULT(input, shape=TensorShape(shape), name=name)
 
 
-# --- Identity and its kin -------------------------------------------------------------------------------
+# --- Identity and related ops ---------------------------------------------------------------------------
 
 IDENTITY = define_op("Identity", "input: T", "output: T", attrs=["T: type"], aliases=True, bits16="clear", view="same")
 IDENTITY.shape(shape_rules.unchanged)

@@ -1,4 +1,4 @@
-"""Drawing a few classes to train against instead of all (TF: tf.nn.log_uniform_candidate_sampler and its kin).
+"""Drawing a few classes to train against instead of all (TF: tf.nn.log_uniform_candidate_sampler and related ops).
 
 Each sampler gives the classes drawn, [num_sampled] int64, and how often each class of `true_classes` [batch,
 num_true] int64, and each drawn one, is expected among them. The streams are not TensorFlow's; the expectations are.
@@ -312,7 +312,7 @@ class Candidates(NamedTuple):
 
 
 class AccidentalHits(NamedTuple):
-    """What `compute_accidental_hits` gives: three vectors of one length."""
+    """What `compute_accidental_hits` gives: three vectors of the same length."""
 
     indices: Tensor
     ids: Tensor

@@ -1,4 +1,4 @@
-"""Assertions about values: checked at once where they are known, else by an Assert node (TF: tf.assert_…)."""
+"""Assertions about values: checked at once if they are known, otherwise by an Assert node (TF: tf.assert_…)."""
 
 from __future__ import annotations
 

@@ -120,13 +120,13 @@ NOT_EQUAL.fold(lambda op, x, y: np.not_equal(x, y))
 
 @export("equal", "math.equal")
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """`x == y` element by element, broadcasting; of any dtype (TF: tf.equal)."""
+    """`x == y` element-wise, broadcasting; of any dtype (TF: tf.equal)."""
     return EQUAL(x, y, name=name)
 
 
 @export("not_equal", "math.not_equal")
 def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """`x != y` element by element, broadcasting; of any dtype (TF: tf.not_equal)."""
+    """`x != y` element-wise, broadcasting; of any dtype (TF: tf.not_equal)."""
     return NOT_EQUAL(x, y, name=name)
 
 
@@ -156,7 +156,7 @@ def approximate_equal_kernel(ctx: KernelContext) -> Any:
 
 @export("approximate_equal")
 def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None = None) -> Tensor:
-    """`|x - y| <= tolerance`, for x and y of one shape (TF: tf.approximate_equal)."""
+    """`|x - y| <= tolerance`, for x and y of the same shape (TF: tf.approximate_equal)."""
     return APPROXIMATE_EQUAL(x, y, tolerance=tolerance, name=name)
 
 
@@ -287,7 +287,7 @@ def select_v2_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 
 def select(condition: Any, x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x where `condition` holds, else y: by elements, by rows, or as a whole (TF 0.x: tf.select)."""
+    """x where `condition` holds, otherwise y: by elements, by rows, or as a whole (TF 0.x: tf.select)."""
     return SELECT(condition, x, y, name=name)
 
 

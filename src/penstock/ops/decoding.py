@@ -139,7 +139,7 @@ def decode_raw(
 def decode_padded_raw(
     input_bytes: Any, fixed_length: Any, out_type: Any, little_endian: bool = True, name: str | None = None
 ) -> Tensor:
-    """As `decode_raw`, of strings cut, or padded with zero bytes, to `fixed_length` (TF: DecodePaddedRaw)."""
+    """Like `decode_raw`, of strings cut, or padded with zero bytes, to `fixed_length` (TF: DecodePaddedRaw)."""
     text = convert_to_tensor(input_bytes, string)
     length = convert_to_tensor(fixed_length, int32)
     return DECODE_PADDED_RAW(text, length, out_type=as_dtype(out_type), little_endian=little_endian, name=name)

@@ -28,7 +28,7 @@ EINSUM = define_op("Einsum", "inputs: N * T", "output: T", attrs=["equation: str
 
 @functools.lru_cache(512)
 def parse(equation: str, count: int) -> tuple[list[str], str]:
-    """The subscripts of each input, and of the output. Raises ValueError for an equation that makes no sense."""
+    """The subscripts of each input, and of the output. Raises ValueError for an invalid equation."""
     text = equation.replace(" ", "")
     inputs, arrow, output = text.partition("->")
     found = inputs.split(",")
@@ -179,8 +179,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """The sum of products that `equation` says, e.g. "ij,jk->ik" (TF: tf.einsum).
 
     Letters name dimensions, "..." those in front that broadcast; what is not named after the arrow is summed over.
-    Of more than two inputs, they are taken in pairs from the left. Raises ValueError for an equation that makes no
-    sense.
+    Of more than two inputs, they are taken in pairs from the left. Raises ValueError for an invalid equation.
     """
     name = kwargs.pop("name", None)
     kwargs.pop("optimize", None)
@@ -225,7 +224,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 
 def _chosen(axes: Any, a: Tensor, b: Tensor) -> tuple[Any, Any]:
-    """The axes of both to be summed over: lists, or vectors where they are known in the step only."""
+    """The axes of both to be summed over: lists, or vectors if they are known in the step only."""
     known = constant_value(axes) if isinstance(axes, Tensor) else axes
     if known is None:
         axes = get_op("Cast")(axes, DstT=int32)

@@ -138,8 +138,8 @@ def reduced_axes(s0: list[int], s1: list[int]) -> tuple[list[int], list[int]]:
 def sum_to(grad: Any, x: Tensor, *others: Tensor) -> Any:
     """`grad`, of the shape that x was broadcast to with `others`, summed to the shape of x.
 
-    What static shapes tell is used: no node at all where x was not repeated, constant axes where it is known
-    along which ones it was.
+    What static shapes tell is used: no node at all where x was not repeated, constant axes if it is known along which
+    ones it was.
     """
     dims = x.shape.tuple
     if grad is None or (x.shape.is_fully_defined() and x.shape == grad.shape):

@@ -206,7 +206,7 @@ def _matching(ctx: KernelContext) -> Any:
     return ctx
 
 
-# --- sizes, which are numbers where they are known, else scalars ----------------------------------------
+# --- sizes, which are numbers if they are known, else scalars ----------------------------------------
 
 
 def _sizes(length: Tensor) -> list[Any]:

@@ -76,7 +76,7 @@ def _of_length(x: Tensor, n: int) -> Tensor:
 
 
 def _length(x: Tensor) -> Any:
-    """The size of the last dimension: a number where it is known."""
+    """The size of the last dimension: a number if it is known."""
     known = x.shape.tuple[-1] if x.shape.ndims else None
     return get_op("Shape")(x)[-1] if known is None else known
 

@@ -93,7 +93,7 @@ def matching_files_kernel(ctx: KernelContext) -> Kernel:
 
 @export("read_file", "io.read_file")
 def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """The content of a file, a scalar string; NotFoundError and kin name the path (TF: tf.read_file)."""
+    """The content of a file, a scalar string; NotFoundError and similar errors name the path (TF: tf.read_file)."""
     return READ_FILE(convert_to_tensor(filename, string), name=name)
 
 

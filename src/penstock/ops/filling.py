@@ -85,7 +85,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
 
 
 def _filled(value: int, shape: Any, dtype: Any, scope: str) -> Tensor:
-    """A constant if it is small, else a Fill. `value` is 0 or 1."""
+    """A constant if it is small, otherwise a Fill. `value` is 0 or 1."""
     dtype = as_dtype(dtype).base_dtype
     element: Any = (b"" if not value else b"1") if dtype == string else bool(value) if dtype.is_bool else value
     if not isinstance(shape, Tensor):

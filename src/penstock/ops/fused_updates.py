@@ -127,7 +127,7 @@ def gradient_of(op: OpDef) -> int:
 
 
 def _kernel(ctx: KernelContext, together: Update, alone: Update) -> Kernel:
-    """Every variable is read before any changes, so that one that is not initialised leaves the others as they are."""
+    """Every variable is read before any changes, so that one that is not initialised leaves the others unchanged."""
     args = ctx.node.op.inputs
     held, at = sum(map(_is_state, args)), gradient_of(ctx.node.op)
     sizes = [edge.node.shapes[edge.port].num_elements() for edge in ctx.inputs(args[at].name)]

@@ -305,7 +305,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
 @export("boolean_mask")
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
-    """The elements of `tensor` where `mask` is true, as NumPy's `tensor[mask]` (TF: tf.boolean_mask).
+    """The elements of `tensor` where `mask` is true, like NumPy's `tensor[mask]` (TF: tf.boolean_mask).
 
     tensor [..., m1…mk, ...], mask [m1…mk] bool, from `axis` on -> [..., count, ...]. Raises ValueError if the
     rank of the mask is 0 or not known, or the shapes disagree.

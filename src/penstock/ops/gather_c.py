@@ -1,4 +1,4 @@
-"""Gather and its kin in C."""
+"""Gather and related ops in C."""
 
 from __future__ import annotations
 

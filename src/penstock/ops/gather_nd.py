@@ -204,7 +204,7 @@ def gather_nd_in_c(s: Site) -> str | None:
     (params, indices), (y,) = s.inputs, s.outputs
     if (
         not is_nd(s, indices, params.shape) or 0 in params.shape
-    ):  # which the kernel refuses, if anything is wanted of it
+    ):  # which the kernel rejects, if anything is wanted of it
         return None
     i = local("i")
     count, size, place, _ = nd_place(indices, params.shape, i)

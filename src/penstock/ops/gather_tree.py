@@ -87,7 +87,7 @@ def gather_tree(
     """The ids of each beam, [time, batch, beam] int32, `end_token` after its end.
 
     step_ids, parent_ids: the id that each beam took at each step and the beam of the step before that it goes on
-    from. max_sequence_lengths: int32 [batch], where to begin. In the step, InvalidArgumentError for a parent that is
+    from. max_sequence_lengths: int32 [batch], where to begin. The step raises InvalidArgumentError for a parent that is
     none (TF: tf.contrib.seq2seq.gather_tree).
     """
     return GATHER_TREE(step_ids, parent_ids, max_sequence_lengths, end_token, name=name)

@@ -22,7 +22,8 @@ from penstock.tensor.shapes import TensorShape
 
 
 def _suppress(boxes: np.ndarray, scores: np.ndarray, most: Any, overlap: Any, lowest: Any = -np.inf) -> np.ndarray:
-    """Indices of boxes [n, (y1, x1, y2, x2)] by falling score, without those that overlap an earlier one too much."""
+    """Indices of boxes [n, (y1, x1, y2, x2)] by descending score, without those that overlap an earlier one too
+    much."""
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise invalid(f"boxes must be [num_boxes, 4], not {list(boxes.shape)}")
     if scores.shape != boxes.shape[:1]:

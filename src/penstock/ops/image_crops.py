@@ -1,4 +1,4 @@
-"""Cutting images up: boxes resized to one size, patches, glimpses (TF: tf.image.crop_and_resize and kin)."""
+"""Cutting images up: boxes resized to one size, patches, glimpses (TF: tf.image.crop_and_resize and related ops)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JPEG files as tensors (TF: tf.image.decode_jpeg and its kin).
+"""JPEG files as tensors (TF: tf.image.decode_jpeg and related ops).
 
 Decoded pixels may differ by a few of 255 from TensorFlow's: its library takes a faster way unless `dct_method` is
 "INTEGER_ACCURATE". That way is taken here whatever `dct_method` says.
@@ -153,7 +153,7 @@ def decode_and_crop_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """As `decode_jpeg`, only the part `crop_window` [y, x, height, width] (after `ratio`)."""
+    """Like `decode_jpeg`, only the part `crop_window` [y, x, height, width] (after `ratio`)."""
     return DECODE_AND_CROP_JPEG(
         convert_to_tensor(contents, dtype=string),
         convert_to_tensor(crop_window, dtype=int32),

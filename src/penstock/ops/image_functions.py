@@ -72,7 +72,7 @@ def without_batch(image: Tensor, added: bool) -> Tensor:
 
 
 def sizes(image: Tensor) -> list[Any]:
-    """Each dimension as a number where it is known, else as a scalar tensor."""
+    """Each dimension as a number if it is known, otherwise as a scalar tensor."""
     known = image.shape.as_list()
     if None not in known:
         return known
@@ -92,7 +92,7 @@ def resize_images(
     """Images [batch, height, width, channels] or [height, width, channels] at `size` [new_height, new_width].
 
     float32, but for nearest neighbours and images that have that size already, which keep their dtype. With
-    `preserve_aspect_ratio` the largest size within `size`. Raises ValueError for what is no image. TF:
+    `preserve_aspect_ratio` the largest size within `size`. Raises ValueError for what is not an image. TF:
     tf.image.resize_images.
     """
     with name_scope(name, "resize", [images, size]):
@@ -161,7 +161,7 @@ def _least(x: Any, y: Any) -> Any:
 
 
 def _checked(image: Tensor, wanted: list[tuple[Any, str, bool]]) -> Tensor:
-    """`image`, once sizes are known to be positive (or at least 0): now if they are numbers, else in the step."""
+    """`image`, once sizes are known to be positive (or at least 0): now if they are numbers, otherwise in the step."""
     asserts = []
     for value, name, positive in wanted:
         if isinstance(value, Tensor):

@@ -110,7 +110,7 @@ def extract_image_patches_gradient(op: Operation, grad: Tensor) -> Tensor:
 
 
 def _dims(x: Tensor) -> list[Any]:
-    """The four sizes: numbers where they are known, else scalar tensors."""
+    """The four sizes: numbers if they are known, otherwise scalar tensors."""
     known = constant_value(SHAPE(x)) if x.shape.is_fully_defined() else None
     if known is not None:
         return [convert_to_tensor(int(d), dtype=int32) for d in known]

@@ -230,7 +230,7 @@ def resize_bilinear(
 def resize_bicubic(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
-    """As `resize_bilinear`, by cubic convolution."""
+    """Like `resize_bilinear`, by cubic convolution."""
     return RESIZE_BICUBIC(
         _images(images), _size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )

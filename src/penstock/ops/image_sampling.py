@@ -246,7 +246,8 @@ def extract_glimpse(
     uniform_noise: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """The part of each image [batch, h, w, depth] at its offset (y, x), of one size; noise where it reaches outside."""
+    """The part of each image [batch, h, w, depth] at its offset (y, x), of the same size; noise where it reaches
+    outside."""
     return EXTRACT_GLIMPSE(
         convert_to_tensor(input, dtype=float32),
         convert_to_tensor(size, dtype=int32),

@@ -60,7 +60,7 @@ _TABLE = 1024  # TensorFlow looks cubic weights up in a table of this size
 
 @lru_cache(64)
 def cubic_taps(size: int, wanted: int, align_corners: bool, half_pixel: bool) -> Taps:
-    """Keys' cubic convolution with a = -0.5 where centers are at half pixels, else a = -0.75."""
+    """Keys' cubic convolution with a = -0.5 where centers are at half pixels, otherwise a = -0.75."""
     a = -0.5 if half_pixel else -0.75
     at = positions(size, wanted, align_corners, half_pixel)
     base = np.floor(at)

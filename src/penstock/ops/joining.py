@@ -178,7 +178,7 @@ def concat_offset_kernel(ctx: KernelContext) -> Any:
 
 
 def _check_concat_shapes(axis: int, shapes: list[torch.Tensor], first: Any) -> None:
-    """Raises ValueError unless `shapes` are vectors of one length, equal but for `axis`."""
+    """Raises ValueError unless `shapes` are vectors of the same length, equal but for `axis`."""
     if any(shape.dim() != 1 for shape in shapes):
         raise ValueError(f"each input should be a vector, but got shapes {[list(s.shape) for s in shapes]}")
     rank = len(first)

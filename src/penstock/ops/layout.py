@@ -47,7 +47,7 @@ def transpose_shape(c: ShapeContext, x: TensorShape, perm: TensorShape) -> Tenso
         return UNKNOWN if rank is None else TensorShape([None] * rank)
     x = x.with_rank(len(order))
     axes = [check_axis(int(i), len(order)) for i in order]
-    if len(set(axes)) < len(axes):  # no permutation: the step refuses it
+    if len(set(axes)) < len(axes):  # no permutation: the step rejects it
         return TensorShape([None] * len(axes))
     return shape_of(tuple(x.tuple[i] for i in axes))
 
@@ -66,7 +66,7 @@ def _permuted(x: Any, axes: list[int]) -> Any:
 
 
 def _order(perm: Any, rank: int) -> list[int]:
-    """`perm` as a list. Raises InvalidArgumentError if it is no permutation of the axes."""
+    """`perm` as a list. Raises InvalidArgumentError if it is not a permutation of the axes."""
     order: list[int] = perm.tolist()
     if len(order) != rank:
         raise invalid(f"transpose expects a vector of size {rank}. But input(1) is a vector of size {len(order)}")

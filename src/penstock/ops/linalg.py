@@ -420,7 +420,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """As `matrix_solve`, for triangular matrices, of which only the one half counts."""
+    """Like `matrix_solve`, for triangular matrices, of which only the one half counts."""
     return MATRIX_TRIANGULAR_SOLVE(
         convert_to_tensor(matrix), convert_to_tensor(rhs), lower=lower, adjoint=adjoint, name=name
     )
@@ -430,8 +430,8 @@ def matrix_triangular_solve(
 def matrix_solve_ls(
     matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
-    """x for which |matrix @ x - rhs|² + l2_regularizer |x|² is least. `fast`: by the normal equations; else by
-    an orthogonal decomposition, without the regulariser, which also takes matrices without full rank."""
+    """x for which |matrix @ x - rhs|² + l2_regularizer |x|² is least. `fast`: by the normal equations; otherwise by an
+    orthogonal decomposition, without the regulariser, which also takes matrices without full rank."""
     return MATRIX_SOLVE_LS(
         convert_to_tensor(matrix), convert_to_tensor(rhs), convert_to_tensor(l2_regularizer, dtype=float64), fast=fast,
         name=name,

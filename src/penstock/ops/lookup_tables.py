@@ -73,7 +73,7 @@ class LookupTable:
         return len(self.entries or ())
 
     def read(self) -> dict[Any, Any]:
-        """The entries; raises FailedPreconditionError when they are not there yet."""
+        """The entries; raises FailedPreconditionError if they are not there yet."""
         if self.entries is None:
             raise errors.FailedPreconditionError(
                 None,

@@ -41,7 +41,7 @@ PAD_V2 = define_op(
 
 
 def _pairs(c: ShapeContext, x: TensorShape, paddings: TensorShape) -> tuple[TensorShape, Any]:
-    """The input's shape, and for each axis what is known of its two paddings."""
+    """The input's shape, and for each axis what is known about its two paddings."""
     rank, two = paddings.with_rank(2).tuple
     if two not in (None, 2):
         raise ValueError(f"paddings must be a matrix with 2 columns, not of shape {paddings}")

@@ -1,4 +1,4 @@
-"""tf.train.Example to tensors: features by name, and what parses them (TF: tf.parse_example and kin)."""
+"""tf.train.Example to tensors: features by name, and what parses them (TF: tf.parse_example and related ops)."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def parse_example_v2_kernel(ctx: KernelContext) -> Kernel:
 
 
 def single_sparse(column: Column) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `sparse`, of one row, without the axis of rows."""
+    """Like `sparse`, of one row, without the axis of rows."""
     count = len(column.values)
     return np.arange(count).reshape(-1, 1), column.values, np.array([count], np.int64)
 

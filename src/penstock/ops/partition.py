@@ -50,7 +50,7 @@ def where_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """The indices [count, rank], int64, of the true elements of `condition`; or elements of `x` and `y`.
 
-    With `x` and `y`, of one shape: `x` where `condition` is true, else `y`. It has that shape too, or is a
+    With `x` and `y`, of the same shape: `x` where `condition` is true, otherwise `y`. It has that shape too, or is a
     vector that chooses whole rows. TF: tf.where.
     """
     if x is None and y is None:

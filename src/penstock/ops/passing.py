@@ -1,4 +1,4 @@
-"""Ops that give their input as it is: checked, kept from gradients, or its bits read as another type."""
+"""Ops that give their input unchanged: checked, kept from gradients, or its bits read as another type."""
 
 from __future__ import annotations
 

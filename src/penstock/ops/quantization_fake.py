@@ -308,7 +308,7 @@ def fake_quant_with_min_max_args_gradient(
 def fake_quant_with_min_max_vars(
     inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
-    """As `fake_quant_with_min_max_args`, of scalars `min` and `max`, which have gradients, too.
+    """Like `fake_quant_with_min_max_args`, of scalars `min` and `max`, which have gradients, too.
 
     TF: tf.fake_quant_with_min_max_vars.
     """
@@ -330,7 +330,7 @@ def fake_quant_with_min_max_vars_gradient(
 def fake_quant_with_min_max_vars_per_channel(
     inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
-    """As `fake_quant_with_min_max_vars`, of vectors with a range for each index of the last dim of `inputs`.
+    """Like `fake_quant_with_min_max_vars`, of vectors with a range for each index of the last dim of `inputs`.
 
     TF: tf.fake_quant_with_min_max_vars_per_channel.
     """

@@ -318,7 +318,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """A slice of the shape `size` from a random place in `value`, each place equally likely.
 
-    Raises InvalidArgumentError when run with a value that is smaller. TF: tf.random_crop.
+    Raises InvalidArgumentError if run with a value that is smaller. TF: tf.random_crop.
     """
     with name_scope(name, "random_crop", [value, size]) as scope:
         value = convert_to_tensor(value, name="value")

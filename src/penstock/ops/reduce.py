@@ -1,4 +1,4 @@
-"""The functions around `reductions.py`: reduce_sum and its kin, norms and counts."""
+"""The functions around `reductions.py`: reduce_sum and related ops, norms and counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.tensor.dtypes import int64, string
 
 
 def renamed(new: str, value: Any, old: str, old_value: Any, default: Any = None) -> Any:
-    """The value of an argument that has an older name; raises ValueError when both are given."""
+    """The value of an argument that has an older name; raises ValueError if both are given."""
     if old_value is None:
         return default if value is None else value
     if value is not None:

@@ -1,7 +1,7 @@
 """Reductions: sums, means, products, extrema and norms along axes.
 
 All have the inputs `input` and `reduction_indices` (the axes: a scalar or vector; negative ones count from
-the end, none leaves the input as it is) and the attribute `keep_dims`. The functions are in `reduce.py`.
+the end, none leaves the input unchanged) and the attribute `keep_dims`. The functions are in `reduce.py`.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def sum_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 
 def _shape_of(x: Tensor) -> Any:
-    """The shape of x as an argument: a constant where it is known."""
+    """The shape of x as an argument: a constant if it is known."""
     if x.shape.is_fully_defined():
         return np.array(x.shape.as_list(), np.int32)
     return get_op("Shape")(x)

@@ -173,7 +173,7 @@ def variable_shape_kernel(ctx: KernelContext) -> Kernel:
 
 
 def variable_shape(handle: Tensor) -> Tensor:
-    """The shape of the variable behind `handle`, an int32 vector; a constant where it is known now."""
+    """The shape of the variable behind `handle`, an int32 vector; a constant if it is known now."""
     known = handle_shape(handle)
     return constant(known.as_list(), "int32") if known.is_fully_defined() else VARIABLE_SHAPE(handle)
 

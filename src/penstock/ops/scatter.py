@@ -166,8 +166,8 @@ def _scatter(
 def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
     """`ref[indices] = updates`: rows of the variable `ref` [n, ...] are set.
 
-    `updates` has the shape `indices.shape + ref.shape[1:]`, or is a scalar. Raises InvalidArgumentError when run with
-    an index outside [0, n). TF: tf.scatter_update.
+    `updates` has the shape `indices.shape + ref.shape[1:]`, or is a scalar. Raises InvalidArgumentError if run with an
+    index outside [0, n). TF: tf.scatter_update.
     """
     return _scatter((SCATTER_UPDATE, RESOURCE_SCATTER_UPDATE), ref, indices, updates, use_locking, name)
 

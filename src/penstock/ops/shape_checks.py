@@ -1,4 +1,4 @@
-"""Assertions and questions about rank, shape, type and order of tensors (TF: tf.assert_rank and its kin)."""
+"""Assertions and questions about rank, shape, type and order of tensors (TF: tf.assert_rank and related ops)."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
 
 @export("unique_with_counts")
 def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
-    """As `unique`, and how often each of `y` appears (TF: tf.unique_with_counts)."""
+    """Like `unique`, and how often each of `y` appears (TF: tf.unique_with_counts)."""
     return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
 
 

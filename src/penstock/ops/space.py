@@ -173,7 +173,7 @@ def _check_blocks(rank: int, block: Any, pads: Any, edges: str) -> None:
 def _batch_shape(
     c: ShapeContext, x: TensorShape, edges: str, to_batch: bool, block: np.ndarray | None, count: int | None
 ) -> TensorShape:
-    """`block` has `count` elements, if they are known: dims after those stay as they are."""
+    """`block` has `count` elements, if they are known: dims after those stay unchanged."""
     if x.ndims is None:
         return UNKNOWN
     dims = list(x.tuple)

@@ -1,4 +1,4 @@
-"""Two sparse tensors, element by element (TF: SparseAdd, SparseSparseMaximum, …)."""
+"""Two sparse tensors, element-wise (TF: SparseAdd, SparseSparseMaximum, …)."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _extremum(
     def shape(c: ShapeContext, *inputs: TensorShape) -> list[TensorShape]:
         _, rank = known_parts(*inputs[:3])
         _, other = known_parts(*inputs[3:])
-        # The step refuses ranks that differ, as in TensorFlow.
+        # The step rejects ranks that differ, as in TensorFlow.
         return sparse_shapes(None, other if rank is None else rank)[:2]
 
     @op.kernel("CPU", T=f"{REAL} {TORCH_LACKS}")

@@ -1,4 +1,4 @@
-"""Sparse tensors with dense ones, element by element (TF: SparseDenseCwiseAdd, …), and their operators."""
+"""Sparse tensors with dense ones, element-wise (TF: SparseDenseCwiseAdd, …), and their operators."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     """A sparse tensor that each step is fed: a SparseTensorValue, or indices, values, dense_shape.
 
     `shape` may have None or -1 for dimensions that each feed chooses, or be a tensor; with a known one, the feed may
-    leave the dense shape as it is. TF: tf.sparse_placeholder.
+    leave the dense shape unchanged. TF: tf.sparse_placeholder.
     """
 
     def part(of: str) -> str | None:

@@ -103,7 +103,7 @@ def sparse_concat(
     """Sparse tensors joined along `axis`, their elements in row-major order (TF: tf.sparse_concat).
 
     Other dimensions must be equal, or (`expand_nonconcat_dims`) are as large as the largest. A single tensor is
-    given back as it is. A step raises InvalidArgumentError if shapes do not fit.
+    given back unchanged. A step raises InvalidArgumentError if shapes do not fit.
     """
     expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
     axis = one_of("axis", axis, "concat_dim", concat_dim)

@@ -76,7 +76,7 @@ def _reduction(name: str, types: str, reduce: Reduce, native: str) -> OpDef:
             return UNKNOWN
         rank = len(sizes)
         if not all(-rank <= axis < rank for axis in reduced.reshape(-1)):
-            return UNKNOWN  # the step refuses it, as in TensorFlow
+            return UNKNOWN  # the step rejects it, as in TensorFlow
         gone = _axes(reduced.reshape(-1), rank)
         if c.attrs["keep_dims"]:
             return TensorShape([1 if i in gone else d for i, d in enumerate(sizes)])

@@ -237,7 +237,7 @@ def _read(strings: np.ndarray, dtype: DType, at: int) -> Parts:
 
 
 def stacked(tensors: list[Parts], dims: list[int]) -> tuple[Any, ...]:
-    """Sparse tensors of one rank behind each other as one, their number being the product of its first `dims`."""
+    """Sparse tensors of the same rank behind each other as one, their number being the product of its first `dims`."""
     rank = len(tensors[0][2])
     for i, (_, _, shape) in enumerate(tensors):
         if len(shape) != rank:

@@ -90,7 +90,7 @@ BETAINC = define_op("Betainc", "a: T, b: T, x: T", "z: T", attrs=["T: {float, do
 
 @BETAINC.shape
 def betainc_shape(c: ShapeContext, a: TensorShape, b: TensorShape, x: TensorShape) -> TensorShape:
-    """All of one shape, but for scalars."""
+    """All of the same shape, but for scalars."""
     found = TensorShape([])
     for shape in (a, b, x):
         if shape.ndims is None:

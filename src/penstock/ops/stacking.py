@@ -88,7 +88,7 @@ def pack_gradient(op: Operation, grad: Any) -> list[Tensor]:
 
 @export("pack", "stack")
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Tensors of one shape, stacked along a new axis (TF: tf.stack). Python values alone make a constant."""
+    """Tensors of the same shape, stacked along a new axis (TF: tf.stack). Python values alone make a constant."""
     if isinstance(values, Tensor):
         return values
     if axis == 0 and not any(isinstance(v, Tensor) or hasattr(v, "_as_graph_element") for v in values):

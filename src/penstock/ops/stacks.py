@@ -16,7 +16,7 @@ from penstock.tensor.shapes import TensorShape
 HANDLE = TensorShape([2])
 """TensorFlow's handles are two strings; programs that were written for it see that shape."""
 
-# What is pushed is kept as it is, so its memory stays in use until it is popped: hence `aliases`.
+# What is pushed is kept unchanged, so its memory stays in use until it is popped: hence `aliases`.
 
 STACK_V2 = define_op(
     "StackV2",

@@ -69,7 +69,7 @@ def accumulator(op: str, method: Callable[[Any, Any], Any]) -> Kernel:
 
 
 def signed_accumulator(op: str, method: Callable[[Any, Any], Any]) -> Kernel:
-    """As `accumulator`, for types that torch cannot add: sums are the same bits in the signed type."""
+    """Like `accumulator`, for types that torch cannot add: sums are the same bits in the signed type."""
     return accumulator(op, lambda buffer, value: method(as_signed(buffer), as_signed(value)))
 
 
@@ -352,7 +352,7 @@ def assign(
 ) -> Any:
     """Set the variable `ref` to `value`, which must have its shape unless `validate_shape` is False.
 
-    Returns the variable's new contents: a reference for a reference variable. Raises InvalidArgumentError when run with
+    Returns the variable's new contents: a reference for a reference variable. Raises InvalidArgumentError if run with
     another shape. TF: tf.assign.
     """
     if is_reference(ref):

@@ -206,7 +206,7 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
 
 @export("string_to_hash_bucket_strong", "strings.to_hash_bucket_strong")
 def string_to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
-    """As `string_to_hash_bucket_fast`, by SipHash with `key`, two ints (TF: tf.string_to_hash_bucket_strong)."""
+    """Like `string_to_hash_bucket_fast`, by SipHash with `key`, two ints (TF: tf.string_to_hash_bucket_strong)."""
     return STRING_TO_HASH_BUCKET_STRONG(input, num_buckets=num_buckets, key=key, name=name)
 
 

@@ -57,7 +57,7 @@ def string_join_kernel(ctx: KernelContext) -> Kernel:
 
 @export("string_join", "strings.join")
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
-    """The strings of `inputs`, element by element, with `separator` between them; scalars go with all.
+    """The strings of `inputs`, element-wise, with `separator` between them; scalars go with all.
 
     TF: tf.string_join.
     """

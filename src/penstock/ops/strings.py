@@ -79,8 +79,8 @@ def substr_kernel(ctx: KernelContext) -> Kernel:
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """`len` bytes (or characters, by `unit`) of each string from `pos`, which may count from the end.
 
-    `pos` and `len` are of one shape and broadcast with `input`. Raises InvalidArgumentError if a string is shorter than
-    `pos`. TF: tf.substr.
+    `pos` and `len` are of the same shape and broadcast with `input`. Raises InvalidArgumentError if a string is shorter
+    than `pos`. TF: tf.substr.
     """
     return SUBSTR(input, pos, len, unit=unit, name=name)
 

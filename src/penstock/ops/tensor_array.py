@@ -383,6 +383,6 @@ def split_gradient(op: Operation, flow: Tensor) -> list[Any]:
 
 
 def known_size(size: Any) -> int | None:
-    """A size, given as a number or a tensor, where it is known while the graph is built."""
+    """A size, given as a number or a tensor, if it is known while the graph is built."""
     value = constant_value(size) if isinstance(size, Tensor) else size
     return None if value is None else int(value)

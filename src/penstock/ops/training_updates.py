@@ -120,7 +120,7 @@ def momentum(ctx: KernelContext) -> Update:
     return nesterov if ctx["use_nesterov"] else plain
 
 
-# --- Adagrad and its kin --------------------------------------------------------------------------------
+# --- Adagrad and related updates -------------------------------------------------------------------------
 
 
 def adagrad(ctx: KernelContext) -> Update:
@@ -274,7 +274,7 @@ def ftrl(ctx: KernelContext) -> Update:
 
 
 def ftrl_v2(ctx: KernelContext) -> Update:
-    """As `ftrl`, with a penalty on the size of var that enters as part of the gradient."""
+    """Like `ftrl`, with a penalty on the size of var that enters as part of the gradient."""
     update = _ftrl(ctx)
 
     def shrinking(

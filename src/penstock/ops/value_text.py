@@ -51,7 +51,7 @@ def element_text(value: Any) -> str:
         return str(int(value))
     if isinstance(value, np.complexfloating):
         return f"({element_text(value.real)},{element_text(value.imag)})"
-    # bfloat16 and its kin, which are no np.floating, are shown as the float32 that each of them is.
+    # bfloat16 and similar types, which are no np.floating, are shown as the float32 that each of them is.
     short, exact = (15, 17) if isinstance(value, np.float64) else (6, 9)
     kind = np.float64 if isinstance(value, np.float64) else np.float32
     text = f"{float(value):.{short}g}"

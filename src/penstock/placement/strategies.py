@@ -146,7 +146,8 @@ def improve(choice: Choice, placement: list[int], timeline: Timeline) -> tuple[l
 
 
 def fit_memory(choice: Choice, placement: list[int], timeline: Timeline) -> list[int]:
-    """A placement within every device's memory: all of them are tried where they are few, else the least excess."""
+    """A placement within every device's memory: all of them are tried where they are few, otherwise the least
+    excess."""
     count = 1
     for feasible in choice.feasible:
         count *= len(feasible)

@@ -1,4 +1,4 @@
-"""Static shapes: what is known of a tensor's shape before it is computed.
+"""Static shapes: what is known about a tensor's shape before it is computed.
 
 A `TensorShape` keeps a plain tuple of sizes, None if a size is unknown, or None instead of the tuple if even the rank
 is unknown. `Dimension` objects, which TensorFlow 1.x shows its users, are made only when someone asks for one; code

@@ -63,7 +63,7 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """What `true_fn()` builds if `pred` is true in the step, else what `false_fn()` builds (TF: tf.cond).
+    """What `true_fn()` builds if `pred` is true in the step, otherwise what `false_fn()` builds (TF: tf.cond).
 
     pred: a scalar bool tensor. Both functions give the same structure, with the same dtypes; only the nodes of
     one run, but what they take from outside is computed in any case. Without `strict`, a list of one tensor

@@ -1,7 +1,6 @@
 """Loops over the first dimension: map_fn, foldl, foldr, scan (TF: tf.map_fn and the others).
 
-`elems` is a tensor, or a nest of tensors with a first dimension of one size; `fn` gets the elements in that
-nest.
+`elems` is a tensor, or a nest of tensors with a first dimension of the same size; `fn` gets the elements in that nest.
 """
 
 from __future__ import annotations
@@ -38,8 +37,7 @@ def map_fn(
     """`fn` of each element, stacked: [n, ...] (TF: tf.map_fn).
 
     dtype: that of what `fn` gives, in its structure; that of `elems` when None. Without `infer_shape` nothing
-    is assumed of the results' shapes while the graph is built. InvalidArgumentError in the step when they
-    differ.
+    is assumed of the results' shapes while the graph is built. The step raises InvalidArgumentError if they differ.
     """
     _check_callable(fn)
     with name_scope(name, "map", flatten(elems)):
@@ -86,7 +84,7 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """As `foldl`, from the last element to the first (TF: tf.foldr)."""
+    """Like `foldl`, from the last element to the first (TF: tf.foldr)."""
     options = (parallel_iterations, back_prop, swap_memory)
     return _fold(fn, elems, initializer, options, name or "foldr", reverse=True)
 

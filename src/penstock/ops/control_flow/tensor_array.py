@@ -19,7 +19,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 class _Known:
-    """What is known of the elements' shape, shared by all `TensorArray`s of one array."""
+    """What is known about the elements' shape, shared by all `TensorArray`s of one array."""
 
     def __init__(self, shape: TensorShape) -> None:
         self.shape = shape
@@ -107,7 +107,7 @@ class TensorArray:
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the shape of all elements."""
+        """What is known about the shape of all elements."""
         return self._known.shape
 
     @property
@@ -164,7 +164,7 @@ class TensorArray:
     # --- reading --------------------------------------------------------------------------------------
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """The element at `index` (int32 []). In the step, InvalidArgumentError if there is none."""
+        """The element at `index` (int32 []). The step raises InvalidArgumentError if there is none."""
         value = ops.TENSOR_ARRAY_READ_V3(self._handle, index, self._flow, dtype=self._dtype, name=name)
         return self._shaped(value, self.element_shape)
 

@@ -1,4 +1,4 @@
-"""Convolutions and their gradients (TF: Conv2D, Conv3D and kin). Public functions: conv_functions.py."""
+"""Convolutions and their gradients (TF: Conv2D, Conv3D and related ops). Public functions: conv_functions.py."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CONV_3D_ATTRS = [
 
 
 def dims_of(tensor: Tensor) -> Tensor:
-    """The sizes of `tensor`, as a constant where they are known now: then they cost nothing in a step."""
+    """The sizes of `tensor`, as a constant if they are known now: then they cost nothing in a step."""
     return convert_to_tensor(tensor.shape) if tensor.shape.is_fully_defined() else get_op("Shape")(tensor)
 
 

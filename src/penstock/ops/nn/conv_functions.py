@@ -1,4 +1,4 @@
-"""Public functions of the 2-D convolutions (TF: tf.nn.conv2d and kin)."""
+"""Public functions of the 2-D convolutions (TF: tf.nn.conv2d and related ops)."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """As `depthwise_conv2d_native`, with `rate` for the dilation of height and width.
+    """Like `depthwise_conv2d_native`, with `rate` for the dilation of height and width.
 
     TF: tf.nn.depthwise_conv2d. Raises ValueError if both strides and rate are above 1.
     """

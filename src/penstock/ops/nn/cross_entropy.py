@@ -184,8 +184,8 @@ def softmax_cross_entropy_with_logits_v2(
 ) -> Tensor:
     """-sum(labels * log_softmax(logits)) along `axis` (TF: tf.nn.softmax_cross_entropy_with_logits_v2).
 
-    labels, logits: floats of one shape [n…, classes]; the labels of a row are probabilities -> [n…].
-    Gradients flow into both.
+    labels, logits: floats of the same shape [n…, classes]; the labels of a row are probabilities -> [n…]. Gradients
+    flow into both.
     """
     axis = either("axis", axis, "dim", dim, -1)
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
@@ -201,7 +201,7 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """As `softmax_cross_entropy_with_logits_v2`, but no gradient flows into the labels.
+    """Like `softmax_cross_entropy_with_logits_v2`, but no gradient flows into the labels.
 
     Takes named arguments only, so that labels and logits are not confused. TF:
     tf.nn.softmax_cross_entropy_with_logits.

@@ -277,5 +277,5 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """As `ctc_beam_search_decoder`, repeats left as found (TF: tf.nn.ctc_beam_search_decoder_v2)."""
+    """Like `ctc_beam_search_decoder`, repeats left as found (TF: tf.nn.ctc_beam_search_decoder_v2)."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, merge_repeated=False)

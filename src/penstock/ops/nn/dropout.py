@@ -54,7 +54,7 @@ def dropout(
 
 
 def _rate(keep_prob: Any, rate: Any) -> Any:
-    """The probability of dropping: a number if it is known, else a tensor."""
+    """The probability of dropping: a number if it is known, otherwise a tensor."""
     if keep_prob is not None and rate is not None:
         raise ValueError("Cannot specify both 'rate' and 'keep_prob'")
     if keep_prob is None and rate is None:

@@ -59,7 +59,7 @@ def sigmoid_cross_entropy_with_logits(
 ) -> Tensor:
     """Of independent classes: labels * -log(sigmoid(logits)) + (1 - labels) * -log(1 - sigmoid(logits)).
 
-    labels, logits: floats of one shape -> the same shape. Takes named arguments only. Raises ValueError if shapes
+    labels, logits: floats of the same shape -> the same shape. Takes named arguments only. Raises ValueError if shapes
     differ. TF: tf.nn.sigmoid_cross_entropy_with_logits.
     """
     _ensure_named("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
@@ -88,7 +88,7 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """As `sigmoid_cross_entropy_with_logits`, the first summand times `pos_weight`.
+    """Like `sigmoid_cross_entropy_with_logits`, the first summand times `pos_weight`.
 
     `targets` is the older name of `labels`. TF: tf.nn.weighted_cross_entropy_with_logits.
     """

@@ -210,8 +210,7 @@ def fused_batch_norm(
     """Normalized `x`, and mean and (Bessel-corrected) variance of the batch (TF: tf.nn.fused_batch_norm).
 
     x [n, h, w, c] (or as `data_format`, also of rank 5), scale and offset [c] float32. In training, by the
-    batch's statistics, which the other outputs are; else by `mean` and `variance` [c], which are then
-    required.
+    batch's statistics, which the other outputs are; otherwise by `mean` and `variance` [c], which are then required.
     """
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError(

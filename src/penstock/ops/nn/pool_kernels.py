@@ -153,7 +153,7 @@ def _empty(win: Window, plan: _Pool, dims: Sequence[int]) -> Kernel:
 
 
 def _by_input(ctx: KernelContext, name: str, build: Any) -> Kernel:
-    """The kernel that `build` makes for the input's shape: now if it is known, else when it comes."""
+    """The kernel that `build` makes for the input's shape: now if it is known, otherwise when it comes."""
     shape = ctx.input_shape(name)
     if known_but_batch(shape):
         return build(shape.tuple[1:])

@@ -1,4 +1,4 @@
-"""Public functions of the pools (TF: tf.nn.max_pool and kin)."""
+"""Public functions of the pools (TF: tf.nn.max_pool and related ops)."""
 
 from __future__ import annotations
 

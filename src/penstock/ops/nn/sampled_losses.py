@@ -1,4 +1,4 @@
-"""Losses over a few drawn classes in the place of all (TF: tf.nn.nce_loss, tf.nn.sampled_softmax_loss)."""
+"""Losses over a few drawn classes instead of all (TF: tf.nn.nce_loss, tf.nn.sampled_softmax_loss)."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _cut(rows: Tensor, count: Tensor, rank: int) -> tuple[Tensor, Tensor]:
 
 
 def _hits(labels: Tensor, drawn: Tensor, num_true: int, logits: Tensor) -> Tensor:
-    """In the shape of `logits`, the lowest number where a drawn class is a true one of the row, else zero."""
+    """In the shape of `logits`, the lowest number where a drawn class is a true one of the row, otherwise zero."""
     rows, places, lowest = compute_accidental_hits(labels, drawn, num_true=num_true)
     where = get_op("Pack")([rows, cast(places, rows.dtype)], axis=1)
     found = get_op("ScatterNd")(where, lowest, get_op("Shape")(logits))

@@ -86,7 +86,7 @@ class Window:
         return [self.extent(i, size, k) for i, (size, k) in enumerate(zip(sizes, ksize, strict=True))]
 
     def out_sizes(self, sizes: Sequence[int | None], ksize: Sequence[int | None]) -> list[int | None]:
-        """The spatial sizes of the output as far as they follow from what is known of input and window.
+        """The spatial sizes of the output as far as they follow from what is known about input and window.
 
         Raises ValueError for a window larger than the padded input: an empty output is for the step to find, as in
         TensorFlow.

@@ -69,8 +69,8 @@ def in_top_k_v2_kernel(ctx: KernelContext) -> Kernel:
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
     """Whether fewer than `k` classes are predicted above the target (TF: tf.nn.in_top_k).
 
-    predictions [n, classes] float32, targets [n] int32 or int64 -> [n] bool: False for a target that is no
-    class and for rows with a prediction that is not finite.
+    predictions [n, classes] float32, targets [n] int32 or int64 -> [n] bool: False for a target that is not a class and
+    for rows with a prediction that is not finite.
     """
     with name_scope(name, "in_top_k"):
         return IN_TOP_K_V2(predictions, targets, k)
