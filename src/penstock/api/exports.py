@@ -240,6 +240,10 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.bitwise": {
         "penstock.ops.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
     },
+    "penstock.contrib.data": {
+        "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan",
+        "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
+    },
     "penstock.contrib.distributions": {
         "penstock.distributions.discrete": "Bernoulli Categorical OneHotCategorical",
         "penstock.distributions.distribution": (
@@ -423,6 +427,10 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.data": {
         "penstock.data.dataset": "Dataset",
         "penstock.data.iterators": "Iterator make_initializable_iterator make_one_shot_iterator",
+    },
+    "penstock.data.experimental": {
+        "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan take_while",
+        "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
     },
     "penstock.debugging": {
         "penstock.ops.checks": (

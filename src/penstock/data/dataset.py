@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from penstock.data.functional import Functional
+from penstock.data.generator import Generated
 from penstock.data.iterators import Iterator, make_initializable_iterator, make_one_shot_iterator
 from penstock.data.sources import Sources
 from penstock.data.transformations import Transformations
@@ -9,7 +11,7 @@ from penstock.export import export
 
 
 @export("data.Dataset")
-class Dataset(Sources, Transformations):
+class Dataset(Sources, Generated, Transformations, Functional):
     """A pipeline that gives elements, which all are nests of tensors of the same structure (TF: tf.data.Dataset).
 
     It does nothing by itself: an iterator over it is state, from which each step of a session takes an element.

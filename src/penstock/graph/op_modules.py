@@ -39,10 +39,17 @@ _OPS: dict[str, str] = {
     "penstock.ops.datasets.batching": (
         "BatchDataset BatchDatasetV2 DenseToSparseBatchDataset PaddedBatchDataset PaddedBatchDatasetV2 UnbatchDataset"
     ),
+    "penstock.ops.datasets.flattening": "FlatMapDataset InterleaveDataset",
+    "penstock.ops.datasets.generating": "GeneratorDataset ReduceDataset",
+    "penstock.ops.datasets.grouping": "GroupByReducerDataset GroupByWindowDataset",
+    "penstock.ops.datasets.interleaving_ahead": "ParallelInterleaveDataset ParallelInterleaveDatasetV2",
     "penstock.ops.datasets.iterators": (
         "DatasetToSingleElement Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext "
         "IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator OneShotIterator"
     ),
+    "penstock.ops.datasets.map_and_batch": "MapAndBatchDataset",
+    "penstock.ops.datasets.mapping": "FilterDataset MapDataset ParallelMapDataset ScanDataset TakeWhileDataset",
+    "penstock.ops.datasets.prefetching": "PrefetchDataset",
     "penstock.ops.datasets.sequences": (
         "ConcatenateDataset RepeatDataset ShardDataset SkipDataset TakeDataset ZipDataset"
     ),

@@ -1,0 +1,89 @@
+"""Calls of the functions that datasets take: with the values that they have captured, element by element or in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from penstock import errors
+from penstock.ops.datasets.base import ElementIterator, State
+from penstock.ops.datasets.blocks import Block, Element, of_elements, stack
+from penstock.runtime.kernels import RuntimeFunction
+
+OTHERS = ["Targuments: list(type) >= 0"]
+LEAST_BLOCK = 4
+"""Elements for which a call of the function of many pays."""
+MOST_BLOCK = 4096
+_PATIENCE = 3
+
+
+class Call:
+    """A function with captured values: of an element's components, giving one's."""
+
+    def __init__(self, function: RuntimeFunction, captured: Sequence[Any]) -> None:
+        self._function = function
+        # A dataset outlives the step that made it, and variables that were captured by value may change meanwhile.
+        self._captured = tuple([v.clone() if isinstance(v, torch.Tensor) else v for v in captured])
+        self._failures = 0
+
+    @property
+    def function(self) -> RuntimeFunction:
+        return self._function
+
+    def __call__(self, *element: Any) -> Element:
+        return self._function(*element, *self._captured)
+
+    def of_block(self, block: Block) -> Block | None:
+        """The results for all elements of a block, computed at once; None where that cannot be, for whatever reason."""
+        if block.size < LEAST_BLOCK or self._failures >= _PATIENCE:
+            return None
+        many = self._function.vectorised()
+        if many is None:
+            return None
+        columns = [stack(column) for column in block.columns]
+        if any(isinstance(column, list) for column in columns):
+            return None  # values of several shapes
+        try:
+            found = many(*columns, *self._captured)
+        except Exception:  # some element is to blame, or this way of computing: calls one by one will say
+            self._failures += 1
+            return None
+        self._failures = 0
+        return Block(block.size, found)
+
+
+class MappedIterator(ElementIterator):
+    """An iterator that computes each element from one of its input.
+
+    What has been taken from the input for a block, and comes behind an erroneous element, waits for the next call.
+    """
+
+    def __init__(self, source: ElementIterator) -> None:
+        self._input = source
+        self._waiting: list[Element] = []
+
+    def close(self) -> None:
+        self._input.close()
+
+    def _taken(self) -> Element | None:
+        return self._waiting.pop(0) if self._waiting else self._input.next()
+
+    def _taken_many(self, count: int) -> Block | None:
+        if not self._waiting:
+            return self._input.next_many(count)
+        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        return of_elements(taken)
+
+    def _save(self) -> State:
+        return {"waiting": of_elements(self._waiting) if self._waiting else None, "input": self._input.save()}
+
+    def _restore(self, state: State) -> None:
+        self._waiting = state["waiting"].rows() if state["waiting"] is not None else []
+        self._input.restore(state["input"])
+
+
+def ends(error: BaseException) -> bool:
+    """Whether an error of a function says that the dataset ends here."""
+    return isinstance(error, errors.OutOfRangeError)

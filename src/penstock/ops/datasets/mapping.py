@@ -1,0 +1,319 @@
+"""Datasets of what functions make of elements, one of each: MapDataset, ParallelMapDataset, FilterDataset,
+TakeWhileDataset, ScanDataset."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from penstock.ops.datasets.calls_ahead import CallsAhead
+from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
+from penstock.ops.datasets.blocks import Block, Element, of_elements
+from penstock.ops.datasets.calls import OTHERS, Call, MappedIterator, ends
+from penstock.ops.datasets.define import dataset_kernel, define_dataset, scalar
+from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
+from penstock.tensor.dtypes import DType
+from penstock.tensor.shapes import TensorShape
+
+_INPUTS = "input_dataset: variant, other_arguments: Targuments"
+_INTER_OP = "use_inter_op_parallelism: bool = true"
+_CARDINALITY = "preserve_cardinality: bool = false"
+
+MAP_DATASET = define_dataset(
+    "MapDataset", _INPUTS, ["f: func", *OTHERS, _INTER_OP, _CARDINALITY, "force_synchronous: bool = false"]
+)
+PARALLEL_MAP_DATASET = define_dataset(
+    "ParallelMapDataset",
+    f"{_INPUTS}, num_parallel_calls: int32",
+    ["f: func", *OTHERS, _INTER_OP, "sloppy: bool = false", _CARDINALITY],
+)
+FILTER_DATASET = define_dataset("FilterDataset", _INPUTS, ["predicate: func", *OTHERS])
+TAKE_WHILE_DATASET = define_dataset("TakeWhileDataset", _INPUTS, ["predicate: func", *OTHERS])
+SCAN_DATASET = define_dataset(
+    "ScanDataset",
+    "input_dataset: variant, initial_state: Tstate, other_arguments: Targuments",
+    ["f: func", "Tstate: list(type) >= 1", *OTHERS, _CARDINALITY, "use_default_device: bool = true"],
+)
+
+
+class Map(DatasetState):
+    """`call` of each element, several at once in `parallel` threads if that is more than one."""
+
+    def __init__(
+        self,
+        source: DatasetState,
+        call: Call,
+        dtypes: Sequence[DType],
+        shapes: Sequence[TensorShape],
+        parallel: int = 1,
+        may_end: bool = True,
+    ) -> None:
+        super().__init__(dtypes, shapes)
+        self.source, self.call, self.parallel, self.may_end = source, call, parallel, may_end
+
+    def iterate(self, ctx: IterationContext) -> ElementIterator:
+        source = self.source.iterate(ctx)
+        if self.parallel > 1 and self.call.function.vectorised() is None:
+            return _ParallelMapIterator(source, self, ctx)
+        return _MapIterator(source, self)
+
+
+def _called(dataset: Map, element: Element) -> Element | None:
+    """None where the function says that this is the end."""
+    try:
+        return dataset.call(*element)
+    except Exception as error:
+        if not ends(error):
+            raise
+        if dataset.may_end:
+            return None
+        raise invalid(f"Function invocation produced OutOfRangeError: {error}") from error
+
+
+class _MapIterator(MappedIterator):
+    def __init__(self, source: ElementIterator, dataset: Map) -> None:
+        super().__init__(source)
+        self._dataset = dataset
+
+    def _one(self) -> Element | None:
+        element = self._taken()
+        return None if element is None else _called(self._dataset, element)
+
+    def _many(self, count: int) -> Block | None:
+        block = self._taken_many(count)
+        if block is None:
+            return None
+        found = self._dataset.call.of_block(block)
+        if found is not None:
+            return found
+        rows, results = block.rows(), []
+        for i, row in enumerate(rows):
+            try:
+                result = _called(self._dataset, row)
+            except Exception as error:
+                self._waiting = rows[i + 1 :] + self._waiting
+                if not results:
+                    raise
+                self._held = error
+                break
+            if result is None:
+                self._held = "end"
+                break
+            results.append(result)
+        return of_elements(results) if results else None
+
+
+class _ParallelMapIterator(MappedIterator):
+    """Calls ahead: at any time, `parallel` calls are under way or done, in the order of the elements."""
+
+    def __init__(self, source: ElementIterator, dataset: Map, ctx: IterationContext) -> None:
+        super().__init__(source)
+        self._dataset = dataset
+        self._ahead = CallsAhead(ctx)
+        self._calls: deque[tuple[Element, Any]] = deque()
+        self._failed: Exception | None = None  # of the input, behind the calls
+        self._ended = False
+
+    def _one(self) -> Element | None:
+        self._fill()
+        if not self._calls:
+            return self._no_more()
+        found = self._ahead.wait(self._calls[0][1])
+        self._calls.popleft()
+        self._fill()
+        return found.result()
+
+    def _many(self, count: int) -> Block | None:
+        """Those that are there, but at least one."""
+        results: list[Element] = []
+        while len(results) < count:
+            self._fill()
+            if results and not (self._calls and self._calls[0][1].done):
+                break
+            try:
+                element = self._one()
+            except Exception as error:
+                if not results:
+                    raise
+                self._held = error
+                break
+            if element is None:
+                self._held = "end"
+                break
+            results.append(element)
+        return of_elements(results) if results else None
+
+    def _fill(self) -> None:
+        dataset = self._dataset
+        while len(self._calls) < dataset.parallel and not self._ended and self._failed is None:
+            try:
+                element = self._taken()
+            except Exception as error:
+                self._failed = error
+                return
+            if element is None:
+                self._ended = True
+                return
+            self._calls.append((element, self._ahead.run(_called, dataset, element)))
+
+    def _no_more(self) -> None:
+        error, self._failed = self._failed, None
+        if error is not None:
+            raise error
+
+    def close(self) -> None:
+        self._ahead.close()
+        super().close()
+
+    def _save(self) -> State:
+        under_way = [element for element, _ in self._calls]
+        return {**super()._save(), "waiting": of_elements(under_way + self._waiting) if under_way else None}
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        self._ended = False
+
+
+class Filter(DatasetState):
+    """The elements of which `call` gives True."""
+
+    def __init__(self, source: DatasetState, call: Call, only_first: bool) -> None:
+        super().__init__(source.dtypes, source.shapes)
+        self.source, self.call, self.only_first = source, call, only_first
+
+    def iterate(self, ctx: IterationContext) -> ElementIterator:
+        return _FilterIterator(self.source.iterate(ctx), self)
+
+
+class _FilterIterator(MappedIterator):
+    """only_first: those before the first of which it gives False."""
+
+    def __init__(self, source: ElementIterator, dataset: Filter) -> None:
+        super().__init__(source)
+        self._dataset = dataset
+
+    def _one(self) -> Element | None:
+        while (element := self._taken()) is not None:
+            keep = self._keeps(element)
+            if keep is None:
+                return None
+            if keep:
+                return element
+            if self._dataset.only_first:
+                self._held = "end"
+                return None
+        return None
+
+    def _many(self, count: int) -> Block | None:
+        if self._dataset.only_first:
+            return super()._many(count)
+        while (block := self._taken_many(count)) is not None:
+            found = self._dataset.call.of_block(block)
+            if found is None:
+                self._waiting = block.rows() + self._waiting
+                return super()._many(count)
+            kept = found.columns[0].nonzero()
+            indices = kept.reshape(-1).numpy() if isinstance(kept, torch.Tensor) else kept[0]
+            if len(indices):
+                return block if len(indices) == block.size else block.take(indices)
+        return None
+
+    def _keeps(self, element: Element) -> bool | None:
+        try:
+            (keep, *_) = self._dataset.call(*element)
+        except Exception as error:
+            if ends(error):
+                return None
+            raise
+        if keep.numel() != 1:
+            raise invalid("Filter predicate `f` must return a scalar bool.")
+        return bool(keep)
+
+
+class Scan(DatasetState):
+    """`call` of a state and each element gives the next state, and an element."""
+
+    def __init__(
+        self, source: DatasetState, start: Sequence[Any], call: Call, dtypes: Sequence[DType], shapes: Sequence[Any]
+    ) -> None:
+        super().__init__(dtypes, shapes)
+        self.source, self.start, self.call = source, tuple(start), call
+
+    def iterate(self, ctx: IterationContext) -> ElementIterator:
+        return _ScanIterator(self.source.iterate(ctx), self)
+
+
+class _ScanIterator(MappedIterator):
+    def __init__(self, source: ElementIterator, dataset: Scan) -> None:
+        super().__init__(source)
+        self._dataset = dataset
+        self._state = dataset.start
+
+    def _one(self) -> Element | None:
+        element = self._taken()
+        if element is None:
+            return None
+        try:
+            found = self._dataset.call(*self._state, *element)
+        except Exception as error:
+            if ends(error):
+                return None
+            raise
+        size = len(self._state)
+        self._state = tuple(found[:size])
+        return tuple(found[size:])
+
+    def _save(self) -> State:
+        return {**super()._save(), "state": list(self._state)}
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        self._state = tuple(state["state"])
+
+
+# --- kernels --------------------------------------------------------------------------------------------
+
+
+@dataset_kernel(MAP_DATASET)
+def map_dataset(ctx: KernelContext) -> Any:
+    function, types, may_end = ctx.function("f"), (ctx["output_types"], ctx["output_shapes"]), _may_end(ctx)
+    return lambda source, others: Map(dataset_of(source), Call(function, others), *types, 1, may_end)
+
+
+@dataset_kernel(PARALLEL_MAP_DATASET)
+def parallel_map_dataset(ctx: KernelContext) -> Any:
+    function, types, may_end = ctx.function("f"), (ctx["output_types"], ctx["output_shapes"]), _may_end(ctx)
+
+    def state(source: Any, others: Any, parallel: Any) -> DatasetState:
+        return Map(dataset_of(source), Call(function, others), *types, parallel_calls(parallel), may_end)
+
+    return state
+
+
+def _may_end(ctx: KernelContext) -> bool:
+    return not ctx["preserve_cardinality"]
+
+
+def parallel_calls(value: Any) -> int:
+    """The number of calls at once that an input asks for; -1: as many as there are processors."""
+    number = scalar("num_parallel_calls", value)
+    if number < 1 and number != -1:
+        raise invalid("num_parallel_calls must be greater than zero.")
+    return number if number > 0 else os.cpu_count() or 1
+
+
+@dataset_kernel(FILTER_DATASET, TAKE_WHILE_DATASET)
+def filter_dataset(ctx: KernelContext) -> Any:
+    predicate, first = ctx.function("predicate"), ctx.node.op is TAKE_WHILE_DATASET
+    return lambda source, others: Filter(dataset_of(source), Call(predicate, others), first)
+
+
+@dataset_kernel(SCAN_DATASET)
+def scan_dataset(ctx: KernelContext) -> Any:
+    function, types = ctx.function("f"), (ctx["output_types"], ctx["output_shapes"])
+    return lambda source, start, others: Scan(dataset_of(source), start, Call(function, others), *types)

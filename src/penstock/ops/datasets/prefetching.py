@@ -1,0 +1,158 @@
+"""Elements computed ahead, in a thread: PrefetchDataset."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import Any
+
+import torch
+
+from penstock import errors
+from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
+from penstock.ops.datasets.blocks import Block
+from penstock.ops.datasets.define import dataset_kernel, define_dataset, scalar
+from penstock.ops.kernel_tools import invalid
+from penstock.runtime.kernels import KernelContext
+
+PREFETCH_DATASET = define_dataset(
+    "PrefetchDataset",
+    "input_dataset: variant, buffer_size: int64",
+    ["slack_period: int = 0", "legacy_autotune: bool = true", "buffer_size_min: int = 0"],
+)
+
+_QUICK = 0.002  # seconds that computing a block may take, for the next to be larger
+_CHOSEN = 16  # elements ahead, where the user leaves it to us
+END = None
+
+
+class Prefetched(DatasetState):
+    """The elements of `source`, of which up to `size` are computed before they are asked for."""
+
+    def __init__(self, source: DatasetState, size: int) -> None:
+        super().__init__(source.dtypes, source.shapes)
+        self.source, self.size = source, size
+
+    def iterate(self, ctx: IterationContext) -> ElementIterator:
+        return Ahead(self.source.iterate(ctx), self.size, ctx)
+
+
+class Ahead(ElementIterator):
+    """Another iterator's elements, computed by a thread as long as there are fewer than `size`.
+
+    The thread starts when the first element is asked for. It is the only one that uses the input, but for `save`, which
+    stops it between two blocks.
+    """
+
+    def __init__(self, source: ElementIterator, size: int, ctx: IterationContext) -> None:
+        self._input, self._size, self._ctx = source, size, ctx
+        self._changed = threading.Condition()
+        self._ready: deque[Block | Exception | None] = deque()
+        self._count = 0  # elements, and errors, in `_ready`
+        self._thread: threading.Thread | None = None
+        self._pausing = self._closed = False
+        self._working = threading.Lock()  # held while the input is used
+        ctx.on_close(self._wake)
+
+    def _many(self, count: int) -> Block | None:
+        if self._thread is None:
+            self._start()
+        with self._changed:
+            if not self._ready:
+                self._ctx.wait(self._changed, lambda: bool(self._ready))
+            found = self._ready[0]
+            if isinstance(found, Block) and found.size > count:
+                self._ready[0] = found.part(count, found.size)
+                found = found.part(0, count)
+            else:
+                self._ready.popleft()
+            full = self._count >= self._size
+            self._count -= found.size if isinstance(found, Block) else 1
+            if full:
+                self._changed.notify_all()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def close(self) -> None:
+        self._closed = True
+        self._wake()
+        with self._working:
+            self._input.close()
+
+    # --- the thread -------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._work, daemon=True, name="penstock prefetch")
+        self._thread.start()
+
+    def _work(self) -> None:
+        at_once = 1
+        found: Block | Exception | None
+        with torch.inference_mode():
+            while self._wait_for_room():
+                with self._working:
+                    if self._stopped():
+                        break
+                    begin = time.perf_counter()
+                    try:
+                        found = self._input.next_many(min(at_once, self._size - self._count))
+                    except Exception as error:
+                        found = error
+                    quick = time.perf_counter() - begin < _QUICK
+                    with self._changed:
+                        self._ready.append(found)
+                        self._count += found.size if isinstance(found, Block) else 1
+                        self._changed.notify_all()
+                if found is END:
+                    break
+                at_once = at_once * 2 if quick else max(1, at_once // 2)
+
+    def _wait_for_room(self) -> bool:
+        """Wait until more is wanted; False if nothing ever will be."""
+        with self._changed:
+            while self._count >= self._size and not self._stopped():
+                self._changed.wait()
+        return not self._stopped()
+
+    def _stopped(self) -> bool:
+        return self._closed or self._ctx.closed
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    # --- state ------------------------------------------------------------------------------------------
+
+    def _save(self) -> State:
+        with self._working, self._changed:
+            ready: list[Any] = []
+            for found in self._ready:
+                if isinstance(found, Exception):
+                    code = found.error_code if isinstance(found, errors.OpError) else errors.UNKNOWN
+                    ready.append([code, str(found)])
+                else:
+                    ready.append(found)
+            return {"ready": ready, "input": self._input.save()}
+
+    def _restore(self, state: State) -> None:
+        for saved in state["ready"]:
+            found = saved
+            if isinstance(saved, list):
+                found = errors.exception_type_from_error_code(saved[0])(None, None, saved[1])
+            self._ready.append(found)
+            self._count += found.size if isinstance(found, Block) else 1
+        self._input.restore(state["input"])
+
+
+@dataset_kernel(PREFETCH_DATASET)
+def prefetch_dataset(ctx: KernelContext) -> Any:
+    def prefetched(source: Any, size: Any) -> DatasetState:
+        count = scalar("buffer_size", size)
+        if count < -1:
+            raise invalid("buffer_size must be >= 0 or set to be auto-tuned")
+        dataset = dataset_of(source)
+        return Prefetched(dataset, _CHOSEN if count == -1 else count) if count else dataset
+
+    return prefetched
