@@ -426,6 +426,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.data": {
         "penstock.data.dataset": "Dataset",
+        "penstock.data.files": "FixedLengthRecordDataset TFRecordDataset TextLineDataset",
         "penstock.data.iterators": "Iterator make_initializable_iterator make_one_shot_iterator",
     },
     "penstock.data.experimental": {

@@ -1,9 +1,13 @@
 # Written by `python -m penstock.api.generate`.
 from penstock.data.dataset import Dataset as Dataset
+from penstock.data.files import FixedLengthRecordDataset as FixedLengthRecordDataset
+from penstock.data.files import TFRecordDataset as TFRecordDataset
+from penstock.data.files import TextLineDataset as TextLineDataset
 from penstock.data.iterators import Iterator as Iterator
 from penstock.data.iterators import make_initializable_iterator as make_initializable_iterator
 from penstock.data.iterators import make_one_shot_iterator as make_one_shot_iterator
 
 __all__ = [
-    "Dataset", "Iterator", "make_initializable_iterator", "make_one_shot_iterator"
+    "Dataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset", "Iterator",
+    "make_initializable_iterator", "make_one_shot_iterator"
 ]

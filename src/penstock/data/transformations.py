@@ -16,6 +16,8 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_seed
 from penstock.ops.datasets.batching import BATCH_DATASET_V2, PADDED_BATCH_DATASET_V2
+from penstock.ops.datasets.caching import CACHE_DATASET
+from penstock.ops.datasets.prefetching import PREFETCH_DATASET
 from penstock.ops.datasets.sequences import (
     CONCATENATE_DATASET,
     REPEAT_DATASET,
@@ -127,6 +129,19 @@ class Transformations(DatasetBase):
             ),
             whole,
         )
+
+    def prefetch(self, buffer_size: Any) -> Self:
+        """The same elements, up to `buffer_size` of which a thread computes before they are asked for.
+
+        None or -1 leaves the number to Penstock.
+        """
+        size = convert_to_tensor(-1 if buffer_size is None else buffer_size, int64, name="buffer_size")
+        return self._derived(lambda: PREFETCH_DATASET(self._as_variant_tensor(), size, **self.structure.attrs()))
+
+    def cache(self, filename: Any = "") -> Self:
+        """The same elements, computed once: kept in memory, or in a file whose name begins with `filename`."""
+        name = convert_to_tensor(filename, string, name="filename")
+        return self._derived(lambda: CACHE_DATASET(self._as_variant_tensor(), name, **self.structure.attrs()))
 
     def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
         """What `transformation_func` makes of this dataset, which has to be a dataset."""

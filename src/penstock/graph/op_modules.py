@@ -39,6 +39,11 @@ _OPS: dict[str, str] = {
     "penstock.ops.datasets.batching": (
         "BatchDataset BatchDatasetV2 DenseToSparseBatchDataset PaddedBatchDataset PaddedBatchDatasetV2 UnbatchDataset"
     ),
+    "penstock.ops.datasets.caching": "CacheDataset",
+    "penstock.ops.datasets.choosing": "DirectedInterleaveDataset IgnoreErrorsDataset",
+    "penstock.ops.datasets.files": (
+        "FixedLengthRecordDataset FixedLengthRecordDatasetV2 TFRecordDataset TextLineDataset"
+    ),
     "penstock.ops.datasets.flattening": "FlatMapDataset InterleaveDataset",
     "penstock.ops.datasets.generating": "GeneratorDataset ReduceDataset",
     "penstock.ops.datasets.grouping": "GroupByReducerDataset GroupByWindowDataset",

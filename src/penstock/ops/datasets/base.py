@@ -59,9 +59,13 @@ class IterationContext:
         Whoever waits with a condition has to have registered its `notify_all` by `on_close`.
         """
         while not ready():
-            if self.closed:
-                raise errors.CancelledError(None, None, "Iterator was closed, or initialized anew, while a step waited")
+            self.check()
             condition.wait()
+
+    def check(self) -> None:
+        """CancelledError if the iterator is closed."""
+        if self.closed:
+            raise errors.CancelledError(None, None, "Iterator was closed, or initialized anew, while a step used it")
 
 
 class DatasetState(ABC):
@@ -83,7 +87,7 @@ class ElementIterator:
     for some; what it leaves out follows from the other.
     """
 
-    _held: BaseException | Literal["end"] | None = None  # what is to be said before anything else is computed
+    _held: Exception | Literal["end"] | None = None  # what is to be said before anything else is computed
 
     def next(self) -> Element | None:
         """The next element; None at the end, and ever after."""
@@ -110,16 +114,12 @@ class ElementIterator:
     def save(self) -> State:
         """Where it stands, so that `restore` makes a new iterator of the same dataset go on from here."""
         held = self._held
-        if isinstance(held, errors.OpError):
-            return {"held": [held.error_code, held.message], "own": self._save()}
-        return {"held": held, "own": self._save()}
+        return {"held": saved_error(held) if isinstance(held, Exception) else held, "own": self._save()}
 
     def restore(self, state: State) -> None:
         """Continue where the iterator stood that saved `state`."""
         held = state["held"]
-        self._held = (
-            errors.exception_type_from_error_code(held[0])(None, None, held[1]) if held != "end" and held else held
-        )
+        self._held = restored_error(held) if isinstance(held, list) else held
         self._restore(state["own"])
 
     def close(self) -> None:
@@ -160,8 +160,19 @@ class ElementIterator:
         if held == "end":
             return None
         self._held = None
-        assert isinstance(held, BaseException)
+        assert isinstance(held, Exception)
         raise held
+
+
+def saved_error(error: Exception) -> list[Any]:
+    """An error as `State` may hold it."""
+    code = error.error_code if isinstance(error, errors.OpError) else errors.UNKNOWN
+    return [code, error.message if isinstance(error, errors.OpError) else f"{type(error).__name__}: {error}"]
+
+
+def restored_error(saved: list[Any]) -> errors.OpError:
+    code, message = saved
+    return errors.exception_type_from_error_code(code)(None, None, message)
 
 
 def dataset_of(value: Any) -> DatasetState:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -70,52 +71,86 @@ for _op in (
 MAKE_ITERATOR.shape(shape_rules.no_outputs)
 
 
+class _Iteration:
+    """One way through a dataset. Steps take turns; whoever is inside when it is closed leaves it clean."""
+
+    def __init__(self, dataset: DatasetState) -> None:
+        self.ctx = IterationContext()
+        self._elements = dataset.iterate(self.ctx)
+        self._lock = threading.Lock()
+
+    def next(self) -> Element | None:
+        with self.using() as elements:
+            return elements.next()
+
+    @contextmanager
+    def using(self) -> Iterator[ElementIterator]:
+        """The iterator, for one user at a time."""
+        with self._lock:
+            try:
+                self.ctx.check()
+                yield self._elements
+            finally:
+                if self.ctx.closed:
+                    self._elements.close()
+
+    def close(self) -> None:
+        """Who waits is woken; nothing waits here, though somebody may still be computing an element."""
+        self.ctx.close()
+        if self._lock.acquire(blocking=False):
+            try:
+                self._elements.close()
+            finally:
+                self._lock.release()
+
+
 class IteratorResource:
     """An iterator in a container. What it iterates over is None until it is initialised."""
 
     def __init__(self, container: str, name: str, dtypes: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
         self.container, self.name = container, name
         self.dtypes, self.shapes = tuple(dtypes), tuple(shapes)
-        self.lock = threading.Lock()
         self.first_use: Callable[[], DatasetState] | None = None
         """What a one-shot iterator iterates over."""
-        self._elements: ElementIterator | None = None
-        self._ctx = IterationContext()
+        self._lock = threading.Lock()
+        self._iteration: _Iteration | None = None
 
     def start(self, dataset: DatasetState) -> None:
         """Iterate over `dataset` from its beginning. InvalidArgumentError where its elements are others."""
         check_elements(self.dtypes, self.shapes, dataset.dtypes, dataset.shapes)
-        ctx = IterationContext()
-        elements = dataset.iterate(ctx)
-        self._replace(elements, ctx)
+        self._replace(_Iteration(dataset))
 
     def clear(self) -> None:
-        self._replace(None, IterationContext())
+        self._replace(None)
 
-    def _replace(self, elements: ElementIterator | None, ctx: IterationContext) -> None:
-        self._ctx.close()  # who waits in it lets go of the lock
-        with self.lock:
-            before, self._elements, self._ctx = self._elements, elements, ctx
-            if before is not None:
-                before.close()
+    def _replace(self, iteration: _Iteration | None) -> None:
+        with self._lock:
+            before, self._iteration = self._iteration, iteration
+        if before is not None:
+            before.close()
 
-    def elements(self) -> ElementIterator:
-        """The iterator; FailedPreconditionError before it is initialised. The lock must be held."""
-        if self._elements is None:
-            if self.first_use is None:
-                raise errors.FailedPreconditionError(
-                    None,
-                    None,
-                    "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
-                    f"initializer operation for this iterator before getting the next element. (Iterator: {self.name})",
-                )
-            self._elements = self.first_use().iterate(self._ctx)
-        return self._elements
+    def __del__(self) -> None:
+        if self._iteration is not None:
+            self._iteration.close()
+
+    def iteration(self) -> _Iteration:
+        """What is under way; FailedPreconditionError before it is initialised."""
+        with self._lock:
+            if self._iteration is None:
+                if self.first_use is None:
+                    raise errors.FailedPreconditionError(
+                        None,
+                        None,
+                        "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
+                        "initializer operation for this iterator before getting the next element. "
+                        f"(Iterator: {self.name})",
+                    )
+                self._iteration = _Iteration(self.first_use())
+            return self._iteration
 
     def next(self) -> Element:
         """The next element; OutOfRangeError at the end."""
-        with self.lock:
-            element = (self._elements or self.elements()).next()
+        element = (self._iteration or self.iteration()).next()
         if element is None:
             raise errors.OutOfRangeError(None, None, "End of sequence")
         return element

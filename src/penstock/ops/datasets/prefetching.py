@@ -9,8 +9,15 @@ from typing import Any
 
 import torch
 
-from penstock import errors
-from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
+from penstock.ops.datasets.base import (
+    DatasetState,
+    ElementIterator,
+    IterationContext,
+    State,
+    dataset_of,
+    restored_error,
+    saved_error,
+)
 from penstock.ops.datasets.blocks import Block
 from penstock.ops.datasets.define import dataset_kernel, define_dataset, scalar
 from penstock.ops.kernel_tools import invalid
@@ -78,8 +85,11 @@ class Ahead(ElementIterator):
     def close(self) -> None:
         self._closed = True
         self._wake()
-        with self._working:
-            self._input.close()
+        if self._working.acquire(blocking=False):  # or else the thread is at work, and closes it
+            try:
+                self._input.close()
+            finally:
+                self._working.release()
 
     # --- the thread -------------------------------------------------------------------------------------
 
@@ -108,6 +118,9 @@ class Ahead(ElementIterator):
                 if found is END:
                     break
                 at_once = at_once * 2 if quick else max(1, at_once // 2)
+            if self._stopped():
+                with self._working:
+                    self._input.close()
 
     def _wait_for_room(self) -> bool:
         """Wait until more is wanted; False if nothing ever will be."""
@@ -127,20 +140,12 @@ class Ahead(ElementIterator):
 
     def _save(self) -> State:
         with self._working, self._changed:
-            ready: list[Any] = []
-            for found in self._ready:
-                if isinstance(found, Exception):
-                    code = found.error_code if isinstance(found, errors.OpError) else errors.UNKNOWN
-                    ready.append([code, str(found)])
-                else:
-                    ready.append(found)
+            ready = [saved_error(found) if isinstance(found, Exception) else found for found in self._ready]
             return {"ready": ready, "input": self._input.save()}
 
     def _restore(self, state: State) -> None:
         for saved in state["ready"]:
-            found = saved
-            if isinstance(saved, list):
-                found = errors.exception_type_from_error_code(saved[0])(None, None, saved[1])
+            found = restored_error(saved) if isinstance(saved, list) else saved
             self._ready.append(found)
             self._count += found.size if isinstance(found, Block) else 1
         self._input.restore(state["input"])

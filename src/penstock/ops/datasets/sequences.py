@@ -283,40 +283,36 @@ class Zip(DatasetState):
 class _ZipIterator(ElementIterator):
     def __init__(self, inputs: Sequence[ElementIterator]) -> None:
         self._inputs = inputs
-        self._waiting: list[Block | Exception | None] = [None] * len(inputs)  # asked for, and not given yet
+        self._waiting: list[Block | None] = [None] * len(inputs)  # asked for, and not given yet
 
     def _many(self, count: int) -> Block | None:
-        ended = False
+        raised, ended = None, False
         for i, source in enumerate(self._inputs):
-            found = self._waiting[i]
-            if found is None:
+            if self._waiting[i] is None:
                 try:
-                    found = self._waiting[i] = source.next_many(count)
+                    self._waiting[i] = source.next_many(count)
+                    ended |= self._waiting[i] is None
                 except errors.OpError as error:
-                    self._waiting[i] = found = error
-                ended |= found is None
-            count = min(count, found.size if isinstance(found, Block) else 1)
+                    raised = raised or error
+            waiting = self._waiting[i]
+            count = 1 if waiting is None else min(count, waiting.size)
         if ended:
             return None
-        raised = [found for found in self._waiting if isinstance(found, Exception)]
-        columns = [
-            column for found in self._waiting if isinstance(found, Block) for column in found.part(0, count).columns
-        ]
+        found = [block.part(0, count) for block in self._waiting if block is not None]
         self._waiting = [
-            found.part(count, found.size) if isinstance(found, Block) and found.size > count else None
-            for found in self._waiting
+            block.part(count, block.size) if block is not None and block.size > count else None
+            for block in self._waiting
         ]
-        if raised:
-            raise raised[0]
-        return Block(count, columns)
+        if raised is not None:
+            raise raised
+        return Block(count, (column for block in found for column in block.columns))
 
     def close(self) -> None:
         for source in self._inputs:
             source.close()
 
     def _save(self) -> State:
-        waiting = [found if isinstance(found, Block) else None for found in self._waiting]
-        return {"waiting": waiting, "inputs": [source.save() for source in self._inputs]}
+        return {"waiting": self._waiting, "inputs": [source.save() for source in self._inputs]}
 
     def _restore(self, state: State) -> None:
         self._waiting = state["waiting"]
