@@ -243,6 +243,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.contrib.data": {
         "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan",
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
+        "penstock.data.iterators": "make_saveable_from_iterator",
     },
     "penstock.contrib.distributions": {
         "penstock.distributions.discrete": "Bernoulli Categorical OneHotCategorical",
@@ -432,6 +433,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.data.experimental": {
         "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan take_while",
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
+        "penstock.data.iterators": "make_saveable_from_iterator",
     },
     "penstock.debugging": {
         "penstock.ops.checks": (

@@ -24,7 +24,9 @@ class _RecordDataset(Dataset):
     def __init__(self, filenames: Any, compression_type: Any, buffer_size: Any) -> None:
         super().__init__(TEXT)
         self._filenames = convert_to_tensor(filenames, string, name="filenames")
-        self._compression = convert_to_tensor(compression_type or "", string, name="compression_type")
+        self._compression = convert_to_tensor(
+            "" if compression_type is None else compression_type, string, name="compression_type"
+        )
         self._buffer_size = _number(buffer_size, "buffer_size", 262144)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.client.saveables import SaveableObject, SaveSpec
 from penstock.data import nest
 from penstock.data.core import DatasetBase
 from penstock.data.structure import Structure, given_structure
@@ -12,6 +13,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.functions import trace
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import add_to_collection, get_default_graph, name_scope
+from penstock.ops.datasets.iterator_state import DESERIALIZE_ITERATOR, SERIALIZE_ITERATOR
 from penstock.ops.datasets.iterators import (
     ITERATOR_FROM_STRING_HANDLE_V2,
     ITERATOR_GET_NEXT,
@@ -116,6 +118,28 @@ def _iterator(handle: Tensor, initializer: Operation | None, structure: Structur
 
 def _fits(wanted: Any, have: Any) -> bool:
     return wanted.is_compatible_with(have) if hasattr(wanted, "is_compatible_with") else wanted is have
+
+
+class _IteratorSaveable(SaveableObject):
+    def __init__(self, handle: Tensor) -> None:
+        self._handle = handle
+        with get_default_graph().colocate_with(handle.op):
+            state = SERIALIZE_ITERATOR(handle)
+        super().__init__(handle.op, [SaveSpec(state, "", f"{handle.op.name}-state")], handle.op.name)
+
+    def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Operation:
+        with get_default_graph().colocate_with(self._handle.op):
+            return DESERIALIZE_ITERATOR(self._handle, restored_tensors[0])
+
+
+@export("contrib.data.make_saveable_from_iterator", "data.experimental.make_saveable_from_iterator")
+def make_saveable_from_iterator(iterator: Iterator) -> SaveableObject:
+    """What makes a `tf.train.Saver` save where `iterator` stands: what it holds and draws included.
+
+    Add it to the collection SAVEABLE_OBJECTS, or to a saver's `var_list`. A restored iterator goes on with the same
+    elements. It must be of the same dataset; the restored step initialises it where its dataset depends on no feed.
+    """
+    return _IteratorSaveable(iterator._iterator_resource)
 
 
 @export("data.make_initializable_iterator")

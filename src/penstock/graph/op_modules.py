@@ -48,6 +48,7 @@ _OPS: dict[str, str] = {
     "penstock.ops.datasets.generating": "GeneratorDataset ReduceDataset",
     "penstock.ops.datasets.grouping": "GroupByReducerDataset GroupByWindowDataset",
     "penstock.ops.datasets.interleaving_ahead": "ParallelInterleaveDataset ParallelInterleaveDatasetV2",
+    "penstock.ops.datasets.iterator_state": "DeserializeIterator SerializeIterator",
     "penstock.ops.datasets.iterators": (
         "DatasetToSingleElement Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext "
         "IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator OneShotIterator"

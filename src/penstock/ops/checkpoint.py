@@ -18,7 +18,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import to_runtime
-from penstock.tensor.dtypes import DType, as_dtype
+from penstock.tensor.dtypes import DType, as_dtype, string, variant
 from penstock.tensor.shapes import TensorShape
 
 Region = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # full shape, start, shape
@@ -137,7 +137,8 @@ def restore_kernel(ctx: KernelContext) -> Kernel:
     def restore(prefix: np.ndarray, names: np.ndarray, slices: np.ndarray) -> tuple[Any, ...]:
         with CheckpointReader(_prefix(prefix)) as reader:
             found = restored(reader, _texts(names), _texts(slices), dtypes)
-        return tuple(to_runtime(array, dtype, device) for array, dtype in zip(found, dtypes, strict=True))
+        pairs = zip(found, dtypes, strict=True)
+        return tuple(array if dtype == variant else to_runtime(array, dtype, device) for array, dtype in pairs)
 
     return restore
 
@@ -149,7 +150,7 @@ def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtype
     """
     have = reader.get_variable_to_dtype_map()
     for name, dtype in zip(names, dtypes, strict=True):
-        if name in have and as_dtype(have[name]) != dtype:
+        if name in have and as_dtype(have[name]) != (string if dtype == variant else dtype):
             message = (
                 f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
                 f"{as_dtype(have[name]).name} in checkpoint {reader.prefix}"

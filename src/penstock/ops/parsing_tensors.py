@@ -21,7 +21,7 @@ from penstock.ops.kernel_tools import TORCH_TYPES
 from penstock.ops.strings import invalid
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime, to_runtime
-from penstock.tensor.dtypes import as_dtype, string
+from penstock.tensor.dtypes import as_dtype, string, variant
 from penstock.tensor.shapes import TensorShape
 
 PARSE_TENSOR = define_op("ParseTensor", "serialized: string", "output: out_type", attrs=["out_type: type"])
@@ -37,7 +37,7 @@ def parse_tensor_shape(c: ShapeContext, serialized: TensorShape) -> TensorShape:
     return UNKNOWN
 
 
-@PARSE_TENSOR.kernel("CPU", out_type=f"{TORCH_TYPES} string")
+@PARSE_TENSOR.kernel("CPU", out_type=f"{TORCH_TYPES} string variant")
 def parse_tensor_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx["out_type"]
 
@@ -50,7 +50,7 @@ def parse_tensor_kernel(ctx: KernelContext) -> Kernel:
             if proto.dtype and as_dtype(proto.dtype) != dtype:
                 found = as_dtype(proto.dtype).name
                 raise invalid(f"Type mismatch between parsed tensor ({found}) and dtype ({dtype.name})")
-            return to_runtime(tensor_array(proto), dtype)
+            return _variants(proto) if dtype == variant else to_runtime(tensor_array(proto), dtype)
         except DecodeError:
             encoded = base64.b64encode(text).decode()
             raise invalid(f"Could not parse `serialized` as TensorProto, base64: {encoded}") from None
@@ -60,12 +60,24 @@ def parse_tensor_kernel(ctx: KernelContext) -> Kernel:
     return parse
 
 
-@SERIALIZE_TENSOR.kernel("CPU", T=f"{TORCH_TYPES} string")
+def _variants(proto: TensorProto) -> np.ndarray:
+    found = np.empty(len(proto.variant_val), object)
+    found[:] = [value.metadata for value in proto.variant_val]
+    return found.reshape([dim.size for dim in proto.tensor_shape.dim])
+
+
+@SERIALIZE_TENSOR.kernel("CPU", T=f"{TORCH_TYPES} string variant")
 def serialize_tensor_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx["T"]
 
     def serialize(tensor: torch.Tensor | np.ndarray) -> np.ndarray:
         proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=TensorShape(tuple(tensor.shape)).as_proto())
+        if dtype == variant:
+            for value in tensor.reshape(-1).tolist():
+                if not isinstance(value, bytes):
+                    raise invalid(f"A variant that holds a {type(value).__name__} cannot be serialized")
+                proto.variant_val.add(type_name="penstock::Bytes", metadata=value)
+            return np.array(proto.SerializeToString(), object)
         array = np.asarray(from_runtime(tensor, dtype), dtype.np)
         if dtype == string:
             proto.string_val.extend(array.reshape(-1).tolist())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock import errors
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Block, Column, Element, joined, stack, values_of
 from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset, scalar
@@ -146,9 +147,11 @@ def _padded(column: Column, wanted: Sequence[int], value: Any, component: int) -
     longest = [max(sizes) for sizes in zip(*(item.shape for item in items), strict=True)]
     for have, want in zip(longest, wanted, strict=True):
         if 0 <= want < have:
-            raise invalid(
-                "Attempted to pad to a smaller size than the input element: component "
-                f"{component} has a dimension of {have}, and is to be padded to {want}"
+            raise errors.DataLossError(
+                None,
+                None,
+                f"Attempted to pad to a smaller size than the input element: component {component} has a dimension of "
+                f"{have}, and is to be padded to {want}",
             )
     shape = [len(items), *(have if want < 0 else want for have, want in zip(longest, wanted, strict=True))]
     if isinstance(first, np.ndarray):

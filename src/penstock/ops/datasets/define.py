@@ -28,7 +28,14 @@ def define_dataset(
     """An op whose output is a dataset. typed: it has the attributes of the elements' dtypes and shapes."""
     every = [*(TYPES if typed else ()), *attrs, *([METADATA] if metadata else ())]
     op = define_op(
-        name, inputs, "handle: variant", attrs=every, stateful=stateful, shape=shape_rules.scalar, work=SERIAL
+        name,
+        inputs,
+        "handle: variant",
+        attrs=every,
+        stateful=stateful,
+        shape=shape_rules.scalar,
+        work=SERIAL,
+        repeatable=stateful,
     )
     op.not_differentiable()
     return op

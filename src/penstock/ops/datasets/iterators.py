@@ -15,7 +15,7 @@ from penstock.graph import shape_rules
 from penstock.graph.opdef import Bound, Kernel, define_op
 from penstock.graph.shape_context import ShapeContext
 from penstock.graph.traits import SERIAL
-from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, dataset_of
+from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Element
 from penstock.ops.datasets.define import TYPES, scalar
 from penstock.ops.kernel_tools import invalid
@@ -75,6 +75,7 @@ class _Iteration:
     """One way through a dataset. Steps take turns; whoever is inside when it is closed leaves it clean."""
 
     def __init__(self, dataset: DatasetState) -> None:
+        self.dataset = dataset
         self.ctx = IterationContext()
         self._elements = dataset.iterate(self.ctx)
         self._lock = threading.Lock()
@@ -119,6 +120,21 @@ class IteratorResource:
         """Iterate over `dataset` from its beginning. InvalidArgumentError where its elements are others."""
         check_elements(self.dtypes, self.shapes, dataset.dtypes, dataset.shapes)
         self._replace(_Iteration(dataset))
+
+    def restore(self, state: State, beginning: Callable[[], DatasetState] | None) -> None:
+        """Go on where an iterator of the same dataset stood; `beginning` makes that if this is not initialised."""
+        if self._iteration is not None or self.first_use is not None or beginning is None:
+            dataset = self.iteration().dataset
+        else:
+            dataset = beginning()
+        check_elements(self.dtypes, self.shapes, dataset.dtypes, dataset.shapes)
+        iteration = _Iteration(dataset)
+        with iteration.using() as elements:
+            try:
+                elements.restore(state)
+            except (KeyError, TypeError, IndexError, ValueError) as error:
+                raise invalid(f"Iterator {self.name} is of another dataset than the state that it gets") from error
+        self._replace(iteration)
 
     def clear(self) -> None:
         self._replace(None)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock import errors
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State
 from penstock.ops.datasets.blocks import Block
 from penstock.ops.datasets.define import dataset_kernel, define_dataset, scalar
@@ -158,6 +159,14 @@ def sparse_tensor_slice_dataset(ctx: KernelContext) -> Any:
 
     def slices(indices: torch.Tensor, values: Any, shape: torch.Tensor) -> DatasetState:
         """Each row as its indices, values and shape: three components that differ in size from row to row."""
+        places = indices[:, 0] if indices.ndim == 2 and indices.shape[1] else indices
+        if bool((places[1:] < places[:-1]).any()):
+            raise errors.UnimplementedError(
+                None,
+                None,
+                "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not "
+                "currently supported.",
+            )
         rows = rows_of(indices, values, shape)
         rank = max(len(shape) - 1, 0)
         columns: list[list[Any]] = [
