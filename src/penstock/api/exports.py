@@ -242,8 +242,15 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.contrib.data": {
         "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan",
+        "penstock.data.contrib_transformations": (
+            "Counter RandomDataset assert_element_shape batch_and_drop_remainder choose_from_datasets copy_to_device "
+            "dense_to_sparse_batch enumerate_dataset get_single_element ignore_errors padded_batch_and_drop_remainder "
+            "prefetch_to_device sample_from_datasets shuffle_and_repeat unbatch"
+        ),
+        "penstock.data.features": "make_batched_features_dataset read_batch_features",
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
         "penstock.data.iterators": "make_saveable_from_iterator",
+        "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
     },
     "penstock.contrib.distributions": {
         "penstock.distributions.discrete": "Bernoulli Categorical OneHotCategorical",
@@ -432,8 +439,14 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.data.experimental": {
         "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan take_while",
+        "penstock.data.contrib_transformations": (
+            "Counter RandomDataset choose_from_datasets copy_to_device dense_to_sparse_batch enumerate_dataset "
+            "get_single_element ignore_errors prefetch_to_device sample_from_datasets shuffle_and_repeat unbatch"
+        ),
+        "penstock.data.features": "make_batched_features_dataset",
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
         "penstock.data.iterators": "make_saveable_from_iterator",
+        "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
     },
     "penstock.debugging": {
         "penstock.ops.checks": (

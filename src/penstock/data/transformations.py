@@ -66,7 +66,7 @@ class Transformations(DatasetBase):
             mine, others = getattr(first, what), getattr(second, what)
             if nest.flatten(mine) != nest.flatten(others) or not _same_structure(mine, others):
                 raise TypeError(f"Two datasets to concatenate have different {what} {mine} and {others}")
-        shapes = nest.map_structure(_common_shape, first.shapes, second.shapes)
+        shapes = nest.map_structure(common_shape, first.shapes, second.shapes)
         structure = first.with_shapes(shapes)
         return self._derived(
             lambda: CONCATENATE_DATASET(self._as_variant_tensor(), dataset._as_variant_tensor(), **structure.attrs()),
@@ -182,7 +182,7 @@ def _same_structure(a: Any, b: Any) -> bool:
     return True
 
 
-def _common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
+def common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     """What is true of both."""
     if a.ndims is None or a.ndims != b.ndims:
         return TensorShape(None)

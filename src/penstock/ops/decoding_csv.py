@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,19 +119,23 @@ def _real(text: bytes) -> float:
     return value
 
 
-@DECODE_CSV.kernel("CPU")
-def decode_csv_kernel(ctx: KernelContext) -> Kernel:
-    delimiter, na_value, columns = ctx["field_delim"], ctx["na_value"], list(ctx["select_cols"])
-    dtypes = list(ctx["OUT_TYPE"])
+Columns = Callable[[list[bytes], Sequence[Any]], list[np.ndarray]]
+"""From records, and for each column its default or None, to the values of each column."""
+
+
+def column_reader(
+    dtypes: Sequence[DType], delimiter: bytes, quotes: bool, na_value: bytes, columns: Sequence[int]
+) -> Columns:
+    """What reads records, raising InvalidArgumentError that names record and field. columns: all if there are none."""
     if len(delimiter) != 1:
         raise invalid("field_delim should be only 1 char")
     if any(column < 0 for column in columns):
         raise invalid("select_cols contains negative values.")
-    if sorted(set(columns)) != columns:
+    if sorted(set(columns)) != list(columns):
         raise invalid("select_cols is not strictly increasing.")
     if columns and len(columns) != len(dtypes):
         raise invalid("select_cols should match output size")
-    split, parsers = _splitter(delimiter, ctx["use_quote_delim"]), [_parser(dtype) for dtype in dtypes]
+    split, parsers = _splitter(delimiter, quotes), [_parser(dtype) for dtype in dtypes]
 
     def fields_of(row: int, record: bytes) -> list[bytes]:
         fields = split(record)
@@ -158,19 +162,40 @@ def decode_csv_kernel(ctx: KernelContext) -> Kernel:
             ) from None
         return values
 
-    def decode(records: np.ndarray, defaults: list[Any]) -> tuple[Any, ...]:
-        rows = [fields_of(row, record) for row, record in enumerate(records.reshape(-1).tolist())]
+    def decode(records: list[bytes], defaults: Sequence[Any]) -> list[np.ndarray]:
+        rows = [fields_of(row, record) for row, record in enumerate(records)]
         texts = list(zip(*rows, strict=True)) if rows else [()] * len(dtypes)
         found = []
-        for column, (dtype, given) in enumerate(zip(dtypes, defaults, strict=True)):
-            array = np.asarray(from_runtime(given, dtype), dtype.np).reshape(-1)
-            if array.size > 1:
-                raise invalid(f"There should only be 1 default per field but field {column} has {array.size}")
-            values = np.empty(records.size, dtype.np)
+        for column, (dtype, default) in enumerate(zip(dtypes, defaults, strict=True)):
+            values = np.empty(len(records), dtype.np)
             with np.errstate(over="ignore"):
-                values[:] = read(column, texts[column], array[0] if array.size else None)
-            found.append(to_runtime(values.reshape(records.shape), dtype))
-        return tuple(found)
+                values[:] = read(column, texts[column], default)
+            found.append(values)
+        return found
+
+    return decode
+
+
+def column_defaults(given: Sequence[Any], dtypes: Sequence[DType]) -> list[Any]:
+    """The default of each column, of tensors of one element or, where a column has none, of none."""
+    found = []
+    for column, (value, dtype) in enumerate(zip(given, dtypes, strict=True)):
+        array = np.asarray(from_runtime(value, dtype), dtype.np).reshape(-1)
+        if array.size > 1:
+            raise invalid(f"There should only be 1 default per field but field {column} has {array.size}")
+        found.append(array[0] if array.size else None)
+    return found
+
+
+@DECODE_CSV.kernel("CPU")
+def decode_csv_kernel(ctx: KernelContext) -> Kernel:
+    dtypes = list(ctx["OUT_TYPE"])
+    read = column_reader(dtypes, ctx["field_delim"], ctx["use_quote_delim"], ctx["na_value"], list(ctx["select_cols"]))
+
+    def decode(records: np.ndarray, defaults: list[Any]) -> tuple[Any, ...]:
+        found = read(records.reshape(-1).tolist(), column_defaults(defaults, dtypes))
+        pairs = zip(found, dtypes, strict=True)
+        return tuple(to_runtime(values.reshape(records.shape), dtype) for values, dtype in pairs)
 
     return decode
 
