@@ -173,7 +173,7 @@ class _SqlIterator(ElementIterator):
                 self._open()
             row = next(self._rows, None)
         except sqlite3.Error as error:
-            raise errors.InvalidArgumentError(None, None, f"Query {self._dataset.query!r} failed: {error}") from None
+            raise errors.UnknownError(None, None, f"Query {self._dataset.query!r} failed: {error}") from None
         if row is None:
             return None
         self._number += 1
@@ -184,11 +184,8 @@ class _SqlIterator(ElementIterator):
         self._connection = sqlite3.connect(self._dataset.database, check_same_thread=False)
         self._connection.text_factory = bytes
         self._rows = self._connection.execute(self._dataset.query)
-        described = self._rows.description
-        columns, wanted = len(described or ()), len(self._dataset.dtypes)
-        if described is None:
-            self._connection.commit()
-        elif columns != wanted:
+        columns, wanted = len(self._rows.description or ()), len(self._dataset.dtypes)
+        if columns != wanted:
             raise invalid(
                 f"The number of columns in query ({columns}) must match the number of elements in output_types "
                 f"({wanted})."
