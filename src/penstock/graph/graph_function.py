@@ -39,9 +39,10 @@ class GraphFunction:
     @property
     def is_stateful(self) -> bool:
         """Whether a call may do, or depend on, anything but its arguments."""
-        return any(
-            op.op_def.stateful and not op.op_def.traits.placeholder for op in self.graph.get_operations()
-        ) or any(inner.is_stateful for inner in functions_in(self.graph))
+        stateful = (op for op in self.graph.get_operations() if op.op_def.stateful)
+        if any(not op.op_def.traits.placeholder for op in stateful):
+            return True
+        return any(inner.is_stateful for inner in functions_in(self.graph))
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{t.dtype.name}{t.shape}" for t in self.arguments)
