@@ -433,6 +433,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.train.checkpoint_utils": "checkpoints_iterator",
     },
     "penstock.data": {
+        "penstock.data": "experimental",
         "penstock.data.dataset": "Dataset",
         "penstock.data.files": "FixedLengthRecordDataset TFRecordDataset TextLineDataset",
         "penstock.data.iterators": "Iterator make_initializable_iterator make_one_shot_iterator",

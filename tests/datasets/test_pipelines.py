@@ -1,0 +1,21 @@
+"""Datasets that take functions give what TensorFlow's give: elements, types and shapes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import penstock as tf
+from tests.datasets.pipelines import PIPELINES, RECORDED, run
+
+EXPECTED: dict[str, Any] = json.loads(RECORDED.read_text())
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_pipeline_gives_tensorflows_elements(name: str) -> None:
+    found, expected = run(tf, PIPELINES[name]), EXPECTED[name]
+    assert found["elements"] == expected["elements"]
+    assert found["types"] == expected["types"]
+    assert found["shapes"] == expected["shapes"]
