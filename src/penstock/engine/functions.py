@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from penstock.engine.border import CALL
 from penstock.engine.pipeline import StepOptions, prepare
 from penstock.engine.plan import Plan, make_plan
 from penstock.engine.specialised import SpecialisedPlan, is_open
 from penstock.graph.graph_function import GraphFunction
-from penstock.passes.vectorise import vectorise
+from penstock.passes.vectorise import Vectorised, vectorise
 from penstock.runtime.denormals import flushing
 from penstock.runtime.failures import planning_errors
 from penstock.runtime.kernels import RuntimeFunction, SessionState
@@ -55,8 +57,7 @@ class PlannedFunction:
         self._again = again
         self._state = SessionState(resources, closing=closing, plan_function=again)
         self._lock = threading.Lock()
-        self._many: PlannedFunction | None = None
-        self._looked = False
+        self._many: dict[int, Callable[..., tuple[Any, ...]] | None] = {}
         self._plan: SpecialisedPlan | _Later
         if is_open(function.arguments) and "infer_shapes" in options.passes:
             self._plan = SpecialisedPlan(function.arguments, self._plan_for)
@@ -66,13 +67,23 @@ class PlannedFunction:
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         return self._plan.run(values)
 
-    def vectorised(self) -> Callable[..., tuple[Any, ...]] | None:
+    def vectorised(self, captured: int) -> Callable[..., tuple[Any, ...]] | None:
         with self._lock:
-            if not self._looked:
-                found = vectorise(self.function)
-                self._many = self._again(found) if found is not None else None
-                self._looked = True
-        return self._many
+            if captured not in self._many:
+                found = vectorise(self.function, captured)
+                self._many[captured] = None if found is None else self._of_many(found)
+        return self._many[captured]
+
+    def _of_many(self, found: Vectorised) -> Callable[..., tuple[Any, ...]]:
+        call, of_each = self._again(found.function), found.of_each
+        if all(of_each):
+            return call
+
+        def of_many(*values: Any) -> tuple[Any, ...]:
+            size = len(values[0])
+            return tuple([v if each else _repeated(v, size) for v, each in zip(call(*values), of_each, strict=True)])
+
+        return of_many
 
     def _plan_for(self, fed: Sequence[tuple[int, ...]]) -> Plan:
         function = self.function
@@ -84,6 +95,13 @@ class PlannedFunction:
             plan.run = flushing(plan.run)  # type: ignore[method-assign]
         plan.passed = prepared.passed
         return plan
+
+
+def _repeated(value: Any, size: int) -> Any:
+    """A column in which all values are `value`."""
+    if isinstance(value, np.ndarray):
+        return np.broadcast_to(value, (size, *value.shape))
+    return value.expand(size, *value.shape)
 
 
 class _Later:

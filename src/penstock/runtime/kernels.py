@@ -27,8 +27,8 @@ class RuntimeFunction(Protocol):
 
     def __call__(self, *values: Any) -> tuple[Any, ...]: ...
 
-    def vectorised(self) -> Callable[..., tuple[Any, ...]] | None:
-        """The function of many: of values with one more dimension in front, for all arguments but the captured ones.
+    def vectorised(self, captured: int) -> Callable[..., tuple[Any, ...]] | None:
+        """The function of many: of values with one more dimension in front, but for the last `captured` arguments.
 
         It gives what calls one by one would, in arrays; None where there is no such function. An error of it says
         nothing: which element is to blame, calls one by one will say.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -29,8 +29,9 @@ class Call:
         self._failures = 0
 
     @property
-    def function(self) -> RuntimeFunction:
-        return self._function
+    def of_many(self) -> Callable[..., Element] | None:
+        """The function of columns, without any check; None where there is none."""
+        return self._function.vectorised(len(self._captured))
 
     def __call__(self, *element: Any) -> Element:
         return self._function(*element, *self._captured)
@@ -39,7 +40,7 @@ class Call:
         """The results for all elements of a block, computed at once; None where that cannot be, for whatever reason."""
         if block.size < LEAST_BLOCK or self._failures >= _PATIENCE:
             return None
-        many = self._function.vectorised()
+        many = self.of_many
         if many is None:
             return None
         columns = [stack(column) for column in block.columns]

@@ -58,7 +58,7 @@ class Map(DatasetState):
 
     def iterate(self, ctx: IterationContext) -> ElementIterator:
         source = self.source.iterate(ctx)
-        if self.parallel > 1 and self.call.function.vectorised() is None:
+        if self.parallel > 1 and self.call.of_many is None:
             return _ParallelMapIterator(source, self, ctx)
         return _MapIterator(source, self)
 
