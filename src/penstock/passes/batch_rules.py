@@ -317,6 +317,14 @@ def _gather(op: Operation, inputs: Sequence[Batched]) -> Any:
     return _same(op, [each.tensor for each in inputs])
 
 
+@rule("LookupTableFindV2")
+def _look_up(op: Operation, inputs: Sequence[Batched]) -> Any:
+    table, keys, default = inputs
+    if default.batched or default.rank or not keys.batched:
+        raise CannotBatch(op.type)
+    return _same(op, [table.tensor, keys.tensor, default.tensor])
+
+
 # --- text -----------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,9 @@ TakeWhileDataset, ScanDataset."""
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -41,6 +43,10 @@ SCAN_DATASET = define_dataset(
 )
 
 
+_HAND_OVER = 100e-6
+"""Seconds that it takes to give a call to another thread and to get its result back, more or less."""
+
+
 class Map(DatasetState):
     """`call` of each element, several at once in `parallel` threads if that is more than one."""
 
@@ -55,6 +61,7 @@ class Map(DatasetState):
     ) -> None:
         super().__init__(dtypes, shapes)
         self.source, self.call, self.parallel, self.may_end = source, call, parallel, may_end
+        self.pace = _Pace()
 
     def iterate(self, ctx: IterationContext) -> ElementIterator:
         source = self.source.iterate(ctx)
@@ -108,8 +115,35 @@ class _MapIterator(MappedIterator):
         return of_elements(results) if results else None
 
 
+class _Pace:
+    """How long calls take: what is done sooner than another thread is told of it is better done at once."""
+
+    def __init__(self) -> None:
+        self._seconds = math.inf
+        self._measured = 0
+
+    @property
+    def known(self) -> bool:
+        return self._measured >= 3
+
+    @property
+    def quick(self) -> bool:
+        return self.known and self._seconds < _HAND_OVER
+
+    def note(self, seconds: float) -> None:
+        """What a call took that ran by itself. The first of them made a plan, and says little."""
+        if self.known:
+            self._seconds += (seconds - self._seconds) / 8
+        else:
+            self._seconds = min(self._seconds, seconds)
+        self._measured += 1
+
+
 class _ParallelMapIterator(MappedIterator):
-    """Calls ahead: at any time, `parallel` calls are under way or done, in the order of the elements."""
+    """Calls ahead: at any time, `parallel` calls are under way or done, in the order of the elements.
+
+    Until it is known how long they take there is one at a time, and none ahead while they are quick.
+    """
 
     def __init__(self, source: ElementIterator, dataset: Map, ctx: IterationContext) -> None:
         super().__init__(source)
@@ -120,6 +154,10 @@ class _ParallelMapIterator(MappedIterator):
         self._ended = False
 
     def _one(self) -> Element | None:
+        dataset = self._dataset
+        if not self._calls and self._failed is None and not self._ended and dataset.pace.quick:
+            element = self._taken()
+            return None if element is None else self._timed(element)
         self._fill()
         if not self._calls:
             return self._no_more()
@@ -128,12 +166,19 @@ class _ParallelMapIterator(MappedIterator):
         self._fill()
         return found.result()
 
+    def _timed(self, element: Element) -> Element | None:
+        begin = time.perf_counter()
+        try:
+            return _called(self._dataset, element)
+        finally:
+            self._dataset.pace.note(time.perf_counter() - begin)
+
     def _many(self, count: int) -> Block | None:
         """Those that are there, but at least one."""
         results: list[Element] = []
         while len(results) < count:
             self._fill()
-            if results and not (self._calls and self._calls[0][1].done):
+            if results and not (self._calls[0][1].done if self._calls else self._dataset.pace.quick):
                 break
             try:
                 element = self._one()
@@ -149,8 +194,11 @@ class _ParallelMapIterator(MappedIterator):
         return of_elements(results) if results else None
 
     def _fill(self) -> None:
-        dataset = self._dataset
-        while len(self._calls) < dataset.parallel and not self._ended and self._failed is None:
+        pace = self._dataset.pace
+        if pace.quick:
+            return
+        most, call = (self._dataset.parallel, self._plain) if pace.known else (1, self._timed)
+        while len(self._calls) < most and not self._ended and self._failed is None:
             try:
                 element = self._taken()
             except Exception as error:
@@ -159,7 +207,10 @@ class _ParallelMapIterator(MappedIterator):
             if element is None:
                 self._ended = True
                 return
-            self._calls.append((element, self._ahead.run(_called, dataset, element)))
+            self._calls.append((element, self._ahead.run(call, element)))
+
+    def _plain(self, element: Element) -> Element | None:
+        return _called(self._dataset, element)
 
     def _no_more(self) -> None:
         error, self._failed = self._failed, None
