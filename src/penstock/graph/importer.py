@@ -12,7 +12,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.functions import FunctionGraph, name_function
 from penstock.graph.graph import Graph
 from penstock.graph.library import Library
-from penstock.graph.opdef import get_op
+from penstock.graph.opdef import get_op, has_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.primitives import MERGES
 from penstock.graph.scopes import get_default_graph
@@ -163,6 +163,8 @@ def _import(
 
 
 def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> Operation:
+    if imported.library is not None and proto.op in imported.library and not has_op(proto.op):
+        proto = imported.library.as_call(proto)
     op_def = get_op(proto.op)
     inputs = imported.inputs(proto)
     controls = [imported.control(text, proto.name) for text in proto.input if text.startswith("^")]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorboard.compat.proto import attr_value_pb2, graph_pb2
+from tensorboard.compat.proto import attr_value_pb2, graph_pb2, node_def_pb2
 
 from penstock.graph.codec import node_attrs, versions
 from penstock.graph.functions import FunctionGraph, argument
 from penstock.graph.graph_function import GraphFunction
-from penstock.graph.opdef import OpDef, get_op
+from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
@@ -56,6 +56,15 @@ class Library:
                 self._reading.discard(name)
         return self._read[name]
 
+    def as_call(self, node: Any) -> Any:
+        """A node whose op is a function's name, as one that calls the function."""
+        signature = self._protos[node.op].signature
+        found = node_def_pb2.NodeDef(name=node.name, op="StatefulPartitionedCall", device=node.device, input=node.input)
+        found.attr["f"].func.name = node.op
+        found.attr["Tin"].list.type.extend([arg.type for arg in signature.input_arg])
+        found.attr["Tout"].list.type.extend([arg.type for arg in signature.output_arg])
+        return found
+
     def resolve(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """`attrs` with functions in place of the messages that name them."""
         return {key: self._resolved(value) for key, value in attrs.items()}
@@ -65,9 +74,24 @@ class Library:
             return [self._resolved(item) for item in value]
         return self.get(value.name) if isinstance(value, attr_value_pb2.NameAttrList) else value
 
+    def _known(self, node: Any) -> Any:
+        return self.as_call(node) if node.op in self and not has_op(node.op) else node
+
+    def _ports(self, node: Any) -> dict[str, int]:
+        """For each output of a node's signature, the port at which it begins."""
+        if node.op in self and not has_op(node.op):
+            return {arg.name: i for i, arg in enumerate(self._protos[node.op].signature.output_arg)}
+        op_def: OpDef = get_op(node.op)
+        attrs = {name: attr.default for name, attr in op_def.attrs.items()} | node_attrs(op_def, node)
+        ports, position = {}, 0
+        for arg in op_def.outputs:
+            ports[arg.name] = position
+            position += len(arg.dtypes(attrs))
+        return ports
+
     def _function(self, proto: Any) -> GraphFunction:
         graph = FunctionGraph()
-        ports = {node.name: _ports(node) for node in proto.node_def}
+        ports = {node.name: self._ports(node) for node in proto.node_def}
         with graph.as_default():
             arguments = [
                 argument(as_dtype(arg.type), _argument_shape(proto, i), arg.name)
@@ -75,7 +99,7 @@ class Library:
             ]
             inside = {a.name: t for a, t in zip(proto.signature.input_arg, arguments, strict=True)}
             flat = graph_pb2.GraphDef(versions=versions())
-            for node in proto.node_def:
+            for node in map(self._known, proto.node_def):
                 copied = flat.node.add()
                 copied.CopyFrom(node)
                 del copied.input[:]
@@ -101,17 +125,6 @@ def _argument_shape(proto: Any, index: int) -> TensorShape:
             shapes = attr[name].list.shape
             return TensorShape(shapes[0]) if shapes else TensorShape(None)
     return TensorShape(None)
-
-
-def _ports(node: Any) -> dict[str, int]:
-    """For each output of a node's signature, the port at which it begins."""
-    op_def: OpDef = get_op(node.op)
-    attrs = {name: attr.default for name, attr in op_def.attrs.items()} | node_attrs(op_def, node)
-    ports, position = {}, 0
-    for arg in op_def.outputs:
-        ports[arg.name] = position
-        position += len(arg.dtypes(attrs))
-    return ports
 
 
 def _flat_reference(text: str, ports: dict[str, dict[str, int]]) -> str:
