@@ -1,4 +1,5 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.data import experimental as experimental
 from penstock.data.dataset import Dataset as Dataset
 from penstock.data.files import FixedLengthRecordDataset as FixedLengthRecordDataset
 from penstock.data.files import TFRecordDataset as TFRecordDataset
@@ -8,6 +9,6 @@ from penstock.data.iterators import make_initializable_iterator as make_initiali
 from penstock.data.iterators import make_one_shot_iterator as make_one_shot_iterator
 
 __all__ = [
-    "Dataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset", "Iterator",
+    "experimental", "Dataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset", "Iterator",
     "make_initializable_iterator", "make_one_shot_iterator"
 ]
