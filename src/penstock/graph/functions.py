@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from penstock.graph.contexts import outside
@@ -53,6 +54,12 @@ class FunctionGraph(Graph):
             control_inputs = []
         with super().control_dependencies(control_inputs):
             yield
+
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+        """As in any graph; where what is outside is does not matter here."""
+        if isinstance(getattr(op, "graph", None), Graph) and op.graph is not self:
+            return contextlib.nullcontext()
+        return super().colocate_with(op, ignore_existing)
 
     def capture(self, tensor: Tensor) -> Tensor:
         """`tensor`, of this graph or one outside, as nodes here may use it."""

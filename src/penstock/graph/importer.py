@@ -46,7 +46,7 @@ def import_graph_def(
     unused = set(mapping) - {key for node in graph_def.node for text in node.input for key in _keys(text)}
     if unused:
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(sorted(unused))}]")
-    library = library or _library_of(graph_def)
+    library = library or Library(graph_def.library, import_graph_def)
     with graph._lock:
         count, names = len(graph._nodes), dict(graph._names_in_use)
         try:
@@ -54,17 +54,11 @@ def import_graph_def(
         except Exception:
             _forget(graph, count, names)
             raise
-    if library is not None and not isinstance(graph, FunctionGraph):
+    if not isinstance(graph, FunctionGraph):
         for function in library.functions.values():
             if function not in graph._functions.values():
                 function.name = name_function(graph, function.name, function)
     return None if return_elements is None else [imported.element(str(e)) for e in return_elements]
-
-
-def _library_of(graph_def: Any) -> Library | None:
-    if not graph_def.library.function:
-        return None
-    return Library(graph_def.library, import_graph_def)
 
 
 def _forget(graph: Graph, count: int, names: dict[str, int]) -> None:
@@ -88,7 +82,7 @@ def _keys(text: str) -> list[str]:
 class _Imported:
     """What has been imported so far."""
 
-    def __init__(self, mapping: dict[str, Any], producer: int, library: Library | None) -> None:
+    def __init__(self, mapping: dict[str, Any], producer: int, library: Library) -> None:
         self.producer = producer
         self.library = library
         self.ops: dict[str, Operation] = {}
@@ -147,7 +141,7 @@ class _Imported:
 
 
 def _import(
-    graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str, library: Library | None
+    graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str, library: Library
 ) -> _Imported:
     imported = _Imported(mapping, graph_def.versions.producer, library)
     imported.back_nodes = {proto.name for proto in graph_def.node if proto.op in BACK}
@@ -163,15 +157,12 @@ def _import(
 
 
 def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> Operation:
-    if imported.library is not None and proto.op in imported.library and not has_op(proto.op):
+    if proto.op in imported.library and not has_op(proto.op):
         proto = imported.library.as_call(proto)
     op_def = get_op(proto.op)
     inputs = imported.inputs(proto)
     controls = [imported.control(text, proto.name) for text in proto.input if text.startswith("^")]
-    attrs = node_attrs(op_def, proto)
-    if imported.library is not None:
-        attrs = imported.library.resolve(attrs)
-    attrs = complete_attrs(op_def, inputs, attrs)
+    attrs = complete_attrs(op_def, inputs, imported.library.resolve(node_attrs(op_def, proto)))
     if proto.op == "Placeholder" and imported.producer < _SHAPES_OF_PLACEHOLDERS and attrs["shape"].ndims == 0:
         attrs["shape"] = TensorShape(None)
     if "_class" in attrs:  # colocation groups name nodes of the message

@@ -1,10 +1,12 @@
-"""Writes `tensorflow_functions.pb` with TensorFlow: a graph with datasets that hold functions, and calls of functions."""
+"""Writes tests/data/tensorflow_functions.pb with TensorFlow: a graph of datasets that hold functions, and of calls of
+functions. What it prints stands in tests/graph/test_functions.py."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf  # type: ignore[import-not-found]
-from tensorflow.python.framework import function  # type: ignore[import-not-found]
+from tensorflow.python.framework import function  
 
 tf.disable_v2_behavior()
 
@@ -16,13 +18,13 @@ rows.make_initializable_iterator().get_next(name="rows")
 
 
 @function.Defun(tf.float32, tf.float32)
-def inner(a, b):
+def inner(a: Any, b: Any) -> Any:
     a, b = tf.split(tf.stack([a, b]), 2)
     return a[0] + b[0], a * b
 
 
 @function.Defun(tf.float32)
-def outer(a):
+def outer(a: Any) -> Any:
     total, product = inner(a, a + 1)
     return product[0] - total
 
@@ -33,4 +35,4 @@ tf.identity(tf.raw_ops.PartitionedCall(args=[tf.constant(5.0)], Tout=[tf.float32
 with tf.Session() as session:
     print(session.run(["by_name:0", "by_attribute:0"]))
 graph = tf.get_default_graph().as_graph_def()
-Path(__file__).with_suffix(".pb").write_bytes(graph.SerializeToString())
+(Path(__file__).parent.parent / "tests" / "data" / "tensorflow_functions.pb").write_bytes(graph.SerializeToString())
