@@ -129,7 +129,7 @@ class _Reader(ElementIterator):
 
     @property
     def ready(self) -> bool:
-        return bool(self._found)
+        return bool(self._found) or self._held is not None
 
     def read(self) -> None:
         """Have more read, if there is not enough."""
