@@ -37,7 +37,7 @@ def torch_eager(torch: ModuleType) -> Step:
         Image.fromarray(each).save(buffer, "JPEG", quality=90)
         files.append(buffer.getvalue())
 
-    class Decoded(torch.utils.data.Dataset):  # type: ignore[misc, name-defined]
+    class Decoded(torch.utils.data.Dataset):  # type: ignore[name-defined]
         def __len__(self) -> int:
             return IMAGES
 

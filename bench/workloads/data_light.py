@@ -23,7 +23,7 @@ def build(tf: ModuleType) -> Step:
 def torch_eager(torch: ModuleType) -> Step:
     values = np.random.RandomState(0).randint(0, 100, (ELEMENTS, WIDTH)).astype(np.float32)
 
-    class Mapped(torch.utils.data.Dataset):  # type: ignore[misc, name-defined]
+    class Mapped(torch.utils.data.Dataset):  # type: ignore[name-defined]
         def __init__(self) -> None:
             self.rows = torch.from_numpy(values)
 

@@ -15,7 +15,7 @@ EXAMPLES, FLOATS, WORDS = 256, 64, 20
 def build(tf: ModuleType) -> Step:
     rng = np.random.RandomState(0)
     images, labels = rng.rand(EXAMPLES, FLOATS).astype(np.float32), rng.randint(0, 10, EXAMPLES)
-    contents = np.array(serialized(tf, images, labels, rng.randint(0, WORDS, EXAMPLES)), object)
+    contents = np.array(serialized(tf, images, labels, rng.randint(0, WORDS, EXAMPLES)), np.object_)
     batch = tf.placeholder(tf.string, [None])
     features = {
         "image": tf.FixedLenFeature([FLOATS], tf.float32),

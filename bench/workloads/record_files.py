@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -25,7 +25,7 @@ class Folder:
         return path
 
 
-def serialized(tf: ModuleType, images: np.ndarray, labels: np.ndarray, words: Sequence[int]) -> list[bytes]:
+def serialized(tf: ModuleType, images: np.ndarray, labels: np.ndarray, words: Iterable[int]) -> list[bytes]:
     """tf.train.Examples: `image` (the row's floats), `label` (one int), `words` (as many ints as `words` says)."""
     made = []
     for row, label, count in zip(images, labels, words, strict=True):
@@ -56,4 +56,4 @@ def jpegs(tf: ModuleType, count: int, size: int) -> np.ndarray:
     with tf.Graph().as_default(), tf.Session() as session:
         picture = tf.placeholder(tf.uint8, [size, size, 3])
         encoded = tf.image.encode_jpeg(picture, quality=90)
-        return np.array([session.run(encoded, {picture: each}) for each in pictures(count, size)], object)
+        return np.array([session.run(encoded, {picture: each}) for each in pictures(count, size)], np.object_)
