@@ -64,6 +64,12 @@ from penstock.client.queues import PaddingFIFOQueue as PaddingFIFOQueue
 from penstock.client.queues import PriorityQueue as PriorityQueue
 from penstock.client.queues import QueueBase as QueueBase
 from penstock.client.queues import RandomShuffleQueue as RandomShuffleQueue
+from penstock.client.readers import FixedLengthRecordReader as FixedLengthRecordReader
+from penstock.client.readers import IdentityReader as IdentityReader
+from penstock.client.readers import ReaderBase as ReaderBase
+from penstock.client.readers import TFRecordReader as TFRecordReader
+from penstock.client.readers import TextLineReader as TextLineReader
+from penstock.client.readers import WholeFileReader as WholeFileReader
 from penstock.client.template import make_template as make_template
 from penstock.client.variable import Variable as Variable
 from penstock.client.variable import VariableAggregation as VariableAggregation
@@ -603,7 +609,8 @@ __all__ = [
     "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer", "initialize_all_tables",
     "tables_initializer", "create_partitioned_variables", "fixed_size_partitioner", "min_max_variable_partitioner",
     "variable_axis_size_partitioner", "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase",
-    "RandomShuffleQueue", "make_template", "Variable", "VariableAggregation", "VariableSynchronization",
+    "RandomShuffleQueue", "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader", "TextLineReader",
+    "WholeFileReader", "make_template", "Variable", "VariableAggregation", "VariableSynchronization",
     "disable_resource_variables", "enable_resource_variables", "resource_variables_enabled", "VariableScope",
     "get_local_variable", "get_variable", "get_variable_scope", "no_regularizer", "variable_op_scope", "variable_scope",
     "AUTO_REUSE", "all_variables", "assert_variables_initialized", "global_variables", "global_variables_initializer",

@@ -29,6 +29,7 @@ from penstock.records.writer import TFRecordCompressionType as TFRecordCompressi
 from penstock.records.writer import TFRecordOptions as TFRecordOptions
 from penstock.records.writer import TFRecordWriter as TFRecordWriter
 from penstock.records.writer import tf_record_iterator as tf_record_iterator
+from penstock.train.input.producers import match_filenames_once as match_filenames_once
 from penstock.train.meta_graph import write_graph as write_graph
 
 __all__ = [
@@ -37,5 +38,5 @@ __all__ = [
     "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature", "parse_example", "parse_single_example",
     "parse_single_sequence_example", "parse_tensor", "serialize_tensor", "deserialize_many_sparse",
     "serialize_many_sparse", "serialize_sparse", "decode_base64", "encode_base64", "TFRecordCompressionType",
-    "TFRecordOptions", "TFRecordWriter", "tf_record_iterator", "write_graph"
+    "TFRecordOptions", "TFRecordWriter", "tf_record_iterator", "match_filenames_once", "write_graph"
 ]

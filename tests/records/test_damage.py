@@ -90,7 +90,7 @@ def test_records_before_the_damage_come_first_and_the_error_says_where_it_is(tmp
     source = TFRecords(path)
     assert source.read(1000) == records[:20]
     for _ in range(2):
-        with pytest.raises(tf.errors.DataLossError, match=f"corrupted record at {begin} of {path}, its record 20"):
+        with pytest.raises(tf.errors.DataLossError, match=rf"corrupted record at {begin} of {path} \(record 20"):
             source.read(1)
 
 

@@ -21,6 +21,9 @@ EXPORTS: dict[str, dict[str, str]] = {
             "variable_axis_size_partitioner"
         ),
         "penstock.client.queues": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+        "penstock.client.readers": (
+            "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader"
+        ),
         "penstock.client.template": "make_template",
         "penstock.client.variable": (
             "Variable VariableAggregation VariableSynchronization disable_resource_variables enable_resource_variables "
@@ -449,6 +452,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.iterators": "make_saveable_from_iterator",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
     },
+        "penstock.data.dataset": "Dataset",
+        "penstock.data.iterators": "Iterator make_initializable_iterator make_one_shot_iterator",
+    },
     "penstock.debugging": {
         "penstock.ops.checks": (
             "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near "
@@ -542,6 +548,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.ops.sparse_serialize": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
         "penstock.ops.string_conversions": "decode_base64 encode_base64",
         "penstock.records.writer": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
+        "penstock.train.input.producers": "match_filenames_once",
         "penstock.train.meta_graph": "write_graph",
     },
     "penstock.layers": {
@@ -821,6 +828,14 @@ EXPORTS: dict[str, dict[str, str]] = {
             "assert_global_step create_global_step get_global_step get_or_create_global_step global_step"
         ),
         "penstock.train.gradient_descent": "GradientDescentOptimizer ProximalGradientDescentOptimizer",
+        "penstock.train.input.batching": (
+            "batch batch_join maybe_batch maybe_batch_join maybe_shuffle_batch maybe_shuffle_batch_join shuffle_batch "
+            "shuffle_batch_join"
+        ),
+        "penstock.train.input.producers": (
+            "input_producer limit_epochs match_filenames_once range_input_producer slice_input_producer "
+            "string_input_producer"
+        ),
         "penstock.train.kept_checkpoints": "remove_checkpoint",
         "penstock.train.meta_graph": "export_meta_graph write_graph",
         "penstock.train.momentum": "MomentumOptimizer",

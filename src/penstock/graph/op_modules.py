@@ -91,6 +91,13 @@ _OPS: dict[str, str] = {
         "ResizeNearestNeighborGrad"
     ),
     "penstock.ops.image_sampling": "ExtractGlimpse SampleDistortedBoundingBox SampleDistortedBoundingBoxV2",
+    "penstock.ops.io.readers": (
+        "FixedLengthRecordReader FixedLengthRecordReaderV2 IdentityReader IdentityReaderV2 ReaderNumRecordsProduced "
+        "ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompleted ReaderNumWorkUnitsCompletedV2 ReaderRead "
+        "ReaderReadUpTo ReaderReadUpToV2 ReaderReadV2 ReaderReset ReaderResetV2 ReaderRestoreState "
+        "ReaderRestoreStateV2 ReaderSerializeState ReaderSerializeStateV2 TFRecordReader TFRecordReaderV2 "
+        "TextLineReader TextLineReaderV2 WholeFileReader WholeFileReaderV2"
+    ),
     "penstock.ops.joining": "Concat ConcatOffset ConcatV2 Split SplitV",
     "penstock.ops.layout": "ConjugateTranspose InvertPermutation Transpose",
     "penstock.ops.linalg": (

@@ -109,6 +109,11 @@ class RecordSource(ABC):
             left -= self._taken
         self.number = position.number
 
+    @property
+    def failed(self) -> bool:
+        """Whether what comes next is an error."""
+        return self._error is not None
+
     def close(self) -> None:
         self._stream.close()
 

@@ -114,8 +114,9 @@ class TFRecords(RecordSource):
         return b"".join(parts) if len(parts) > 1 else data
 
     def _loss(self, what: str, at: int = 0, number: int = 0) -> errors.DataLossError:
-        text = f"{what} record at {self._begin + at} of {self.path}, its record {self.number + number} counted from 0"
-        return errors.DataLossError(None, None, text)
+        text = f"{what} record at {self._begin + at} of {self.path} (record {self.number + number}, counted from 0)"
+        hint = "" if self._begin + at else ". Is this a TFRecord file, compressed in the way that was said?"
+        return errors.DataLossError(None, None, text + hint)
 
 
 def _walk(data: bytes) -> tuple[list[int], int]:

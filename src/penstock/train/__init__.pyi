@@ -40,6 +40,20 @@ from penstock.train.global_step import get_or_create_global_step as get_or_creat
 from penstock.train.global_step import global_step as global_step
 from penstock.train.gradient_descent import GradientDescentOptimizer as GradientDescentOptimizer
 from penstock.train.gradient_descent import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
+from penstock.train.input.batching import batch as batch
+from penstock.train.input.batching import batch_join as batch_join
+from penstock.train.input.batching import maybe_batch as maybe_batch
+from penstock.train.input.batching import maybe_batch_join as maybe_batch_join
+from penstock.train.input.batching import maybe_shuffle_batch as maybe_shuffle_batch
+from penstock.train.input.batching import maybe_shuffle_batch_join as maybe_shuffle_batch_join
+from penstock.train.input.batching import shuffle_batch as shuffle_batch
+from penstock.train.input.batching import shuffle_batch_join as shuffle_batch_join
+from penstock.train.input.producers import input_producer as input_producer
+from penstock.train.input.producers import limit_epochs as limit_epochs
+from penstock.train.input.producers import match_filenames_once as match_filenames_once
+from penstock.train.input.producers import range_input_producer as range_input_producer
+from penstock.train.input.producers import slice_input_producer as slice_input_producer
+from penstock.train.input.producers import string_input_producer as string_input_producer
 from penstock.train.kept_checkpoints import remove_checkpoint as remove_checkpoint
 from penstock.train.meta_graph import export_meta_graph as export_meta_graph
 from penstock.train.meta_graph import write_graph as write_graph
@@ -73,9 +87,12 @@ __all__ = [
     "ProximalAdagradOptimizer", "AdamOptimizer", "NewCheckpointReader", "checkpoints_iterator", "init_from_checkpoint",
     "list_variables", "load_checkpoint", "load_variable", "Coordinator", "LooperThread", "FtrlOptimizer",
     "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step", "global_step",
-    "GradientDescentOptimizer", "ProximalGradientDescentOptimizer", "remove_checkpoint", "export_meta_graph",
-    "write_graph", "MomentumOptimizer", "ExponentialMovingAverage", "assign_moving_average", "Optimizer", "QueueRunner",
-    "add_queue_runner", "start_queue_runners", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph",
-    "cosine_decay", "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay",
-    "natural_exp_decay", "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SaverDef"
+    "GradientDescentOptimizer", "ProximalGradientDescentOptimizer", "batch", "batch_join", "maybe_batch",
+    "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join", "shuffle_batch", "shuffle_batch_join",
+    "input_producer", "limit_epochs", "match_filenames_once", "range_input_producer", "slice_input_producer",
+    "string_input_producer", "remove_checkpoint", "export_meta_graph", "write_graph", "MomentumOptimizer",
+    "ExponentialMovingAverage", "assign_moving_average", "Optimizer", "QueueRunner", "add_queue_runner",
+    "start_queue_runners", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph", "cosine_decay",
+    "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay", "natural_exp_decay",
+    "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SaverDef"
 ]
