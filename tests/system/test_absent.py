@@ -13,8 +13,7 @@ from penstock.absent import INSTEAD, NotInPenstockError, tensorflow_names
     [
         ("tf.train.Supervisor", "tf.Session"),
         ("tf.train.MonitoredTrainingSession", "tf.Session"),
-        ("tf.train.batch", "feed_dict"),
-        ("tf.TFRecordReader", "feed_dict"),
+        ("tf.contrib.learn.io", "feed_dict"),
         ("tf.data", "feed_dict"),
         ("tf.estimator", "tf.layers"),
         ("tf.keras", "tf.layers"),

@@ -426,6 +426,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.train.global_step": "assert_global_step create_global_step get_global_step get_or_create_global_step",
     },
     "penstock.contrib.training": {
+        "penstock.contrib.training.buckets": "bucket bucket_by_sequence_length",
         "penstock.contrib.training.checkpoints": (
             "GreedyLoadBalancingStrategy byte_size_load_fn wait_for_new_checkpoint"
         ),
@@ -451,9 +452,6 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
         "penstock.data.iterators": "make_saveable_from_iterator",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
-    },
-        "penstock.data.dataset": "Dataset",
-        "penstock.data.iterators": "Iterator make_initializable_iterator make_one_shot_iterator",
     },
     "penstock.debugging": {
         "penstock.ops.checks": (

@@ -1,4 +1,6 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.contrib.training.buckets import bucket as bucket
+from penstock.contrib.training.buckets import bucket_by_sequence_length as bucket_by_sequence_length
 from penstock.contrib.training.checkpoints import GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy
 from penstock.contrib.training.checkpoints import byte_size_load_fn as byte_size_load_fn
 from penstock.contrib.training.checkpoints import wait_for_new_checkpoint as wait_for_new_checkpoint
@@ -12,7 +14,7 @@ from penstock.contrib.training.train_ops import multiply_gradients as multiply_g
 from penstock.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
 
 __all__ = [
-    "GreedyLoadBalancingStrategy", "byte_size_load_fn", "wait_for_new_checkpoint", "HParams", "parse_values",
-    "add_gradients_summaries", "clip_gradient_norms", "clip_gradient_norms_fn", "create_train_op", "multiply_gradients",
-    "checkpoints_iterator"
+    "bucket", "bucket_by_sequence_length", "GreedyLoadBalancingStrategy", "byte_size_load_fn",
+    "wait_for_new_checkpoint", "HParams", "parse_values", "add_gradients_summaries", "clip_gradient_norms",
+    "clip_gradient_norms_fn", "create_train_op", "multiply_gradients", "checkpoints_iterator"
 ]
