@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from penstock.analysis.frames import NO_GUARD, Condition, Frame, Guard, find_frames, is_back_edge, is_loop_merge
 from penstock.analysis.guards import Guards, Unstructured
+from penstock.analysis.waits import phases
 from penstock.graph.primitives import ENTERS, EXITS
 from penstock.graph.step_graph import Edge, Node, StepGraph
 
@@ -50,7 +51,8 @@ def structured(graph: StepGraph) -> tuple[list[Statement], Guards]:
     """The step as nested statements, and the guards of its values. Raises `Unstructured` if it has no such form."""
     root, frames = find_frames(graph)
     guards = Guards(graph, frames)
-    position = {node: i for i, node in enumerate(graph.nodes)}
+    late = phases(graph, frames)
+    position = {node: (late.get(node, 0), i) for i, node in enumerate(graph.nodes)}
     return _Region(root, guards, position).statements(root.nodes, root.children), guards
 
 
@@ -78,12 +80,15 @@ def _execution_order(statements: list[Statement], in_loop: bool) -> Iterator[tup
 
 
 Item = Node | MergeSide | Frame
+Place = tuple[int, int]
+"""Where a node comes where it may: its phase (see waits.py), of which the earlier run first whatever their path, and
+its position in the graph."""
 
 
 class _Region:
     """One frame while it is converted to statements."""
 
-    def __init__(self, frame: Frame, guards: Guards, position: dict[Node, int]) -> None:
+    def __init__(self, frame: Frame, guards: Guards, position: dict[Node, Place]) -> None:
         self._frame, self._guards, self._position = frame, guards, position
 
     def statements(self, nodes: list[Node], loops: list[Frame], assumed: Guard = NO_GUARD) -> list[Statement]:
@@ -124,12 +129,12 @@ class _Region:
 
     def _path(self, guard: Guard) -> tuple[Condition, ...]:
         """The conditions in the order in which they become known."""
-        return tuple(sorted(guard, key=lambda c: (self._position[c[0].node], c[0].port, c[1])))
+        return tuple(sorted(guard, key=lambda c: (*self._position[c[0].node], c[0].port, c[1])))
 
     def _ordered(self, items: list[Item], paths: dict[Item, tuple[Condition, ...]]) -> list[Item]:
         """An order that respects all edges and changes the path rarely (by greedy choice)."""
         waiting, consumers = self._dependencies(items)
-        ready: dict[tuple[Condition, ...], list[tuple[int, int]]] = {}
+        ready: dict[tuple[Condition, ...], list[tuple[Place, int]]] = {}
         numbered = {item: (self._order_key(item), i) for i, item in enumerate(items)}
         by_index = dict(enumerate(items))
         for item in items:
@@ -138,7 +143,9 @@ class _Region:
         current: tuple[Condition, ...] = ()
         done: list[Item] = []
         while ready:
-            path = current if current in ready else min(ready, key=lambda p: (-_shared(p, current), ready[p][0]))
+            phase = min(heap[0][0][0] for heap in ready.values())
+            open_ = [path for path, heap in ready.items() if heap[0][0][0] == phase]
+            path = current if current in open_ else min(open_, key=lambda p: (-_shared(p, current), ready[p][0]))
             item = by_index[heapq.heappop(ready[path])[1]]
             if not ready[path]:
                 del ready[path]
@@ -152,11 +159,11 @@ class _Region:
             raise Unstructured(f"a cycle in frame {self._frame.name!r}")
         return done
 
-    def _order_key(self, item: Item) -> int:
+    def _order_key(self, item: Item) -> Place:
         if isinstance(item, Frame):
             return min(self._position[node] for node in item.enters)
         if isinstance(item, Node) and item.is_constant and not item.controls:
-            return -1  # a loop may read it without an Enter
+            return 0, -1  # a loop may read it without an Enter
         return self._position[item.node if isinstance(item, MergeSide) else item]
 
     def _dependencies(self, items: list[Item]) -> tuple[dict[Item, int], dict[Item, list[Item]]]:

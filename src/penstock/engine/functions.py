@@ -20,10 +20,11 @@ from penstock.runtime.denormals import flushing
 from penstock.runtime.failures import planning_errors
 from penstock.runtime.kernels import RuntimeFunction, SessionState
 from penstock.runtime.resources import ResourceManager
+from penstock.runtime.waiting import Closing
 
 
 def function_planner(
-    resources: ResourceManager, closing: threading.Event, options: StepOptions, flushes: bool
+    resources: ResourceManager, closing: Closing, options: StepOptions, flushes: bool
 ) -> Callable[[GraphFunction], RuntimeFunction]:
     """What makes functions ready to run in a session that has these resources and options.
 
@@ -45,7 +46,7 @@ class PlannedFunction:
         self,
         function: GraphFunction,
         resources: ResourceManager,
-        closing: threading.Event,
+        closing: Closing,
         options: StepOptions,
         flushes: bool,
     ) -> None:

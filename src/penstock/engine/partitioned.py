@@ -23,6 +23,7 @@ from penstock.partition.partition import Partition, partition
 from penstock.partition.recv_timing import RecvTiming, delay_recvs, time_recvs
 from penstock.placement.hardware import Hardware
 from penstock.placement.problem import is_everywhere, make_problem
+from penstock.runtime.deadlock import Entry, noted
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Abandoned, Rendezvous
@@ -116,7 +117,8 @@ class PartitionedPlan(Plan):
         for task in tasks[1:]:
             self._workers.run(task)
         tasks[0]()
-        step.finished.wait()
+        if not step.finished.is_set():
+            step.wait()
         if step.error is not None:
             raise step.error from step.error.__cause__
         found: list[Any] = [None] * len(self.graph.fetches)
@@ -156,6 +158,15 @@ class _PartitionedStep:
         self.finished = threading.Event()
         self._pending = parts
         self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        """For the other devices."""
+        try:
+            with noted(Entry(lambda error: None, tuple, ends=False)):
+                self.finished.wait()
+        except BaseException:  # Ctrl-C
+            self.rendezvous.abandon()
+            raise
 
     def done(self, index: int, result: Sequence[Any]) -> None:
         self.results[index] = result

@@ -7,7 +7,6 @@ segment compiled. Running it is one function call. `partitioned.py` has steps on
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from penstock.analysis.in_place import InPlace
 from penstock.analysis.peak_memory import StepMemory, predict_memory
 from penstock.analysis.sizes import Sizes
 from penstock.analysis.state_order import order_state
+from penstock.analysis.waits import in_turn
 from penstock.codegen.python.cuda_graphs import Capturing
 from penstock.codegen.python.lower import lower
 from penstock.codegen.python.segment import Param, Result, Segment, explain
@@ -33,6 +33,7 @@ from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import TRANSFERS
 from penstock.passes.planned_memory import PlannedMemory
+from penstock.runtime.blocking import blocking
 from penstock.runtime.executor import Execution
 from penstock.runtime.failures import node_error
 from penstock.runtime.kernels import SessionState, make_kernel
@@ -40,6 +41,7 @@ from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.side_by_side import use_threads
 from penstock.runtime.tokens import DataflowProgram
+from penstock.runtime.waiting import Closing
 
 if TYPE_CHECKING:
     from penstock.engine.pipeline import Passed
@@ -51,19 +53,21 @@ def executor_choice() -> str:
 
 
 def make_plan(graph: StepGraph, state: SessionState, device: Device, border: Border = CLIENT) -> Plan:
-    """The plan of one device's step: one generated function where its control flow has a structured form, else a
-    dataflow.
+    """The plan of one device's step: one generated function if its control flow has a structured form and its waits
+    come in turn, otherwise a dataflow.
 
     Raises the typed error, naming the node, of a kernel that cannot be made or control flow that is malformed.
     """
     kernels = make_kernels(graph.nodes, device, state)
     if not has_control_flow(graph):
         kernels = use_threads(graph, kernels, state)
-    waits = any(map(is_asynchronous, kernels.values()))
+    waits = {node for node, kernel in kernels.items() if is_asynchronous(kernel)}
     choice = executor_choice() if has_control_flow(graph) else "structured"
-    if not waits and choice != "dataflow":
+    turns = None if any(not node.op.traits.waits for node in waits) else in_turn(graph) if waits else graph
+    if turns is not None and choice != "dataflow":
+        block = {node: blocking(node, kernels[node], state.closing) for node in waits}
         try:
-            return StructuredPlan(graph, kernels, device.torch, border)
+            return StructuredPlan(turns, kernels | block, device.torch, border)
         except Unstructured:
             if choice == "structured":
                 raise
@@ -171,7 +175,7 @@ class DataflowPlan(Plan):
         graph: StepGraph,
         kernels: dict[Node, Any],
         device: torch.device,
-        closing: threading.Event,
+        closing: Closing,
         carry: Carry | None = None,
         capturing: Capturing | None = None,
         border: Border = CLIENT,

@@ -17,7 +17,6 @@ import math
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from penstock.devices.openmp import limited, setters
 from penstock.engine.trial import Times, TrialBlock, trial
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import SERIAL, UNKNOWN_WORK, work_per_element
+from penstock.runtime.waiting import busy_time
 
 LEAST = THREADED_ELEMENTS
 """The unit in which other work is counted: element additions."""
@@ -152,7 +152,7 @@ class _Trying:
     """
 
     def __init__(
-        self, team: MeasuredTeam, fn: Fn, settle: Callable[[Fn], None], clock: Callable[[], float] = time.perf_counter
+        self, team: MeasuredTeam, fn: Fn, settle: Callable[[Fn], None], clock: Callable[[], float] = busy_time
     ) -> None:
         self._team, self._fn, self._settle, self._clock = team, fn, settle, clock
         self._limited: dict[int, Fn] = {}

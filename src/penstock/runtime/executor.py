@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import collections
 import queue
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 from penstock import errors
+from penstock.graph.node_kernel import Pending
+from penstock.runtime.blocking import ended
+from penstock.runtime.deadlock import Waits
 from penstock.runtime.observer import Observer
-from penstock.runtime.rendezvous import Abandoned, Rendezvous
+from penstock.runtime.rendezvous import Abandoned, Key, Rendezvous
 from penstock.runtime.tokens import (
     ASYNC,
     ENTER,
@@ -43,8 +45,8 @@ from penstock.runtime.tokens import (
     dead_result,
     merge_index,
 )
+from penstock.runtime.waiting import Closing, Ended, Inbox, receive
 
-_POLL = 0.02
 _MOST_SHOWN = 20
 """Units that an error shows."""
 _DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
@@ -56,7 +58,7 @@ class Execution:
     def __init__(
         self,
         program: DataflowProgram,
-        closing: threading.Event,
+        closing: Closing,
         observer: Observer | None = None,
         rendezvous: Rendezvous | None = None,
     ) -> None:
@@ -69,30 +71,46 @@ class Execution:
         self._closing = closing
         self._observer = observer
         self._ready: collections.deque[tuple[Unit, Iteration, Tokens]] = collections.deque()
-        self._done: queue.SimpleQueue[tuple[Unit, Iteration, Any]] = queue.SimpleQueue()
+        self._done: Inbox = queue.SimpleQueue()
+        """`(unit, iteration, result)` of asynchronous kernels that are done, and of values that have come."""
+        self._pending: dict[tuple[Unit, Iteration], Pending | None] = {}
+        """The asynchronous kernels under way."""
         self._waiting = 0
         self._receiving = 0
         self._taken: dict[Unit, Any] = {}
         self._root = FrameInstance(None, "", 1, 0, [])
         self._root.iterations[0] = Iteration(self._root, 0)
+        if rendezvous is not None:
+            rendezvous.tell(lambda: self._done.put(Ended(Abandoned())))
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The results for the fed values. Raises what a unit raises, named; InvalidArgumentError for a dead result."""
-        self.begin()
-        for index, value in enumerate(values):
-            self.feed(index, value)
-        while self._ready or self._waiting:
-            if not self._ready:
-                self.wait()
-                continue
-            unit, iteration, tokens = self._ready.popleft()
-            self._execute(unit, iteration, tokens)
+        try:
+            self.begin()
+            for index, value in enumerate(values):
+                self.feed(index, value)
+            while self._ready or self._waiting:
+                if not self._ready:
+                    self.wait()
+                    continue
+                unit, iteration, tokens = self._ready.popleft()
+                self._execute(unit, iteration, tokens)
+        except BaseException:
+            self.withdraw()
+            raise
         missing = [unit.name for unit in self._program.results if unit not in self._taken]
         if missing:
             raise self._stuck(f"nothing is under way, and there is no {', '.join(missing)}")
         if self._rendezvous is not None:
-            self._rendezvous.leave(self)
+            self._refuse(self._rendezvous.leave(self))
         return [self.result(index) for index in range(len(self._program.results))]
+
+    def withdraw(self) -> None:
+        """The step ends: withdraw what waits."""
+        while self._pending:
+            _, pending = self._pending.popitem()
+            if pending is not None:
+                pending.withdraw()
 
     def _stuck(self, why: str) -> errors.InternalError:
         """The error of a step that cannot go on though results are missing: who waits for what."""
@@ -135,7 +153,7 @@ class Execution:
     @property
     def computes(self) -> bool:
         """Whether an asynchronous kernel is under way (a value that others send may wait for what is not fed yet)."""
-        return self._waiting > self._receiving
+        return bool(self._pending)
 
     def has_result(self, index: int) -> bool:
         return self._program.results[index] in self._taken
@@ -273,8 +291,9 @@ class Execution:
 
         assert unit.run is not None
         try:
-            unit.run(done, *values)
+            self._pending[unit, iteration] = unit.run(done, *values)
         except Exception as error:
+            self._pending[unit, iteration] = None
             done(error)
 
     def _hand_over(self, unit: Unit, iteration: Iteration, values: Any) -> None:
@@ -312,15 +331,9 @@ class Execution:
 
     def wait(self) -> None:
         """For the next asynchronous kernel to be done, or value to come."""
-        try:
-            unit, iteration, result = self._done.get(timeout=_POLL)
-        except queue.Empty:
-            if self._observer is not None:
-                self._observer.check()
-            if self._closing.is_set():
-                raise errors.CancelledError(None, None, "The session was closed during the step.") from None
+        if self._done.empty():
             self._look_around()
-            return
+        unit, iteration, result = self._next_done()
         self._waiting -= 1
         if isinstance(result, Exception):
             raise result if isinstance(result, Abandoned) else self._explained(unit, iteration, result)
@@ -328,15 +341,39 @@ class Execution:
             self._receiving -= 1
             self._received(unit, iteration, result)
             return
+        del self._pending[unit, iteration]
         outputs = len(unit.outputs)
         self._send(unit, iteration, result if isinstance(result, tuple) else (result,) * min(outputs, 1), dead=False)
         self._end(iteration)
+
+    def _next_done(self) -> tuple[Unit, Iteration, Any]:
+        """The next of `_done`. What ends the wait is an error of the first operation that waits, if there is one."""
+        observer = self._observer
+        deadline, check = (observer.deadline, observer.check) if observer is not None else (None, None)
+        try:
+            found: tuple[Unit, Iteration, Any] = receive(self._done, self._waits, self._closing, deadline, check)
+        except errors.OpError as error:
+            for (unit, iteration), pending in self._pending.items():
+                if pending is not None:
+                    raise self._explained(unit, iteration, ended(error, pending.action)) from None
+            raise
+        return found
+
+    def _waits(self) -> list[Waits] | None:
+        """What waits; None where something else is under way."""
+        found = [(unit.node, pending) for (unit, _), pending in list(self._pending.items())]
+        if any(node is None or pending is None for node, pending in found):
+            return None
+        return [(node, pending) for node, pending in found if node is not None and pending is not None]
 
     def _look_around(self) -> None:
         """Raise InternalError if all devices wait for values that none of them will send."""
         if self._rendezvous is None or self.computes:
             return
-        keys = self._rendezvous.only_waits(self, self._receiving)
+        self._refuse(self._rendezvous.only_waits(self, self._receiving))
+
+    def _refuse(self, keys: Sequence[Key]) -> None:
+        """InternalError if there are values that will never come."""
         if keys:
             names = sorted({key for key, _ in keys})
             raise self._stuck(f"all devices wait, and nobody will send {', '.join(names[:_MOST_SHOWN])}")

@@ -16,6 +16,7 @@ from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import Node
 from penstock.runtime.resources import ResourceManager, VariableState
+from penstock.runtime.waiting import Closing
 from penstock.tensor.dtypes import DType
 
 
@@ -42,7 +43,7 @@ class SessionState:
 
     resources: ResourceManager
     per_node: dict[Any, Any] = field(default_factory=dict)
-    closing: threading.Event = field(default_factory=threading.Event)
+    closing: Closing = field(default_factory=Closing)
     lock: threading.Lock = field(default_factory=threading.Lock)
     plan_function: Callable[[GraphFunction], RuntimeFunction] | None = None
     """Makes a graph function ready to run with this state; None where no steps run."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from typing import Any
 
 from penstock import errors
 from penstock.analysis.allocations import Allocations
 from penstock.graph.step_graph import Node
+from penstock.runtime.waiting import Closing
 
 
 class Observer:
@@ -18,10 +18,8 @@ class Observer:
     measure_memory: also what each node allocates, which costs time.
     """
 
-    def __init__(
-        self, timeout_in_ms: int = 0, cancelled: threading.Event | None = None, measure_memory: bool = False
-    ) -> None:
-        self._deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
+    def __init__(self, timeout_in_ms: int = 0, cancelled: Closing | None = None, measure_memory: bool = False) -> None:
+        self.deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
         self._timeout = timeout_in_ms
         self._cancelled = cancelled
         self.parts: dict[str, Observer] = {}
@@ -36,7 +34,7 @@ class Observer:
     def part(self, device: str) -> Observer:
         """An observer for one device's part of the step, with the same deadline."""
         found = self.parts[device] = Observer(0, self._cancelled, self.allocations is not None)
-        found._deadline, found._timeout = self._deadline, self._timeout
+        found.deadline, found._timeout = self.deadline, self._timeout
         return found
 
     def watching(self) -> contextlib.AbstractContextManager[Any]:
@@ -46,15 +44,16 @@ class Observer:
     def check(self, node: Node | None = None) -> None:
         """Raise DeadlineExceededError or CancelledError if the step must stop."""
         source = node.source if node is not None else None
-        if self._deadline is not None and time.monotonic() > self._deadline:
+        if self.deadline is not None and time.monotonic() > self.deadline:
             raise errors.DeadlineExceededError(
                 source.node_def if source is not None else None,
                 source,
-                f"The step did not end within timeout_in_ms={self._timeout}"
-                + (f"; it had reached node {node.name}." if node is not None else ", while it waited."),
+                f"The step did not end within timeout_in_ms={self._timeout}; it had reached node {node.name}."
+                if node is not None
+                else f"Timed out waiting for notification: the step did not end within timeout_in_ms={self._timeout}.",
             )
         if self._cancelled is not None and self._cancelled.is_set():
-            raise errors.CancelledError(None, None, "The session was closed during the step.")
+            raise self._cancelled.error()
 
     def __call__(self, node: Node) -> None:
         self.check(node)

@@ -34,6 +34,15 @@ class Rendezvous:
         self._failed = False
         self._devices = devices
         self._waiting: dict[object, int] = {}
+        self._told: list[Callable[[], None]] = []
+
+    def tell(self, told: Callable[[], None]) -> None:
+        """Call `told` when the step has failed, now or later."""
+        with self._lock:
+            self._told.append(told)
+            failed = self._failed
+        if failed:
+            told()
 
     def send(self, key: Key, value: Any) -> None:
         """Store `value`, or pass it to the receiver that waits for it."""
@@ -62,15 +71,20 @@ class Rendezvous:
         for, if none will arrive."""
         with self._lock:
             self._waiting[device] = count
-            missing = collections.Counter(each for _, each in self._receivers.values())
-            ended = len(self._waiting) == self._devices
-            stuck = ended and all(missing[each] == number for each, number in self._waiting.items())
-            return list(self._receivers) if stuck else []
+            return self._never_come()
 
-    def leave(self, device: object) -> None:
-        """Report that `device` has finished its part and sends nothing more."""
+    def leave(self, device: object) -> list[Key]:
+        """Report that `device` has finished its part and sends nothing more. Returns the keys that all others wait for,
+        if none will arrive."""
         with self._lock:
             self._waiting[device] = 0
+            return self._never_come()
+
+    def _never_come(self) -> list[Key]:
+        missing = collections.Counter(each for _, each in self._receivers.values())
+        ended = len(self._waiting) == self._devices
+        stuck = ended and all(missing[each] == number for each, number in self._waiting.items())
+        return list(self._receivers) if stuck else []
 
     def abandon(self) -> None:
         """The step has failed: end all waiting receivers, now and from now on."""
@@ -78,5 +92,8 @@ class Rendezvous:
             self._failed = True
             waiting, self._receivers = list(self._receivers.values()), {}
             self._values.clear()
+            told, self._told = self._told, []
         for receiver, _ in waiting:
             receiver(Abandoned())
+        for tell in told:
+            tell()

@@ -22,8 +22,9 @@ from penstock.runtime.workers import Workers
 
 def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState) -> dict[Node, Any]:
     """Makes the kernels that may wait for each other asynchronous, in a graph without control flow."""
-    blocking = [node for node in graph.nodes if abilities(kernels.get(node)).may_block]
-    if len(blocking) < 2:
+    functions = {node for node in graph.nodes if abilities(kernels.get(node)).may_block}
+    blocking = [node for node in graph.nodes if node in functions or node.op.traits.waits]
+    if len(blocking) < 2 or not functions:
         return kernels
     before: dict[Node, frozenset[Node]] = {}
     for node in graph.nodes:
@@ -34,7 +35,7 @@ def use_threads(graph: StepGraph, kernels: dict[Node, Any], state: SessionState)
         if a not in before[b] and b not in before[a]:
             apart |= {a: None, b: None}
     workers: Workers = state.keep("device workers", Workers)
-    threads = {node: _InThread(kernels[node].call, workers) for node in apart}
+    threads = {node: _InThread(kernels[node].call, workers) for node in apart if node in functions}
     return {**kernels, **{node: replace(kernels[node], start=thread.start) for node, thread in threads.items()}}
 
 

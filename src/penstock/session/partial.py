@@ -93,10 +93,20 @@ class PartialRun:
                 self._advance()
                 found = tuple(self._result(tensor) for tensor in wanted.tensors)
             except BaseException:
-                self._failed = True
+                self._end()
                 raise
             self._pending -= {*wanted.tensors, *wanted.targets}
             return wanted.unpack(found)
+
+    def abandon(self) -> None:
+        """The session is closed: what waits is withdrawn."""
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        self._failed = True
+        for part in self._parts:
+            part.execution.withdraw()
 
     def _check(self, wanted: FetchPlan, feeds: list[Tensor]) -> None:
         asked: list[Tensor | Operation] = [*wanted.tensors, *wanted.targets]

@@ -320,13 +320,16 @@ class BaseSession:
     def close(self) -> None:
         """Free what the session holds.
 
-        Steps that wait for an asynchronous kernel, and those with a timeout or a trace, end with CancelledError.
+        Steps that wait (for a queue, say), and those with a timeout or a trace, end with CancelledError.
         """
         self._closed = True
         self._state.closing.set()
         with self._lock:
             self._runners.clear()
+            partial = list(self._partial.values())
             self._partial.clear()
+        for each in partial:
+            each.abandon()
         if self._cost_file and self._options.costs.measurements:
             self._options.costs.save(self._cost_file)
         if not self._target:

@@ -4,7 +4,8 @@ Each node gets a *level*, as low as may be. Edges never lead to a lower one; tho
 lead to a higher one, but for values taken by a node that may be in the same. So a path that leaves a cluster never
 comes back to its level, and each connected part of a level can be replaced by one node without making a cycle: this
 holds for all parts at once, and takes linear time. Nodes may be in one cluster if they have an expression, run on the
-same device, in the same frame, under the same conditions, and give the same shape as far as that is known.
+same device, in the same frame, under the same conditions, after the same waits, and give the same shape as far as that
+is known.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from penstock.analysis.guards import Guards, Unstructured
 from penstock.analysis.host_scalars import find_host_nodes
 from penstock.analysis.levels import find_levels, find_sources, lift_levels
 from penstock.analysis.state_order import build_order
+from penstock.analysis.waits import waiting_nodes, waits_before
 from penstock.codegen.compiled.compiled_node import Kind, replace_groups
 from penstock.emit.expressions import Expression, express, has_expression
 from penstock.graph.step_graph import Edge, Node, StepGraph
@@ -74,6 +76,7 @@ class _Finder:
         if not any(has_expression(node.op.name) for node in self.graph.nodes):
             return []
         frames = find_frames(self.graph)[1]
+        self.order += build_order(self.graph, frames)
         self._find_candidates(frames)
         self._find_sources(frames)
         levels = find_levels(self.sources)
@@ -83,13 +86,14 @@ class _Finder:
     def _find_candidates(self, frames: dict[Node, Frame]) -> None:
         guards = _guards(self.graph, frames)
         on_host = find_host_nodes(self.graph, frames)
+        waits = waits_before(self.graph, waiting_nodes(self.graph), frames, self.order)
         for node in self.graph.nodes:
             if not has_expression(node.op.name) or node in on_host or not _is_compiled_for(node.device):
                 continue
             expression = express(node)
             if expression is not None:
                 self.expressions[node] = expression
-                self.keys[node] = (node.device, frames[node], guards[node], node.shapes[0].tuple)
+                self.keys[node] = (node.device, frames[node], guards[node], node.shapes[0].tuple, waits[node])
         self._leave_names()
 
     def _leave_names(self) -> None:
@@ -113,7 +117,6 @@ class _Finder:
 
     def _find_sources(self, frames: dict[Node, Frame]) -> None:
         """For each node what comes before it, and by how much that raises its level."""
-        self.order += build_order(self.graph, frames)
         self.sources = find_sources(self.graph, frames, self._step, lambda control, _: int(control in self.keys))
         for first, second in self.order:
             self.sources[second].append((first, 0))

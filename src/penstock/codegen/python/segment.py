@@ -166,7 +166,7 @@ class _SegmentWriter:
     # --- statements -----------------------------------------------------------------------------------
 
     def _block(self, statements: list[Statement]) -> None:
-        before: Statement | None = None
+        before: Branch | None = None  # that an `else` may follow
         for statement in statements:
             match statement:
                 case Node():
@@ -174,13 +174,15 @@ class _SegmentWriter:
                 case MergeSide():
                     self._merge_side(statement)
                 case Branch():
-                    other_side = isinstance(before, Branch) and before.pred == statement.pred
+                    other_side = before is not None and before.pred == statement.pred
                     self.code.open(ELSE if other_side else f"if {self._condition((statement.pred, statement.side))}:")
                     self._block(statement.body)
                     self.code.close()
+                    before = None if other_side else statement
+                    continue
                 case Loop():
                     self._loop(statement)
-            before = statement
+            before = None
 
     def _condition(self, condition: Condition) -> str:
         """A Python expression for a condition, whose predicate is looked at once in this block and those in it."""

@@ -1,9 +1,10 @@
 """Regions: small nodes, and loops of them, that become one node, whose kernel is compiled.
 
 Where tensors are small a step spends its time between kernels, so nearly all nodes of such a step go into one region.
-An outermost loop is taken whole, or left whole. Nodes and loops get *levels*, as low as may be: the level rises by
-one on each way from a node that can be written to one that cannot. All that can be written on one level is a region;
-what leaves it comes back at a higher level, so regions make no cycle.
+An outermost loop is taken whole, or left whole. Nodes and loops get *levels*, as low as may be: the level rises by one
+on each way from a node that can be written to one that cannot. All that can be written on one level, and comes after
+the same waits (analysis/waits.py), is a region; what leaves it comes back at a higher level or after more waits, so
+regions make no cycle.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from penstock.analysis.hazards import is_state, updates_variable, writes_state
 from penstock.analysis.levels import find_levels, lift_levels
 from penstock.analysis.state_order import Order, build_order
 from penstock.analysis.thresholds import REGION_ELEMENTS
+from penstock.analysis.waits import NO_WAITS, Waits, waiting_nodes, waits_before
 from penstock.codegen.compiled.compiled_node import Kind, replace_groups
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS, GrowingArrays, maker_of
 from penstock.codegen.regions.writable import FAILS, is_shared, is_variable, is_view, is_writable
@@ -35,6 +37,9 @@ MOST_NODES = 20_000
 """A region with more nodes would take a compiler too long."""
 
 
+_Place = tuple[str, int, Waits]
+
+
 @dataclass(eq=False, slots=True)
 class _Unit:
     """One node, or all nodes of an outermost loop."""
@@ -44,7 +49,13 @@ class _Unit:
     writable: bool = False
     loop: Frame | None = None
     level: int = 0
+    waits: Waits = NO_WAITS
     sources: dict[_Unit, None] = field(default_factory=dict)
+
+    @property
+    def place(self) -> _Place:
+        """What units of one region have in common."""
+        return self.device, self.level, self.waits
 
 
 def form_regions(graph: StepGraph, mode: str = "auto") -> StepGraph:
@@ -129,15 +140,19 @@ class _Units:
         except Unstructured:
             return []
         self._make_units(frames)
+        if waiting := waiting_nodes(self.graph):
+            before = waits_before(self.graph, waiting, frames, self.order)
+            for unit in self.units:
+                unit.waits = NO_WAITS.union(*(before[node] for node in unit.nodes))
         self._find_writable(guards)
         if not any(unit.writable for unit in self.units):
             return []
         self._find_sources()
         self._settle()
-        found: dict[tuple[str, int], list[_Unit]] = {}
+        found: dict[_Place, list[_Unit]] = {}
         for unit in self.units:
             if unit.writable:
-                found.setdefault((unit.device, unit.level), []).append(unit)
+                found.setdefault(unit.place, []).append(unit)
         return [[node for unit in _writes_last(units, self.fails) for node in unit.nodes] for units in found.values()]
 
     def _make_units(self, frames: dict[Node, Frame]) -> None:
@@ -230,7 +245,7 @@ class _Units:
             for unit in ordered:
                 unit.level = levels[unit]
             shared = [{self.of[node] for node in users} for users in self.growing_arrays.users.values()]
-            apart = [u for u in shared if len({(n.level, n.device) for n in u}) > 1 and any(n.writable for n in u)]
+            apart = [u for u in shared if len({n.place for n in u}) > 1 and any(n.writable for n in u)]
             late = [] if apart else self._cannot_follow()
             if not apart and not late:
                 return
@@ -241,10 +256,10 @@ class _Units:
 
     def _cannot_follow(self) -> list[_Unit]:
         """The units that could fail although a variable has been changed before them in their region."""
-        groups: dict[tuple[str, int], list[_Unit]] = {}
+        groups: dict[_Place, list[_Unit]] = {}
         for unit in self.units:
             if unit.writable:
-                groups.setdefault((unit.device, unit.level), []).append(unit)
+                groups.setdefault(unit.place, []).append(unit)
         found = []
         for units in groups.values():
             wrote = False

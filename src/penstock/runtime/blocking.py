@@ -1,0 +1,51 @@
+"""Asynchronous kernels in a plan that is one function: they block the calling thread while they wait."""
+
+from __future__ import annotations
+
+import queue
+from dataclasses import replace
+from typing import Any
+
+from penstock import errors
+from penstock.graph.node_kernel import NodeKernel, Pending
+from penstock.graph.step_graph import Node
+from penstock.runtime.observer import Observer
+from penstock.runtime.waiting import Closing, Inbox, receive
+
+
+def ended(error: errors.OpError, action: str) -> errors.OpError:
+    """What is said of an operation that was under way when `error` ended its wait."""
+    if isinstance(error, errors.CancelledError):
+        return errors.CancelledError(None, None, f"{action} operation was cancelled. {error.message}")
+    return error
+
+
+def blocking(node: Node, kernel: NodeKernel, closing: Closing) -> NodeKernel:
+    """The asynchronous `kernel` of `node` as one that blocks the calling thread while it waits."""
+    start = kernel.start
+    assert start is not None
+
+    def wait(observer: Observer | None, inbox: Inbox, pending: Pending | None) -> Any:
+        try:
+            deadline, check = (observer.deadline, observer.check) if observer is not None else (None, None)
+            return receive(inbox, lambda: [(node, pending)] if pending is not None else None, closing, deadline, check)
+        except BaseException as error:
+            if pending is not None:
+                pending.withdraw()
+                if isinstance(error, errors.OpError):
+                    raise ended(error, pending.action) from None
+            raise
+
+    def run(observer: Observer | None, inputs: tuple[Any, ...]) -> Any:
+        inbox: Inbox = queue.SimpleQueue()
+        pending = start(inbox.put, *inputs)
+        found = wait(observer, inbox, pending) if inbox.empty() else inbox.get()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def observed(before: Observer, *inputs: Any) -> Any:
+        before(node)
+        return run(before, inputs)
+
+    return replace(kernel, call=lambda *inputs: run(None, inputs), start=None, observed=observed)

@@ -1,0 +1,142 @@
+"""Deadlock is reported, not suffered: whether anybody is left who could serve what all calls of the process wait for.
+
+Threads that wait in a step are noted here. When one has waited for a while it looks at all threads there are. Those
+that no program's code runs in (pools without work, notebooks' servers, loggers) cannot serve, and neither can one that
+only waits until a thread that waits has ended. If no other is left, every call that waits fails and says for what.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from penstock import errors
+from penstock.graph.node_kernel import Pending
+from penstock.graph.step_graph import Node
+from penstock.runtime.workers import _work
+
+Waits = tuple[Node, Pending]
+_MOST_SHOWN = 20
+
+_SERVICES = {
+    *("IPython", "_pydevd_bundle", "_pytest", "concurrent", "debugpy", "execnet", "google", "ipykernel"),
+    *("jupyter_client", "multiprocessing", "pydev_ipython", "pydevd", "pytest_timeout", "tensorboard", "tornado"),
+    *("traitlets", "xdist", "zmq"),
+}
+"""Packages whose threads run a program's code only where that can be seen in their frames."""
+
+
+@dataclass(eq=False, slots=True)
+class Entry:
+    """A thread that waits. fail: ends that. waits: for what; None where something else is under way as well. ends:
+    whether it does not wait forever."""
+
+    fail: Callable[[Exception], None]
+    waits: Callable[[], Sequence[Waits] | None]
+    ends: bool
+
+
+_lock = threading.Lock()
+_entries: dict[int, Entry] = {}
+
+
+@contextmanager
+def noted(entry: Entry) -> Iterator[None]:
+    """Note that the calling thread waits."""
+    here = threading.get_ident()
+    with _lock:
+        before = _entries.get(here)
+        _entries[here] = entry
+    try:
+        yield
+    finally:
+        with _lock:
+            if before is None:
+                del _entries[here]
+            else:
+                _entries[here] = before
+
+
+def look() -> None:
+    """End all waits with FailedPreconditionError if nobody is left who could serve them."""
+    with _lock:
+        entries = dict(_entries)
+        if any(entry.ends for entry in entries.values()) or _somebody_else(set(entries)):
+            return
+        found = [(entry, entry.waits()) for entry in entries.values()]
+        if any(waits is None for _, waits in found):
+            return
+        error = _report([each for _, waits in found for each in waits or ()])
+        for entry, waits in found:
+            if waits:
+                entry.fail(error())
+
+
+def _report(waits: list[Waits]) -> Callable[[], errors.FailedPreconditionError]:
+    lines = [f"  {node.name} = {node.op.name}{_line(node)} {pending}" for node, pending in waits]
+    more = [f"  and {len(lines) - _MOST_SHOWN} more"] if len(lines) > _MOST_SHOWN else []
+    text = "\n".join(
+        [
+            "Deadlock: every call of this process waits, and there is no thread or step left that could serve one:",
+            *lines[:_MOST_SHOWN],
+            *more,
+        ]
+    )
+    return lambda: errors.FailedPreconditionError(None, None, text)
+
+
+def _line(node: Node) -> str:
+    line = node.source.user_line if node.source is not None else ""
+    return f" (built at {line})" if line else ""
+
+
+# --- other threads --------------------------------------------------------------------------------------
+
+
+def _somebody_else(waiting: set[int]) -> bool:
+    """Whether there is a thread that could do something, besides those in `waiting`."""
+    threads = {thread.ident: thread for thread in threading.enumerate()}
+    frames = {
+        ident: frame
+        for ident, frame in sys._current_frames().items()
+        if ident not in waiting and not _is_idle(frame, threads.get(ident))
+    }
+    stuck = set(waiting)
+    while left := {ident for ident, frame in frames.items() if _joined(frame) in stuck}:
+        stuck |= left
+        frames = {ident: frame for ident, frame in frames.items() if ident not in left}
+    return bool(frames)
+
+
+def _is_idle(frame: FrameType, thread: threading.Thread | None) -> bool:
+    """Whether no program's code runs in a thread, and none will before somebody else gives it something to do."""
+    if thread is not None and thread.name.startswith("penstock-"):
+        return True  # compilers and the like
+    innermost, roots, ends = frame.f_code, set(), False
+    untimed = innermost is threading.Condition.wait.__code__ and frame.f_locals.get("timeout") is None
+    each: FrameType | None = frame
+    while each is not None:
+        ends = ends or each.f_code is threading._shutdown.__code__  # type: ignore[attr-defined]
+        roots.add(str(each.f_globals.get("__name__", "")).partition(".")[0])
+        each = each.f_back
+    if ends or thread is threading.main_thread():
+        return ends  # of a notebook, say: the next cell may serve
+    others = roots - sys.stdlib_module_names - _SERVICES
+    if not others:
+        return bool(roots & _SERVICES)
+    return others == {"penstock"} and (untimed or innermost is _work.__code__)
+
+
+def _joined(frame: FrameType) -> int | None:
+    """The thread whose end a thread waits for, without a limit of time."""
+    each: FrameType | None = frame
+    while each is not None and each.f_globals.get("__name__") == "threading":
+        if each.f_code is threading.Thread.join.__code__ and each.f_locals.get("timeout") is None:
+            ident: int | None = each.f_locals["self"].ident
+            return ident
+        each = each.f_back
+    return None

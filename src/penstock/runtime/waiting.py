@@ -1,0 +1,110 @@
+"""Steps that wait for what is outside of them: queues, mostly. A thread waits at an inbox, and is woken by events.
+
+Into an inbox comes what asynchronous kernels call back with, or `Ended`: the session was closed, the step failed on
+another device, or nobody is left who could serve (see deadlock.py). Ctrl-C ends a wait as it ends any of Python's.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from penstock import errors
+from penstock.runtime import deadlock
+
+Inbox = queue.SimpleQueue[Any]
+_LOOK_S = 1.0
+"""After so long, and then as often, a thread that waits looks whether somebody could serve it."""
+_waited = threading.local()
+
+
+class Ended:
+    """Put into an inbox: there is nothing more to wait for."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+class Closing:
+    """Whether a session is closed. Who waits in it is told."""
+
+    __slots__ = ("_inboxes", "_lock", "_set")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._set = False
+        self._inboxes: dict[int, Inbox] = {}
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def set(self) -> None:
+        with self._lock:
+            self._set = True
+            inboxes, self._inboxes = list(self._inboxes.values()), {}
+        for inbox in inboxes:
+            inbox.put(Ended(self.error()))
+
+    @contextmanager
+    def telling(self, inbox: Inbox) -> Iterator[None]:
+        """Put `Ended` into `inbox` if the session is closed, or is closed meanwhile."""
+        with self._lock:
+            self._inboxes[id(inbox)] = inbox
+        if self._set:
+            inbox.put(Ended(self.error()))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inboxes.pop(id(inbox), None)
+
+    @staticmethod
+    def error() -> errors.CancelledError:
+        return errors.CancelledError(None, None, "The session was closed during the step.")
+
+
+def receive(
+    inbox: Inbox,
+    waits: Callable[[], Sequence[deadlock.Waits] | None],
+    closing: Closing,
+    deadline: float | None = None,
+    check: Callable[[], None] | None = None,
+) -> Any:
+    """The next thing in `inbox`. Raises what ends the wait: CancelledError, DeadlineExceededError, or what is in an
+    `Ended`. waits: for what, or None where something else is under way as well. check: raises when the deadline, by
+    `time.monotonic`, has passed."""
+    if not inbox.empty():
+        return _opened(inbox.get())
+    begin = time.perf_counter()
+    entry = deadlock.Entry(lambda error: inbox.put(Ended(error)), waits, ends=deadline is not None)
+    try:
+        with deadlock.noted(entry), closing.telling(inbox):
+            while True:
+                pause = _LOOK_S if deadline is None else max(0.0, min(_LOOK_S, deadline - time.monotonic()))
+                try:
+                    found = inbox.get(timeout=pause)
+                except queue.Empty:
+                    if check is not None:
+                        check()
+                    deadlock.look()
+                    continue
+                return _opened(found)
+    finally:
+        _waited.seconds = getattr(_waited, "seconds", 0.0) + time.perf_counter() - begin
+
+
+def _opened(found: Any) -> Any:
+    if isinstance(found, Ended):
+        raise found.error
+    return found
+
+
+def busy_time() -> float:
+    """A clock for the calling thread, which stands still while it waits here."""
+    return time.perf_counter() - getattr(_waited, "seconds", 0.0)
