@@ -208,6 +208,7 @@ def test_what_does_not_fit_is_refused_with_types_or_shapes_and_leaves_the_queue_
 def test_queues_of_one_name_are_one_queue_if_they_ask_for_the_same() -> None:
     queue = tf.RandomShuffleQueue(5, 1, [tf.int32], shapes=[[]], seed=3, shared_name="s")
     same = tf.RandomShuffleQueue(5, 1, [tf.int32], shapes=[[]], seed=3, shared_name="s")
+    seedless = tf.RandomShuffleQueue(5, 1, [tf.int32], shapes=[[]], shared_name="s")
     others = [
         (tf.RandomShuffleQueue(6, 1, [tf.int32], shapes=[[]], seed=3, shared_name="s"), "capacity 5 but requested cap"),
         (tf.RandomShuffleQueue(5, 2, [tf.int32], shapes=[[]], seed=3, shared_name="s"), "min_after_dequeue 1 but"),
@@ -218,7 +219,7 @@ def test_queues_of_one_name_are_one_queue_if_they_ask_for_the_same() -> None:
     ]
     with tf.Session() as sess:
         sess.run(queue.enqueue(1))
-        assert sess.run(same.size()) == 1
+        assert sess.run([same.size(), seedless.size()]) == [1, 1]
         for other, says in others:
             with pytest.raises(tf.errors.InvalidArgumentError, match=says):
                 sess.run(other.size())

@@ -94,6 +94,19 @@ def test_a_batch_larger_than_the_queue_is_taken_as_it_comes() -> None:
         assert sess.run(queue.dequeue_many(2)).tolist() == [8, 9]
 
 
+def test_a_batch_by_priority_waits_until_all_of_it_is_there() -> None:
+    queue = tf.PriorityQueue(10, [tf.string], shapes=[[]])
+    put, put_more = queue.enqueue_many([[3, 2], ["c", "b"]]), queue.enqueue((tf.constant(1, tf.int64), "a"))
+    take = queue.dequeue_many(3)[1]
+    with tf.Session() as sess:
+        waits = InThread(lambda: sess.run(take))
+        _until_waiting(queue, sess=sess)
+        sess.run(put)
+        assert sess.run(queue.size()) == 2
+        sess.run(put_more)
+        assert waits.result().tolist() == [b"a", b"b", b"c"]
+
+
 def test_enough_stays_in_a_shuffling_queue_until_it_is_closed() -> None:
     queue = tf.RandomShuffleQueue(20, 5, tf.int32, shapes=[[]])
     put, take, size = queue.enqueue_many([list(range(8))]), queue.dequeue_many(4), queue.size()

@@ -236,23 +236,10 @@ class ByPriority:
         return heapq.heappop(self._heap)[2]
 
     def take_many(self, count: int) -> list[Piece]:
-        return [_Aged(heapq.heappop(self._heap)) for _ in range(count)]
+        return [self.take() for _ in range(count)]
 
     def put_back(self, pieces: list[Piece]) -> None:
-        for piece in pieces:
-            assert isinstance(piece, _Aged)
-            heapq.heappush(self._heap, piece.entry)
-
-
-class _Aged(tuple[Any, ...]):
-    """An element that knows its place in the heap."""
-
-    entry: tuple[int, int, Element]
-
-    def __new__(cls, entry: tuple[int, int, Element]) -> _Aged:
-        found = super().__new__(cls, entry[2])
-        found.entry = entry
-        return found
+        assert not pieces, "a batch by priority is taken whole"
 
 
 # --- values ---------------------------------------------------------------------------------------------

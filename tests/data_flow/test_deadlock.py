@@ -1,0 +1,139 @@
+"""Deadlock is reported where nobody is left who could serve, and only there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+import penstock as tf
+from penstock import errors
+from tests.anywhere import alarm as alarm
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    with tf.Graph().as_default():
+        yield
+
+
+def _errors_of(*calls: Any) -> list[Any]:
+    """What calls raise, each in a thread, while this one only waits for them."""
+    found: list[Any] = [None] * len(calls)
+
+    def run(i: int) -> None:
+        try:
+            calls[i]()
+        except errors.OpError as error:
+            found[i] = error
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(calls))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_a_call_that_nobody_can_serve_says_what_it_waits_for_and_where_that_was_built() -> None:
+    queue = tf.FIFOQueue(7, tf.int32, shapes=[[]], shared_name="numbers")
+    take, put = queue.dequeue_many(5, name="take"), queue.enqueue_many([[1, 2]])
+    with tf.Session() as sess:
+        sess.run(put)
+        begin = time.perf_counter()
+        with pytest.raises(errors.FailedPreconditionError, match="Deadlock: every call of this process") as raised:
+            sess.run(take)
+        assert 0.9 < time.perf_counter() - begin < 10
+        message = raised.value.message
+        assert "take = QueueDequeueManyV2 (built at" in message
+        assert "waits for 3 elements in FIFOQueue 'numbers' (size 0, capacity 7, built at" in message
+        assert message.count("test_deadlock.py") >= 3
+        assert raised.value.op is take.op
+        assert sess.run(queue.dequeue_many(2)).tolist() == [1, 2]
+
+
+def test_all_calls_of_a_deadlock_fail_and_name_each_other() -> None:
+    a, b = (tf.FIFOQueue(1, tf.int32, shapes=[[]], shared_name=name) for name in "ab")
+    there, back = b.enqueue(a.dequeue()), a.enqueue(b.dequeue())
+    at_once = [a.dequeue(), b.dequeue()]
+    with tf.Session() as sess:
+        found = _errors_of(*(lambda step=step: sess.run(step) for step in (there, back, at_once)))
+    for error in found:
+        assert isinstance(error, errors.FailedPreconditionError)
+        assert error.message.count("waits for an element in FIFOQueue 'a'") == 2
+        assert error.message.count("waits for an element in FIFOQueue 'b'") == 2
+
+
+def test_a_step_on_two_devices_that_nobody_can_serve_fails() -> None:
+    with tf.device("/cpu:0"):
+        queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
+        x = queue.dequeue()
+    with tf.device("/cpu:1"):
+        y = x * 2
+    with (
+        tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as sess,
+        pytest.raises(errors.FailedPreconditionError, match="Deadlock"),
+    ):
+        sess.run(y)
+
+
+def test_threads_of_pools_without_work_are_nobody() -> None:
+    queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
+    take = queue.dequeue()
+    with ThreadPoolExecutor(2) as pool, tf.Session() as sess:
+        list(pool.map(str, range(10)))
+        with pytest.raises(errors.FailedPreconditionError, match="Deadlock"):
+            sess.run(take)
+
+
+def test_somebody_who_sleeps_may_still_serve() -> None:
+    queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
+    take, put = queue.dequeue(), queue.enqueue(3)
+    with tf.Session() as sess:
+
+        def serve() -> None:
+            time.sleep(2.5)
+            sess.run(put)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert sess.run(take) == 3
+        thread.join()
+
+
+def test_a_wait_with_a_deadline_ends_by_it_and_whoever_waits_so_may_serve_afterwards() -> None:
+    queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
+    other = tf.FIFOQueue(1, tf.int32, shapes=[[]])
+    take, put = queue.dequeue(), queue.enqueue(3)
+    with tf.Session() as sess:
+
+        def serve() -> None:
+            with pytest.raises(errors.DeadlineExceededError):
+                sess.run(other.dequeue(), options=tf.RunOptions(timeout_in_ms=1500))
+            sess.run(put)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert sess.run(take) == 3
+        thread.join()
+
+
+def test_a_program_whose_main_thread_has_ended_is_told() -> None:
+    program = """
+        import threading
+        import penstock as tf
+
+        queue = tf.FIFOQueue(1, tf.int32, shared_name="q")
+        sess, take = tf.Session(), queue.dequeue()
+        threading.Thread(target=lambda: sess.run(take)).start()
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "FailedPreconditionError: Deadlock" in ended.stderr
