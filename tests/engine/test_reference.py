@@ -225,14 +225,14 @@ def test_a_step_must_fail_both_ways_or_neither() -> None:
     def fail(found: Any) -> Any:
         raise tf.errors.DataLossError(None, None, "lost")
 
-    with pytest.raises(tf.errors.InternalError, match=r"(?s)failed, but not by the reference executor.*lost"):
+    with pytest.raises(tf.errors.InternalError, match=r"(?s)failed, but not in the reference executor.*lost"):
         _plan(tf.Session(), [picked], [x], wrong=fail).run([np.int32(1)])
 
 
 def test_a_plan_that_hides_an_error_is_found_out() -> None:
     x = tf.placeholder(tf.int32, [])
     session = tf.Session()
-    with pytest.raises(tf.errors.InternalError, match=r"(?s)gave values, but the reference executor fails.*Gather"):
+    with pytest.raises(tf.errors.InternalError, match=r"(?s)returned values, but the reference executor fails.*Gather"):
         wanted = prune([x], [tf.gather([1, 2, 3], x)], [])
         checked(_Given(wanted), wanted, session._state).run([np.int32(9)])
 
