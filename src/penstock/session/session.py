@@ -30,6 +30,7 @@ from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import Placement
+from penstock.runtime.at_exit import park, stop_at_exit
 from penstock.runtime.denormals import flushing
 from penstock.runtime.failures import planning_errors
 from penstock.runtime.kernels import SessionState
@@ -47,6 +48,11 @@ PLAN_MEMORY = 512 << 20
 and round; one that makes new fetches in a loop must not grow forever."""
 
 Runner = tuple[AnyPlan | Rearranged, Unpack]
+
+
+def _closed_error() -> RuntimeError:
+    park()
+    return RuntimeError("Attempted to use a closed Session.")
 
 
 class BaseSession:
@@ -94,6 +100,7 @@ class BaseSession:
         self._partial: dict[str, PartialRun] = {}
         self._partial_count = 0
         self._closed = False
+        stop_at_exit(self)
 
     @property
     def graph(self) -> Graph:
@@ -132,7 +139,7 @@ class BaseSession:
     def _runner(self, fetches: Any, feed_dict: Any) -> Runner:
         """The plan for a signature, cached: a step pays for one look-up."""
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
+            raise _closed_error()
         if self._mutations != self._graph.mutations:
             self._forget_plans()
         try:
@@ -232,7 +239,7 @@ class BaseSession:
 
         def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
             if self._closed:
-                raise RuntimeError("Attempted to use a closed Session.")
+                raise _closed_error()
             if len(values) != len(keys):
                 raise ValueError(f"The callable takes {len(keys)} values, one for each of feed_list; got {len(values)}")
             if options is None and run_metadata is None:
@@ -281,7 +288,7 @@ class BaseSession:
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begin a step that is run in parts; returns the handle for `partial_run`. TF: Session.partial_run_setup."""
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
+            raise _closed_error()
         wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
         fed, _ = feeds_of(self._graph, feeds or [])
         with self._lock:
@@ -293,7 +300,7 @@ class BaseSession:
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
         """Go on with a step: run what `fetches` still need, given these feeds and all earlier ones."""
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
+            raise _closed_error()
         try:
             partial = self._partial[handle]
         except KeyError:
@@ -334,6 +341,10 @@ class BaseSession:
             self._options.costs.save(self._cost_file)
         if not self._target:
             self._state.resources.reset()
+
+    def stop_at_exit(self) -> None:
+        """Begin no more steps: the process is ending."""
+        self._closed = True
 
     @staticmethod
     def reset(target: str, containers: list[str] | None = None, config: Any = None) -> None:

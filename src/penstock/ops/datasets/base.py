@@ -21,6 +21,7 @@ import numpy as np
 from penstock import errors
 from penstock.ops.datasets.blocks import Block, Element, of_elements, variant
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.at_exit import stop_at_exit
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
 
@@ -36,6 +37,7 @@ class IterationContext:
         self._closing: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self.closed = False
+        stop_at_exit(self)
 
     def on_close(self, wake: Callable[[], None]) -> None:
         """Have `wake` called when the iterator is closed, from any thread; at once if it is."""
@@ -52,6 +54,8 @@ class IterationContext:
             self.closed = True
         for wake in waking:
             wake()
+
+    stop_at_exit = close
 
     def wait(self, condition: threading.Condition, ready: Callable[[], bool]) -> None:
         """Wait, holding `condition`, until it is `ready`. CancelledError when the iterator is closed meanwhile.

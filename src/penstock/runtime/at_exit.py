@@ -1,0 +1,70 @@
+"""The end of the process: what computes beside the program is given the time to stop.
+
+Python ends daemon threads where they stand. One that is inside a kernel then, without Python's lock, makes the process
+abort when it comes back for the lock. So before Python ends, whatever starts computations is told to stop, threads that
+would begin another step are parked, and those that are in the middle of one are waited for.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+import time
+import weakref
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+from penstock.runtime import waiting, workers
+
+_LONGEST_S = 5.0
+_POLL_S = 0.005
+_PACKAGE = str(Path(__file__).parent.parent)
+_ending = False
+
+
+class Stoppable(Protocol):
+    def stop_at_exit(self) -> None:
+        """Begin nothing more. Called once, by the thread that ends the process."""
+
+
+_alive: weakref.WeakSet[Stoppable] = weakref.WeakSet()
+
+
+def stop_at_exit(what: Stoppable) -> None:
+    """Have `what.stop_at_exit()` called before the process ends, if `what` is still there."""
+    _alive.add(what)
+
+
+def park() -> None:
+    """Never return, in a daemon thread of a process that ends; otherwise do nothing."""
+    if _ending and threading.current_thread().daemon:
+        threading.Event().wait()
+
+
+@atexit.register
+def _end() -> None:
+    global _ending
+    _ending = True
+    for each in list(_alive):
+        each.stop_at_exit()
+    deadline = time.monotonic() + _LONGEST_S
+    while _computing() and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+
+
+def _computing() -> bool:
+    """Whether a daemon thread is in the middle of a step."""
+    frames = sys._current_frames()
+    daemons = [t for t in threading.enumerate() if t.daemon and t is not threading.current_thread()]
+    return any(_in_step(frames[t.ident]) for t in daemons if t.ident in frames and not t.name.startswith("penstock-"))
+
+
+def _in_step(innermost: FrameType) -> bool:
+    if innermost.f_code in (threading.Condition.wait.__code__, waiting.receive.__code__, workers._work.__code__):
+        return False  # it waits, in Python's own code
+    frame: FrameType | None = innermost
+    while frame is not None and not frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame is not None
