@@ -18,9 +18,9 @@ from penstock.graph.graph_function import GraphFunction
 from penstock.passes.vectorise import Vectorised, vectorise
 from penstock.runtime.denormals import flushing
 from penstock.runtime.failures import planning_errors
+from penstock.runtime.inbox import Closing
 from penstock.runtime.kernels import RuntimeFunction, SessionState
 from penstock.runtime.resources import ResourceManager
-from penstock.runtime.waiting import Closing
 
 
 def function_planner(

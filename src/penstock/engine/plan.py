@@ -36,12 +36,12 @@ from penstock.passes.planned_memory import PlannedMemory
 from penstock.runtime.blocking import blocking
 from penstock.runtime.executor import Execution
 from penstock.runtime.failures import node_error
+from penstock.runtime.inbox import Closing
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Rendezvous
 from penstock.runtime.side_by_side import use_threads
 from penstock.runtime.tokens import DataflowProgram
-from penstock.runtime.waiting import Closing
 
 if TYPE_CHECKING:
     from penstock.engine.pipeline import Passed

@@ -29,7 +29,7 @@ from penstock.devices.openmp import limited, setters
 from penstock.engine.trial import Times, TrialBlock, trial
 from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.graph.traits import SERIAL, UNKNOWN_WORK, work_per_element
-from penstock.runtime.waiting import busy_time
+from penstock.runtime.inbox import busy_time
 
 LEAST = THREADED_ELEMENTS
 """The unit in which other work is counted: element additions."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from penstock.runtime import waiting, workers
+from penstock.runtime import inbox, workers
 
 _LONGEST_S = 5.0
 _POLL_S = 0.005
@@ -62,7 +62,7 @@ def _computing() -> bool:
 
 
 def _in_step(innermost: FrameType) -> bool:
-    if innermost.f_code in (threading.Condition.wait.__code__, waiting.receive.__code__, workers._work.__code__):
+    if innermost.f_code in (threading.Condition.wait.__code__, inbox.receive.__code__, workers._work.__code__):
         return False  # it waits, in Python's own code
     frame: FrameType | None = innermost
     while frame is not None and not frame.f_code.co_filename.startswith(_PACKAGE):

@@ -9,8 +9,8 @@ from typing import Any
 from penstock import errors
 from penstock.graph.node_kernel import NodeKernel, Pending
 from penstock.graph.step_graph import Node
+from penstock.runtime.inbox import Closing, Inbox, receive
 from penstock.runtime.observer import Observer
-from penstock.runtime.waiting import Closing, Inbox, receive
 
 
 def ended(error: errors.OpError, action: str) -> errors.OpError:

@@ -23,6 +23,7 @@ from penstock import errors
 from penstock.graph.node_kernel import Pending
 from penstock.runtime.blocking import ended
 from penstock.runtime.deadlock import Waits
+from penstock.runtime.inbox import Closing, Ended, Inbox, receive
 from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Abandoned, Key, Rendezvous
 from penstock.runtime.tokens import (
@@ -45,7 +46,6 @@ from penstock.runtime.tokens import (
     dead_result,
     merge_index,
 )
-from penstock.runtime.waiting import Closing, Ended, Inbox, receive
 
 _MOST_SHOWN = 20
 """Units that an error shows."""

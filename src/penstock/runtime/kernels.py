@@ -15,8 +15,8 @@ from penstock.graph.graph_function import GraphFunction
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Bound, PassThrough
 from penstock.graph.step_graph import Node
+from penstock.runtime.inbox import Closing
 from penstock.runtime.resources import ResourceManager, VariableState
-from penstock.runtime.waiting import Closing
 from penstock.tensor.dtypes import DType
 
 

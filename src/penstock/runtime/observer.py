@@ -9,7 +9,7 @@ from typing import Any
 from penstock import errors
 from penstock.analysis.allocations import Allocations
 from penstock.graph.step_graph import Node
-from penstock.runtime.waiting import Closing
+from penstock.runtime.inbox import Closing
 
 
 class Observer:
