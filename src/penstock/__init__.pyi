@@ -42,6 +42,10 @@ from penstock import train as train
 from penstock import user_ops as user_ops
 from penstock import version as version
 from penstock import version as versions
+from penstock.client.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from penstock.client.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+from penstock.client.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from penstock.client.critical_section import CriticalSection as CriticalSection
 from penstock.client.initializers import Constant as constant_initializer
 from penstock.client.initializers import GlorotNormal as glorot_normal_initializer
 from penstock.client.initializers import GlorotUniform as glorot_uniform_initializer
@@ -604,6 +608,7 @@ __all__ = [
     "graph_util", "image", "initializers", "io", "layers", "linalg", "logging", "lookup", "losses", "manip", "math",
     "metrics", "nest", "nn", "placement", "python_io", "quantization", "queue", "random", "raw_ops", "resource_loader",
     "sets", "sparse", "spectral", "strings", "summary", "sysconfig", "test", "train", "user_ops", "version", "versions",
+    "ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator", "CriticalSection",
     "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer",
     "orthogonal_initializer", "random_normal_initializer", "random_uniform_initializer", "truncated_normal_initializer",
     "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer", "initialize_all_tables",

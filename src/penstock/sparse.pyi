@@ -1,4 +1,5 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.client.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from penstock.graph.composite import SparseTensor as SparseTensor
 from penstock.ops.sparse_arithmetic import sparse_add as add
 from penstock.ops.sparse_arithmetic import sparse_maximum as maximum
@@ -32,8 +33,8 @@ from penstock.ops.sparse_segment import sparse_segment_sum as segment_sum
 from penstock.ops.sparse_to_dense import sparse_tensor_to_dense as to_dense
 
 __all__ = [
-    "SparseTensor", "add", "maximum", "minimum", "expand_dims", "eye", "from_dense", "mask", "merge", "placeholder",
-    "reset_shape", "retain", "to_indicator", "concat", "split", "reorder", "reshape", "slice", "transpose", "matmul",
-    "sparse_dense_matmul", "reduce_max", "reduce_max_sparse", "reduce_sum", "reduce_sum_sparse", "softmax",
-    "fill_empty_rows", "segment_mean", "segment_sqrt_n", "segment_sum", "to_dense"
+    "SparseConditionalAccumulator", "SparseTensor", "add", "maximum", "minimum", "expand_dims", "eye", "from_dense",
+    "mask", "merge", "placeholder", "reset_shape", "retain", "to_indicator", "concat", "split", "reorder", "reshape",
+    "slice", "transpose", "matmul", "sparse_dense_matmul", "reduce_max", "reduce_max_sparse", "reduce_sum",
+    "reduce_sum_sparse", "softmax", "fill_empty_rows", "segment_mean", "segment_sqrt_n", "segment_sum", "to_dense"
 ]

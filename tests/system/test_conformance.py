@@ -52,6 +52,16 @@ NOT_COMPARED = {
         TensorArrayGatherV3 TensorArrayGradV3 TensorArrayGradWithShape TensorArrayReadV3 TensorArrayScatterV3
         TensorArraySizeV3 TensorArraySplitV3 TensorArrayV3 TensorArrayWriteV3 VarHandleOp VarIsInitializedOp Variable
         VariableShape VariableV2""",
+    "steps wait for each other at them; what TensorFlow does is in their own tests, tests/data_flow": """
+        AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep AccumulatorTakeGradient
+        Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize BarrierTakeMany
+        ConditionalAccumulator ConsumeMutexLock MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage
+        MapUnstageNoKey MutexLock MutexV2 OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek
+        OrderedMapSize OrderedMapStage OrderedMapUnstage OrderedMapUnstageNoKey
+        ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated ResourceAccumulatorSetGlobalStep
+        ResourceAccumulatorTakeGradient ResourceConditionalAccumulator SparseAccumulatorApplyGradient
+        SparseAccumulatorTakeGradient SparseConditionalAccumulator Stage StageClear StagePeek StageSize
+        Unstage""",
     "they write, print, call Python or make files of their own: tests/summary, tests/checkpoint, tests/ops": """
         Assert AudioSummaryV2 HistogramSummary ImageSummary MergeSummary MergeV2Checkpoints Print PrintV2 PyFunc
         PyFuncStateless RestoreV2 SaveV2 ScalarSummary ShardedFilename TensorSummaryV2""",

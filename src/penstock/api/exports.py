@@ -8,6 +8,10 @@ EXPORTS: dict[str, dict[str, str]] = {
             "quantization queue random raw_ops resource_loader sets sparse spectral strings summary sysconfig test "
             "train user_ops version versions=version"
         ),
+        "penstock.client.accumulators": (
+            "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
+        ),
+        "penstock.client.critical_section": "CriticalSection",
         "penstock.client.initializers": (
             "constant_initializer=Constant glorot_normal_initializer=GlorotNormal "
             "glorot_uniform_initializer=GlorotUniform ones_initializer=Ones orthogonal_initializer=Orthogonal "
@@ -274,6 +278,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.contrib.framework": {
         "penstock": "nest",
+        "penstock.client.critical_section": "CriticalSection",
         "penstock.contrib.framework": "arg_scopes variables",
         "penstock.contrib.framework.arg_scopes": (
             "add_arg_scope arg_scope arg_scope_func_key arg_scoped_arguments current_arg_scope has_arg_scope"
@@ -424,6 +429,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.contrib.slim": "evaluation learning model_analyzer summaries",
         "penstock.train.global_step": "assert_global_step create_global_step get_global_step get_or_create_global_step",
+    },
+    "penstock.contrib.staging": {
+        "penstock.client.staging_areas": "StagingArea",
     },
     "penstock.contrib.training": {
         "penstock.contrib.training.buckets": "bucket bucket_by_sequence_length",
@@ -753,6 +761,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.sparse": {
+        "penstock.client.accumulators": "SparseConditionalAccumulator",
         "penstock.graph.composite": "SparseTensor",
         "penstock.ops.sparse_arithmetic": "add=sparse_add maximum=sparse_maximum minimum=sparse_minimum",
         "penstock.ops.sparse_functions": (
@@ -846,6 +855,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay "
             "natural_exp_decay piecewise_constant piecewise_constant_decay=piecewise_constant polynomial_decay"
         ),
+        "penstock.train.sync_replicas": "SyncReplicasOptimizer",
         "tensorboard.compat.proto.saver_pb2": "SaverDef",
     },
 }

@@ -27,6 +27,20 @@ _OPS: dict[str, str] = {
         "SelectV2"
     ),
     "penstock.ops.complex_numbers": "Angle Complex ComplexAbs Conj Imag Real",
+    "penstock.ops.data_flow.accumulators": (
+        "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep AccumulatorTakeGradient "
+        "ConditionalAccumulator ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated "
+        "ResourceAccumulatorSetGlobalStep ResourceAccumulatorTakeGradient ResourceConditionalAccumulator"
+    ),
+    "penstock.ops.data_flow.barrier": (
+        "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize BarrierTakeMany"
+    ),
+    "penstock.ops.data_flow.map_staging": (
+        "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey OrderedMapClear "
+        "OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage OrderedMapUnstage "
+        "OrderedMapUnstageNoKey"
+    ),
+    "penstock.ops.data_flow.mutex": "ConsumeMutexLock MutexLock MutexV2",
     "penstock.ops.data_flow.queue_ops": (
         "QueueClose QueueCloseV2 QueueDequeue QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 "
         "QueueDequeueV2 QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosed QueueIsClosedV2 "
@@ -36,6 +50,10 @@ _OPS: dict[str, str] = {
         "FIFOQueue FIFOQueueV2 PaddingFIFOQueue PaddingFIFOQueueV2 PriorityQueue PriorityQueueV2 RandomShuffleQueue "
         "RandomShuffleQueueV2"
     ),
+    "penstock.ops.data_flow.sparse_accumulators": (
+        "SparseAccumulatorApplyGradient SparseAccumulatorTakeGradient SparseConditionalAccumulator"
+    ),
+    "penstock.ops.data_flow.staging": "Stage StageClear StagePeek StageSize Unstage",
     "penstock.ops.datasets.batching": (
         "BatchDataset BatchDatasetV2 DenseToSparseBatchDataset PaddedBatchDataset PaddedBatchDatasetV2 UnbatchDataset"
     ),

@@ -77,6 +77,7 @@ from penstock.train.schedules import natural_exp_decay as natural_exp_decay
 from penstock.train.schedules import piecewise_constant as piecewise_constant
 from penstock.train.schedules import piecewise_constant as piecewise_constant_decay
 from penstock.train.schedules import polynomial_decay as polynomial_decay
+from penstock.train.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
 from tensorboard.compat.proto.saver_pb2 import SaverDef as SaverDef
 
 __all__ = [
@@ -94,5 +95,5 @@ __all__ = [
     "ExponentialMovingAverage", "assign_moving_average", "Optimizer", "QueueRunner", "add_queue_runner",
     "start_queue_runners", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph", "cosine_decay",
     "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay", "natural_exp_decay",
-    "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SaverDef"
+    "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SyncReplicasOptimizer", "SaverDef"
 ]

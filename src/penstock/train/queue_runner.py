@@ -154,7 +154,7 @@ class QueueRunner:
                     _run_quietly(sess, self._close_op)
 
     def _report(self, error: Exception, sess: Any, coord: Coordinator | None) -> None:
-        if coord is not None:
+        if coord is not None and not coord.joined:  # afterwards nobody would see it
             coord.request_stop(error)
             return
         expected = getattr(sess, "_closed", False)  # whoever closes a session ends its runners with it
