@@ -137,3 +137,42 @@ def test_a_program_whose_main_thread_has_ended_is_told() -> None:
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=False
     )
     assert "FailedPreconditionError: Deadlock" in ended.stderr
+
+
+def _runner_of_a_queue_that_nobody_empties() -> tf.FIFOQueue:
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[[]], shared_name="full")
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(1), queue.enqueue(2)]))
+    return queue
+
+
+def test_queue_runners_with_a_coordinator_cannot_serve_each_other() -> None:
+    _runner_of_a_queue_that_nobody_empties()
+    empty = tf.FIFOQueue(3, tf.int32, shapes=[[]], shared_name="empty")
+    coord = tf.train.Coordinator()
+    with tf.Session() as sess:
+        threads = tf.train.start_queue_runners(sess, coord)
+        with pytest.raises(errors.FailedPreconditionError, match=r"(?s)Deadlock.*'empty' \(size 0.*'full' \(size 3"):
+            sess.run(empty.dequeue())
+        with pytest.raises(errors.FailedPreconditionError, match="Deadlock"):
+            coord.join(threads, stop_grace_period_secs=30)
+
+
+def test_who_joins_a_coordinator_cannot_serve_its_threads() -> None:
+    _runner_of_a_queue_that_nobody_empties()
+    coord = tf.train.Coordinator()
+    with tf.Session() as sess:
+        threads = tf.train.start_queue_runners(sess, coord)
+        with pytest.raises(errors.FailedPreconditionError, match=r"'full' .*size 3, capacity 3"):
+            coord.join(threads, stop_grace_period_secs=30)
+
+
+def test_a_thread_that_goes_on_may_serve_queue_runners() -> None:
+    queue = _runner_of_a_queue_that_nobody_empties()
+    coord = tf.train.Coordinator()
+    with tf.Session() as sess:
+        threads = tf.train.start_queue_runners(sess, coord)
+        time.sleep(2.5)
+        assert not coord.should_stop()
+        assert sess.run(queue.dequeue_many(5)).shape == (5,)
+        coord.request_stop()
+        coord.join(threads, stop_grace_period_secs=30)

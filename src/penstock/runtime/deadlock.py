@@ -42,6 +42,7 @@ class Entry:
 
 _lock = threading.Lock()
 _entries: dict[int, Entry] = {}
+_watchers: dict[int, Sequence[threading.Thread]] = {}
 
 
 @contextmanager
@@ -59,6 +60,19 @@ def noted(entry: Entry) -> Iterator[None]:
                 del _entries[here]
             else:
                 _entries[here] = before
+
+
+@contextmanager
+def watching(threads: Sequence[threading.Thread] = ()) -> Iterator[None]:
+    """Notes that the calling thread does nothing unless one of `threads`, or of all if there are none, does first."""
+    here = threading.get_ident()
+    with _lock:
+        _watchers[here] = threads
+    try:
+        yield
+    finally:
+        with _lock:
+            del _watchers[here]
 
 
 def look() -> None:
@@ -106,7 +120,7 @@ def _somebody_else(waiting: set[int]) -> bool:
         if ident not in waiting and not _is_idle(frame, threads.get(ident))
     }
     stuck = set(waiting)
-    while left := {ident for ident, frame in frames.items() if _joined(frame) in stuck}:
+    while left := {ident for ident, frame in frames.items() if _joined(frame) in stuck or _only_watches(ident, stuck)}:
         stuck |= left
         frames = {ident: frame for ident, frame in frames.items() if ident not in left}
     return bool(frames)
@@ -129,6 +143,12 @@ def _is_idle(frame: FrameType, thread: threading.Thread | None) -> bool:
     if not others:
         return bool(roots & _SERVICES)
     return others == {"penstock"} and (untimed or innermost is _work.__code__)
+
+
+def _only_watches(ident: int, stuck: set[int]) -> bool:
+    threads = _watchers.get(ident)
+    alive = [thread.ident in stuck for thread in threads or () if thread.is_alive()]
+    return threads is not None and (all(alive) if alive else not threads)
 
 
 def _joined(frame: FrameType) -> int | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock import errors
 from penstock.export import export
+from penstock.runtime.deadlock import watching
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_PAUSE = 0.1
@@ -104,8 +105,9 @@ class Coordinator:
         """
         with self._lock:
             waited_for = list(self._registered_threads.union(threads or ()))
-        while _alive(waited_for) and not self.wait_for_stop(_LONGEST_PAUSE):
-            pass
+        with watching(waited_for):
+            while _alive(waited_for) and not self.wait_for_stop(_LONGEST_PAUSE):
+                pass
         deadline, pause = time.monotonic() + stop_grace_period_secs, 0.001
         while (stragglers := _alive(waited_for)) and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(pause, left))

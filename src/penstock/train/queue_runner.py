@@ -13,6 +13,7 @@ from penstock.client.variable import in_scope, without_scope
 from penstock.export import export
 from penstock.graph.default_session import get_default_session
 from penstock.graph.scopes import GraphKeys, add_to_collection, get_default_graph
+from penstock.runtime.deadlock import watching
 from penstock.session.session import BaseSession
 from penstock.tensor.messages import add_message, message_classes, new_file
 from penstock.train.coordinator import Coordinator
@@ -163,9 +164,10 @@ class QueueRunner:
             self._exceptions_raised.append(error)
 
     def _close_on_stop(self, sess: Any, coord: Coordinator) -> None:
-        while not coord.wait_for_stop(_LOOK_AGAIN):
-            if getattr(sess, "_closed", False):
-                return
+        with watching():
+            while not coord.wait_for_stop(_LOOK_AGAIN):
+                if getattr(sess, "_closed", False):
+                    return
         _run_quietly(sess, self._cancel_op)
 
     # --- messages ---------------------------------------------------------------------------------------
