@@ -281,3 +281,34 @@ def test_closing_the_session_ends_a_read_that_waits() -> None:
     sess.close()
     thread.join(30)
     assert len(raised) == 1
+
+
+def test_record_input_gives_each_record_once_an_epoch(tmp_path: Path) -> None:
+    records = []
+    for i in range(5):
+        with tf.python_io.TFRecordWriter(f"{tmp_path}/part-{i}") as writer:
+            for j in range(i * 3):
+                writer.write(f"{i}-{j}")
+                records.append(f"{i}-{j}".encode())
+    stream = tf.contrib.framework.RecordInput(
+        f"{tmp_path}/part-*", batch_size=5, buffer_size=7, parallelism=2, shift_ratio=0.3, seed=1
+    )
+    pairs = tf.contrib.framework.RecordInput(f"{tmp_path}/part-*", batch_size=2, batches=3)
+    batch, lists = stream.get_yield_op(), pairs.get_yield_op()
+    with tf.Session() as sess:
+        epochs = [[r for _ in range(6) for r in sess.run(batch).tolist()] for _ in range(3)]
+        assert [sorted(epoch) for epoch in epochs] == [sorted(records)] * 3
+        assert epochs[0] != epochs[1]
+        assert [len(found) for found in sess.run(lists)] == [2, 2, 2]
+
+
+def test_record_input_names_what_it_does_not_find(tmp_path: Path) -> None:
+    missing = tf.contrib.framework.RecordInput(f"{tmp_path}/nothing-*").get_yield_op()
+    (tmp_path / "damaged").write_bytes(b"this is no record, is it?")
+    damaged = tf.contrib.framework.RecordInput(f"{tmp_path}/damaged").get_yield_op()
+    with tf.Session() as sess:
+        for _ in range(2):
+            with pytest.raises(tf.errors.NotFoundError, match="nothing-"):
+                sess.run(missing)
+            with pytest.raises(tf.errors.DataLossError, match="damaged"):
+                sess.run(damaged)

@@ -3,7 +3,7 @@
 EXPORTS: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
-            "app bitwise compat contrib data debugging distributions dtypes errors flags gfile graph_util image "
+            "app audio bitwise compat contrib data debugging distributions dtypes errors flags gfile graph_util image "
             "initializers io layers linalg logging lookup losses manip math metrics nest nn placement python_io "
             "quantization queue random raw_ops resource_loader sets sparse spectral strings summary sysconfig test "
             "train user_ops version versions=version"
@@ -244,6 +244,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         "tensorboard.compat.proto.summary_pb2": "HistogramProto Summary",
         "tensorboard.compat.proto.tensor_pb2": "TensorProto",
     },
+    "penstock.audio": {
+        "penstock.ops.audio": "decode_wav encode_wav",
+    },
     "penstock.bitwise": {
         "penstock.ops.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
     },
@@ -279,6 +282,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.contrib.framework": {
         "penstock": "nest",
         "penstock.client.critical_section": "CriticalSection",
+        "penstock.client.readers": "RecordInput",
         "penstock.contrib.framework": "arg_scopes variables",
         "penstock.contrib.framework.arg_scopes": (
             "add_arg_scope arg_scope arg_scope_func_key arg_scoped_arguments current_arg_scope has_arg_scope"

@@ -8,7 +8,11 @@ from penstock.client.queues import QueueBase
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.scopes import name_scope
+from penstock.ops.array import reshape
 from penstock.ops.io import readers
+from penstock.ops.io.record_input import RECORD_INPUT
+from penstock.ops.joining import split
 from penstock.records.writer import TFRecordOptions
 from penstock.tensor.dtypes import int64, string
 
@@ -125,3 +129,47 @@ class IdentityReader(ReaderBase):
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(readers.IDENTITY_READER(name=name))
+
+
+@export("contrib.framework.RecordInput")
+class RecordInput:
+    """Batches of the records of all files that match a pattern, shuffled, for ever (TF: RecordInput of data_flow_ops).
+
+    `buffer_size`: the records among which the next one is drawn; `parallelism`: files that are read in turn;
+    shift_ratio: the part of the files by which each epoch begins later than the one before; `batches`: how many lists
+    the records of a batch are divided into, None for a tensor.
+    """
+
+    def __init__(
+        self,
+        file_pattern: str,
+        batch_size: int = 1,
+        buffer_size: int = 1,
+        parallelism: int = 1,
+        shift_ratio: float = 0,
+        seed: int = 0,
+        name: str | None = None,
+        batches: int | None = None,
+        compression_type: Any = None,
+    ) -> None:
+        self._batch_size = batch_size * (batches or 1)
+        self._batches, self._name = batches, name
+        self._attrs = {
+            "file_pattern": file_pattern,
+            "file_buffer_size": buffer_size,
+            "file_parallelism": parallelism,
+            "file_shuffle_shift_ratio": shift_ratio,
+            "file_random_seed": seed,
+            "compression_type": TFRecordOptions.get_compression_type_string(compression_type),
+        }
+
+    def get_yield_op(self) -> Any:
+        """The next batch, [batch_size] strings; with `batches` a list of as many lists of scalars."""
+        records = RECORD_INPUT(batch_size=self._batch_size, name=self._name, **self._attrs)
+        if self._batches is None:
+            return records
+        with name_scope(self._name):
+            groups: list[list[Tensor]] = [[] for _ in range(self._batches)]
+            for i, record in enumerate(split(records, self._batch_size)):
+                groups[i % self._batches].append(reshape(record, []))
+            return groups

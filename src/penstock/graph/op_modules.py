@@ -12,6 +12,7 @@ _OPS: dict[str, str] = {
         "BatchToSpace GuaranteeConst ParallelConcat ParallelDynamicStitch Reverse Roll SpaceToBatch"
     ),
     "penstock.ops.array_more_search": "LowerBound UniqueV2 UniqueWithCountsV2 UpperBound",
+    "penstock.ops.audio": "DecodeWav EncodeWav",
     "penstock.ops.basic": "Const Identity NoOp Placeholder PlaceholderV2 PlaceholderWithDefault",
     "penstock.ops.bitwise": "BitwiseAnd BitwiseOr BitwiseXor Invert LeftShift RightShift",
     "penstock.ops.broadcasting": "BroadcastArgs BroadcastTo",
@@ -116,6 +117,7 @@ _OPS: dict[str, str] = {
         "ReaderRestoreStateV2 ReaderSerializeState ReaderSerializeStateV2 TFRecordReader TFRecordReaderV2 "
         "TextLineReader TextLineReaderV2 WholeFileReader WholeFileReaderV2"
     ),
+    "penstock.ops.io.record_input": "RecordInput",
     "penstock.ops.joining": "Concat ConcatOffset ConcatV2 Split SplitV",
     "penstock.ops.layout": "ConjugateTranspose InvertPermutation Transpose",
     "penstock.ops.linalg": (

@@ -1,0 +1,5 @@
+"""Sound files (TF: tf.audio)."""
+
+from penstock.api.namespace import open_namespace
+
+open_namespace(__name__)
