@@ -59,7 +59,7 @@ def reader(
             pixels = pixels / np.float32(255)
         elif dtype != uint8:
             pixels = pixels.astype(np.uint16) << 8
-        return pixels.astype(dtype.np), kind == "GIF"
+        return pixels.astype(dtype.np, copy=False), kind == "GIF"
 
     return read
 
@@ -73,7 +73,7 @@ def still(pixels: np.ndarray, gif: bool) -> np.ndarray:
 
 
 def to_tensor(pixels: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(np.array(pixels, order="C"))
+    return torch.from_numpy(np.require(pixels, requirements=["C", "W"]))
 
 
 def decoded_shape(c: ShapeContext, contents: TensorShape, *_: TensorShape) -> TensorShape:

@@ -1,4 +1,4 @@
-"""JPEG, PNG and BMP files as arrays of pixels (GIF: image_gif.py). JPEG and PNG are read by Pillow.
+"""JPEG, PNG and BMP files as arrays of pixels (GIF: image_gif.py). PNG is read by Pillow, and JPEG by libjpeg-turbo.
 
 Pixels are [height, width, channels]. Whatever is wrong with a file is an InvalidArgumentError.
 """
@@ -10,10 +10,12 @@ import struct
 from typing import Any
 
 import numpy as np
+import simplejpeg
 from PIL import Image, ImageFile
 
 from penstock.ops.kernel_tools import invalid
 
+_MOST_PIXELS = 1 << 27
 _STARTS = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF8": "GIF", b"BM": "BMP"}
 
 
@@ -47,14 +49,26 @@ def load_pixels(image: Image.Image, kind: str, mode: str | None = None) -> np.nd
 
 
 def read_jpeg(
-    data: bytes, channels: int, ratio: int = 1, fancy: bool = True, recover: bool = False, acceptable: float = 1.0
+    data: bytes,
+    channels: int,
+    ratio: int = 1,
+    fancy: bool = True,
+    recover: bool = False,
+    acceptable: float = 1.0,
+    exact: bool = False,
 ) -> np.ndarray:
     """uint8 pixels; channels: 0 as in the file, 1, 3. `ratio` times smaller, as it is cheap while decoding.
 
     `recover`: what is missing at the end is grey. `acceptable`: a file may be cut after this part of its rows.
+    `exact`: by libjpeg's accurate transform, not by its fast one.
     """
     if channels not in (0, 1, 3):
         raise invalid(f"channels must be 0, 1, or 3 for JPEG, got {channels}")
+    if ratio == 1:
+        try:
+            return _read_whole_jpeg(data, channels, fancy, exact)
+        except ValueError:
+            pass  # cut short, or in colours of another kind: Pillow reads part of it, or says what is wrong
     image: Any = open_file(data + b"\xff\xd9" if recover else data, "JPEG")  # a second mark of the end does no harm
     image.draft("L" if channels == 1 else None, tuple(side / ratio for side in image.size))
     if not fancy:
@@ -74,6 +88,15 @@ def read_jpeg(
             raise invalid(f"Invalid JPEG data, size {image.size}: {found} rows, then {error}") from error
         image = Image.Image()._new(read)
     return load_pixels(image, "JPEG", mode)
+
+
+def _read_whole_jpeg(data: bytes, channels: int, fancy: bool, exact: bool) -> np.ndarray:
+    """ValueError for anything but an undamaged file in grey or the usual colours."""
+    height, width, colors, _ = simplejpeg.decode_jpeg_header(data)
+    if height * width > _MOST_PIXELS:
+        raise ValueError("a size that Pillow will refuse, before memory is taken for it")
+    grey = channels == 1 or (not channels and colors == "Gray")
+    return simplejpeg.decode_jpeg(data, "GRAY" if grey else "RGB", fastdct=not exact, fastupsample=not fancy)
 
 
 # --- PNG ------------------------------------------------------------------------------------------------
