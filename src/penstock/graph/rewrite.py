@@ -6,11 +6,11 @@ that keeps a graph (a plan, a session, a pass that compares two alternatives) ca
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from penstock.graph.ordering import in_order
 from penstock.graph.primitives import MERGES, NEXT_ITERATIONS
 from penstock.graph.step_graph import Edge, Node, StepGraph
 
@@ -123,26 +123,12 @@ def remove_unused(graph: StepGraph) -> StepGraph:
 
 def sort_nodes(nodes: list[Node], order: Order) -> list[Node]:
     """Sorts `nodes` into an order in which they can run, close to their present order. `order`: pairs to keep."""
-    place = {node: i for i, node in enumerate(nodes)}
-    waiting = dict.fromkeys(nodes, 0)
-    users: dict[Node, list[Node]] = {}
-    for node in nodes:
-        before = [e.node for e in node.inputs if e.node.op.name not in NEXT_ITERATIONS] + list(node.controls)
-        for source in (s for s in before if s in place):
-            users.setdefault(source, []).append(node)
-            waiting[node] += 1
+    before = {
+        node: [*(e.node for e in node.inputs if e.node.op.name not in NEXT_ITERATIONS), *node.controls]
+        for node in nodes
+    }
     for first, second in order:
-        users.setdefault(first, []).append(second)
-        waiting[second] += 1
-    ready = [place[node] for node in nodes if not waiting[node]]
-    heapq.heapify(ready)
-    result = []
-    while ready:
-        node = nodes[heapq.heappop(ready)]
-        result.append(node)
-        for user in users.get(node, ()):
-            waiting[user] -= 1
-            if not waiting[user]:
-                heapq.heappush(ready, place[user])
+        before[second].append(first)
+    result = in_order(nodes, before)
     assert len(result) == len(nodes), "a replacement made a cycle"
     return result

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 
 from penstock.graph.operation import Operation, Tensor
+from penstock.graph.ordering import in_order
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
 from penstock.tensor.shapes import TensorShape
@@ -29,7 +29,7 @@ def prune(
         feed = fed.get(tensor)
         return Edge(feed, 0) if feed is not None else Edge(nodes[tensor.op], tensor.value_index)
 
-    order = in_order(needed, fed)
+    order = building_order(needed, fed)
     for op in order:
         nodes[op] = Node(
             op.name,
@@ -79,35 +79,18 @@ def _closure(fed: dict[Tensor, Node], fetches: list[Tensor], targets: list[Opera
     return needed
 
 
-def in_order(ops: set[Operation], fed: dict[Tensor, Node]) -> list[Operation]:
+def building_order(ops: set[Operation], fed: dict[Tensor, Node]) -> list[Operation]:
     """Inputs before consumers, otherwise in the order in which the user built them (as section 4.1 of the paper
     expects)."""
     order = sorted(ops, key=lambda op: op._id)
-    waiting: dict[Operation, int] = {}
-    consumers: dict[Operation, list[Operation]] = {}
-    sorted_already = True
-    for op in order:
-        needs = {t.op for t in op._inputs if t not in fed and t.op.type not in BACK} | ops.intersection(
-            op._control_inputs
-        )
-        sorted_already = sorted_already and all(need._id < op._id for need in needs)
-        waiting[op] = len(needs)
-        for need in needs:
-            consumers.setdefault(need, []).append(op)
-    if sorted_already:  # control inputs or imported edges that point backwards are rare
-        return order
-    ready = [op._id for op in order if not waiting[op]]
-    by_id = {op._id: op for op in order}
-    heapq.heapify(ready)
-    done: list[Operation] = []
-    while ready:
-        op = by_id[heapq.heappop(ready)]
-        done.append(op)
-        for consumer in consumers.get(op, ()):
-            waiting[consumer] -= 1
-            if not waiting[consumer]:
-                heapq.heappush(ready, consumer._id)
+    before = {
+        op: {t.op for t in op._inputs if t not in fed and t.op.type not in BACK} | ops.intersection(op._control_inputs)
+        for op in order
+    }
+    if all(source._id < op._id for op, sources in before.items() for source in sources):
+        return order  # control inputs or imported edges that point backwards are rare
+    done = in_order(order, before)
     if len(done) < len(order):
-        stuck = ", ".join(op.name for op in order if waiting[op])
+        stuck = ", ".join(op.name for op in order if op not in {*done})
         raise ValueError(f"The graph has a cycle that no NextIteration breaks, among: {stuck}")
     return done

@@ -9,7 +9,6 @@ regions make no cycle.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +22,7 @@ from penstock.analysis.waits import NO_WAITS, Waits, waiting_nodes, waits_before
 from penstock.codegen.compiled.compiled_node import Kind, replace_groups
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS, GrowingArrays, maker_of
 from penstock.codegen.regions.writable import FAILS, is_shared, is_variable, is_view, is_writable
+from penstock.graph.ordering import in_order
 from penstock.graph.primitives import PRIMITIVES
 from penstock.graph.rewrite import copy, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
@@ -237,7 +237,8 @@ class _Units:
 
     def _settle(self) -> None:
         """Levels; handles whose users are on several levels leave, and levels are found again."""
-        ordered = _in_order(self.units)
+        ordered = in_order(self.units, {unit: unit.sources for unit in self.units})
+        assert len(ordered) == len(self.units), "units wait for each other in a circle"
         while True:
             sources = {unit: [(source, _step(source, unit)) for source in unit.sources] for unit in ordered}
             levels = find_levels(sources)
@@ -276,23 +277,7 @@ def _writes_last(units: list[_Unit], fails: Set[Node]) -> list[_Unit]:
     Those that change variables come as late as may be, and of these the ones that can fail first.
     """
     rank = {u: (2 if fails.isdisjoint(u.nodes) else 1) if any(map(updates_variable, u.nodes)) else 0 for u in units}
-    place = {unit: (rank[unit], i) for i, unit in enumerate(units)}
-    waiting = {unit: sum(source in place for source in unit.sources) for unit in units}
-    users: dict[_Unit, list[_Unit]] = {}
-    for unit in units:
-        for source in unit.sources:
-            users.setdefault(source, []).append(unit)
-    ready = [place[unit] for unit in units if not waiting[unit]]
-    heapq.heapify(ready)
-    found = []
-    while ready:
-        unit = units[heapq.heappop(ready)[1]]
-        found.append(unit)
-        for user in users.get(unit, ()):
-            if user in waiting:
-                waiting[user] -= 1
-                if not waiting[user]:
-                    heapq.heappush(ready, place[user])
+    found = in_order(sorted(units, key=rank.__getitem__), {unit: unit.sources for unit in units})
     assert len(found) == len(units), "a region depends on itself"
     return found
 
@@ -312,20 +297,3 @@ def _leave(units: Iterable[_Unit]) -> bool:
 def _step(source: _Unit, unit: _Unit) -> int:
     """By how much `source` raises the level of `unit`, which comes after it."""
     return int(source.writable and not (unit.writable and unit.device == source.device))
-
-
-def _in_order(units: list[_Unit]) -> list[_Unit]:
-    """`units` with sources first."""
-    done: dict[_Unit, None] = {}
-    begun: set[_Unit] = set()
-    pending = [(unit, False) for unit in reversed(units)]
-    while pending:
-        unit, ready = pending.pop()
-        if ready:
-            done[unit] = None
-        elif unit not in done:
-            assert unit not in begun, "units wait for each other in a circle"
-            begun.add(unit)
-            pending.append((unit, True))
-            pending += [(source, False) for source in unit.sources if source not in done]
-    return list(done)
