@@ -45,19 +45,23 @@ class Expression:
 
 Rule = Callable[[Node], Expression | None]
 _rules: dict[str, Rule] = {}
+_ulps: dict[str, int] = {}
 FUNCTION_WEIGHT = 8
 """The approximate weight of an exponential."""
 
 
-def expresses(*ops: str) -> Callable[[Rule], Rule]:
+def expresses(*ops: str, ulps: int = 0) -> Callable[[Rule], Rule]:
     """Decorator: the rule that returns the expression for a node of these ops, or None for types and attributes without
-    one. It must be in the file that defines the ops."""
+    one. It must be in the file that defines the ops.
+
+    ulps: how far its numbers may be from those of torch's kernel, which is an ulp or two off itself; 0: they are equal.
+    """
 
     def register(rule: Rule) -> Rule:
         for op in ops:
             if op in _rules:
                 raise ValueError(f"{op} has an expression already")
-            _rules[op] = rule
+            _rules[op], _ulps[op] = rule, ulps
         return rule
 
     return register
@@ -71,9 +75,10 @@ def expression(
     shape: str = BROADCAST,
     weight: int = 1,
     alone: bool = False,
+    ulps: int = 0,
 ) -> None:
-    """Register the expression of an op: see `formula`."""
-    expresses(op)(formula(floats, ints, bools, shape, weight, alone))
+    """Register the expression of an op: see `expresses` and `formula`."""
+    expresses(op, ulps=ulps)(formula(floats, ints, bools, shape, weight, alone))
 
 
 def formula(
@@ -134,6 +139,11 @@ def aligned(rule: str, index: int, shape: Shape, rank: int) -> Shape:
 def has_expression(op: str) -> bool:
     """Whether a registered op has an expression for some types."""
     return op in _rules
+
+
+def ulps_of(op: str) -> int:
+    """Returns how far the expression of an op may be from torch's kernel."""
+    return _ulps.get(op, 0)
 
 
 def expressed_ops() -> list[str]:

@@ -382,7 +382,7 @@ def add_n_expression(node: Node) -> Expression | None:
 _POWERS = {-1.0: "1 / {0}", 1.0: "{0}", 2.0: "{0} * {0}", 3.0: "{0} * {0} * {0}"}
 
 
-@expresses("Pow")
+@expresses("Pow", ulps=2)
 def pow_expression(node: Node) -> Expression | None:
     """Powers by constants that are a product or a quotient; those of roots differ in signs of zero and infinity."""
     exponent, base = node.inputs[1].node, node.inputs[0]

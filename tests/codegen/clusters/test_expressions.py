@@ -14,19 +14,13 @@ import penstock as tf
 from penstock.codegen.c.source import shared_text
 from penstock.codegen.c.toolchain import find_toolchain
 from penstock.codegen.clusters import clusters as clusters_module
-from penstock.emit.expressions import C_TYPES, express, expressed_ops
+from penstock.emit.expressions import C_TYPES, express, expressed_ops, ulps_of
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.passes.prune import prune
 from tests.codegen import steps
 
 KINDS = ["float32", "float64", "int32", "int64", "bool"]
-
-ULPS = {
-    "Exp": 2, "Expm1": 3, "Log": 2, "Log1p": 3, "Tanh": 4, "Sigmoid": 3, "Elu": 3, "Selu": 4, "Softplus": 4,
-    "SoftplusGrad": 4, "Pow": 2, "Sqrt": 1, "Rsqrt": 1,
-}  # fmt: skip
-"""Against torch's kernels, which have an ulp or two of their own. All other ops give the same numbers exactly."""
 
 ABSOLUTE = {"TanhGrad", "SigmoidGrad", "EluGrad", "SeluGrad"}
 """Where 1 - y² and the like cancel, torch may round once less: compared by ulps of what is subtracted."""
@@ -112,7 +106,7 @@ def _check(name: str, found: np.ndarray, wanted: np.ndarray, x: np.ndarray, y: n
             scale = np.finfo(found.dtype).eps * np.abs(gradients) * (1 + values * values)
             apart = np.where(np.abs(found - wanted) <= 2 * scale, 0, apart)
     worst = np.unravel_index(apart.argmax(), apart.shape)
-    assert apart[worst] <= ULPS.get(name, 0), f"{name}: {found[worst]!r}, but the kernel gives {wanted[worst]!r}"
+    assert apart[worst] <= ulps_of(name), f"{name}: {found[worst]!r}, but the kernel gives {wanted[worst]!r}"
 
 
 @pytest.fixture(autouse=True)

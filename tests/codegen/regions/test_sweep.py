@@ -19,7 +19,7 @@ import penstock as tf
 from conformance.samples import inputs_of
 from penstock.codegen.c import compiler, toolchain
 from penstock.codegen.regions import regions
-from penstock.emit.expressions import expressed_ops
+from penstock.emit.expressions import expressed_ops, ulps_of
 from penstock.graph.opdef import get_op
 from tests.codegen import steps
 from tests.codegen.clusters import test_expressions as expressions
@@ -89,7 +89,7 @@ def problem(name: str, have: np.ndarray, want: np.ndarray, inputs: list[np.ndarr
         have, want = np.atleast_1d(have, want)
         apart = steps.ulps_apart(have, want)
         if name in expressed_ops() and not tolerance(name):
-            apart[apart <= expressions.ULPS.get(name, 0)] = 0
+            apart[apart <= ulps_of(name)] = 0
         bound = tolerance(name)
         if bound or name in expressions.ABSOLUTE:
             finite = [a[np.isfinite(a)] for a in (want, *inputs) if a.dtype.kind == "f"]
