@@ -32,8 +32,7 @@ OPS = registered_ops()
 SOURCES = Path(penstock.__file__).parent
 PATTERNS_AND_LOWERINGS = {
     "analysis/host_scalars.py",  # each op in Python
-    "codegen/regions/growing_arrays.py",  # stacks and arrays in C, here and in writer.py
-    "codegen/regions/writer.py",
+    "codegen/regions/growing_arrays.py",  # stacks and arrays in C
     "codegen/tuned/tuned_kernels.py",  # a kernel of its own for each op
     "gradients/gradients.py",  # gradients that are rows
     "passes/fuse.py",

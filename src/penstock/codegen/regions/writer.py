@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from penstock.analysis.hazards import Hazards, is_state, writes_state
+from penstock.analysis.hazards import Hazards, is_state, updates_variable, variable_of
 from penstock.analysis.structure import Branch, Loop, MergeSide, Statement
 from penstock.codegen.compiled.elementwise import Element, loop_text
 from penstock.codegen.python.segment import MOVES
@@ -281,7 +281,7 @@ class _RegionWriter:
             raise Unwritable(f"{node.name} = {node.op.name} has no C")
         if "FAIL()" in text and self.wrote is not None:
             raise Unwritable(f"{node.name} could fail after {self.wrote.name} has changed a variable")
-        if any(map(is_state, node.inputs)) and writes_state(node):
+        if updates_variable(node):
             self.wrote = self.wrote or node
         for value in inputs:
             self.c.use(value)
@@ -290,23 +290,21 @@ class _RegionWriter:
     def _hold(self, node: Node) -> None:
         inputs = [None if e.dtype == resource else self._read(node, i) for i, e in enumerate(node.inputs)]
         self._flush()
-        handle = Edge(node, 0) if node.op.name in ("StackV2", "TensorArrayV3", "TensorArrayGradV3") else node.inputs[0]
-        holder = self.known.find(handle)
-        others = []
-        if node.op.name == "TensorArrayGradV3":
-            others = [self.c.struct(self.known.find(node.inputs[0]))]
-        elif node.op.name == "TensorArrayV3":
-            edges = [Edge(n, 0) for n in self.known.users[node] if n.op.name == "TensorArrayGradV3"]
-            others = list(dict.fromkeys(self.c.struct(self.known.find(e)) for e in edges))
+        makes = bool(node.op.traits.holds)
+        handles = [Edge(node, 0)] if makes else []
+        handles += [e for e in node.inputs if e.dtype == resource]
+        if makes and len(handles) == 1:  # an array begins with empty gradients
+            handles += [Edge(n, 0) for n in self.known.users[node] if n is not node and n.op.traits.holds]
+        own, *others = dict.fromkeys(self.c.struct(self.known.find(handle)) for handle in handles)
         outputs: list[Value] = []
         for port in range(len(node.dtypes)):
             edge = Edge(node, port)
             if edge.dtype == resource:
                 continue
-            if node.op.name in ("TensorArrayV3", "TensorArrayGradV3"):  # a flow, whose value means nothing
+            if makes:  # a flow, whose value means nothing
                 self.values[edge] = self.c.constant(np.zeros((), np.float32))
-            elif node.op.name in ("StackPushV2", "TensorArrayWriteV3", "TensorArrayScatterV3"):
-                passed = inputs[1 if node.op.name == "StackPushV2" else -1]
+            elif node.op.puts_fn is not None:  # it passes on what it was given last
+                passed = inputs[-1]
                 assert passed is not None
                 self._name(edge, passed)
             else:
@@ -317,7 +315,7 @@ class _RegionWriter:
         for value in inputs:
             if value is not None:
                 self.c.use(value)
-        self.c.emit(growing_arrays.write(node, holder, self.c.struct(holder), others, inputs, outputs))
+        self.c.emit(growing_arrays.write(node, self.known.find(handles[0]), own, others, inputs, outputs))
 
     # --- values ---------------------------------------------------------------------------------------
 
@@ -326,9 +324,9 @@ class _RegionWriter:
         edge = node.inputs[index]
         if not is_state(edge):
             return self._value(edge)
-        while edge.node.inputs and is_state(edge):
-            edge = edge.node.inputs[0]
-        value = self.c.variable(edge.node)
+        variable = variable_of(edge)
+        assert variable is not None
+        value = self.c.variable(variable)
         if (node, index) not in self.hazards.reads:
             return value
         self._flush()
