@@ -46,7 +46,7 @@ class Gpu(Protocol):
 
 
 class CudaTarget:
-    """Where the clusters of a GPU run (see `kernel.Target`)."""
+    """Where the clusters of a GPU run (see `cluster_kernel.Target`)."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu

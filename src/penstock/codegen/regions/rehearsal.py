@@ -51,7 +51,7 @@ def first_call(region: Region, written: Written, inputs: Sequence[bytes]) -> Cal
 
 
 class RegionRehearsal:
-    """Of one function of a region; see `compiled.trials.RegionRehearsal`. One thread at a time uses it.
+    """Of one function of a region; see `trials.Rehearsal`. One thread at a time uses it.
 
     Variables that the region only reads are the session's own; the others are copied.
     """

@@ -1,7 +1,7 @@
 """Which nodes can be written in C.
 
 C that is written for some shapes reads and writes beyond the memory of tensors of other ones. A function checks the
-shapes and dtypes of what it is given (`launch.py`); from these those of its own nodes must follow, by the rules of
+shapes and dtypes of what it is given (`region_launch.py`); from these those of its own nodes must follow, by the rules of
 their ops. A node of which they do not is not written: it is what fails in the step, if something does.
 """
 

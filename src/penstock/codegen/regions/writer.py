@@ -1,7 +1,7 @@
 """A step in C: statements of nodes (`analysis/structure.py`) as one function.
 
 What the generated Python function of a step does, with everything known beforehand settled: shapes, where values lie,
-what is copied. Element-wise nodes become loops (`elementwise.py`), stacks and TensorArrays structs
+what is copied. Element-wise nodes become loops (`compiled/elementwise.py`), stacks and TensorArrays structs
 (`growing_arrays.py`), other nodes what their emitters say (`emit/registry.py`), loops and conditionals themselves.
 """
 
