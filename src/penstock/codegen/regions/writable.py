@@ -1,8 +1,8 @@
 """Which nodes can be written in C.
 
-C that is written for some shapes reads and writes beyond the memory of tensors of other ones. A function checks the
-shapes and dtypes of what it is given (`region_launch.py`); from these those of its own nodes must follow, by the rules of
-their ops. A node of which they do not is not written: it is what fails in the step, if something does.
+C that is written for some shapes would read and write beyond the memory of tensors of other shapes. A function checks
+the shapes and dtypes of its inputs (`region_launch.py`), from which those of its own nodes must follow by the rules of
+their ops. A node whose shapes do not follow is not written: if something fails in the step, it is this node.
 """
 
 from __future__ import annotations
