@@ -1,1 +1,1 @@
-"""DEFINE: one op, one place: signature, shape, kernel, gradient."""
+"""DEFINE: everything about an op in one place: signature, shape, kernel, gradient."""

@@ -1,4 +1,4 @@
-"""Where along an axis the greatest or least element is."""
+"""The index of the greatest or least element along an axis."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def arg_reduction_shape(c: ShapeContext, x: TensorShape, dimension: TensorShape)
 
 
 def _along(ctx: KernelContext, find: Callable[[torch.Tensor, int], torch.Tensor]) -> Any:
-    """A kernel that calls `find` with the axis, checked, and gives its answer the output's type."""
+    """A kernel that calls `find` with the checked axis, and converts its result to the output's type."""
     wanted, known = ctx.torch_dtype("output_type"), ctx.const("dimension")
 
     def checked(x: torch.Tensor, dimension: int) -> torch.Tensor:
@@ -59,10 +59,10 @@ def _along(ctx: KernelContext, find: Callable[[torch.Tensor, int], torch.Tensor]
 
 
 def _ignoring_nan(arg: Any, best: Any, replacement: float) -> Callable[[torch.Tensor, int], torch.Tensor]:
-    """TensorFlow's comparisons, other than torch's, never choose a NaN; of nothing else, index 0."""
+    """Unlike torch's, TensorFlow's comparisons never choose a NaN; if there is nothing else, index 0."""
 
     def find(x: torch.Tensor, axis: int) -> torch.Tensor:
-        if x.device.type == "cpu":  # elsewhere, looking first would wait for the device
+        if x.device.type == "cpu":  # elsewhere, checking first would wait for the device
             values, found = best(x, axis)
             if not (values != values).any():
                 return found
@@ -114,9 +114,9 @@ def arg_reduction_gradient(op: Operation, grad: Any) -> list[Any]:
 def argmax(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = int64
 ) -> Tensor:
-    """The index of the greatest element along `axis` (0 if None), the first of equals (TF: tf.argmax).
+    """The index of the greatest element along `axis` (0 if None), the first of equal ones (TF: tf.argmax).
 
-    `dimension` is the older name of `axis`. Raises ValueError for an axis that is not there.
+    `dimension` is the older name of `axis`. Raises ValueError for an invalid axis.
     """
     axis = renamed("axis", axis, "dimension", dimension, 0)
     return ARG_MAX(input, axis, output_type=output_type, name=name)
@@ -126,7 +126,7 @@ def argmax(
 def argmin(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = int64
 ) -> Tensor:
-    """The index of the least element along `axis` (0 if None), the first of equals (TF: tf.argmin)."""
+    """The index of the least element along `axis` (0 if None), the first of equal ones (TF: tf.argmin)."""
     axis = renamed("axis", axis, "dimension", dimension, 0)
     return ARG_MIN(input, axis, output_type=output_type, name=name)
 
@@ -148,7 +148,7 @@ def arg_min(input: Any, dimension: Any, output_type: Any = int64, name: str | No
 
 @emits("ArgMax", "ArgMin")
 def arg_reduction_in_c(s: Site) -> str | None:
-    """The first of equals. No NaN is chosen but where there is nothing else; then it is the first element."""
+    """The first of equal ones. NaN is only chosen if there is nothing else; then it is the first element."""
     (x, _), (y,), axes = s.inputs, s.outputs, s.numbers(1)
     axis = normal_axis(axes[0], len(x.shape)) if axes else None
     if axis is None or not x.shape[axis] or y.ctype not in ("i32", "i64"):

@@ -66,7 +66,7 @@ def sub_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @export("add", "math.add")
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """`x + y`, broadcasting; strings are joined (TF: tf.add)."""
+    """`x + y`, broadcasting; strings are concatenated (TF: tf.add)."""
     with name_scope(name, "Add", [x, y]) as scope:
         x, y = _pair(x, y)
         return (ADD if x.dtype.base_dtype == string else ADD_V2)(x, y, name=scope)
@@ -79,7 +79,7 @@ def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Both as tensors; a Python number takes the dtype of the tensor beside it."""
+    """Both as tensors; a Python number takes the dtype of the other operand."""
     if isinstance(y, Tensor) and not isinstance(x, Tensor):
         return convert_to_tensor(x, y.dtype.base_dtype, name="x"), y
     x = convert_to_tensor(x, name="x")
@@ -183,7 +183,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
 @export("accumulate_n", "math.accumulate_n")
 def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Tensor:
-    """`add_n`, with the shape and dtype to be checked (TF: tf.accumulate_n)."""
+    """`add_n`, with optional checks of the shape and dtype (TF: tf.accumulate_n)."""
     tensors = _tensors(inputs)
     if tensor_dtype is not None and tensors[0].dtype.base_dtype != as_dtype(tensor_dtype):
         raise TypeError(f"tensor_dtype is {as_dtype(tensor_dtype).name}, but input is of type {tensors[0].dtype.name}")
@@ -226,7 +226,8 @@ def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @export("scalar_mul", "math.scalar_mul")
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """`scalar * x`, where x may be `IndexedSlices` (TF: tf.scalar_mul). Raises ValueError if `scalar` is none."""
+    """`scalar * x`, where x may be `IndexedSlices` (TF: tf.scalar_mul). Raises ValueError if `scalar` is not a
+    scalar."""
     from penstock.graph.composite import IndexedSlices
 
     scalar = convert_to_tensor(scalar, dtype=x.dtype.base_dtype, name="scalar")
@@ -261,7 +262,7 @@ def squared_difference_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @export("squared_difference", "math.squared_difference")
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """`(x - y)²`, broadcasting; of complex numbers, the squared distance (TF: tf.squared_difference)."""
+    """`(x - y)²`, broadcasting; for complex numbers, the squared distance (TF: tf.squared_difference)."""
     return SQUARED_DIFFERENCE(x, y, name=name)
 
 
@@ -273,7 +274,7 @@ add_kernels(POW, torch.pow, types=f"{FLOATS} {COMPLEX}")
 
 @POW.kernel(T=INTEGERS)
 def pow_integers_kernel(ctx: KernelContext) -> Any:
-    """TensorFlow rejects negative exponents, also of 1 and -1."""
+    """TensorFlow rejects negative exponents, even for 1 and -1."""
 
     def power(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         if (y < 0).any():
@@ -313,7 +314,7 @@ MINIMUM.value(lift(lambda x, y: x if x <= y else y))
 
 @MAXIMUM.gradient
 def maximum_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """Of two equal inputs, the first has the gradient."""
+    """If inputs are equal, the first gets the gradient."""
     return _extremum_gradient(op, grad, "GreaterEqual")
 
 
@@ -330,13 +331,13 @@ def _extremum_gradient(op: Operation, grad: Tensor, first_wins: str) -> list[Any
 
 @export("maximum", "math.maximum")
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The greater of x and y, broadcasting; NaN where either is (TF: tf.maximum)."""
+    """The greater of x and y, broadcasting; NaN where either is NaN (TF: tf.maximum)."""
     return MAXIMUM(x, y, name=name)
 
 
 @export("minimum", "math.minimum")
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The lesser of x and y, broadcasting; NaN where either is (TF: tf.minimum)."""
+    """The lesser of x and y, broadcasting; NaN where either is NaN (TF: tf.minimum)."""
     return MINIMUM(x, y, name=name)
 
 
@@ -370,7 +371,7 @@ for _op, _sign in (("Add", "+"), ("AddV2", "+"), ("Sub", "-"), ("Mul", "*")):
 
 @expresses("AddN", "AccumulateNV2")
 def add_n_expression(node: Node) -> Expression | None:
-    """The sum from left to right, as the kernel's."""
+    """The sum from left to right, like the kernel's."""
     ctype = C_TYPES[node.dtypes[0]]
     if ctype == "u8":
         return None
@@ -384,7 +385,8 @@ _POWERS = {-1.0: "1 / {0}", 1.0: "{0}", 2.0: "{0} * {0}", 3.0: "{0} * {0} * {0}"
 
 @expresses("Pow", ulps=2)
 def pow_expression(node: Node) -> Expression | None:
-    """Powers by constants that are a product or a quotient; those of roots differ in signs of zero and infinity."""
+    """Powers with constant exponents that are a product or a quotient. Roots are excluded: they differ in signs of zero
+    and infinity."""
     exponent, base = node.inputs[1].node, node.inputs[0]
     if not exponent.is_constant or exponent.attrs["value"].ndim or base.dtype not in (float32, float64):
         return None

@@ -1,4 +1,4 @@
-"""Shapes and reshaping: ops that look at a tensor's shape, change it, or pass the tensor on."""
+"""Shapes and reshaping: ops that return a tensor's shape or change it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def shape_value(op: Operation, _: Any) -> np.ndarray | None:
 @SHAPE.kernel(host=("output",))
 def shape_kernel(ctx: KernelContext) -> Any:
     array, from_numpy, dtype = np.array, torch.from_numpy, ctx["out_type"].np
-    return lambda x: from_numpy(array(x.shape, dtype))  # half the time of torch.tensor
+    return lambda x: from_numpy(array(x.shape, dtype))  # takes half the time of torch.tensor
 
 
 SHAPE_N = define_op(
@@ -119,7 +119,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = int32, optimize: 
 
 @export("shape_n")
 def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Tensor]:
-    """The shapes of several tensors of one dtype (TF: tf.shape_n)."""
+    """The shapes of several tensors of the same dtype (TF: tf.shape_n)."""
     return SHAPE_N(input, out_type=out_type, name=name)
 
 
@@ -209,7 +209,7 @@ def reshape_gradient(op: Operation, grad: Any) -> list[Any]:
 
 @export("reshape", "manip.reshape")
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The elements of `tensor`, in order, in another shape; one size may be -1, to be found (TF: tf.reshape).
+    """The elements of `tensor`, in order, in a new shape; one size may be -1, to be inferred (TF: tf.reshape).
 
     Raises ValueError, or at run time InvalidArgumentError, if the numbers of elements differ.
     """
@@ -267,7 +267,7 @@ def expand_dims_gradient(op: Operation, grad: Any) -> list[Any]:
 
 @export("expand_dims")
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """`input` with an axis of size 1 more, at `axis` (TF: tf.expand_dims; `dim` is the older name)."""
+    """`input` with an additional axis of size 1 at `axis` (TF: tf.expand_dims; `dim` is the older name)."""
     return EXPAND_DIMS(input, one_of("axis", axis, "dim", dim), name=name)
 
 
@@ -309,7 +309,7 @@ def squeeze_kernel(ctx: KernelContext) -> Any:
         return lambda x: x.squeeze()
 
     def squeeze_checked(x: Any) -> Any:
-        for axis in axes:  # torch would leave other sizes as they are
+        for axis in axes:  # torch would leave other sizes unchanged
             if x.shape[axis] != 1:
                 raise errors.InvalidArgumentError(
                     None, None, f"Can not squeeze dim[{axis}], expected a dimension of 1, got {x.shape[axis]}"
@@ -328,7 +328,7 @@ def squeeze_gradient(op: Operation, grad: Any) -> Tensor:
 
 @export("squeeze")
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
-    """`input` without its axes of size 1, or without those in `axis` (TF: tf.squeeze)."""
+    """`input` without its axes of size 1, or without the ones in `axis` (TF: tf.squeeze)."""
     axis = one_of("axis", axis, "squeeze_dims", squeeze_dims, needed=False)
     if axis is not None and np.ndim(axis) == 0:
         axis = [axis]
@@ -343,7 +343,7 @@ def check_axis(axis: int, rank: int) -> int:
 
 
 def one_of(name: str, value: Any, old_name: str, old_value: Any, needed: bool = True) -> Any:
-    """The argument given under either name; raises ValueError for both, and, if needed, for neither."""
+    """The argument given under either name; raises ValueError if both are given, or neither although it is required."""
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both {name!r} and {old_name!r}.")
     if needed and value is None and old_value is None:

@@ -1,4 +1,4 @@
-"""Shapes in C: known where it is written, hence constants."""
+"""Shapes in C: they are known when the C is written, so they are constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Older and rarer movements of elements: Reverse, SpaceToBatch, BatchToSpace, Roll, ParallelConcat, …"""
+"""Older and rarer ops that move elements: Reverse, SpaceToBatch, BatchToSpace, Roll, ParallelConcat, …"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _marked(dims: torch.Tensor, rank: int) -> list[int]:
     """The axes whose entry is true."""
     if dims.shape != (rank,):
         raise errors.InvalidArgumentError(
-            None, None, f"'dims' of shape {list(dims.shape)} must say of each of the {rank} axes whether it is reversed"
+            None, None, f"'dims' of shape {list(dims.shape)} must say for each of {rank} axes whether it is reversed"
         )
     return [axis for axis, marked in enumerate(dims.tolist()) if marked]
 
@@ -185,7 +185,7 @@ def roll_gradient(op: Operation, grad: Any) -> list[Any]:
 
 @export("roll", "manip.roll")
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
-    """`input` with its elements moved on by `shift` along `axis`, from the end to the front again.
+    """`input` with its elements rotated by `shift` along `axis`.
 
     `shift` and `axis` are ints, or vectors of the same length. TF: tf.roll.
     """
@@ -227,7 +227,7 @@ def parallel_concat_kernel(ctx: KernelContext) -> Kernel:
 
 @export("parallel_stack")
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """`tf.stack` along a new first axis, of tensors whose shapes are known (TF: tf.parallel_stack)."""
+    """`tf.stack` along a new first axis, for tensors whose shapes are known (TF: tf.parallel_stack)."""
     with name_scope(name):
         tensors = [convert_to_tensor(value) for value in values]
         shape = TensorShape([len(tensors)]).concatenate(tensors[0].shape)
@@ -267,7 +267,7 @@ def guarantee_const(input: Any, name: str | None = None) -> Tensor:
 
 
 def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None = None) -> Tensor:
-    """`gather_nd` of each entry of the first `batch_dims` axes, which `params` and `indices` share.
+    """`gather_nd` for each entry of the first `batch_dims` axes, which `params` and `indices` share.
 
     params [b1…bk, p1…pn], indices [b1…bk, ..., m] -> [b1…bk, ..., p(m+1)…pn].
     """
@@ -295,7 +295,7 @@ def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None
 
 @emits("Roll")
 def roll_in_c(s: Site) -> str | None:
-    """Each axis that moves is two parts: what stays in front of the other, and what comes round."""
+    """Each rotated axis has two parts: one that moves back, and one that wraps around."""
     x, (y,), shifts, axes = s.inputs[0], s.outputs, s.numbers(1), s.numbers(2)
     if shifts is None or axes is None or not x.size:
         return None
@@ -310,7 +310,7 @@ def roll_in_c(s: Site) -> str | None:
 
 def _rolled(y: Value, x: Value, moves: list[int]) -> str:
     steps = row_major(x.shape)
-    parts: list[tuple[list[int], int, int]] = [([], 0, 0)]  # sizes, and where each part goes and comes from
+    parts: list[tuple[list[int], int, int]] = [([], 0, 0)]  # sizes, and the target and source of each part
     for dim, move, step in zip(x.shape, moves, steps, strict=True):
         halves = [(dim - move, move, 0), (move, 0, dim - move)]
         parts = [

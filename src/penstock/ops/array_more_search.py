@@ -1,4 +1,4 @@
-"""Distinct slices along an axis, and places in sorted rows (TF: UniqueV2, LowerBound, UpperBound)."""
+"""Distinct slices along an axis, and positions in sorted rows (TF: UniqueV2, LowerBound, UpperBound)."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def _axis_of(x: Any, axis: torch.Tensor) -> int:
 
 
 def _distinct_slices(x: Any, axis: torch.Tensor, strings: bool) -> tuple[Any, torch.Tensor]:
-    """The distinct slices as they first appear, and which each slice is."""
+    """The distinct slices in the order of first appearance, and the index of each slice among them."""
     along = _axis_of(x, axis)
     unique = distinct_strings if strings else distinct_elements
     if x.ndim == 1:
         return unique(x)
-    # Slices are compared by the numbers of their elements, which work for every type.
+    # Slices are compared by the ids of their elements, which works for every type.
     numbers = unique(x.reshape(-1))[1].reshape(x.shape).movedim(along, 0).flatten(1)
     if not numbers.numel():
         which = torch.zeros(x.shape[along], dtype=torch.int64, device=numbers.device)
@@ -177,7 +177,8 @@ UPPER_BOUND.kernel("CPU", T=TORCH_LACKS)(lambda n: _numpy_bound_kernel(n, "right
 def searchsorted(
     sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
 ) -> Tensor:
-    """Where each of `values` belongs in its row of `sorted_sequence`, before its equals or (side="right") behind them.
+    """The position of each of `values` in its row of `sorted_sequence`, before equal elements or (side="right") after
+    them.
 
     sorted_sequence [..., n], values [..., m] with the same leading dims -> [..., m] of `out_type`. TF:
     tf.searchsorted.
@@ -192,7 +193,7 @@ def searchsorted(
 
 
 def _as_rows(x: Tensor) -> Tensor:
-    """A matrix with the last axis of `x`; the others are one. (Reshape cannot infer how many rows are empty.)"""
+    """A matrix with the last axis of `x`; the others are merged. (Reshape cannot infer the number of empty rows.)"""
     dims = x.shape.with_rank_at_least(1).tuple
     if dims is not None and None not in dims:
         return get_op("Reshape")(x, [math.prod(dims[:-1]), dims[-1]])

@@ -48,7 +48,7 @@ PLACEHOLDER.not_differentiable()
 
 @PLACEHOLDER.kernel()
 def placeholder_kernel(ctx: KernelContext) -> Any:
-    """Runs only where nothing is fed in its place."""
+    """Runs only if nothing is fed."""
     dims = ctx["shape"].tuple
     shape = "" if dims is None else f" and shape [{','.join('?' if d is None else str(d) for d in dims)}]"
 
@@ -89,15 +89,15 @@ def placeholder_with_default_gradient(op: Operation, grad: Tensor) -> Tensor:
 def placeholder(dtype: Any = float32, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor whose value each step is fed (TF: tf.placeholder).
 
-    `shape` may have unknown dims or be None. `dtype` is float32 when not given, as in the paper's figure 1;
-    TensorFlow itself asks for it.
+    `shape` may have unknown dims or be None. `dtype` defaults to float32, as in the paper's figure 1; TensorFlow
+    requires it.
     """
     return PLACEHOLDER(dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
 
 
 @export("placeholder_with_default")
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor that has the value of `input` in steps that feed nothing for it."""
+    """A tensor that has the value of `input` in steps that do not feed it."""
     return PLACEHOLDER_WITH_DEFAULT(input, shape=TensorShape(shape), name=name)
 
 
@@ -121,7 +121,7 @@ def identity_gradient(op: Operation, grad: Tensor) -> Tensor:
 @export("identity")
 @of_sparse
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """The same value under a new node: a place for control dependencies, and a copy of a variable's moment."""
+    """The same value in a new node, for control dependencies, or to capture the current value of a variable."""
     return IDENTITY(input, name=name)
 
 
@@ -135,15 +135,15 @@ NO_OP.not_differentiable()
 
 @export("no_op")
 def no_op(name: str | None = None) -> Operation:
-    """Does nothing; a place for control dependencies."""
+    """Does nothing; used for control dependencies."""
     return NO_OP(name=name)
 
 
 @export("group")
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that is done when all of `inputs` (operations, tensors, nests of them) are.
+    """An operation that finishes after all of `inputs` (operations, tensors, nests of them).
 
-    It is on their device; for several devices, it waits for an operation on each.
+    It runs on their device; for several devices, it waits for an operation on each.
     """
     flat: list[Operation] = []
 
@@ -186,7 +186,7 @@ def with_dependencies(dependencies: list[Any], output_tensor: Any, name: str | N
 
 @export("tuple")
 def gate_tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """`tensors`, each available only when all of them are, and `control_inputs` have run (TF: tf.tuple)."""
+    """`tensors`, each available only when all of them are available and `control_inputs` have run (TF: tf.tuple)."""
     with name_scope(name, "tuple", [t for t in tensors if t is not None]):
         present = [t for t in tensors if t is not None]
         if not present:

@@ -33,7 +33,7 @@ INVERT.not_differentiable()
 
 
 def _shift(name: str, torch_fn: Any, numpy_fn: Any) -> OpDef:
-    """A shift by y bits. As in TensorFlow, y counts as 0 below it, and as the place of the highest bit above that."""
+    """A shift by y bits. As in TensorFlow, y is clipped to [0, position of the highest bit]."""
     op = binary_op(name, ALL_INTEGERS, work=2.0)
     op.not_differentiable()
 
@@ -75,17 +75,17 @@ def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @export("bitwise.invert")
 def invert(x: Any, name: str | None = None) -> Tensor:
-    """Every bit the other way (TF: tf.bitwise.invert)."""
+    """Inverts every bit (TF: tf.bitwise.invert)."""
     return INVERT(x, name=name)
 
 
 @export("bitwise.left_shift")
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x with its bits y places higher (TF: tf.bitwise.left_shift)."""
+    """x with its bits shifted y places up (TF: tf.bitwise.left_shift)."""
     return LEFT_SHIFT(x, y, name=name)
 
 
 @export("bitwise.right_shift")
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x with its bits y places lower; the sign of a signed integer stays (TF: tf.bitwise.right_shift)."""
+    """x with its bits shifted y places down; signed integers keep their sign (TF: tf.bitwise.right_shift)."""
     return RIGHT_SHIFT(x, y, name=name)

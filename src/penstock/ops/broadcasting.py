@@ -1,4 +1,4 @@
-"""Broadcasting as an op of its own: to a shape, of shapes, and of vectors to a grid."""
+"""Explicit broadcasting: to a shape, of shapes, and of vectors to a grid."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def broadcast_to_kernel(ctx: KernelContext) -> Any:
 
 
 def _checked_dims(dims: list[int]) -> list[int]:
-    if any(d < 0 for d in dims):  # to torch, -1 means "as it is"
+    if any(d < 0 for d in dims):  # in torch, -1 means "unchanged"
         raise errors.InvalidArgumentError(None, None, f"Dimensions of {dims} must be >= 0")
     return dims
 
@@ -75,7 +75,7 @@ def broadcast_to_gradient(op: Operation, grad: Any) -> list[Any]:
 
 @export("broadcast_to")
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """`input` repeated to `shape` as NumPy broadcasts (TF: tf.broadcast_to)."""
+    """`input` broadcast to `shape` by NumPy's rules (TF: tf.broadcast_to)."""
     return BROADCAST_TO(input, shape, name=name)
 
 
@@ -104,19 +104,19 @@ def broadcast_args_kernel(ctx: KernelContext) -> Any:
 
 @export("broadcast_static_shape")
 def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
-    """The shape of what is broadcast from these two (TF: tf.broadcast_static_shape)."""
+    """The shape that these two shapes broadcast to (TF: tf.broadcast_static_shape)."""
     return broadcast_shape(shape_x, shape_y)
 
 
 @export("broadcast_dynamic_shape")
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
-    """The shape, as a tensor, of what is broadcast from these two (TF: tf.broadcast_dynamic_shape)."""
+    """The shape, as a tensor, that these two shapes broadcast to (TF: tf.broadcast_dynamic_shape)."""
     return BROADCAST_ARGS(shape_x, shape_y)
 
 
 @export("meshgrid")
 def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
-    """Grids of the coordinates in the vectors `args`, as numpy.meshgrid gives them (TF: tf.meshgrid)."""
+    """Grids of the coordinates in the vectors `args`, like numpy.meshgrid (TF: tf.meshgrid)."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'")
     with name_scope(name, "meshgrid", args):

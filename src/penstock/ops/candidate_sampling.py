@@ -1,7 +1,7 @@
-"""Drawing a few classes to train against instead of all (TF: tf.nn.log_uniform_candidate_sampler and related ops).
+"""Sampling a few classes to train against instead of all (TF: tf.nn.log_uniform_candidate_sampler and related ops).
 
-Each sampler gives the classes drawn, [num_sampled] int64, and how often each class of `true_classes` [batch,
-num_true] int64, and each drawn one, is expected among them. The streams are not TensorFlow's; the expectations are.
+Each sampler returns the drawn classes, [num_sampled] int64, and the expected counts of each class of `true_classes`
+[batch, num_true] int64 and of each drawn class. Random streams differ from TensorFlow's; expected counts do not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 class Distribution(Protocol):
-    """Classes 0, …, size - 1 and their probabilities, `possible` of which are not zero."""
+    """Classes 0, …, size - 1 and their probabilities, `possible` of which are nonzero."""
 
     size: int
     possible: int
@@ -41,7 +41,7 @@ class Distribution(Protocol):
 
 
 class Uniform:
-    """All classes alike."""
+    """All classes equally likely."""
 
     def __init__(self, size: int) -> None:
         self.size = self.possible = size
@@ -57,7 +57,7 @@ class Uniform:
 
 
 class LogUniform(Uniform):
-    """Class c with probability log((c + 2) / (c + 1)) / log(size + 1): as word frequencies fall with the rank."""
+    """Class c with probability log((c + 2) / (c + 1)) / log(size + 1): like word frequencies by rank."""
 
     def draw(self, count: int, generator: torch.Generator) -> np.ndarray:
         drawn = torch.rand(count, generator=generator, dtype=torch.float64).numpy()
@@ -91,7 +91,7 @@ class Weighted:
 
 
 class Learned(Weighted):
-    """Classes in proportion to how often they were true so far, each once to begin with."""
+    """Classes in proportion to how often they have been true so far, starting from one each."""
 
     def __init__(self, size: int) -> None:
         super().__init__(np.ones(size))
@@ -132,14 +132,14 @@ def _last_number(line: str) -> float:
 
 
 def expected_counts(probability: np.ndarray, count: int, tries: int) -> torch.Tensor:
-    """How often a class is expected among `count` draws, or distinct ones that took `tries` draws."""
+    """The expected count of a class among `count` draws, or among distinct ones that took `tries` draws."""
     with np.errstate(divide="ignore"):
         found = probability * count if tries == count else -np.expm1(tries * np.log1p(-probability))
     return torch.from_numpy(np.asarray(found, np.float32))
 
 
 def _distinct(distribution: Distribution, count: int, generator: torch.Generator) -> tuple[np.ndarray, int]:
-    """Draw until there are `count` different classes: these, and how many draws it took."""
+    """Draws until there are `count` different classes; returns these and the number of draws."""
     places: dict[int, int] = {}
     tries = 0
     while len(places) < count:
@@ -154,7 +154,7 @@ def _distinct(distribution: Distribution, count: int, generator: torch.Generator
 def sample(
     distribution: Distribution, count: int, unique: bool, true_classes: np.ndarray, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The outputs of a sampling op, which then learns the true classes."""
+    """The outputs of a sampling op; the distribution then learns the true classes."""
     if unique:
         drawn, tries = _distinct(distribution, count, generator)
     else:
@@ -200,7 +200,7 @@ def _define_sampler(name: str, attrs: list[str]) -> OpDef:
 
 
 def _sampling(ctx: KernelContext, distribution: Distribution) -> Kernel:
-    """A kernel that draws from the node's distribution by the node's stream."""
+    """A kernel that draws from the node's distribution with the node's random stream."""
     generator, count, unique, num_true = ctx.generator(), ctx["num_sampled"], ctx["unique"], ctx["num_true"]
     size, possible = distribution.size, distribution.possible
     lock = ctx.state.keep(("sampler lock", ctx.name), threading.Lock)
@@ -229,7 +229,7 @@ THREAD_UNSAFE_UNIGRAM = _define_sampler("ThreadUnsafeUnigramCandidateSampler", _
 @LEARNED_UNIGRAM.kernel("CPU")
 @THREAD_UNSAFE_UNIGRAM.kernel("CPU")
 def learned_kernel(ctx: KernelContext) -> Kernel:
-    """What was learned is kept for the session's life, as the stream is."""
+    """What was learned is kept for the session's life, like the random stream."""
     return _sampling(ctx, ctx.state.keep(("learned unigrams", ctx.name), lambda: Learned(ctx["range_max"])))
 
 
@@ -292,7 +292,7 @@ def accidental_hits_kernel(ctx: KernelContext) -> Kernel:
         if sampled.ndim != 1:
             raise invalid(f"sampled_candidates must be a vector, got shape {list(sampled.shape)}")
         same = true_classes.unsqueeze(2) == sampled
-        # Of a class that was drawn several times, the last draw is the hit.
+        # If a class was drawn several times, the last draw is the hit.
         later = (sampled.unsqueeze(1) == sampled).triu(1).any(1)
         rows, _, places = (same & ~later).nonzero(as_tuple=True)
         return rows.int(), places, torch.full((len(rows),), lowest, device=device)
@@ -304,7 +304,7 @@ def accidental_hits_kernel(ctx: KernelContext) -> Kernel:
 
 
 class Candidates(NamedTuple):
-    """What a sampler gives: classes [num_sampled], and expected counts [batch, num_true] and [num_sampled]."""
+    """What a sampler returns: classes [num_sampled], and expected counts [batch, num_true] and [num_sampled]."""
 
     sampled_candidates: Tensor
     true_expected_count: Tensor
@@ -312,7 +312,7 @@ class Candidates(NamedTuple):
 
 
 class AccidentalHits(NamedTuple):
-    """What `compute_accidental_hits` gives: three vectors of the same length."""
+    """What `compute_accidental_hits` returns: three vectors of the same length."""
 
     indices: Tensor
     ids: Tensor
@@ -329,7 +329,7 @@ def uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Classes of [0, range_max), all alike (TF: tf.nn.uniform_candidate_sampler).
+    """Classes in [0, range_max), all equally likely (TF: tf.nn.uniform_candidate_sampler).
 
     unique: no class is drawn twice; a step raises InvalidArgumentError if there are too few.
     """
@@ -348,7 +348,7 @@ def log_uniform_candidate_sampler(
 ) -> Candidates:
     """Class c of [0, range_max) with probability log((c + 2) / (c + 1)) / log(range_max + 1).
 
-    For classes in the order of falling frequency. TF: tf.nn.log_uniform_candidate_sampler.
+    For classes in the order of descending frequency. TF: tf.nn.log_uniform_candidate_sampler.
     """
     return Candidates(*_call(LOG_UNIFORM, true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max))
 
@@ -363,7 +363,7 @@ def learned_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Classes of [0, range_max) in proportion to how often they were true in the session so far, plus one.
+    """Classes in [0, range_max) in proportion to how often they have been true in the session so far, plus one.
 
     TF: tf.nn.learned_unigram_candidate_sampler.
     """
@@ -390,9 +390,9 @@ def fixed_unigram_candidate_sampler(
 ) -> Candidates:
     """Classes of [0, range_max) in proportion to weights ** distortion (TF: tf.nn.fixed_unigram_candidate_sampler).
 
-    The weights are `unigrams`, or the last of the comma-separated fields of each line of `vocab_file`; in front of
-    them come `num_reserved_ids` classes that are never drawn. Of several shards, this is every num_shards-th class
-    from `shard` on, and `range_max` their number.
+    The weights are `unigrams`, or the last of the comma-separated fields of each line of `vocab_file`; before them come
+    `num_reserved_ids` classes that are never drawn. Of several shards, this is every num_shards-th class from `shard`
+    on, and `range_max` their number.
     """
     return Candidates(
         *_call(
@@ -412,7 +412,7 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """All classes of [0, num_sampled), each expected once (TF: tf.nn.all_candidate_sampler)."""
+    """All classes in [0, num_sampled), each with an expected count of one (TF: tf.nn.all_candidate_sampler)."""
     return Candidates(*_call(ALL, true_classes, num_true, num_sampled, unique, seed, name))
 
 
@@ -431,7 +431,7 @@ def _call(
 def compute_accidental_hits(
     true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None, name: str | None = None
 ) -> AccidentalHits:
-    """Where a true class was drawn as well: its row, its place among those drawn, and a weight of -FLT_MAX.
+    """The true classes that were also drawn: row, index among the drawn classes, and a weight of -FLT_MAX.
 
     true_classes [batch, num_true] int64, sampled_candidates [num_sampled] int64. TF: tf.nn.compute_accidental_hits.
     """

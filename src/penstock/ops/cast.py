@@ -49,7 +49,7 @@ _BITS = {float64: torch.int64, float32: torch.int32, float16: torch.int16, bfloa
 
 @CAST.value
 def cast_value(op: Operation, value: np.ndarray | None) -> Any:
-    """Ints that fit stay what they are."""
+    """Ints that fit are unchanged."""
     dtype = op.attrs["DstT"]
     if value is None or any(v is not None and not dtype.min <= v <= dtype.max for v in value.flat):
         return None
@@ -58,7 +58,7 @@ def cast_value(op: Operation, value: np.ndarray | None) -> Any:
 
 @CAST.kernel(SrcT=_CASTABLE, DstT=_CASTABLE)
 def cast_kernel(ctx: KernelContext) -> Any:
-    """Numbers out of range become what the processor makes of them, in TensorFlow too."""
+    """Numbers out of range have whatever value the processor produces, as in TensorFlow."""
     source, target = ctx["SrcT"], ctx["DstT"]
     dtype = ctx.torch_dtype("DstT")
     if source == target:
@@ -71,7 +71,7 @@ def cast_kernel(ctx: KernelContext) -> Any:
 
 
 def _truncating(source: DType, target: DType) -> Any:
-    """Rounds towards zero: what does not fit the narrower mantissa is cleared before."""
+    """Rounds towards zero: bits that do not fit the narrower mantissa are cleared first."""
     mask = -1 << (_MANTISSA_BITS[source] - _MANTISSA_BITS[target])
     bits, dtype = _BITS[source], target.torch
 
@@ -94,8 +94,8 @@ def cast_gradient(op: Operation, grad: Tensor) -> Tensor | None:
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """x with elements of `dtype`; also of `SparseTensor` and `IndexedSlices` (TF: tf.cast).
 
-    Floats are cut off towards zero to become ints, and nothing is clipped (see `saturate_cast`); of complex
-    numbers the real part remains; what is not 0 becomes True.
+    Floats are truncated towards zero to become ints, without clipping (see `saturate_cast`); complex numbers keep their
+    real part; nonzero values become True.
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor) and x.dtype == wanted:

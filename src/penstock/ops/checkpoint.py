@@ -1,4 +1,4 @@
-"""Save and Restore: nodes that write and read checkpoints, an edge for each variable (section 3.3).
+"""Save and Restore: nodes that write and read checkpoints, with an edge for each variable (section 3.3).
 
 The files are `penstock.checkpoint`'s: a save is atomic, a restore verifies what it reads.
 """
@@ -56,7 +56,7 @@ def save_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _by_name(names: list[str], specs: list[str], tensors: list[Any]) -> dict[str, Any]:
-    """What to write under each name. Values are copied: other steps may change them meanwhile."""
+    """The values to write by name. They are copied because other steps may change them meanwhile."""
     whole: dict[str, Any] = {}
     parts: dict[str, tuple[tuple[int, ...], list[Slice]]] = {}
     for name, spec, tensor in zip(names, specs, tensors, strict=True):
@@ -89,7 +89,7 @@ def parse_slice(name: str, spec: str) -> Region:
 
 
 def _make_parent(path: str) -> None:
-    """As TensorFlow does, make the last directory of the prefix, but not those above it."""
+    """Like TensorFlow, create the last directory of the prefix, but not its parents."""
     parent = os.path.dirname(path)
     if parent and "://" not in path and os.path.isdir(os.path.dirname(parent) or "."):
         os.makedirs(parent, exist_ok=True)
@@ -121,7 +121,7 @@ RESTORE_V2.not_differentiable()
 
 @RESTORE_V2.shape
 def restore_shape(c: ShapeContext, prefix: TensorShape, names: TensorShape, slices: TensorShape) -> list[TensorShape]:
-    """Slices say their shapes; those of whole tensors are in the file."""
+    """Slices state their shapes; those of whole tensors are in the file."""
     prefix.assert_has_rank(0)
     TensorShape([len(c.attrs["dtypes"])]).merge_with(names.merge_with(slices))
     specs = c.constant("shape_and_slices")
@@ -146,7 +146,7 @@ def restore_kernel(ctx: KernelContext) -> Kernel:
 def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtypes: list[DType]) -> list[np.ndarray]:
     """The tensors of a checkpoint, all or none.
 
-    Raises NotFoundError for a name that is not there, InvalidArgumentError for another dtype or shape.
+    Raises NotFoundError for a missing name, InvalidArgumentError for a different dtype or shape.
     """
     have = reader.get_variable_to_dtype_map()
     for name, dtype in zip(names, dtypes, strict=True):
@@ -171,7 +171,7 @@ def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtype
     return found
 
 
-# --- sharded checkpoints: one save an accelerator or machine, then a merger -----------------------------
+# --- sharded checkpoints: one save per accelerator or machine, then a merge -----------------------------
 
 SHARDED_FILENAME = define_op("ShardedFilename", "basename: string, shard: int32, num_shards: int32", "filename: string")
 SHARDED_FILENAME.shape(shape_rules.scalar)
@@ -227,7 +227,7 @@ def merge_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _remove_if_empty(directory: str) -> None:
-    if directory.endswith("_temp") or "_temp_" in os.path.basename(directory):  # made for the parts alone
+    if directory.endswith("_temp") or "_temp_" in os.path.basename(directory):  # made only for the parts
         try:
             os.rmdir(directory)
         except OSError:

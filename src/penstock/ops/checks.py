@@ -1,4 +1,4 @@
-"""Assertions about values: checked at once if they are known, otherwise by an Assert node (TF: tf.assert_…)."""
+"""Assertions about values: checked immediately if they are known, otherwise by an Assert node (TF: tf.assert_…)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _compare(
     with name_scope(name, default_name, [x, y, data]):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
-        broadcast_shape(x.shape, y.shape)  # ValueError, said here before NumPy says it
+        broadcast_shape(x.shape, y.shape)  # raises ValueError here before NumPy does
         condition_text = f"Condition x {sign} y did not hold element-wise:"
         known_x, known_y = constant_value(x), constant_value(y)
         if known_x is not None and known_y is not None:
@@ -158,7 +158,7 @@ def assert_near(
 ) -> Operation:
     """Fails with InvalidArgumentError unless `|x - y| <= atol + rtol * |y|` for all elements.
 
-    Both tolerances are ten times the machine epsilon of the dtype when not given.
+    Both tolerances default to ten times the machine epsilon of the dtype.
     """
     with name_scope(name, "assert_near", [x, y, rtol, atol, data]):
         x = convert_to_tensor(x, name="x")

@@ -100,9 +100,9 @@ def _like(t: Any, values: Tensor) -> Any:
 
 @export("clip_by_value")
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """t with what is below the one bound or above the other replaced by it (TF: tf.clip_by_value).
+    """t with elements below or above the bounds replaced by them (TF: tf.clip_by_value).
 
-    Bounds broadcast to the shape of t. t may be `IndexedSlices`. Raises ValueError if a bound is of a larger shape.
+    Bounds broadcast to the shape of t. t may be `IndexedSlices`. Raises ValueError if a bound has a larger shape.
     """
     with name_scope(name, "clip_by_value", [_values(t), clip_value_min, clip_value_max]) as scope:
         values = convert_to_tensor(_values(t), name="t")
@@ -123,7 +123,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         values = convert_to_tensor(_values(t), name="t")
         squares = reduce_sum(MUL(values, values), axes, True)
         positive = GREATER(squares, like(0, squares))
-        # The root has no derivative at 0: it is taken of 1 there.
+        # The root has no derivative at 0: it is computed of 1 there.
         safe = SELECT(positive, squares, get_op("OnesLike")(squares))
         norm = SELECT(positive, SQRT(safe), squares)
         scaled = MUL(values, clip_norm)
@@ -135,7 +135,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
     """The L2 norm of all tensors of a list together; None if it is empty (TF: tf.global_norm).
 
-    Members may be `IndexedSlices`, or None, which count for nothing. Raises TypeError if `t_list` is no list.
+    Members may be `IndexedSlices`, or None, which are ignored. Raises TypeError if `t_list` is no list.
     """
     t_list = _listed(t_list)
     with name_scope(name, "global_norm", [_values(t) for t in t_list if t is not None]):
@@ -155,8 +155,8 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
 def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None) -> Any:
     """`(list, norm)`: the tensors, scaled by `clip_norm / max(norm, clip_norm)` (TF: tf.clip_by_global_norm).
 
-    `norm` is their `global_norm`, unless `use_norm` gives another. Members may be `IndexedSlices` or None.
-    If the norm is not finite, all become NaN. Raises TypeError if `t_list` is no list.
+    `norm` is their `global_norm`, unless `use_norm` is given. Members may be `IndexedSlices` or None. If the norm is
+    not finite, all become NaN. Raises TypeError if `t_list` is no list.
     """
     t_list = _listed(t_list)
     norm = global_norm(t_list, name) if use_norm is None else use_norm

@@ -71,7 +71,7 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _equality(name: str, torch_fn: Kernel, numpy_fn: Any, of_different_shapes: bool) -> OpDef:
-    """Define Equal or NotEqual. Without `incompatible_shape_error`, shapes that do not fit make one bool."""
+    """Define Equal or NotEqual. Without `incompatible_shape_error`, incompatible shapes produce a single bool."""
     attrs = ["T: type", "incompatible_shape_error: bool = true"]
     op = define_op(name, "x: T, y: T", "z: bool", attrs=attrs, commutative=True, work=1.0, launches=True)
     op.not_differentiable()
@@ -211,7 +211,7 @@ SELECT = define_op(
 
 @SELECT.shape
 def select_shape(c: ShapeContext, condition: TensorShape, t: TensorShape, e: TensorShape) -> TensorShape:
-    """t and e have one shape; the condition has it too, or is a scalar, or a vector that chooses rows."""
+    """t and e have the same shape; the condition also has it, or is a scalar, or a vector that selects rows."""
     both = t.merge_with(e)
     if condition.ndims is None or condition.ndims == 0 or both.ndims is None:
         return both
@@ -241,7 +241,7 @@ def select_strings_kernel(ctx: KernelContext) -> Any:
 
 
 def _rows(condition: torch.Tensor, t: Any, e: Any) -> Any:
-    """The condition, broadcastable: a vector of it chooses rows."""
+    """The condition in broadcastable form: a vector selects rows."""
     if t.shape != e.shape or (condition.ndim > 0 and condition.shape != t.shape[: condition.ndim]):
         raise ValueError(
             f"Select of condition {list(condition.shape)} from {list(t.shape)} and {list(e.shape)}: "

@@ -1,4 +1,4 @@
-"""Complex numbers: made of two reals, and taken apart."""
+"""Complex numbers: made from two reals, and split into them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ CONJ = define_op(
 CONJ.kernel(T="complex64 complex128")(lambda n: torch.conj_physical)
 
 
-# --- gradients: of a complex tensor, the conjugate of the derivative -------------------------------------
+# --- gradients: for a complex tensor, the conjugate of the derivative -------------------------------------
 
 
 @COMPLEX.gradient
@@ -161,7 +161,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:
 @export("conj", "math.conj")
 @of_sparse
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """The complex conjugate; a real tensor is returned as it is (TF: tf.conj). Raises TypeError for no numbers."""
+    """The complex conjugate; a real tensor is returned as it is (TF: tf.conj). Raises TypeError for other types."""
     with name_scope(name, "Conj", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
@@ -173,7 +173,7 @@ def conj(x: Any, name: str | None = None) -> Tensor:
 
 @export("angle", "math.angle")
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The argument of a complex number in radians; of a real one 0, or pi if negative (TF: tf.angle)."""
+    """The argument of a complex number in radians; for a real one 0, or pi if it is negative (TF: tf.angle)."""
     with name_scope(name, "Angle", [input]) as scope:
         x = convert_to_tensor(input, name="input")
         if x.dtype.is_complex:

@@ -1,4 +1,4 @@
-"""Which class was predicted for which (TF: tf.confusion_matrix)."""
+"""Counts of predicted classes by true class (TF: tf.confusion_matrix)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.tensor.dtypes import as_dtype, int32, int64
 def remove_squeezable_dimensions(
     labels: Any, predictions: Any, expected_rank_diff: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Both, the one of a rank that is one too high without its last dim, where that is 1.
+    """Both, with a last dim of 1 removed from the one whose rank is one too high.
 
     The rank of `predictions` should be `expected_rank_diff` more than that of `labels`.
 
@@ -35,7 +35,7 @@ def remove_squeezable_dimensions(
 
 
 def squeezed(x: Tensor, other: Tensor, rank_diff: int = 1) -> Tensor:
-    """`x` without its last dim where that may be 1 and the rank of `x` is `rank_diff` more than the other's."""
+    """`x` without its last dim if that may be 1 and the rank of `x` exceeds the other's by `rank_diff`."""
     if x.shape.ndims == 0 or (x.shape.ndims is not None and x.shape.as_list()[-1] not in (None, 1)):
         return x
     if x.shape.ndims is None or other.shape.ndims is None:
@@ -53,10 +53,10 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """[classes, classes] of `dtype`: how often (or with what weight) class `row` was predicted as class `column`.
+    """[classes, classes] of `dtype`: how often (or with what total weight) class `row` was predicted as class `column`.
 
-    labels, predictions: [n] ints of at least 0 (below `num_classes`, which is one more than the greatest if not
-    given); weights: of their shape. A step raises InvalidArgumentError for others. TF: tf.confusion_matrix.
+    labels, predictions: [n] non-negative ints (below `num_classes`, by default one more than the maximum); weights: of
+    their shape. A step raises InvalidArgumentError for others. TF: tf.confusion_matrix.
     """
     with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]) as scope:
         labels, predictions = remove_squeezable_dimensions(labels, predictions)

@@ -1,4 +1,4 @@
-"""Strings of bytes to numbers, and other encodings undone (TF: DecodeRaw, DecodeCompressed, DecodeJSONExample)."""
+"""Strings of bytes to numbers, and decoding of other encodings (TF: DecodeRaw, DecodeCompressed, DecodeJSONExample)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def decode_padded_raw_shape(c: ShapeContext, texts: TensorShape, length: TensorS
 
 
 def _numbers(raw: bytearray, shape: tuple[int, ...], dtype: DType, little_endian: bool) -> Any:
-    """The numbers in `raw`, which nothing else holds, as a tensor of `shape` and one axis more."""
+    """The numbers in `raw`, which nothing else references, as a tensor of `shape` plus one axis."""
     array = np.frombuffer(raw, np.uint8 if dtype.is_bool else dtype.np)
     if dtype.is_bool:
         array = array != 0
@@ -127,10 +127,10 @@ def decode_raw(
     name: str | None = None,
     bytes: Any = None,
 ) -> Tensor:
-    """The bytes of each string read as numbers of `out_type`: [...] string -> [..., length / size of a number].
+    """The bytes of each string, read as numbers of `out_type`: [...] string -> [..., length / size of a number].
 
-    Raises InvalidArgumentError unless the strings have one length, a multiple of that size. TF: tf.decode_raw; `bytes`
-    is the older name of the first argument.
+    Raises InvalidArgumentError unless all strings have the same length, a multiple of that size. TF: tf.decode_raw;
+    `bytes` is the older name of the first argument.
     """
     text = convert_to_tensor(one_of("input_bytes", input_bytes, "bytes", bytes), string)
     return DECODE_RAW(text, out_type=as_dtype(out_type), little_endian=little_endian, name=name)
@@ -139,7 +139,7 @@ def decode_raw(
 def decode_padded_raw(
     input_bytes: Any, fixed_length: Any, out_type: Any, little_endian: bool = True, name: str | None = None
 ) -> Tensor:
-    """Like `decode_raw`, of strings cut, or padded with zero bytes, to `fixed_length` (TF: DecodePaddedRaw)."""
+    """Like `decode_raw`, for strings truncated, or padded with zero bytes, to `fixed_length` (TF: DecodePaddedRaw)."""
     text = convert_to_tensor(input_bytes, string)
     length = convert_to_tensor(fixed_length, int32)
     return DECODE_PADDED_RAW(text, length, out_type=as_dtype(out_type), little_endian=little_endian, name=name)
@@ -157,7 +157,7 @@ _ZLIB, _GZIP = 15, 31  # zlib's window bits; 16 more for gzip's header
 
 
 def _inflate(text: bytes, window: int) -> bytes:
-    """What is compressed in `text`, or the part of it that is there. Raises DataLossError if the bytes are wrong."""
+    """Decompresses `text`, or as much of it as there is. Raises DataLossError if the bytes are invalid."""
     found = []
     while text:
         stream = zlib.decompressobj(window)

@@ -50,7 +50,7 @@ _LINE_END, _SPECIAL = re.compile(rb"[\r\n]"), re.compile(rb'["\r\n]')
 
 
 def _splitter(delimiter: bytes, quotes: bool) -> Callable[[bytes], list[bytes]]:
-    """What cuts a record into fields. Raises InvalidArgumentError for quotes that do not pair."""
+    """A function that splits a record into fields. It raises InvalidArgumentError for unbalanced quotes."""
     special = _SPECIAL if quotes else _LINE_END
     quoted = re.compile(rb'"((?:[^"]|"")*)"(?=' + re.escape(delimiter) + rb"|\Z)")
     plain = re.compile(rb"[^" + re.escape(delimiter) + rb"]*")
@@ -91,7 +91,7 @@ def _misquoted(rest: bytes) -> str:
 
 
 def _parser(dtype: DType) -> Callable[[bytes], Any]:
-    """What reads one field; raises ValueError if it is no such number."""
+    """A function that reads one field; it raises ValueError for an invalid number."""
     if dtype == string:
         return bytes
     if dtype.is_floating:
@@ -210,11 +210,11 @@ def decode_csv(
     na_value: str = "",
     select_cols: Any = None,
 ) -> list[Tensor]:
-    """A tensor per column, of the shape of `records` and the dtype of its default (TF: tf.decode_csv).
+    """A tensor per column, with the shape of `records` and the dtype of its default (TF: tf.decode_csv).
 
-    `record_defaults`, one per column (of `select_cols`, if given): a scalar or [1], the value where a field is empty
-    or `na_value`, or an empty tensor where it may not be. Of float32, float64, int32, int64 or string. Raises
-    InvalidArgumentError, naming record and field, for what does not fit.
+    `record_defaults`, one per column (of `select_cols`, if given): a scalar or [1], the value if a field is empty or
+    `na_value`, or an empty tensor if the field is required. The dtype is float32, float64, int32, int64 or string.
+    Raises InvalidArgumentError, naming record and field, for invalid fields.
     """
     if select_cols is not None:
         if any(column < 0 for column in select_cols):

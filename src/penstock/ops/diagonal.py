@@ -1,4 +1,4 @@
-"""Diagonals: of tensors (Diag, DiagPart) and of the matrices in the last two axes (Matrix…)."""
+"""Diagonals of tensors (Diag, DiagPart) and of the matrices in the last two axes (Matrix…)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def diag_part_gradient(op: Operation, grad: Any) -> Tensor:
 
 @export("diag", "linalg.tensor_diag")
 def diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """[d1…dk] -> [d1…dk, d1…dk], zero but where both halves of the index are equal (TF: tf.diag)."""
+    """[d1…dk] -> [d1…dk, d1…dk], zero except where both halves of the index are equal (TF: tf.diag)."""
     return DIAG(diagonal, name=name)
 
 
@@ -294,7 +294,7 @@ def matrix_band_part_in_c(s: Site) -> str | None:
 
 
 def _diagonal(shape: Shape) -> tuple[list[int], list[int]]:
-    """The dimensions of the main diagonals of matrices, and how far their elements are apart."""
+    """The dimensions of the main diagonals of matrices, and the stride of their elements."""
     rows, columns = shape[-2:]
     batch = math.prod(shape[:-2])
     return [batch, min(rows, columns)], [rows * columns, columns + 1]

@@ -1,4 +1,4 @@
-"""Division and remainders, in all the ways that TensorFlow divides."""
+"""Division and remainders, in all of TensorFlow's variants."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ from penstock.tensor.dtypes import (
 
 
 def _add_integer_kernels(op: Any, torch_fn: Callable[..., Any], numpy_fn: Callable[..., Any]) -> None:
-    """Kernels for integers: NumPy's on the CPU, where torch's would kill the process over -2**31 / -1.
+    """Kernels for integers: NumPy's on the CPU, where torch's would crash the process for -2**31 / -1.
 
-    By a constant number that is safe, torch divides there too: it takes a third of the time for small tensors.
+    For safe constant divisors torch is used there too: it takes a third of the time for small tensors.
     """
 
     def factory(ctx: KernelContext) -> Any:
@@ -69,7 +69,7 @@ def _add_integer_kernels(op: Any, torch_fn: Callable[..., Any], numpy_fn: Callab
 
 
 def _truncated(x: np.ndarray, y: np.ndarray) -> Any:
-    """Integer division rounded to zero, exact in every range."""
+    """Integer division rounded towards zero, exact in the whole range."""
     return np.floor_divide(x - np.fmod(x, y), y)
 
 
@@ -78,7 +78,7 @@ def _torch_truncated(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _quotient_floor(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """floor(x / y) of the rounded quotient, as TensorFlow has it; torch's own uses the exact remainder."""
+    """floor(x / y) of the rounded quotient, as in TensorFlow; torch's version uses the exact remainder."""
     return torch.div(x, y).floor_()
 
 
@@ -87,7 +87,7 @@ def _quotient_trunc(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 REAL_DIV = binary_op("RealDiv", NUMBERS)
-add_kernels(REAL_DIV, torch.div, types=f"{FLOATS} {COMPLEX}")  # of integers TensorFlow has none either
+add_kernels(REAL_DIV, torch.div, types=f"{FLOATS} {COMPLEX}")  # TensorFlow has none for integers either
 
 DIV = binary_op("Div", NUMBERS)
 add_kernels(DIV, torch.div, types=f"{FLOATS} {COMPLEX}")
@@ -164,7 +164,7 @@ _TRUE_DIVISION: dict[DType, DType] = {
     int64: float64,
     uint64: float64,
 }
-"""What integers become before Python 3's `/` divides them."""
+"""The types that integers are converted to before Python 3's `/`."""
 
 
 def _same_dtype(x: Any, y: Any) -> tuple[Tensor, Tensor]:
@@ -197,7 +197,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @export("div")
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Python 2's `/`: integers are divided rounding down (TF: tf.div)."""
+    """Python 2's `/`: division of integers rounds down (TF: tf.div)."""
     with name_scope(name, "div", [x, y]) as scope:
         x, y = _same_dtype(x, y)
         floats = x.dtype.is_floating or x.dtype.is_complex
@@ -206,7 +206,7 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @export("floordiv", "math.floordiv")
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """`x // y`, rounded down (TF: tf.floordiv). Integer division by zero is an InvalidArgumentError."""
+    """`x // y`, rounded down (TF: tf.floordiv). Integer division by zero raises InvalidArgumentError."""
     with name_scope(name, "floordiv", [x, y]) as scope:
         return FLOOR_DIV(x, y, name=scope)
 
@@ -219,7 +219,7 @@ def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @export("div_no_nan", "math.divide_no_nan")
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """`x / y`, and 0 where y is 0 (TF: tf.div_no_nan)."""
+    """`x / y`, or 0 where y is 0 (TF: tf.div_no_nan)."""
     with name_scope(name, "div_no_nan", [x, y]) as scope:
         return DIV_NO_NAN(x, y, name=scope)
 
@@ -232,7 +232,7 @@ def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @export("truncatediv")
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """`x / y` rounded to zero, as C divides integers (TF: tf.truncatediv)."""
+    """`x / y` rounded towards zero, like integer division in C (TF: tf.truncatediv)."""
     return TRUNCATE_DIV(x, y, name=name)
 
 
@@ -252,7 +252,7 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _by_constant(floats: str, ints: str) -> Rule:
-    """Integer division, by constants that no quotient fails for: it would end the process."""
+    """Integer division by constants for which no quotient fails: a failure would crash the process."""
     others = formula(floats)
 
     def rule(node: Node) -> Expression | None:
@@ -267,7 +267,7 @@ def _by_constant(floats: str, ints: str) -> Rule:
 
 
 _WRONG_SIGN = "{0} % {1} != 0 & ({0} < 0) != ({1} < 0)"
-"""Where a quotient that is rounded towards zero is not the floor."""
+"""True where a quotient rounded towards zero is not the floor."""
 expression("RealDiv", "{0} / {1}")
 expression("Div", "{0} / {1}")
 expression("DivNoNan", "{1} == 0 ? 0 : {0} / {1}")

@@ -34,7 +34,7 @@ EDIT_DISTANCE.not_differentiable()
 
 @EDIT_DISTANCE.shape
 def edit_distance_shape(c: ShapeContext, *parts: TensorShape) -> TensorShape:
-    """The dimensions before the last, as large as the larger of the two."""
+    """The dimensions before the last, each the larger of the two."""
     for indices, values, shape in (parts[:3], parts[3:]):
         indices.assert_has_rank(2)
         values.assert_has_rank(1)
@@ -48,9 +48,9 @@ def edit_distance_shape(c: ShapeContext, *parts: TensorShape) -> TensorShape:
 
 
 def levenshtein(a: Sequence[Any], b: Sequence[Any]) -> int:
-    """The least number of insertions, deletions and substitutions that make `b` of `a`.
+    """The least number of insertions, deletions and substitutions that turn `a` into `b`.
 
-    Myers (1999): a column of the table of distances, as the bits where it grows and falls, in one integer.
+    Myers (1999): a column of the distance table is stored in integers, as the bits where it increases and decreases.
     """
     if len(a) < len(b):
         a, b = b, a
@@ -75,7 +75,7 @@ def levenshtein(a: Sequence[Any], b: Sequence[Any]) -> int:
 
 
 def _sequences(indices: torch.Tensor, values: Any, dims: list[int]) -> dict[int, list[Any]]:
-    """The elements of each sequence, by its place in a tensor of `dims`."""
+    """The elements of each sequence, by its position in a tensor of `dims`."""
     places = (indices.numpy()[:, :-1] @ strides_of(dims)).tolist()
     found: dict[int, list[Any]] = {}
     for place, value in zip(places, values, strict=True):
@@ -102,7 +102,7 @@ def edit_distance_kernel(ctx: KernelContext) -> Kernel:
             raise invalid(
                 f"hypothesis and truth should have the same rank, 1 or more, but have shapes {sizes} and {truth_sizes}"
             )
-        check_bounds(indices[:, :-1], sizes[:-1])  # where in its sequence an element is does not matter
+        check_bounds(indices[:, :-1], sizes[:-1])  # the position of an element in its sequence does not matter
         check_bounds(truth_indices[:, :-1], truth_sizes[:-1])
         dims = [max(pair) for pair in zip(sizes[:-1], truth_sizes[:-1], strict=True)]
         hypotheses = _sequences(indices, from_runtime(values, dtype).tolist(), dims)
@@ -123,7 +123,7 @@ def edit_distance_kernel(ctx: KernelContext) -> Kernel:
 def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
     """The Levenshtein distance of the sequences along the last dimension of two sparse tensors, float32 [...].
 
-    With `normalize`, over the length of the truth (infinite where that is empty and the hypothesis is not). Raises
+    With `normalize`, divided by the length of the truth (infinite if that is empty and the hypothesis is not). Raises
     TypeError unless both are sparse. A step raises InvalidArgumentError for indices out of bounds. TF:
     tf.edit_distance.
     """

@@ -32,7 +32,7 @@ def parse(equation: str, count: int) -> tuple[list[str], str]:
     text = equation.replace(" ", "")
     inputs, arrow, output = text.partition("->")
     found = inputs.split(",")
-    if not arrow:  # what is named once is kept, in alphabetical order
+    if not arrow:  # letters that appear once are kept, in alphabetical order
         names = inputs.replace(",", "").replace("...", "")
         output = ("..." if "..." in inputs else "") + "".join(sorted(n for n in set(names) if names.count(n) == 1))
     if len(found) != count:
@@ -42,12 +42,12 @@ def parse(equation: str, count: int) -> tuple[list[str], str]:
             raise ValueError(f"einsum {equation!r}: {part!r} is not made of letters and at most one '...'")
     unknown = set(output.replace("...", "")) - set("".join(found))
     if unknown or len(set(output.replace("...", ""))) < len(output.replace("...", "")):
-        raise ValueError(f"einsum {equation!r}: the output has {output!r}, whose letters must be inputs' and differ")
+        raise ValueError(f"einsum {equation!r}: the output has {output!r}, which must be distinct letters of the inputs")
     return found, output
 
 
 def _axes(subscript: str, rank: int, equation: str) -> tuple[list[str], int]:
-    """A name for each dimension, "" for those of the ellipsis, and how many those are."""
+    """A name for each dimension, "" for those of the ellipsis, and their number."""
     letters = subscript.replace("...", "")
     hidden = rank - len(letters)
     if hidden < 0 or (hidden and "..." not in subscript):
@@ -60,12 +60,12 @@ def _axes(subscript: str, rank: int, equation: str) -> tuple[list[str], int]:
 
 @EINSUM.flops
 def einsum_flops(node: Any, inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]]) -> float:
-    """As one product over all letters; what takes several products in turn takes no more."""
+    """The cost of one product over all letters; several successive products do not cost more."""
     equation = node.attrs["equation"].decode()
     subscripts, output = parse(equation, len(inputs))
     sizes: dict[str, int] = {}
     for subscript, shape in zip(subscripts, inputs, strict=True):
-        if len(shape) >= len(subscript.replace("...", "")):  # else its rank is not known
+        if len(shape) >= len(subscript.replace("...", "")):  # otherwise its rank is not known
             sizes |= zip(_axes(subscript, len(shape), equation)[0], shape, strict=True)
     summed = math.prod(size for name, size in sizes.items() if name and name not in output)
     return 2.0 * math.prod(outputs[0]) * summed
@@ -96,7 +96,7 @@ def einsum_shape(c: ShapeContext, inputs: list[TensorShape]) -> TensorShape:
 
 
 def _partly(subscripts: list[str], output: str, inputs: list[TensorShape], equation: str) -> TensorShape:
-    """The output's shape where the ranks of some inputs are unknown."""
+    """The output's shape if the ranks of some inputs are unknown."""
     sizes: dict[str, Any] = {}
     for subscript, shape in zip(subscripts, inputs, strict=True):
         if shape.ndims is not None:
@@ -133,7 +133,7 @@ def einsum_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
     ranks = [x.shape.ndims for x in op.inputs]
     if any("..." in s and rank is None for s, rank in zip(subscripts, ranks, strict=True)):
         raise NotImplementedError("The gradient of einsum with '...' needs to know the ranks of its inputs.")
-    # Dimensions of ellipses get letters of their own, aligned at the end.
+    # Dimensions of ellipses get new letters, aligned at the end.
     lengths = [0 if r is None else r - len(s.replace("...", "")) for s, r in zip(subscripts, ranks, strict=True)]
     most = max(lengths, default=0)
     named = [s.replace("...", "".join(free[most - k : most])) for s, k in zip(subscripts, lengths, strict=True)]
@@ -152,10 +152,10 @@ def _by_input(grad: Tensor, out: str, x: Tensor, mine: str, others: list[Tensor]
     equation = f"{','.join([out, *rest])}->{''.join(there)}"
     result = EINSUM([grad, *others], equation=equation)
     expand, mul = get_op("ExpandDims"), get_op("Mul")
-    for place, name in enumerate(once):  # what x alone has was summed over
+    for place, name in enumerate(once):  # dimensions of x alone were summed over
         if name not in there:
             result = expand(result, place)
-    for place, name in enumerate(mine):  # of a dimension named twice only the diagonal counts
+    for place, name in enumerate(mine):  # only the diagonal of a dimension named twice counts
         if name in mine[:place]:
             first = mine.index(name)
             result = expand(result, place)
@@ -176,10 +176,10 @@ def _by_input(grad: Tensor, out: str, x: Tensor, mine: str, others: list[Tensor]
 
 @export("einsum", "linalg.einsum")
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
-    """The sum of products that `equation` says, e.g. "ij,jk->ik" (TF: tf.einsum).
+    """The sum of products given by `equation`, e.g. "ij,jk->ik" (TF: tf.einsum).
 
-    Letters name dimensions, "..." those in front that broadcast; what is not named after the arrow is summed over.
-    Of more than two inputs, they are taken in pairs from the left. Raises ValueError for an invalid equation.
+    Letters name dimensions, "..." leading ones that broadcast; dimensions that are not named after the arrow are summed
+    over. More than two inputs are multiplied in pairs from the left. Raises ValueError for an invalid equation.
     """
     name = kwargs.pop("name", None)
     kwargs.pop("optimize", None)
@@ -224,7 +224,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 
 def _chosen(axes: Any, a: Tensor, b: Tensor) -> tuple[Any, Any]:
-    """The axes of both to be summed over: lists, or vectors if they are known in the step only."""
+    """The axes of both to sum over: lists, or vectors if they are only known in the step."""
     known = constant_value(axes) if isinstance(axes, Tensor) else axes
     if known is None:
         axes = get_op("Cast")(axes, DstT=int32)
@@ -247,7 +247,8 @@ def _chosen(axes: Any, a: Tensor, b: Tensor) -> tuple[Any, Any]:
 
 
 def _as_matrix(x: Tensor, axes: Any, last: bool) -> tuple[Tensor, Any, Any]:
-    """The tensor as a matrix whose columns (or rows) run over `axes`; the other dimensions, in the step and now."""
+    """The tensor as a matrix whose columns (or rows) run over `axes`; the other dimensions, as tensors and
+    statically."""
     rank = x.shape.ndims
     if rank is None or isinstance(axes, Tensor):
         return _as_matrix_of_any_rank(x, axes, last)

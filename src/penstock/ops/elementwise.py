@@ -1,4 +1,4 @@
-"""What broadcasting and element-wise ops share: how they are defined, and how their gradients find back."""
+"""What broadcasting and element-wise ops share: their definition, and the reduction of gradients to input shapes."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from penstock.tensor.dtypes import DType, as_dtype
 from penstock.tensor.shapes import TensorShape
 
 REAL = "bfloat16 half float double uint8 int8 int16 int32 int64"
-"""The real types that torch computes with."""
+"""The real types that torch supports in computations."""
 
 NATIVE = f"{REAL} complex64 complex128"
-"""The number types that torch computes with; kernels of the other integers go through NumPy."""
+"""The number types that torch supports in computations; kernels for other integers use NumPy."""
 
 FLOATS = "bfloat16 half float double"
 NUMBERS = (
     "{bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, complex64, complex128}"
 )
-"""What OpDefs allow for ordinary arithmetic."""
+"""The types that OpDefs allow for ordinary arithmetic."""
 
 SIGNED = "{bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}"
-"""And where negative numbers matter."""
+"""The same without unsigned types."""
 
 INTEGERS = "uint8 int8 int16 int32 int64"
 COMPLEX = "complex64 complex128"
 
 
 def add_kernels(op: OpDef, torch_fn: Kernel, numpy_fn: Callable[..., Any] | None = None, types: str = NATIVE) -> None:
-    """Make `torch_fn` itself the kernel of `op` for `types`, and `numpy_fn` that of the types torch lacks."""
+    """Make `torch_fn` itself the kernel of `op` for `types`, and `numpy_fn` that for types that torch lacks."""
     op.kernel(T=types)(lambda n: torch_fn)
     if numpy_fn is not None:
         fn, output = numpy_fn, op.outputs[0]
@@ -78,7 +78,7 @@ def binary_op(
 ) -> OpDef:
     """Define a broadcasting op, `x: T, y: T -> z: output`, with T among `allowed`; kernels may follow.
 
-    `more`: what else `define_op` takes.
+    `more`: further arguments of `define_op`.
     """
     attrs = [f"T: {allowed}"]
     op = define_op(name, "x: T, y: T", f"z: {output}", attrs=attrs, shape=shape_rules.broadcast, work=work, **more)
@@ -101,7 +101,7 @@ def broadcast_gradient_args_shape(c: ShapeContext, s0: TensorShape, s1: TensorSh
     s1.assert_has_rank(1)
     dims = c.constant("s0"), c.constant("s1")
     if dims[0] is not None and dims[1] is not None:
-        with contextlib.suppress(ValueError):  # which the step raises
+        with contextlib.suppress(ValueError):  # the step raises the error
             return [TensorShape([len(axes)]) for axes in reduced_axes(dims[0].tolist(), dims[1].tolist())]
     return [TensorShape([None]), TensorShape([None])]
 
@@ -109,7 +109,7 @@ def broadcast_gradient_args_shape(c: ShapeContext, s0: TensorShape, s1: TensorSh
 @BROADCAST_GRADIENT_ARGS.kernel(host=("s0", "s1", "r0", "r1"))
 def broadcast_gradient_args_kernel(ctx: KernelContext) -> Any:
     dtype = ctx.torch_dtype()
-    none = torch.empty(0, dtype=dtype)  # which has no element that anybody could change
+    none = torch.empty(0, dtype=dtype)  # which has no elements that could be changed
 
     def reduced(s0: torch.Tensor, s1: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         dims0, dims1 = s0.tolist(), s1.tolist()
@@ -138,8 +138,7 @@ def reduced_axes(s0: list[int], s1: list[int]) -> tuple[list[int], list[int]]:
 def sum_to(grad: Any, x: Tensor, *others: Tensor) -> Any:
     """`grad`, of the shape that x was broadcast to with `others`, summed to the shape of x.
 
-    What static shapes tell is used: no node at all where x was not repeated, constant axes if it is known along which
-    ones it was.
+    Uses static shapes: no node if x was not repeated, constant axes if these are known.
     """
     dims = x.shape.tuple
     if grad is None or (x.shape.is_fully_defined() and x.shape == grad.shape):
@@ -164,7 +163,8 @@ def sum_to(grad: Any, x: Tensor, *others: Tensor) -> Any:
 
 
 def _static_axes(dims: Any, others: list[Any]) -> tuple[list[int], list[int]] | None:
-    """The leading axes that `dims` lacks, and those (counted in `dims`) where it is 1; None if it depends."""
+    """The leading axes missing from `dims`, and the axes (counted in `dims`) where it is 1; None if they are not known
+    statically."""
     if dims is None or None in others:
         return None
     rank = max(len(dims), *map(len, others))
@@ -176,7 +176,7 @@ def _static_axes(dims: Any, others: list[Any]) -> tuple[list[int], list[int]] | 
         if size == 1:
             single.append(i)
         elif size is None:
-            return None  # 1 in some steps, perhaps
+            return None  # perhaps 1 in some steps
     return list(range(rank - len(dims))), single
 
 
@@ -195,11 +195,11 @@ def unbroadcast(op: Operation, grad_x: Any, grad_y: Any) -> list[Any]:
     return [sum_to(grad_x, x, y), sum_to(grad_y, y, x)]
 
 
-# --- words that gradients use ---------------------------------------------------------------------------
+# --- helpers of gradients ---------------------------------------------------------------------------
 
 
 def conjugate(x: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is its own."""
+    """The complex conjugate; a real tensor is returned unchanged."""
     return get_op("Conj")(x) if x.dtype.base_dtype.is_complex else x
 
 

@@ -48,7 +48,7 @@ def _check_length(length: TensorShape, rank: int) -> None:
 
 
 def _inner_size(x: Tensor, rank: int) -> Tensor:
-    """The number of values that one transform covers, of the real type that belongs to the dtype of `x`."""
+    """The number of values in one transform, in the real type corresponding to the dtype of `x`."""
     real, sizes = x.dtype.base_dtype.real_dtype, _inner_sizes(x, rank)
     if all(isinstance(size, int) for size in sizes):
         return convert_to_tensor(float(math.prod(sizes)), dtype=real)
@@ -170,7 +170,7 @@ def _real_pair(rank: int) -> tuple[OpDef, OpDef]:
 
     @there.gradient
     def rfft_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-        """x only meets the frequencies that are there: the inverse transform of those, and zeros for the others."""
+        """x only affects the frequencies in the output: the inverse transform of those, with zeros for the others."""
         x, length = op.inputs
         last = _sizes(length)[-1]
         mirrored = last - (last // 2 + 1)
@@ -181,7 +181,7 @@ def _real_pair(rank: int) -> tuple[OpDef, OpDef]:
 
     @back.gradient
     def irfft_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-        """Frequencies that stand for two (themselves and their mirror image) count twice."""
+        """Frequencies that represent two (themselves and their mirror image) count twice."""
         x, length = op.inputs
         last = _sizes(length)[-1]
         if isinstance(last, int):
@@ -201,7 +201,7 @@ def _real_pair(rank: int) -> tuple[OpDef, OpDef]:
 def _matching(ctx: KernelContext) -> Any:
     if (ctx["Treal"] == float64) != (ctx["Tcomplex"] == complex128):
         raise errors.InvalidArgumentError(
-            None, None, f"A real FFT of {ctx['Treal'].name} and {ctx['Tcomplex'].name}: both must be of one precision"
+            None, None, f"A real FFT of {ctx['Treal'].name} and {ctx['Tcomplex'].name}: both need the same precision"
         )
     return ctx
 
@@ -229,12 +229,12 @@ def _inner_sizes(x: Tensor, rank: int) -> list[Any]:
 
 
 def _product(length: Tensor, like_: Tensor) -> Tensor:
-    """How many values one transform gives, in the real type of `like_`."""
+    """The number of values of one transform, in the real type of `like_`."""
     return get_op("Cast")(get_op("Prod")(length, [0]), DstT=like_.dtype.base_dtype.real_dtype)
 
 
 def _padded(x: Tensor, more: list[Any]) -> Tensor:
-    """x with so many zeros after its last dimensions."""
+    """x with this many zeros after its last dimensions."""
     if all(isinstance(count, int) and count == 0 for count in more):
         return x
     rank = x.shape.ndims
@@ -246,7 +246,7 @@ def _padded(x: Tensor, more: list[Any]) -> Tensor:
 
 
 def _fitted(grad: Tensor, x: Tensor, rank: int) -> Tensor:
-    """`grad`, with zeros for what of `x` was cut off."""
+    """`grad`, with zeros for the truncated part of `x`."""
     pairs = zip(_inner_sizes(x, rank), _inner_sizes(grad, rank), strict=True)
     found = _padded(grad, [have - used for have, used in pairs])
     if x.shape.ndims is not None:
@@ -255,7 +255,7 @@ def _fitted(grad: Tensor, x: Tensor, rank: int) -> Tensor:
 
 
 def _filled(x: Tensor, rank: int, length: Tensor, halved: bool) -> Tensor:
-    """x, with zeros after dimensions that are shorter than the transform is to be (of its half, if `halved`)."""
+    """x, zero-padded in dimensions that are shorter than the transform (than its half, if `halved`)."""
     wanted, more = _sizes(length), []
     if halved:
         wanted[-1] = wanted[-1] // 2 + 1
@@ -338,14 +338,14 @@ def _real(op: OpDef, rank: int, input: Any, fft_length: Any, name: str | None) -
 def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The transform of real values: [..., n] → [..., n // 2 + 1] (TF: tf.spectral.rfft).
 
-    `fft_length` [1]: of the first so many of them, or with zeros after them where there are fewer.
+    `fft_length` [1]: the length: values are truncated or zero-padded to it.
     """
     return _real(RFFT, 1, input_tensor, fft_length, name)
 
 
 @export("spectral.irfft")
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The inverse of `rfft`; an odd length must be told."""
+    """The inverse of `rfft`; an odd length must be given."""
     return _real(IRFFT, 1, input_tensor, fft_length, name)
 
 

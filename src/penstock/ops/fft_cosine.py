@@ -29,8 +29,8 @@ def dct(
 ) -> Tensor:
     """The cosine transform of type 1, 2, 3 or 4 of the last dimension, float32 or float64 (TF: tf.spectral.dct).
 
-    `n`: its length, to which `input` is cut or filled up with zeros. `norm`: None, or "ortho" for an orthogonal
-    transform (not of type 1). Raises ValueError for others, and for another axis.
+    `n`: its length, to which `input` is truncated or zero-padded. `norm`: None, or "ortho" for an orthogonal transform
+    (not of type 1). Raises ValueError for others, and for other axes.
     """
     with name_scope(name, "dct", [input]):
         return _transform(input, type, n, axis, norm)
@@ -40,7 +40,7 @@ def dct(
 def idct(
     input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None
 ) -> Tensor:
-    """The inverse of `dct`, times 2n where `norm` is None (2n - 2 for type 1), as in SciPy (TF: tf.spectral.idct)."""
+    """The inverse of `dct`, times 2n if `norm` is None (2n - 2 for type 1), as in SciPy (TF: tf.spectral.idct)."""
     with name_scope(name, "idct", [input]):
         return _transform(input, _INVERSE.get(type, type), n, axis, norm)
 
@@ -67,7 +67,7 @@ def _transform(input: Any, type: int, n: int | None, axis: int, norm: str | None
 
 
 def _of_length(x: Tensor, n: int) -> Tensor:
-    """The first n values of the last dimension, with zeros after them where there are fewer."""
+    """The first n values of the last dimension, zero-padded if there are fewer."""
     rank = x.shape.with_rank_at_least(1).ndims
     if rank is None:
         raise ValueError("n can be given only for an input of known rank")
@@ -82,7 +82,7 @@ def _length(x: Tensor) -> Any:
 
 
 def _with_zeros(x: Tensor) -> Tensor:
-    """x, and as many zeros after it."""
+    """x followed by the same number of zeros."""
     return concat([x, zeros_like(x)], -1)
 
 
@@ -94,13 +94,13 @@ def _phases(n: Any, x: Tensor, sign: float) -> Tensor:
 
 
 def _weights(n: Any, x: Tensor, first: float) -> Tensor:
-    """What makes a transform orthogonal: first / sqrt(n), then sqrt(1 / 2n) for the n - 1 other values."""
+    """The weights that make a transform orthogonal: first / sqrt(n), then sqrt(1 / 2n) for the n - 1 other values."""
     scale = rsqrt(cast(n, x.dtype.base_dtype))
     return concat([fill([1], like(first, x)), fill([n - 1], like(math.sqrt(0.5), x))], 0) * scale
 
 
 def _dct1(x: Tensor) -> Tensor:
-    """The real transform of x and its mirror image, with both ends once."""
+    """The real transform of x and its mirror image, with both ends included once."""
     mirrored = concat([x, get_op("ReverseV2")(x, [-1])[..., 1:-1]], -1)
     return get_op("Real")(rfft(mirrored), Tout=x.dtype.base_dtype)
 

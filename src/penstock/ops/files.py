@@ -99,9 +99,9 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
 
 @export("write_file", "io.write_file")
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
-    """Make `contents`, a scalar string, the content of a file: whole or not at all (TF: tf.write_file).
+    """Write `contents`, a scalar string, to a file, atomically (TF: tf.write_file).
 
-    Directories above it are made where they lack.
+    Missing parent directories are created.
     """
     return WRITE_FILE(convert_to_tensor(filename, string), convert_to_tensor(contents, string), name=name)
 

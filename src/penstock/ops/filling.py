@@ -1,4 +1,4 @@
-"""Tensors made of few values: filled, like another, one-hot, identity matrices, masks."""
+"""Tensors with few distinct values: filled, zeros, ones, one-hot, identity matrices, masks."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ ONES_LIKE.not_differentiable()
 
 @export("zeros_like")
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Zeros of the shape of `tensor`, and of its dtype unless another is given (TF: tf.zeros_like).
+    """Zeros with the shape of `tensor`, and with its dtype unless another is given (TF: tf.zeros_like).
 
     With `optimize` a static shape makes it a constant.
     """
@@ -158,7 +158,7 @@ def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize
 
 @export("ones_like")
 def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Ones of the shape of `tensor`, and of its dtype unless another is given (TF: tf.ones_like)."""
+    """Ones with the shape of `tensor`, and with its dtype unless another is given (TF: tf.ones_like)."""
     with name_scope(name, "ones_like", [tensor]) as scope:
         x = convert_to_tensor(tensor, name="tensor")
         wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
@@ -233,10 +233,10 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """For each index a vector of `depth` elements along `axis`, `on_value` at it, `off_value` elsewhere.
+    """For each index a vector of `depth` elements along `axis`: `on_value` at the index, `off_value` elsewhere.
 
-    An index outside [0, depth) gives all `off_value`. Raises TypeError if the values' dtypes and `dtype` disagree. TF:
-    tf.one_hot.
+    An index outside [0, depth) produces all `off_value`. Raises TypeError if the values' dtypes and `dtype` disagree.
+    TF: tf.one_hot.
     """
     with name_scope(name, "one_hot", [indices, depth, on_value, off_value, dtype]) as scope:
         wanted = None if dtype is None else as_dtype(dtype)
@@ -251,7 +251,7 @@ def one_hot(
         return ONE_HOT(indices, depth, on, off, axis=-1 if axis is None else axis, name=scope)
 
 
-# --- Composed of other ops ------------------------------------------------------------------------------
+# --- composed of other ops ------------------------------------------------------------------------------
 
 
 @export("eye", "linalg.eye")
@@ -288,7 +288,7 @@ def eye(
 
 @export("sequence_mask")
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_dtype, name: str | None = None) -> Tensor:
-    """[..., maxlen]: whether a position lies before its length (TF: tf.sequence_mask).
+    """[..., maxlen]: whether a position is before its length (TF: tf.sequence_mask).
 
     `maxlen` None: the longest of `lengths`.
     """

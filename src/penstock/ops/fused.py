@@ -1,6 +1,6 @@
-"""Ops that only passes make: several nodes of the client's graph as one kernel (paper 5.4: optimised libraries).
+"""Ops that only passes create: several nodes of the client's graph as one kernel (paper 5.4: optimised libraries).
 
-They are in no registry, have no gradients and never leave a step. `passes/fuse.py` says what becomes of what.
+They are not registered, have no gradients, and exist only in steps. `passes/fuse.py` creates them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TURNED = ["transpose_a: bool", "transpose_b: bool"]
 
 
 def turned(ctx: KernelContext) -> tuple[Any, Any]:
-    """What makes the left and the right factor of torch.mm of the two matrices of a product."""
+    """Functions that turn the two matrices of a product into the factors of torch.mm."""
     return (torch.t if ctx["transpose_a"] else _same), (torch.t if ctx["transpose_b"] else _same)
 
 
@@ -46,7 +46,7 @@ PRODUCT_SUM.flops_fn = lambda node, inputs, outputs: len(inputs) * MATMUL.flops_
 
 @PRODUCT_SUM.kernel(T=FUSED_TYPES)
 def product_sum_kernel(ctx: KernelContext) -> Kernel:
-    """The sum of products, as one product of the matrices laid one after another along the axis summed over."""
+    """The sum of products, computed as one product of the matrices concatenated along the axis summed over."""
     left, right = turned(ctx)
     a_axis, b_axis = (0 if ctx["transpose_a"] else 1), (1 if ctx["transpose_b"] else 0)
 
@@ -79,7 +79,7 @@ ADD_PRODUCT.kernel(T=FUSED_TYPES)(lambda n: _ADD_PRODUCT[n["transpose_a"], n["tr
 DIVIDE_BY_SIZE = make_op(
     "_DivideBySize", "x: T, of: S", "y: T", attrs=["T: type", "S: type", "divisor: int"], work=1.0, launches=True
 )
-"""x / (the number of elements of `of` // divisor): the gradient of a mean, without tensors for the number."""
+"""x / (the number of elements of `of` // divisor): the gradient of a mean, without tensors for the count."""
 
 
 @DIVIDE_BY_SIZE.kernel()
@@ -108,13 +108,13 @@ def _descent_along_product(name: str, var: str, output: str) -> OpDef:
 
 
 def _descent_kernel(ctx: KernelContext) -> Kernel:
-    """var -= alpha * product, added up by the product itself: the gradient is never written to memory."""
+    """var -= alpha * product, accumulated by the product itself: the gradient is never written to memory."""
     left, right = turned(ctx)
     rate = hyper(ctx, "alpha")
 
     def update(var: Any, alpha: Any, a: torch.Tensor, b: torch.Tensor) -> Any:
         step = rate(alpha)
-        if isinstance(step, torch.Tensor):  # torch takes only numbers for factors of a product
+        if isinstance(step, torch.Tensor):  # torch accepts only numbers as factors of a product
             var.read().addcmul_(torch.mm(left(a), right(b)), -step)
         else:
             var.read().addmm_(left(a), right(b), alpha=-step)
@@ -135,7 +135,7 @@ CONV_BIAS = OpDef(
     CONV_2D.attrs,
     traits=CONV_2D.traits,
 )
-"""Conv2D and the BiasAdd of its result; attributes are those of the Conv2D."""
+"""Conv2D and the BiasAdd of its result, with the Conv2D's attributes."""
 CONV_BIAS.flops_fn = CONV_2D.flops_fn
 
 

@@ -1,6 +1,6 @@
-"""Cross entropies without their gradient, for steps that only want the loss: half the work.
+"""Cross entropies without their gradient, for steps that only need the loss: half the work.
 
-`passes/fuse.py` puts them into steps where shapes are known and fit.
+`passes/fuse.py` adds them to steps if shapes are known and match.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.runtime.kernels import KernelContext
 
 
 def _loss_of(op: OpDef) -> OpDef:
-    """An op that gives the first output of `op`, and has its kernel on a GPU."""
+    """An op that returns the first output of `op`, and uses its kernel on a GPU."""
     loss = OpDef(f"_{op.name}Loss", op.inputs, op.outputs[:1], op.attrs, traits=op.traits)
 
     @loss.kernel("GPU", T=FUSED_TYPES)
@@ -55,7 +55,7 @@ def sparse_loss_kernel(ctx: KernelContext) -> Kernel:
         try:
             return log_softmax(logits, 1).gather(1, labels.long().unsqueeze(1)).squeeze(1).neg_()
         except (IndexError, RuntimeError):
-            both(logits, labels)  # raises the error that names the label out of range
+            both(logits, labels)  # raises the error that names the label
             raise
 
     return loss

@@ -1,4 +1,4 @@
-"""`_ChannelMoments`: mean and variance over all axes but the last (`passes/fuse_moments.py` puts it into steps)."""
+"""`_ChannelMoments`: mean and variance over all axes except the last (`passes/fuse_moments.py` adds it to steps)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ CHANNEL_MOMENTS = make_op("_ChannelMoments", "x: T", "mean: T, variance: T", att
 CHANNEL_MOMENTS.flops_fn = lambda node, inputs, outputs: 4 * math.prod(inputs[0])
 
 MOST_ROWS = 2048
-"""Rows that torch's kernel sums one by one; of more the errors of rounding would be seen."""
+"""The most rows that torch's kernel sums one by one; with more, rounding errors would be noticeable."""
 
 
 @CHANNEL_MOMENTS.kernel("CPU", T=FUSED_TYPES)
 def channel_moments_kernel(ctx: KernelContext) -> Kernel:
-    """By the kernel of batch normalizations, which reads rows as they lie in memory.
+    """Uses the kernel of batch normalization, which reads rows in memory order.
 
-    Many rows are taken as fewer wide ones, each of `folds`; the variance of all is the mean of the parts' variances and
-    the variance of their means.
+    Many rows are treated as fewer wide ones of `folds` rows each; the total variance is the mean of the parts'
+    variances plus the variance of their means.
     """
     *outer, channels = ctx.input_shape("x").as_list()
     rows, shape = math.prod(outer), [*(1 for _ in outer), channels]
@@ -54,6 +54,7 @@ def channel_moments_kernel_of_a_gpu(ctx: KernelContext) -> Kernel:
 
 
 def _folds(rows: int) -> int:
-    """The least divisor of `rows` that leaves no more than MOST_ROWS; 1 where none does that leaves a quarter."""
+    """The least divisor of `rows` that leaves at most MOST_ROWS; 1 if none does that leaves at least a quarter of
+    it."""
     least = -(-rows // MOST_ROWS)
     return next((folds for folds in range(least, 4 * least) if rows % folds == 0), 1)

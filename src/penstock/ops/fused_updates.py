@@ -1,7 +1,7 @@
 """Grouped updates: the same optimizer's update of many small variables as one kernel.
 
-`passes/group_updates.py` puts them into steps. A grouped op is made from the op that it stands for: its variables and
-its gradient become lists. They are in no registry, and have no outputs.
+`passes/group_updates.py` adds them to steps. A grouped op is derived from the op that it replaces: its variables and
+its gradient become lists. They are not registered, and have no outputs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from torch import Tensor
 from penstock.devices.openmp import limited
 from penstock.graph.opdef import ArgDef, Kernel, OpDef, get_op, parse_attr
 from penstock.graph.step_graph import Node
-from penstock.ops import training as training, training_updates as updates  # the first registers the ops
+from penstock.ops import training as training, training_updates as updates  # the first import registers the ops
 from penstock.ops.fused import FUSED_TYPES
 from penstock.ops.training_updates import Update, UpdateFactory, hyper
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import float32, float64, resource
 
 # --- updates of lists -----------------------------------------------------------------------------------
-# As those of training_updates.py, of lists of buffers and gradients: torch's kernels of optimizers take them.
+# Like those of training_updates.py, for lists of buffers and gradients, which torch's optimizer kernels accept.
 
 
 def _gradient_descent(ctx: KernelContext) -> Update:
@@ -69,7 +69,7 @@ def _adagrad_v2_by(small: Callable[[Any], Any], rate: Callable[[Any], Any]) -> U
 
 
 _FIRST = torch.tensor(1.0)
-"""A number of steps after which the rate has not decayed."""
+"""A step number at which the rate has not decayed."""
 
 
 def _adam(ctx: KernelContext) -> Update:
@@ -100,9 +100,9 @@ def _is_state(arg: ArgDef) -> bool:
 
 
 def _grouped(name: str, together: UpdateFactory, alone: UpdateFactory, flops: int) -> OpDef:
-    """The op for N nodes of the op `name`, which compute `flops` operations for each element.
+    """The op for N nodes of the op `name`, with `flops` operations for each element.
 
-    together: the update of lists; alone: that of one variable, for what does not suit `together`.
+    together: the update of lists; alone: that of one variable, for cases that `together` does not support.
     """
     member = get_op(name)
     of_each = {arg.name for arg in member.inputs if _is_state(arg)} | _GRADIENTS
@@ -127,7 +127,7 @@ def gradient_of(op: OpDef) -> int:
 
 
 def _kernel(ctx: KernelContext, together: Update, alone: Update) -> Kernel:
-    """Every variable is read before any changes, so that one that is not initialised leaves the others unchanged."""
+    """Reads every variable before any is changed, so that an uninitialised one leaves the others unchanged."""
     args = ctx.node.op.inputs
     held, at = sum(map(_is_state, args)), gradient_of(ctx.node.op)
     sizes = [edge.node.shapes[edge.port].num_elements() for edge in ctx.inputs(args[at].name)]
@@ -161,11 +161,11 @@ GROUPED = {
     for name, together, alone, flops in _MEMBERS
     for prefix in ("", "Resource")
 }
-"""The grouped op of each op that has one, by the name of the latter."""
+"""The grouped op of each op that has one, by the op's name."""
 
 
 def can_be_grouped(node: Node) -> bool:
-    """Whether torch's kernels of lists do what the node does."""
+    """Whether torch's list kernels can compute what the node does."""
     attrs = node.attrs
     if node.op.name not in GROUPED or attrs["T"] not in (float32, float64):
         return False

@@ -1,4 +1,4 @@
-"""Picking slices by index, and putting them back: gather, gather_nd, scatter_nd, boolean_mask."""
+"""Selecting slices by index, and scattering them back: gather, gather_nd, scatter_nd, boolean_mask."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def gather_v2_shape(c: ShapeContext, params: TensorShape, indices: TensorShape, 
 
 
 def _batch_rank(batch_dims: int, rank: int) -> int:
-    """How many axes `batch_dims` means; negative, it is counted from the rank of the indices."""
+    """The number of batch axes; a negative `batch_dims` counts from the rank of the indices."""
     if not -rank <= batch_dims <= rank:
         raise ValueError(f"batch_dims must be in [{-rank}, {rank}], not {batch_dims}")
     return batch_dims + rank * (batch_dims < 0)
@@ -96,9 +96,9 @@ def out_of_range(indices: Any, limit: int) -> errors.InvalidArgumentError:
 
 
 def take(params: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.Tensor:
-    """`params` at int32 or int64 `indices` of any rank along `axis`. On a GPU, as TF: zeros out of range."""
+    """`params` at int32 or int64 `indices` of any rank along `axis`. On a GPU, as in TF, zeros out of range."""
     rank = indices.ndim
-    flat = indices if rank < 2 else indices.reshape(-1)  # torch takes a scalar for a vector of one
+    flat = indices if rank < 2 else indices.reshape(-1)  # torch treats a scalar as a vector of one
     if params.is_cuda:
         found = _take_or_zero(params, flat, axis)
     else:
@@ -117,7 +117,7 @@ def take(params: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.Tensor
 
 
 def _take_or_zero(params: torch.Tensor, flat: torch.Tensor, axis: int) -> torch.Tensor:
-    """An index out of range would stop the whole CUDA context, so it is not given to torch."""
+    """An index out of range would break the whole CUDA context, so it is not passed to torch."""
     limit = params.shape[axis]
     if not limit:
         return params.new_zeros([flat.numel() if i == axis % params.ndim else d for i, d in enumerate(params.shape)])
@@ -134,7 +134,7 @@ def _take_strings(params: np.ndarray, indices: torch.Tensor, axis: int) -> np.nd
 
 
 def _take_batched(params: Any, indices: torch.Tensor, axis: int, batch: int) -> Any:
-    """For each of the leading `batch` positions, its own params at its own indices."""
+    """For each of the leading `batch` positions, its params at its indices."""
     axis, batch = axis % params.ndim, _batch_rank(batch, indices.ndim)
     limit = params.shape[axis]
     if ((indices < 0) | (indices >= limit)).any():
@@ -192,7 +192,7 @@ def gather_v2_kernel(ctx: KernelContext) -> Any:
         try:
             found = params.index_select(at, indices)
         except (IndexError, RuntimeError):
-            return take(params, indices, at)  # which says what is wrong
+            return take(params, indices, at)  # which raises the error
         return found if rank else found.squeeze(at)
 
     return take_few
@@ -220,7 +220,7 @@ def gather_v2_gradient(op: Operation, grad: Any) -> list[Any]:
 
 
 def _slices(params: Tensor, indices: Tensor, grad: Any) -> IndexedSlices:
-    """The rows of `grad`, one for each index: the rest of the gradient of `params` is zero."""
+    """The rows of `grad`, one for each index; the rest of the gradient of `params` is zero."""
     with colocate_with(params):
         dims = shape_of_tensor(params)
     if indices.shape.ndims == 1:
@@ -234,9 +234,9 @@ def _slices(params: Tensor, indices: Tensor, grad: Any) -> IndexedSlices:
 
 
 def _along_axis(params: Tensor, indices: Tensor, axis: int, batch: int, grad: Tensor) -> Tensor:
-    """Sums the slices of `grad` that were taken from the same place of `params`, along any axis.
+    """Sums the slices of `grad` that were taken from the same position in `params`, along any axis.
 
-    The axis (and the batch axes) go to the front, where a segment sum adds up rows.
+    The axis (and the batch axes) are moved to the front, where a segment sum adds rows.
     """
     rank, dims = params.shape.rank, shape_of_tensor(params)
     axis, batch = axis % rank, _batch_rank(batch, indices.shape.ndims)
@@ -262,7 +262,7 @@ def _along_axis(params: Tensor, indices: Tensor, axis: int, batch: int, grad: Te
 
 
 def _along_any_axis(params: Tensor, indices: Tensor, axis: Tensor, grad: Tensor) -> Tensor:
-    """`_along_axis` where the axis or a rank is known in the run only: one flat axis before, one behind it."""
+    """`_along_axis` if the axis or a rank is only known at run time: one flat axis before it, one after it."""
     dims, flat = shape_of_tensor(params), reshape(indices, [-1])
     at = get_op("FloorMod")(get_op("Cast")(axis, DstT=int32), size(dims))
     product = get_op("Prod")
@@ -281,9 +281,10 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> Tensor:
-    """Slices of `params` along `axis` at `indices`, whose shape takes the place of that axis (TF: tf.gather).
+    """Slices of `params` along `axis` at `indices`, whose shape replaces that axis (TF: tf.gather).
 
-    Out of range: InvalidArgumentError on a CPU, zeros on a GPU. Its gradient is an `IndexedSlices`.
+    An index out of range raises InvalidArgumentError on a CPU, and yields zeros on a GPU. The gradient is an
+    `IndexedSlices`.
     """
     read = getattr(params, "sparse_read", None)
     if axis is None:
@@ -295,7 +296,7 @@ def gather(
 
 @export("batch_gather")
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """`gather` along the last axis of `indices`, in each batch (TF: tf.batch_gather)."""
+    """`gather` along the last axis of `indices` in each batch (TF: tf.batch_gather)."""
     index = convert_to_tensor(indices, name="indices")
     if index.shape.ndims is None:
         raise ValueError("batch_gather does not allow indices with unknown shape.")
@@ -307,8 +308,8 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
     """The elements of `tensor` where `mask` is true, like NumPy's `tensor[mask]` (TF: tf.boolean_mask).
 
-    tensor [..., m1…mk, ...], mask [m1…mk] bool, from `axis` on -> [..., count, ...]. Raises ValueError if the
-    rank of the mask is 0 or not known, or the shapes disagree.
+    tensor [..., m1…mk, ...], mask [m1…mk] bool, from `axis` on -> [..., count, ...]. Raises ValueError if the rank of
+    the mask is 0 or unknown, or if shapes disagree.
     """
     with name_scope(name, "boolean_mask", [tensor, mask]):
         x = convert_to_tensor(tensor, name="tensor")

@@ -1,4 +1,4 @@
-"""Elements and slices by indices of several axes: gather_nd and scatter_nd, each the other's gradient."""
+"""Elements and slices by indices over several axes: gather_nd and scatter_nd, each the other's gradient."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def gather_nd_shape(c: ShapeContext, params: TensorShape, indices: TensorShape) 
 
 
 def _split_indices(indices: torch.Tensor, shape: Any, ignore: bool) -> tuple[Any, torch.Tensor | None]:
-    """The index along each axis, and, where some are bad and that is allowed, which are good.
+    """The index along each axis, and, if invalid ones are allowed and there are any, which ones are valid.
 
-    Raises InvalidArgumentError for bad ones otherwise. On a GPU, as in TF, they are always allowed.
+    Otherwise raises InvalidArgumentError for invalid ones. On a GPU, as in TF, they are always allowed.
     """
     depth = indices.shape[-1]
     if depth > len(shape):
@@ -130,11 +130,11 @@ def gather_nd(
 ) -> Tensor:
     """The slices `params[indices[i]]`: the last axis of `indices` indexes the first axes of `params`.
 
-    params [p1…pn], indices [..., k] -> [..., p(k+1)…pn]. Out of range: InvalidArgumentError on a CPU, zeros
-    on a GPU. With `batch_dims`, the first axes of both are gone through together. TF: tf.gather_nd.
+    params [p1…pn], indices [..., k] -> [..., p(k+1)…pn]. An index out of range raises InvalidArgumentError on a CPU,
+    and yields zeros on a GPU. With `batch_dims`, the first axes of both are batch axes. TF: tf.gather_nd.
     """
     if batch_dims:
-        from penstock.ops.array_more import batch_gather_nd  # made of ops whose modules import this one
+        from penstock.ops.array_more import batch_gather_nd  # composed of ops whose modules import this one
 
         return batch_gather_nd(params, indices, batch_dims, name)
     return GATHER_ND(params, indices, bad_indices_policy=bad_indices_policy, name=name)
@@ -156,7 +156,7 @@ def scatter_strings(ctx: KernelContext) -> Any:
     def scatter(indices: torch.Tensor, updates: np.ndarray, shape: torch.Tensor) -> np.ndarray:
         found = np.full(shape.tolist(), b"", object)
         index, _ = _split_indices(indices, found.shape, False)
-        np.add.at(found, tuple(i.numpy() for i in index), updates)  # TF, too, joins what meets
+        np.add.at(found, tuple(i.numpy() for i in index), updates)  # TF also merges overlapping values
         return found
 
     return scatter
@@ -204,7 +204,7 @@ def gather_nd_in_c(s: Site) -> str | None:
     (params, indices), (y,) = s.inputs, s.outputs
     if (
         not is_nd(s, indices, params.shape) or 0 in params.shape
-    ):  # which the kernel rejects, if anything is wanted of it
+    ):  # which the kernel rejects unless the result is empty
         return None
     i = local("i")
     count, size, place, _ = nd_place(indices, params.shape, i)

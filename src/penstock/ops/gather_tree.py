@@ -1,4 +1,4 @@
-"""GatherTree: whole beams from the steps and parents that a beam search leaves (TF: tf.contrib.seq2seq)."""
+"""GatherTree: complete beams from the steps and parents of a beam search (TF: tf.contrib.seq2seq)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def gather_tree_kernel(ctx: KernelContext) -> Kernel:
             if step:
                 _check_parents(parent, step, width)
             beam = parent if step else beam
-        # What comes after the first end is an end.
+        # Everything after the first end is an end.
         ended = (beams == end_token).cumsum(0) > 0
         return torch.where(ended, end_token, beams)
 
@@ -86,8 +86,8 @@ def gather_tree(
 ) -> Tensor:
     """The ids of each beam, [time, batch, beam] int32, `end_token` after its end.
 
-    step_ids, parent_ids: the id that each beam took at each step and the beam of the step before that it goes on
-    from. max_sequence_lengths: int32 [batch], where to begin. The step raises InvalidArgumentError for a parent that is
-    none (TF: tf.contrib.seq2seq.gather_tree).
+    step_ids, parent_ids: the id of each beam at each step, and its parent beam in the previous step.
+    max_sequence_lengths: int32 [batch], where to begin. The step raises InvalidArgumentError for an invalid parent (TF:
+    tf.contrib.seq2seq.gather_tree).
     """
     return GATHER_TREE(step_ids, parent_ids, max_sequence_lengths, end_token, name=name)

@@ -132,7 +132,7 @@ def bincount(
 ) -> Tensor:
     """How often each of 0, 1, …, max(arr) is in `arr`, or the sum of its weights (TF: tf.bincount).
 
-    At least `minlength` and at most `maxlength` bins; `dtype` is the result's where there are no weights.
+    At least `minlength` and at most `maxlength` bins; `dtype` is the result's if there are no weights.
     """
     with name_scope(name, "bincount"):
         arr = convert_to_tensor(arr, name="arr", dtype=int32)
@@ -152,7 +152,7 @@ def bincount(
 def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
-    """[nbins]: how many values lie in each of equal parts of `value_range`; those outside count at its ends."""
+    """[nbins]: the number of values in each of equal parts of `value_range`; values outside count at its ends."""
     with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
         values = convert_to_tensor(values, name="values")
         limits = convert_to_tensor(value_range, dtype=values.dtype.base_dtype)

@@ -1,4 +1,4 @@
-"""Colours, brightness and contrast of images, also by chance, and measures of how images differ (TF: tf.image)."""
+"""Colours, brightness and contrast of images, including random changes (TF: tf.image)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from penstock.tensor.dtypes import float32, half
 
 
 def _as_floats(image: Any) -> tuple[Tensor, Any]:
-    """The image in [0, 1] as floats, and the dtype to give back."""
+    """The image in [0, 1] as floats, and the dtype to convert back to."""
     image = convert_to_tensor(image, name="image")
     if image.dtype in (float32, half):
         return image, image.dtype
@@ -97,7 +97,7 @@ def yuv_to_rgb(images: Any) -> Tensor:
 
 @export("image.adjust_brightness")
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """`delta`, in parts of the whole range, added to every value."""
+    """Adds `delta`, as a fraction of the whole range, to every value."""
     with name_scope(None, "adjust_brightness", [image, delta]) as scope:
         floats, dtype = _as_floats(image)
         return convert_image_dtype(add(floats, cast(delta, floats.dtype)), dtype, saturate=True, name=scope)
@@ -105,7 +105,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
 
 @export("image.adjust_contrast")
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
-    """Each channel's distance from its mean over the image, times `contrast_factor`."""
+    """Multiplies each channel's distance from its mean over the image by `contrast_factor`."""
     with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
         floats, dtype = _as_floats(images)
         adjusted = ADJUST_CONTRAST(floats, convert_to_tensor(contrast_factor, dtype=float32))
@@ -114,7 +114,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
 
 @export("image.adjust_gamma")
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
-    """gain * value ** gamma, on values in [0, 1]."""
+    """gain * value ** gamma, for values in [0, 1]."""
     if isinstance(gamma, int | float) and gamma < 0:
         raise ValueError("Gamma should be a non-negative real number.")
     with name_scope(None, "adjust_gamma", [image, gamma, gain]) as scope:
@@ -126,7 +126,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
 
 @export("image.adjust_hue")
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """The hue of RGB images turned by `delta`, in [-1, 1]: 1 is once round."""
+    """Rotates the hue of RGB images by `delta` in [-1, 1]; 1 is a full turn."""
     with name_scope(name, "adjust_hue", [image]) as scope:
         floats, dtype = _as_floats(image)
         return convert_image_dtype(ADJUST_HUE(floats, convert_to_tensor(delta, dtype=float32)), dtype, name=scope)
@@ -134,7 +134,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
 
 @export("image.adjust_saturation")
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
-    """The saturation of RGB images times `saturation_factor`."""
+    """Multiplies the saturation of RGB images by `saturation_factor`."""
     with name_scope(name, "adjust_saturation", [image]) as scope:
         floats, dtype = _as_floats(image)
         adjusted = ADJUST_SATURATION(floats, convert_to_tensor(saturation_factor, dtype=float32))

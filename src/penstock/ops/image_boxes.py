@@ -22,8 +22,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 def _suppress(boxes: np.ndarray, scores: np.ndarray, most: Any, overlap: Any, lowest: Any = -np.inf) -> np.ndarray:
-    """Indices of boxes [n, (y1, x1, y2, x2)] by descending score, without those that overlap an earlier one too
-    much."""
+    """Indices of boxes [n, (y1, x1, y2, x2)] by descending score, except those that overlap an earlier one too much."""
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise invalid(f"boxes must be [num_boxes, 4], not {list(boxes.shape)}")
     if scores.shape != boxes.shape[:1]:
@@ -182,7 +181,7 @@ for _op in (DRAW_BOUNDING_BOXES, DRAW_BOUNDING_BOXES_V2):
 
 @export("image.draw_bounding_boxes")
 def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
-    """Images [batch, h, w, depth] with boxes [batch, n, (y1, x1, y2, x2)], in parts of the image, drawn on them."""
+    """Images [batch, h, w, depth] with boxes [batch, n, (y1, x1, y2, x2)], as fractions of the image, drawn on them."""
     images, boxes = convert_to_tensor(images), convert_to_tensor(boxes, dtype=float32)
     if colors is None:
         return DRAW_BOUNDING_BOXES(images, boxes, name=name)

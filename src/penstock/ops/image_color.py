@@ -85,7 +85,7 @@ HSV_TO_RGB.not_differentiable()
 
 @RGB_TO_HSV.gradient
 def rgb_to_hsv_gradient(op: Operation, grad: Tensor) -> Tensor:
-    """By the formulas of the six sectors; zero where a division by zero would come out."""
+    """Uses the formulas of the six sectors; zero where they would divide by zero."""
     cast, zeros_like = get_op("Cast"), get_op("ZerosLike")
     dtype = op.inputs[0].dtype
     r, g, b = get_op("Unpack")(op.inputs[0], num=3, axis=-1)
@@ -107,12 +107,12 @@ def rgb_to_hsv_gradient(op: Operation, grad: Tensor) -> Tensor:
     is_least = [cast(m, DstT=dtype) for m in least]
     one = get_op("OnesLike")(v)
     sixth = over(one, get_op("Mul")(span, convert_to_tensor(6.0, dtype=dtype)))
-    # hue = sector + (p - q) / (6 span): by p, by q, and through span by the greatest and the least.
+    # hue = sector + (p - q) / (6 span): derivatives by p, by q, and, through span, by the maximum and the minimum.
     differences = [g - b, b - r, r - g]
     by_span = zeros_like(v)
     for most, difference in zip(is_most, differences, strict=True):
         by_span = by_span - most * over(difference, span) * sixth
-    signs = [(2, 1), (0, 2), (1, 0)]  # of each channel: where it counts positively, and where negatively
+    signs = [(2, 1), (0, 2), (1, 0)]  # for each channel: where it counts positively, and where negatively
     out = []
     for channel in range(3):
         plus, minus = signs[channel]

@@ -1,4 +1,4 @@
-"""Cutting images up: boxes resized to one size, patches, glimpses (TF: tf.image.crop_and_resize and related ops)."""
+"""Crops of images: boxes resized to one size (TF: tf.image.crop_and_resize and related ops)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _check(shape: Any, boxes: torch.Tensor, box_ind: torch.Tensor) -> None:
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise invalid(f"boxes must be [num_boxes, 4], not {list(boxes.shape)}")
     if box_ind.shape != boxes.shape[:1]:
-        raise invalid(f"box_ind must have one entry a box: {list(box_ind.shape)} for {boxes.shape[0]} boxes")
+        raise invalid(f"box_ind must have one entry per box: {list(box_ind.shape)} for {boxes.shape[0]} boxes")
     if height <= 0 or width <= 0:
         raise invalid(f"image dimensions must be positive, not {height} x {width}")
     if box_ind.numel() and not (box_ind.min() >= 0 and box_ind.max() < batch):
@@ -54,7 +54,7 @@ def _check(shape: Any, boxes: torch.Tensor, box_ind: torch.Tensor) -> None:
 
 
 def _places(low: torch.Tensor, high: torch.Tensor, size: int, count: int) -> torch.Tensor:
-    """[boxes, count]: where in the image each row (or column) of the crops is taken."""
+    """[boxes, count]: the position in the image of each row (or column) of the crops."""
     if count == 1:
         return (0.5 * (low + high) * (size - 1))[:, None]
     step = (high - low) * (size - 1) / (count - 1)
@@ -62,19 +62,20 @@ def _places(low: torch.Tensor, high: torch.Tensor, size: int, count: int) -> tor
 
 
 class _Corners:
-    """For each pixel of each crop: the four pixels around its place, as indices, and how far it is between them."""
+    """For each pixel of each crop: the indices of the four pixels around its position, and its fractions between
+    them."""
 
     def __init__(self, shape: Any, boxes: torch.Tensor, rows: int, columns: int) -> None:
         _, height, width, _ = shape
         y = _places(boxes[:, 0], boxes[:, 2], height, rows)
         x = _places(boxes[:, 1], boxes[:, 3], width, columns)
         self.inside = ((y >= 0) & (y <= height - 1))[:, :, None] & ((x >= 0) & (x <= width - 1))[:, None, :]
-        y = torch.where((y >= 0) & (y <= height - 1), y, 0)  # NaN and far away: not inside, so of no account
+        y = torch.where((y >= 0) & (y <= height - 1), y, 0)  # NaN or far away: not inside, so ignored
         x = torch.where((x >= 0) & (x <= width - 1), x, 0)
         self.top, self.left = y.floor().long()[:, :, None], x.floor().long()[:, None, :]
         self.bottom, self.right = y.ceil().long()[:, :, None], x.ceil().long()[:, None, :]
         self.dy, self.dx = (y - y.floor())[:, :, None, None], (x - x.floor())[:, None, :, None]
-        self.row = (y + 0.5).floor().long()[:, :, None]  # half goes up, as C's round does
+        self.row = (y + 0.5).floor().long()[:, :, None]  # rounds half up, like C's round
         self.column = (x + 0.5).floor().long()[:, None, :]
 
 
@@ -174,7 +175,7 @@ def crop_grad_boxes_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _share(by_place: torch.Tensor, size: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """From the gradient of each row's place to those of the two ends of the box."""
+    """Converts the gradient of each row's position to those of the two ends of the box."""
     if count == 1:
         half = by_place[:, 0] * 0.5 * (size - 1)
         return half, half
@@ -203,9 +204,10 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: Any = None,
 ) -> Tensor:
-    """Boxes [n, (y1, x1, y2, x2)], in parts of the image, of images [batch, h, w, channels], resized to `crop_size`.
+    """Boxes [n, (y1, x1, y2, x2)], as fractions of the image, of images [batch, h, w, channels], resized to
+    `crop_size`.
 
-    box_ind [n]: the image of each box. A box may be turned round (y1 > y2) and reach outside, where the result is
+    box_ind [n]: the image of each box. A box may be flipped (y1 > y2) and extend outside the image, where the result is
     `extrapolation_value`. Returns [n, crop_height, crop_width, channels] float32. TF: tf.image.crop_and_resize.
     """
     box_ind = box_ind if box_indices is None else box_indices

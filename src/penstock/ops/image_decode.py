@@ -21,7 +21,7 @@ from penstock.tensor.dtypes import as_dtype, string, uint8
 from penstock.tensor.shapes import TensorShape
 
 COMMON = ("JPEG", "PNG", "GIF")
-"""What each of decode_jpeg, decode_png and decode_gif reads, whatever its name says."""
+"""The formats that each of decode_jpeg, decode_png and decode_gif reads, regardless of its name."""
 
 
 def data_of(contents: Any) -> bytes:
@@ -40,7 +40,8 @@ def channels_of(ctx: KernelContext, allowed: tuple[int, ...]) -> int:
 def reader(
     channels: int, kinds: tuple[str, ...], dtype: Any = uint8, **jpeg: Any
 ) -> Callable[[Any], tuple[np.ndarray, bool]]:
-    """A function of contents: pixels of `dtype`, [h, w, channels], or of a GIF [frames, h, w, 3]; and whether a GIF."""
+    """A function from contents to pixels of `dtype`, [h, w, channels], or for a GIF [frames, h, w, 3], and whether it
+    is a GIF."""
 
     def read(contents: Any) -> tuple[np.ndarray, bool]:
         data = data_of(contents)
@@ -163,7 +164,7 @@ def decode_image_kernel(ctx: KernelContext) -> Kernel:
 
 @export("image.decode_png")
 def decode_png(contents: Any, channels: int | None = 0, dtype: Any = uint8, name: str | None = None) -> Tensor:
-    """A PNG file as [height, width, channels] of uint8 or uint16; channels: 0 as in the file, 1, 3 or 4."""
+    """A PNG file as [height, width, channels] of uint8 or uint16; channels: 0 (as in the file), 1, 3 or 4."""
     return one_file(DECODE_PNG, contents, name, channels=channels or 0, dtype=as_dtype(dtype))
 
 
@@ -175,7 +176,7 @@ def decode_gif(contents: Any, name: str | None = None) -> Tensor:
 
 @export("image.decode_bmp")
 def decode_bmp(contents: Any, channels: int | None = 0, name: str | None = None) -> Tensor:
-    """A BMP file of 8, 24 or 32 bits as [height, width, channels] uint8; channels: 0 as in the file, 3 or 4."""
+    """A BMP file of 8, 24 or 32 bits as [height, width, channels] uint8; channels: 0 (as in the file), 3 or 4."""
     return one_file(DECODE_BMP, contents, name, channels=channels or 0)
 
 
@@ -187,9 +188,9 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """Any JPEG, PNG, GIF or BMP file; of a GIF all frames, with one dimension more (TF: tf.image.decode_image).
+    """Any JPEG, PNG, GIF or BMP file; for a GIF all frames, with an additional dimension (TF: tf.image.decode_image).
 
-    Without `expand_animations` the first frame: then the result's rank, 3, is known to the graph.
+    Without `expand_animations` only the first frame, so that the result's rank is statically 3.
     """
     return one_file(
         DECODE_IMAGE, contents, name, channels=channels or 0, dtype=as_dtype(dtype), expand_animations=expand_animations

@@ -124,9 +124,9 @@ def decode_jpeg(
 ) -> Tensor:
     """A JPEG file (or PNG, or GIF of one frame) as [height, width, channels] uint8 (TF: tf.image.decode_jpeg).
 
-    channels: 0 as in the file, 1 grey, 3 RGB. ratio: 1, 2, 4 or 8 times smaller. try_recover_truncated: what is missing
-    at the end is grey. acceptable_fraction: how much of the rows must be there; the others are black. Raises
-    InvalidArgumentError for contents that are no image.
+    channels: 0 as in the file, 1 grey, 3 RGB. ratio: 1, 2, 4 or 8 times smaller. try_recover_truncated: missing pixels
+    at the end are grey. acceptable_fraction: the fraction of rows that must exist; the others are black. Raises
+    InvalidArgumentError for contents that are not an image.
     """
     return one_file(
         DECODE_JPEG,
@@ -175,5 +175,5 @@ def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None
 
 @export("image.is_jpeg")
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Whether a string begins as a JPEG file does."""
+    """Whether a string begins like a JPEG file."""
     return get_op("Equal")(get_op("Substr")(contents, 0, 3), b"\xff\xd8\xff", name=name)

@@ -1,4 +1,4 @@
-"""Tensors as image files: JPEG by Pillow, PNG (TF: tf.image.encode_*)."""
+"""Tensors as image files: JPEG (by Pillow) and PNG (TF: tf.image.encode_*)."""
 
 from __future__ import annotations
 

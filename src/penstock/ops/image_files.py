@@ -1,6 +1,6 @@
 """JPEG, PNG and BMP files as arrays of pixels (GIF: image_gif.py). PNG is read by Pillow, and JPEG by libjpeg-turbo.
 
-Pixels are [height, width, channels]. Whatever is wrong with a file is an InvalidArgumentError.
+Pixels are [height, width, channels]. Any error in a file raises InvalidArgumentError.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STARTS = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF8": "GIF",
 
 
 def kind_of(data: bytes, allowed: tuple[str, ...]) -> str:
-    """Which of the `allowed` formats the file is of, by its first bytes."""
+    """Which of the `allowed` formats the file has, by its first bytes."""
     for start, kind in _STARTS.items():
         if kind in allowed and data.startswith(start):
             return kind
@@ -29,10 +29,10 @@ def kind_of(data: bytes, allowed: tuple[str, ...]) -> str:
 
 
 def open_file(data: bytes, kind: str) -> ImageFile.ImageFile:
-    """The file's header. Only `kind`'s reader sees it, whatever else the contents look like."""
+    """The file's header. Only the reader for `kind` is tried, whatever the contents look like."""
     try:
         return Image.open(io.BytesIO(data), formats=[kind])
-    except Exception as error:  # readers raise most anything on corrupt files, also DecompressionBombError
+    except Exception as error:  # readers raise almost any exception on corrupt files, including DecompressionBombError
         raise invalid(f"Invalid {kind} data of {len(data)} bytes: {error}") from error
 
 
@@ -57,7 +57,7 @@ def read_jpeg(
     acceptable: float = 1.0,
     exact: bool = False,
 ) -> np.ndarray:
-    """uint8 pixels; channels: 0 as in the file, 1, 3. `ratio` times smaller, as it is cheap while decoding.
+    """uint8 pixels; channels: 0 (as in the file), 1, 3. `ratio` times smaller, which is cheap while decoding.
 
     `recover`: what is missing at the end is grey. `acceptable`: a file may be cut after this part of its rows.
     `exact`: by libjpeg's accurate transform, not by its fast one.
@@ -72,7 +72,7 @@ def read_jpeg(
     image: Any = open_file(data + b"\xff\xd9" if recover else data, "JPEG")  # a second mark of the end does no harm
     image.draft("L" if channels == 1 else None, tuple(side / ratio for side in image.size))
     if not fancy:
-        image.decoderconfig = (ratio, 1)  # libjpeg's fast ways
+        image.decoderconfig = (ratio, 1)  # libjpeg's fast methods
     natural = 1 if image.mode == "L" else 3
     mode = {1: "L", 3: "RGB"}[channels or natural]
     if acceptable >= 1:
@@ -81,7 +81,7 @@ def read_jpeg(
         image.load()
     except Exception as error:
         found, read = 0, getattr(image, "_im", None)
-        if read is not None:  # the rows that were read; black below
+        if read is not None:  # the rows that were read, and black ones below
             rows = np.flatnonzero(load_pixels(Image.Image()._new(read), "JPEG").any((1, 2)))
             found = int(rows[-1]) + 1 if rows.size else 0
         if read is None or found < acceptable * image.height:
@@ -103,7 +103,7 @@ def _read_whole_jpeg(data: bytes, channels: int, fancy: bool, exact: bool) -> np
 
 
 def read_png(data: bytes, channels: int, wide: bool = False) -> np.ndarray:
-    """uint8 pixels, or uint16 if `wide`; channels: 0 as in the file, 1, 3, 4."""
+    """uint8 pixels, or uint16 if `wide`; channels: 0 (as in the file), 1, 3, 4."""
     if channels not in (0, 1, 3, 4):
         raise invalid(f"channels must be 0, 1, 3, or 4 for PNG, got {channels}")
     image = open_file(data, "PNG")
@@ -127,10 +127,10 @@ def read_png(data: bytes, channels: int, wide: bool = False) -> np.ndarray:
 
 
 def _sixteen_bits(data: bytes, image: ImageFile.ImageFile) -> np.ndarray:
-    """A file with 16 bits a channel, of which Pillow reads only one byte of two but for grey."""
+    """A file with 16 bits per channel, of which Pillow reads only one of two bytes, except for grey."""
     if image.mode == "I;16":
         return load_pixels(image, "PNG")
-    grey = data[25] == 4  # grey and alpha: four bytes a pixel, as other files' RGBA
+    grey = data[25] == 4  # grey and alpha: four bytes per pixel, like other files' RGBA
     layouts = ["RGBA"] if grey else [f"{image.mode};16B", f"{image.mode};16L"]  # the high bytes, the low bytes
     found = []
     for layout in layouts:
@@ -145,7 +145,7 @@ _GREY = (9797, 19234, 3737)  # of 32768: red, green, blue
 
 
 def with_channels(pixels: np.ndarray, channels: int) -> np.ndarray:
-    """[h, w, 1 to 4] as [h, w, channels]: made grey (as libpng does), repeated, alpha dropped or made opaque."""
+    """[h, w, 1 to 4] as [h, w, channels]: converted to grey (as in libpng), repeated, alpha dropped or made opaque."""
     have = pixels.shape[2]
     if channels in (0, have):
         return pixels
@@ -166,7 +166,8 @@ def with_channels(pixels: np.ndarray, channels: int) -> np.ndarray:
 
 
 def read_bmp(data: bytes, channels: int) -> np.ndarray:
-    """uint8 pixels; channels: 0 as in the file (8, 24 or 32 bits: 1, 3, 4), 3, 4. Of a palette, its indices."""
+    """uint8 pixels; channels: 0 (as in the file; 8, 24 or 32 bits: 1, 3, 4), 3, 4. Files with a palette return its
+    indices."""
     if channels not in (0, 3, 4):
         raise invalid(f"channels must be 0, 3, or 4 for BMP, got {channels}")
     if len(data) < 32:

@@ -1,4 +1,4 @@
-"""Cropping, padding, flipping and resizing of images, out of other ops (TF: tf.image)."""
+"""Cropping, padding and resizing of images, composed of other ops (TF: tf.image)."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _METHODS: dict[Any, Callable[..., Tensor]] = {
 
 
 def as_batch(image: Tensor) -> tuple[Tensor, bool]:
-    """The images with a batch dimension, and whether one was added; of unknown rank: one image.
+    """The images with a batch dimension, and whether one was added; an unknown rank counts as one image.
 
-    Raises ValueError for another rank than 3 or 4.
+    Raises ValueError for a rank other than 3 or 4.
     """
     rank = image.shape.ndims
     if rank not in (None, 3, 4):
@@ -91,7 +91,7 @@ def resize_images(
 ) -> Tensor:
     """Images [batch, height, width, channels] or [height, width, channels] at `size` [new_height, new_width].
 
-    float32, but for nearest neighbours and images that have that size already, which keep their dtype. With
+    float32, except for nearest neighbours and images that already have that size, which keep their dtype. With
     `preserve_aspect_ratio` the largest size within `size`. Raises ValueError for what is not an image. TF:
     tf.image.resize_images.
     """
@@ -137,7 +137,7 @@ def _largest_within(images: Tensor, size: Tensor) -> Tensor:
 
 @export("image.resize_image_with_crop_or_pad", "image.resize_with_crop_or_pad")
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
-    """Images cut, or padded with zeros, evenly at both sides, to the target size (3-D or 4-D)."""
+    """Images cropped, or padded with zeros, evenly on both sides, to the target size (3-D or 4-D)."""
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
         image, added = as_batch(convert_to_tensor(image, name="image"))
         _, height, width, _ = sizes(image)
@@ -161,7 +161,8 @@ def _least(x: Any, y: Any) -> Any:
 
 
 def _checked(image: Tensor, wanted: list[tuple[Any, str, bool]]) -> Tensor:
-    """`image`, once sizes are known to be positive (or at least 0): now if they are numbers, otherwise in the step."""
+    """`image`, after checking that sizes are positive (or at least 0): now if they are numbers, otherwise in the
+    step."""
     asserts = []
     for value, name, positive in wanted:
         if isinstance(value, Tensor):
@@ -188,7 +189,7 @@ def _fits(image: Tensor, larger: Any, smaller: Any, message: str) -> Tensor:
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """The part of the images that begins at the offsets and has the target size. Raises ValueError if it reaches
+    """The part of the images that begins at the offsets and has the target size. Raises ValueError if it extends
     outside."""
     with name_scope(None, "crop_to_bounding_box", [image]):
         image, added = as_batch(convert_to_tensor(image, name="image"))
@@ -211,7 +212,7 @@ def crop_to_bounding_box(
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """The images with zeros around them: offsets above and to the left, and the target size in all."""
+    """The images with zeros around them: offsets above and to the left, and the target size in total."""
     with name_scope(None, "pad_to_bounding_box", [image]):
         image, added = as_batch(convert_to_tensor(image, name="image"))
         _, height, width, _ = sizes(image)
@@ -230,7 +231,7 @@ def pad_to_bounding_box(
 def resize_image_with_pad(
     image: Any, target_height: Any, target_width: Any, method: int = ResizeMethod.BILINEAR, align_corners: bool = False
 ) -> Tensor:
-    """The images at the largest size within the target that keeps their ratio, with zeros around them."""
+    """The images at the largest size within the target that keeps their aspect ratio, with zeros around them."""
     with name_scope(None, "resize_image_with_pad", [image]):
         image, added = as_batch(convert_to_tensor(image, name="images"))
         image = _checked(image, [(target_height, "target_height", True), (target_width, "target_width", True)])
@@ -247,7 +248,7 @@ def resize_image_with_pad(
 
 @export("image.central_crop")
 def central_crop(image: Any, central_fraction: float) -> Tensor:
-    """The middle of the images: `central_fraction`, in (0, 1], of each side."""
+    """The centre of the images: `central_fraction`, in (0, 1], of each side."""
     if not 0.0 < central_fraction <= 1.0:
         raise ValueError(f"central_fraction must be within (0, 1], not {central_fraction}")
     with name_scope(None, "central_crop", [image]):

@@ -1,6 +1,6 @@
-"""GIF files as arrays of pixels. Pillow unpacks one frame at a time; the frames are put together as TensorFlow does.
+"""GIF files as arrays of pixels. Pillow decodes one frame at a time; frames are composed as in TensorFlow:
 
-That is without "disposal": each frame is drawn over the one before.
+without "disposal", each frame is drawn over the previous one.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class _Frame(NamedTuple):
     width: int
     height: int
     flags: int
-    colors: bytes  # its own palette, or empty
+    colors: bytes  # the frame's own palette, or empty
     packed: bytes  # the pixels' blocks
-    transparent: int | None  # the index that lets the frame before shine through
+    transparent: int | None  # the index of transparent pixels
 
 
 def _palette_size(flags: int) -> int:
@@ -33,18 +33,18 @@ def _palette_size(flags: int) -> int:
 
 
 def _frames(data: bytes, at: int) -> Iterator[_Frame]:
-    """The frames from position `at`, up to where the file ends, whole or cut."""
+    """The frames from position `at` to the end of the file, which may be truncated."""
     transparent = None
 
     def blocks(begin: int) -> int:
-        """The end of a row of blocks, each of a length byte and so many more; an empty one ends it."""
+        """The end of a sequence of blocks, each with a length byte and that many more bytes; an empty one ends it."""
         while data[begin]:
             begin += 1 + data[begin]
         return begin + 1
 
     try:
         while data[at] != 0x3B:
-            if data[at] == 0x21:  # an extension; 0xF9 is about the next frame
+            if data[at] == 0x21:  # an extension; 0xF9 describes the next frame
                 if data[at + 1] == 0xF9:
                     transparent = data[at + 6] if data[at + 3] & 1 else None
                 at = blocks(at + 2)
@@ -61,7 +61,8 @@ def _frames(data: bytes, at: int) -> Iterator[_Frame]:
 
 
 def _unpacked(frame: _Frame, palette: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """[height, width, 3] colours and [height, width, 1] whether they count: the frame as a file of its own."""
+    """[height, width, 3] colours and [height, width, 1] whether pixels are opaque: decodes the frame as a separate
+    file."""
     size = struct.pack("<HH", frame.width, frame.height)
     colors = frame.colors or palette
     flags = 0x80 | (len(colors) // 3).bit_length() - 2  # the palette's size
@@ -80,7 +81,7 @@ def _unpacked(frame: _Frame, palette: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_gif(data: bytes) -> np.ndarray:
-    """[frames, height, width, 3] uint8, as large as the largest frame. Of a file that is cut: the whole frames."""
+    """[frames, height, width, 3] uint8, as large as the largest frame. For a truncated file, the complete frames."""
     if len(data) < 13:
         raise invalid(f"Invalid GIF data of {len(data)} bytes: no header")
     palette_end = 13 + _palette_size(data[10])

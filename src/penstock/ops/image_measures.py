@@ -38,7 +38,8 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 @export("image.image_gradients")
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
-    """Differences of each pixel [batch, h, w, d] to the next one below and to the right; 0 in the last row, column."""
+    """Differences of each pixel [batch, h, w, d] to the next one below and to the right; 0 in the last row or
+    column."""
     image = convert_to_tensor(image)
     if image.shape.ndims != 4:
         raise ValueError(f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.shape}.")
@@ -49,7 +50,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 
 @export("image.sobel_edges")
 def sobel_edges(image: Any) -> Tensor:
-    """[batch, h, w, d] → [batch, h, w, d, 2]: Sobel's derivative down and to the right, borders reflected."""
+    """[batch, h, w, d] → [batch, h, w, d, 2]: Sobel's vertical and horizontal derivatives, with reflected borders."""
     image = convert_to_tensor(image)
     padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
 
@@ -94,7 +95,7 @@ def ssim(
 def _ssim_maps(
     x: Tensor, y: Tensor, top: Any, filter_size: int, sigma: float, k1: float, k2: float
 ) -> tuple[Tensor, Tensor]:
-    """The similarity, and its part of contrast and structure, of each channel: [..., d]."""
+    """The similarity, and its contrast and structure terms, for each channel: [..., d]."""
     from penstock.ops.nn.conv_functions import depthwise_conv2d
 
     at = np.arange(filter_size) - (filter_size - 1) / 2

@@ -36,7 +36,7 @@ EXTRACT_IMAGE_PATCHES = define_op(
 
 
 def _windows(size: int, k: int, stride: int, rate: int, same: bool) -> tuple[int, int]:
-    """How many windows fit, and how much is padded before."""
+    """The number of windows, and the padding before the image."""
     reach = (k - 1) * rate + 1
     if not same:
         return max(0, -(-(size - reach + 1) // stride)), 0
@@ -90,7 +90,7 @@ def extract_image_patches_kernel(ctx: KernelContext) -> Kernel:
 
 @EXTRACT_IMAGE_PATCHES.gradient
 def extract_image_patches_gradient(op: Operation, grad: Tensor) -> Tensor:
-    """Every value goes back to its pixel: the patches of an image of pixel numbers say which."""
+    """Every value goes back to its pixel, found by extracting patches from an image of pixel numbers."""
     (image,) = op.inputs
     reshape, transpose = get_op("Reshape"), get_op("Transpose")
     pack, multiply = get_op("Pack"), get_op("Mul")
@@ -127,10 +127,11 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Any = None,
 ) -> Tensor:
-    """Patches of `ksizes` [1, rows, columns, 1], one every `strides`, each put in depth (TF: extract_image_patches).
+    """Patches of `ksizes` [1, rows, columns, 1], one every `strides`, each moved to the depth axis (TF:
+    extract_image_patches).
 
     images [batch, h, w, depth] → [batch, rows, columns, ksize_rows * ksize_columns * depth]. `rates`: the distance
-    of the pixels of a patch from each other.
+    between pixels of a patch.
     """
     ksizes = ksizes if sizes is None else sizes
     return EXTRACT_IMAGE_PATCHES(

@@ -1,6 +1,6 @@
 """Resizing images (TF: tf.image.resize_*): bilinear, bicubic, nearest neighbour, area, and their gradients.
 
-An image is resized by its rows and then by its columns. The gradient puts every value back where it was taken from.
+An image is resized along rows and then along columns. The gradient returns every value to where it was taken from.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def resize_bilinear(
 def resize_bicubic(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
-    """Like `resize_bilinear`, by cubic convolution."""
+    """Like `resize_bilinear`, with cubic convolution."""
     return RESIZE_BICUBIC(
         _images(images), _size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )
@@ -240,7 +240,7 @@ def resize_bicubic(
 def resize_nearest_neighbor(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
-    """Images at `size`, each pixel the nearest one of the input; of the input's dtype."""
+    """Images at `size`, each pixel the nearest one of the input; keeps the dtype."""
     return RESIZE_NEAREST(
         _images(images), _size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )

@@ -1,4 +1,4 @@
-"""Parts of images by chance or by offset: crops around boxes, glimpses."""
+"""Random crops around boxes, and glimpses at offsets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _sample(
     whole: bool,
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, ...]:
-    """A random crop of the asked aspect ratio and area that covers enough of one box, or the whole image."""
+    """A random crop of the requested aspect ratio and area that covers enough of one box, or the whole image."""
     if size.shape != (3,):
         raise invalid(f"image_size must be 1-D with 3 elements, not {list(size.shape)}")
     height, width, _ = size.tolist()
@@ -156,7 +156,7 @@ def sample_distorted_bounding_box(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """A random crop: `begin` [3] and `size` [3] for tf.slice, and the crop as a box [1, 1, 4].
 
-    bounding_boxes [batch, n, 4] in parts of the image; the crop covers `min_object_covered` of at least one. TF:
+    bounding_boxes [batch, n, 4] as fractions of the image; the crop covers `min_object_covered` of at least one. TF:
     tf.image.sample_distorted_bounding_box.
     """
     graph_seed, op_seed = get_seed(seed)
@@ -203,7 +203,7 @@ def extract_glimpse_shape(c: ShapeContext, input: TensorShape, size: TensorShape
 def extract_glimpse_kernel(ctx: KernelContext) -> Kernel:
     centered, normalized, noise = ctx["centered"], ctx["normalized"], ctx.text("noise")
     generator = torch.Generator()
-    generator.seed()  # the op has no seed: its noise is another in each session
+    generator.seed()  # the op has no seed: its noise differs in each session
     if noise not in ("uniform", "gaussian", "zero"):
         raise invalid(f"noise should be 'uniform', 'gaussian', or 'zero' but received {noise}")
 
@@ -216,9 +216,9 @@ def extract_glimpse_kernel(ctx: KernelContext) -> Kernel:
         for image, (y, x) in zip(images, offsets.tolist(), strict=True):
             if normalized:
                 y, x = y * height, x * width
-            if centered:  # offsets of -1 and 1 are the borders, also (as in TensorFlow's first version) in pixels
+            if centered:  # offsets of -1 and 1 are the borders, even (as in TensorFlow's first version) in pixels
                 y, x = (y + height) / 2, (x + width) / 2
-            top, left = int(y - rows / 2), int(x - columns / 2)  # an offset is that of the glimpse's middle
+            top, left = int(y - rows / 2), int(x - columns / 2)  # an offset is that of the glimpse's centre
             if noise == "zero":
                 part = torch.zeros((rows, columns, depth))
             elif noise == "gaussian" and not ctx["uniform_noise"]:
@@ -246,8 +246,7 @@ def extract_glimpse(
     uniform_noise: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """The part of each image [batch, h, w, depth] at its offset (y, x), of the same size; noise where it reaches
-    outside."""
+    """A part of equal size of each image [batch, h, w, depth] at its offset (y, x); noise where it extends outside."""
     return EXTRACT_GLIMPSE(
         convert_to_tensor(input, dtype=float32),
         convert_to_tensor(size, dtype=int32),

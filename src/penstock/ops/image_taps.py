@@ -1,6 +1,6 @@
 """How an image's rows or columns are resized: for each output position a few input positions with weights ("taps").
 
-Places are counted in float32, as TensorFlow counts them.
+Positions are computed in float32, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ f32 = np.float32
 
 
 def scale_of(size: int, wanted: int, align_corners: bool) -> np.float32:
-    """Input positions for each output position, in float32 as TensorFlow counts."""
+    """The ratio of input to output positions, in float32 as in TensorFlow."""
     if align_corners and wanted > 1:
         return f32(size - 1) / f32(wanted - 1)
     return f32(size) / f32(wanted)
 
 
 def positions(size: int, wanted: int, align_corners: bool, half_pixel: bool) -> np.ndarray:
-    """The place in the input, with a fraction, of each output position."""
+    """The fractional input position of each output position."""
     scale, out = scale_of(size, wanted, align_corners), np.arange(wanted, dtype=f32)
     return (out + f32(0.5)) * scale - f32(0.5) if half_pixel else out * scale
 
@@ -60,7 +60,7 @@ _TABLE = 1024  # TensorFlow looks cubic weights up in a table of this size
 
 @lru_cache(64)
 def cubic_taps(size: int, wanted: int, align_corners: bool, half_pixel: bool) -> Taps:
-    """Keys' cubic convolution with a = -0.5 where centers are at half pixels, otherwise a = -0.75."""
+    """Keys' cubic convolution with a = -0.5 if centres are at half pixels, otherwise a = -0.75."""
     a = -0.5 if half_pixel else -0.75
     at = positions(size, wanted, align_corners, half_pixel)
     base = np.floor(at)
@@ -77,7 +77,7 @@ def cubic_taps(size: int, wanted: int, align_corners: bool, half_pixel: bool) ->
     weights = [outer(near), inner(near), inner(far), outer(far)]
     wanted_at = [base - 1, base, base + 1, base + 2]
     indices = [np.clip(i, 0, size - 1) for i in wanted_at]
-    if half_pixel:  # what lies outside does not count
+    if half_pixel:  # positions outside are ignored
         weights = [np.where(i == j, w, 0) for i, j, w in zip(wanted_at, indices, weights, strict=True)]
         total = sum(weights)
         weights = [np.where(np.abs(total) > 1e-30, w / total, w) for w in weights]
@@ -86,7 +86,8 @@ def cubic_taps(size: int, wanted: int, align_corners: bool, half_pixel: bool) ->
 
 @lru_cache(64)
 def area_taps(size: int, wanted: int, align_corners: bool) -> Taps:
-    """The input positions that an output position covers, and how much of each; the last goes on past the border."""
+    """The input positions that an output position covers, and the fraction of each; the last extends past the
+    border."""
     scale = float(scale_of(size, wanted, align_corners))
     start = np.arange(wanted) * scale
     first = np.floor(start)
@@ -97,10 +98,11 @@ def area_taps(size: int, wanted: int, align_corners: bool) -> Taps:
 
 
 def _flat(x: torch.Tensor, axis: int) -> tuple[torch.Tensor, int]:
-    """`x` [batch, height, width, channels] so that `axis` (1 or 2) is dimension 1, and how many elements a step has.
+    """`x` [batch, height, width, channels] reshaped so that `axis` (1 or 2) is dimension 1, and the number of elements
+    per position.
 
-    The channels of a column stay in that dimension: to pick single numbers from rows is several times faster than to
-    pick tiny vectors.
+    The channels of a column stay in that dimension: picking single numbers from rows is several times faster than
+    picking tiny vectors.
     """
     batch, height, width, channels = x.shape
     if axis == 1:
@@ -118,7 +120,7 @@ def _placed(tap: tuple[torch.Tensor, torch.Tensor], flat: torch.Tensor, step: in
 
 
 def resample(x: torch.Tensor, axis: int, taps: Taps) -> torch.Tensor:
-    """Images [batch, height, width, channels] along `axis`, 1 or 2, at the places of `taps`."""
+    """Images [batch, height, width, channels] resampled along `axis`, 1 or 2, with `taps`."""
     dims = list(x.shape)
     dims[axis] = len(taps[0][0])
     flat, step = _flat(x, axis)

@@ -1,4 +1,4 @@
-"""Images flipped, transposed, turned by quarters, also by chance (TF: tf.image)."""
+"""Images flipped, transposed and rotated by quarter turns, and random flips (TF: tf.image)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 
 @export("image.rot90")
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
-    """The images turned by `k` quarters, counter-clockwise."""
+    """The images rotated by `k` quarter turns, counter-clockwise."""
     with name_scope(name, "rot90", [image, k]) as scope:
         image, added = as_batch(convert_to_tensor(image, name="image"))
         turned = [
@@ -76,13 +76,13 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
 
 @export("image.random_flip_left_right")
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
-    """Each image flipped left to right, or not, with even chances, drawn in each step."""
+    """Each image flipped left to right with probability 1/2, drawn in each step."""
     return _random_flip(image, flip_left_right, seed, "random_flip_left_right")
 
 
 @export("image.random_flip_up_down")
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
-    """Each image flipped upside down, or not, with even chances, drawn in each step."""
+    """Each image flipped upside down with probability 1/2, drawn in each step."""
     return _random_flip(image, flip_up_down, seed, "random_flip_up_down")
 
 

@@ -21,7 +21,7 @@ from penstock.tensor.dtypes import as_dtype, float32, half
 def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
     """Images in another dtype, scaled: floats are in [0, 1], integers from 0 to the type's largest value.
 
-    `saturate`: floats outside [0, 1] become the nearest value that the integer type has, instead of wrapping round.
+    `saturate`: floats outside [0, 1] become the nearest value of the integer type instead of wrapping around.
     """
     image, dtype = convert_to_tensor(image, name="image"), as_dtype(dtype)
     if dtype == image.dtype:
@@ -39,14 +39,14 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
             return cast(image, dtype, name=scope)
         if have.is_integer:
             return multiply(cast(image, dtype), 1.0 / float(have.max), name=scope)
-        if have == half and float(dtype.max) > float(have.max):  # the scale is beyond what half holds
+        if have == half and float(dtype.max) > float(have.max):  # the scale exceeds the range of half
             image = cast(image, float32)
-        return to(multiply(image, float(dtype.max) + 0.5), dtype, name=scope)  # rounds, since a cast cuts off
+        return to(multiply(image, float(dtype.max) + 0.5), dtype, name=scope)  # rounds, because a cast truncates
 
 
 @export("image.per_image_standardization", "image.per_image_whitening")
 def per_image_standardization(image: Any) -> Tensor:
-    """Images of mean 0 and deviation 1, each for itself; the deviation counts as at least 1/√(number of values)."""
+    """Images with mean 0 and standard deviation 1 each; the deviation counts as at least 1/√(number of values)."""
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = cast(convert_to_tensor(image, name="image"), float32)
         axes = [-3, -2, -1]

@@ -1,4 +1,4 @@
-"""Joining tensors along an axis, and cutting them: concat and split."""
+"""Concatenating tensors along an axis, and splitting them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CONCAT_V2.fold(lambda op, *xs: np.concatenate(xs[:-1], xs[-1]))
 
 
 def concat_shapes(xs: list[TensorShape], axis: np.ndarray | None) -> TensorShape:
-    """The shape of a concat along `axis`; raises ValueError if other sizes differ."""
+    """The shape of a concatenation along `axis`; raises ValueError if other sizes differ."""
     ranked = [x for x in xs if x.ndims is not None]
     if not ranked:
         return UNKNOWN
@@ -121,7 +121,7 @@ def concat_gradient(op: Operation, grad: Any) -> list[Any]:
 
 
 def _parts(xs: list[Tensor], axis: Tensor, grad: Any) -> list[Tensor]:
-    """`grad` cut along `axis` into pieces as long as each of `xs`."""
+    """`grad` split along `axis` into parts as long as each of `xs`."""
     known = constant_value(axis)
     if known is not None and all(x.shape.ndims is not None for x in xs):
         sizes: Any = [x.shape.tuple[int(known)] for x in xs]
@@ -134,7 +134,7 @@ def _parts(xs: list[Tensor], axis: Tensor, grad: Any) -> list[Tensor]:
 
 @export("concat")
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
-    """`values` joined along `axis`; their other sizes must be equal (TF: tf.concat)."""
+    """`values` concatenated along `axis`; their other sizes must be equal (TF: tf.concat)."""
     if not isinstance(values, list | tuple):
         values = [values]
     if len(values) == 1:
@@ -161,7 +161,7 @@ def concat_offset_shape(c: ShapeContext, _: TensorShape, shapes: list[TensorShap
 
 @CONCAT_OFFSET.kernel(host=("concat_dim", "shape", "offset"))
 def concat_offset_kernel(ctx: KernelContext) -> Any:
-    """Where each piece begins in the whole: zeros, but along the axis the sum of the sizes before."""
+    """The offset of each part: zeros, except along the axis, where it is the sum of the preceding sizes."""
 
     def offsets(axis: torch.Tensor, shapes: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         first = shapes[0].tolist()
@@ -178,7 +178,7 @@ def concat_offset_kernel(ctx: KernelContext) -> Any:
 
 
 def _check_concat_shapes(axis: int, shapes: list[torch.Tensor], first: Any) -> None:
-    """Raises ValueError unless `shapes` are vectors of the same length, equal but for `axis`."""
+    """Raises ValueError unless `shapes` are vectors of the same length that are equal except at `axis`."""
     if any(shape.dim() != 1 for shape in shapes):
         raise ValueError(f"each input should be a vector, but got shapes {[list(s.shape) for s in shapes]}")
     rank = len(first)
@@ -284,7 +284,7 @@ def split_v_shape(c: ShapeContext, x: TensorShape, sizes: TensorShape, _: Tensor
 
 
 def _lengths(sizes: list[int], total: int) -> list[int]:
-    """`sizes` with the one that is -1 found; raises ValueError unless they add up to `total`."""
+    """`sizes` with -1 replaced by the remainder; raises ValueError unless they add up to `total`."""
     rest = total - sum(s for s in sizes if s != -1)
     if sizes.count(-1) > 1 or rest < 0 or (rest and -1 not in sizes) or min(sizes) < -1:
         raise ValueError(f"size_splits {sizes} must add up to the size of the axis, {total}; one may be -1")
@@ -319,10 +319,10 @@ def split_v_gradient(op: Operation, *grads: Any) -> list[Any]:
 def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
 ) -> list[Tensor]:
-    """`value` cut along `axis`: into equal parts, or into parts of the given sizes (TF: tf.split).
+    """`value` split along `axis` into equal parts, or into parts of the given sizes (TF: tf.split).
 
-    Sizes are a list (one of them -1: the rest) or a vector tensor; `num`, their number, is needed only where
-    it is not known. Raises ValueError if `axis` cannot be cut so.
+    Sizes are a list (one of them -1: the rest) or a vector tensor; `num`, their number, is only needed if it is
+    unknown. Raises ValueError if `axis` cannot be split this way.
     """
     if isinstance(num_or_size_splits, int | np.integer | Dimension):
         return SPLIT(axis, value, num_split=int(num_or_size_splits), name=name)

@@ -1,4 +1,4 @@
-"""Joining and cutting in C."""
+"""Concatenating and splitting in C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small tools that kernels share."""
+"""Helpers that kernels share."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from penstock.runtime.kernels import KernelContext
 
 TORCH_LACKS = "uint16 uint32 uint64"
-"""Integer types that torch stores but has few kernels for: such kernels go through NumPy."""
+"""Integer types that torch stores but has few kernels for: such kernels use NumPy."""
 
 TORCH_TYPES = f"{TYPE_GROUPS['numbertype']} bool"
-"""Every type whose tensors are torch's: all but string, resource and variant."""
+"""Every type whose tensors are torch's: all except string, resource and variant."""
 
 _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
 def as_signed(x: torch.Tensor) -> torch.Tensor:
-    """`x`, its bits read as signed integers where torch has few kernels for the unsigned type; a view."""
+    """`x`, with its bits viewed as signed integers if torch has few kernels for the unsigned type."""
     signed = _SIGNED.get(x.dtype)
     return x if signed is None else x.view(signed)
 
 
 def signed_inside(ctx: KernelContext, kernel: Kernel, attr: str = "T") -> Kernel:
-    """`kernel`, which only moves the elements of its first argument, for the types that torch lacks, too."""
+    """Makes `kernel`, which only moves the elements of its first argument, support types that torch lacks."""
     dtype = ctx.torch_dtype(attr)
     signed = _SIGNED.get(dtype)
     if signed is None:
@@ -40,7 +40,7 @@ def signed_inside(ctx: KernelContext, kernel: Kernel, attr: str = "T") -> Kernel
 
 
 def via_numpy(fn: Callable[..., Any], *outputs: DType) -> Kernel:
-    """A kernel (CPU) that calls `fn` on NumPy arrays and gives torch tensors of the `outputs` dtypes."""
+    """A CPU kernel that calls `fn` on NumPy arrays and returns torch tensors of the `outputs` dtypes."""
     np_dtypes = [dtype.np for dtype in outputs]
 
     def kernel(*values: Any) -> Any:

@@ -47,7 +47,7 @@ def transpose_shape(c: ShapeContext, x: TensorShape, perm: TensorShape) -> Tenso
         return UNKNOWN if rank is None else TensorShape([None] * rank)
     x = x.with_rank(len(order))
     axes = [check_axis(int(i), len(order)) for i in order]
-    if len(set(axes)) < len(axes):  # no permutation: the step rejects it
+    if len(set(axes)) < len(axes):  # not a permutation: the step rejects it
         return TensorShape([None] * len(axes))
     return shape_of(tuple(x.tuple[i] for i in axes))
 
@@ -189,7 +189,7 @@ def transpose_in_c(s: Site) -> str | None:
 
 @emits("InvertPermutation")
 def invert_permutation_in_c(s: Site) -> str:
-    """An index that appears twice leaves a place without one."""
+    """A duplicate index would leave an element unset."""
     (x,), (y,) = s.inputs, s.outputs
     i, j = local("i"), local("j")
     return block(

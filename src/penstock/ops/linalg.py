@@ -26,12 +26,12 @@ from penstock.tensor.dtypes import float64
 from penstock.tensor.shapes import TensorShape, broadcast_shape, merge_dim
 
 TYPES = "half float double complex64 complex128"
-"""LAPACK has no half precision: such matrices are computed with as float32 (see `widened`)."""
+"""LAPACK has no half precision: such matrices are converted to float32 (see `widened`)."""
 _ALL = "T: {double, float, half, complex64, complex128}"
 
 
 def adjoint_of(x: Tensor) -> Tensor:
-    """The transposed matrices, conjugated where they are complex."""
+    """The transposed matrices, conjugated if they are complex."""
     return get_op("BatchMatMulV2")(x, _eye_like(x), adj_x=True) if x.shape.ndims is None else _turned(x)
 
 
@@ -62,7 +62,7 @@ def square_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
 
 
 def count_flops(op: OpDef, count: Callable[[float, float, float], float]) -> None:
-    """Say what each matrix takes: `count(rows, columns, columns of the second input)` (Golub and Van Loan)."""
+    """Register the cost per matrix: `count(rows, columns, columns of the second input)` (Golub and Van Loan)."""
 
     @op.flops
     def flops(node: Any, inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]]) -> float:
@@ -77,7 +77,7 @@ def check_square(x: torch.Tensor) -> None:
 
 
 def widened(fn: Kernel) -> Kernel:
-    """`fn`, with half precision as float32 inside."""
+    """Makes `fn` compute half precision in float32."""
 
     def kernel(*values: torch.Tensor) -> Any:
         if values[0].dtype != torch.half:
@@ -89,7 +89,7 @@ def widened(fn: Kernel) -> Kernel:
 
 
 def checked(fn: Callable[..., Any], failed: str) -> Kernel:
-    """`fn` of square matrices; what torch says of a matrix that it cannot handle becomes `failed`."""
+    """Makes `fn` check for square matrices; torch's error for a matrix that it cannot handle becomes `failed`."""
 
     def kernel(x: torch.Tensor, *others: torch.Tensor) -> Any:
         check_square(x)
@@ -278,7 +278,7 @@ def matrix_solve_ls_kernel(ctx: KernelContext) -> Kernel:
             raise invalid(f"Input matrix and rhs are incompatible: {list(a.shape)} and {list(b.shape)}")
         if not a.numel() or not b.numel():
             return b.new_zeros((*b.shape[:-2], a.shape[-1], b.shape[-1]))
-        if not fast:  # TensorFlow leaves the regulariser out there
+        if not fast:  # TensorFlow omits the regulariser there
             return torch.linalg.lstsq(a, b, driver="gelsd" if a.device.type == "cpu" else None).solution
         rows, columns = a.shape[-2:]
         try:
@@ -317,7 +317,7 @@ def matrix_solve_ls_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]
 
 
 def _by_columns(op: Operation, grad: Tensor) -> tuple[Tensor, Tensor]:
-    """Where the matrix has at least as many rows as columns."""
+    """For matrices with at least as many rows as columns."""
     a, b, l2 = op.inputs
     factor = CHOLESKY(_regularized(mm(a, a, adj_x=True), get_op("Cast")(l2, DstT=a.dtype)))
     z = cholesky_solve(factor, grad)
@@ -420,7 +420,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """Like `matrix_solve`, for triangular matrices, of which only the one half counts."""
+    """Like `matrix_solve`, for triangular matrices, of which only one half is used."""
     return MATRIX_TRIANGULAR_SOLVE(
         convert_to_tensor(matrix), convert_to_tensor(rhs), lower=lower, adjoint=adjoint, name=name
     )
@@ -430,8 +430,8 @@ def matrix_triangular_solve(
 def matrix_solve_ls(
     matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
-    """x for which |matrix @ x - rhs|² + l2_regularizer |x|² is least. `fast`: by the normal equations; otherwise by an
-    orthogonal decomposition, without the regulariser, which also takes matrices without full rank."""
+    """The x that minimises |matrix @ x - rhs|² + l2_regularizer |x|². `fast`: by the normal equations; otherwise by an
+    orthogonal decomposition, without the regulariser, which also supports rank-deficient matrices."""
     return MATRIX_SOLVE_LS(
         convert_to_tensor(matrix), convert_to_tensor(rhs), convert_to_tensor(l2_regularizer, dtype=float64), fast=fast,
         name=name,

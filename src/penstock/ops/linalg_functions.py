@@ -1,4 +1,5 @@
-"""Functions of matrices made of other ops: pseudo-inverse, rank, exponential, products with vectors (TF: tf.linalg)."""
+"""Functions of matrices composed of other ops: pseudo-inverse, rank, exponential, products with vectors (TF:
+tf.linalg)."""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def _largest(values: Tensor) -> Tensor:
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Moore and Penrose's inverse of each matrix [..., m, n]: [..., n, m] (TF: tf.linalg.pinv).
 
-    Singular values below `rcond` (10 max(m, n) eps where not given) times the largest one count as 0.
+    Singular values below `rcond` (by default 10 max(m, n) eps) times the largest one count as 0.
     """
     with name_scope(name or "pinv", values=[a]):
         a = convert_to_tensor(a, name="a")
@@ -85,9 +86,9 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 
 @export("linalg.matrix_rank")
 def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """int32 [...]: how many singular values of each matrix are above `tol` (TF: tf.linalg.matrix_rank).
+    """int32 [...]: the number of singular values of each matrix above `tol` (TF: tf.linalg.matrix_rank).
 
-    Without it, above max(m, n) eps times the largest one.
+    `tol` defaults to max(m, n) eps times the largest one.
     """
     with name_scope(name or "matrix_rank", values=[a]):
         a = convert_to_tensor(a, name="a")
@@ -107,16 +108,16 @@ _PADE = [
     for k in range(_ORDER + 1)
 ]  # fmt: skip
 _REACH = 5.371920351148152
-"""Up to this 1-norm the quotient of polynomials is exact in double precision (Higham 2005)."""
+"""Up to this 1-norm the Padé approximant is exact in double precision (Higham 2005)."""
 
 
 @export("linalg.expm")
 def expm(input: Any, name: str | None = None) -> Tensor:
     """The exponential of each square matrix [..., n, n] (TF: tf.linalg.expm).
 
-    By Padé's quotient for the matrices divided by a power of two, and squaring as often. Differentiable.
+    Uses the Padé approximant of the matrices divided by a power of two, then repeated squaring. Differentiable.
     """
-    from penstock.ops.control_flow.while_loop import while_loop  # whose gradients build on all ops
+    from penstock.ops.control_flow.while_loop import while_loop  # the gradients use many other ops
 
     with name_scope(name, "matrix_exponential", [input]):
         x = convert_to_tensor(input, name="matrix")

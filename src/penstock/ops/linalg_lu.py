@@ -1,4 +1,4 @@
-"""LU decompositions with row exchanges, and what is computed from them (TF: tf.linalg.lu)."""
+"""LU decompositions with row exchanges, and functions that use them (TF: tf.linalg.lu)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lu_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
     return [x[:-2].concatenate([side, side]), x[:-2].concatenate([side])]
 
 
-@LU.kernel(T="float double complex64 complex128")  # TensorFlow has none for half precision either
+@LU.kernel(T="float double complex64 complex128")  # TensorFlow does not support half precision either
 def lu_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.torch_dtype("output_idx_type")
 
@@ -49,7 +49,7 @@ def lu_kernel(ctx: KernelContext) -> Kernel:
         if (factors.diagonal(0, -2, -1) == 0).any():
             raise invalid("Input matrix is not invertible.")
         exchanged, _, _ = torch.lu_unpack(factors, exchanges, unpack_data=False)
-        # Row i of the product is row p[i] of x: the place of the 1 in column i of the permutation matrix.
+        # Row i of the product is row p[i] of x: the position of the 1 in column i of the permutation matrix.
         return factors.contiguous(), exchanged.real.argmax(-2).to(dtype)
 
     return lu
@@ -62,7 +62,7 @@ def lu_kernel(ctx: KernelContext) -> Kernel:
 def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(L - I + U, p) of each matrix [..., n, n], with rows p of it equal to L @ U (TF: tf.linalg.lu).
 
-    InvalidArgumentError, when run, for a singular matrix.
+    Raises InvalidArgumentError at run time for a singular matrix.
     """
     return LU(input, output_idx_type=as_dtype(output_idx_type), name=name)
 

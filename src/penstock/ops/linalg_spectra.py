@@ -78,14 +78,14 @@ def self_adjoint_eig_gradient(op: Operation, grad_e: Tensor | None, grad_v: Tens
     if inner is None:
         return None
     grad = mm(vectors, mm(inner, vectors, adj_y=True))
-    # Only the lower triangle of the input counts, so it carries the gradient of both.
+    # Only the lower triangle of the input is used, so it carries the gradient of both.
     lower = matrix_band_part(grad + adjoint_of(grad), -1, 0)
     return matrix_set_diag(lower, matrix_diag_part(lower) * convert_to_tensor(0.5, dtype=grad.dtype))
 
 
 @export("batch_self_adjoint_eig", "self_adjoint_eig", "linalg.eigh")
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Eigenvalues [..., n], rising, and eigenvectors [..., n, n] in columns, of self-adjoint matrices."""
+    """Ascending eigenvalues [..., n] and eigenvectors [..., n, n] in columns, of self-adjoint matrices."""
     return SELF_ADJOINT_EIG(convert_to_tensor(tensor), compute_v=True, name=name)
 
 
@@ -143,7 +143,7 @@ def qr_gradient(op: Operation, grad_q: Tensor | None, grad_r: Tensor | None) -> 
     grad_r = zeros(r) if grad_r is None else grad_r
     if rows >= columns:
         return _tall_qr_gradient(q, r, grad_q, grad_r)
-    # The first columns make q; the others, y, are only turned by it: their part of r is adjoint(q) @ y.
+    # The first columns determine q; it only rotates the others, y: their part of r is adjoint(q) @ y.
     rest = grad_r[..., rows:]
     grad_q = grad_q + mm(x[..., rows:], rest, adj_y=True)
     first = _tall_qr_gradient(q, r[..., :rows], grad_q, grad_r[..., :rows])
@@ -162,7 +162,7 @@ def _tall_qr_gradient(q: Tensor, r: Tensor, grad_q: Tensor, grad_r: Tensor) -> T
 
 @export("qr", "linalg.qr")
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """q with orthonormal columns, and upper triangles r, with q @ r = input [..., m, n]."""
+    """q with orthonormal columns, and upper triangular r, with q @ r = input [..., m, n]."""
     return QR(convert_to_tensor(input), full_matrices=full_matrices, name=name)
 
 
@@ -201,7 +201,7 @@ def svd_kernel(ctx: KernelContext) -> Kernel:
         found = s.to(x.dtype), u, vh.mH.contiguous()
         if x.isfinite().all():
             return found
-        return tuple(torch.full_like(f, torch.nan) for f in found)  # LAPACK gives up at what is not finite
+        return tuple(torch.full_like(f, torch.nan) for f in found)  # LAPACK fails if inputs are not finite
 
     def values(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         check_matrix(x)
@@ -212,7 +212,7 @@ def svd_kernel(ctx: KernelContext) -> Kernel:
 
 @SVD.gradient
 def svd_gradient(op: Operation, grad_s: Any, grad_u: Any, grad_v: Any) -> Tensor:
-    """By the differentials of u and v (Townsend, Differentiating the Singular Value Decomposition)."""
+    """Uses the differentials of u and v (Townsend, Differentiating the Singular Value Decomposition)."""
     x = op.inputs[0]
     if not op.attrs["compute_uv"]:
         _, u, v = SVD(x, compute_uv=True)
@@ -238,7 +238,7 @@ def svd_gradient(op: Operation, grad_s: Any, grad_u: Any, grad_v: Any) -> Tensor
     inner = matrix_diag(grad_s)
     inner = inner + mm(factors * (by_u - adjoint_of(by_u)), values) + mm(values, factors * (by_v - adjoint_of(by_v)))
     found = mm(mm(u, inner), v, adj_y=True)
-    # Beyond the span of u (of v); where all of that is there, it turns against u (v).
+    # The part outside the span of u (of v); if u (v) is complete, that part is empty.
     if rows is None or columns is None or rows > columns:
         outside = grad_u - mm(u, by_u)
         if more_u is not None:
@@ -254,6 +254,6 @@ def svd_gradient(op: Operation, grad_s: Any, grad_u: Any, grad_v: Any) -> Tensor
 
 @export("batch_svd", "svd", "linalg.svd")
 def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
-    """Singular values s [..., k], falling, and (with `compute_uv`) u and v: tensor = u @ diag(s) @ adjoint(v)."""
+    """Descending singular values s [..., k], and (with `compute_uv`) u and v: tensor = u @ diag(s) @ adjoint(v)."""
     s, u, v = SVD(convert_to_tensor(tensor), compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     return (real(s), u, v) if compute_uv else real(s)

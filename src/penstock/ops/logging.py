@@ -45,7 +45,7 @@ PRINT.shape(shape_rules.unchanged)
 
 @PRINT.kernel(host=("data",))
 def print_kernel(ctx: KernelContext) -> Kernel:
-    """Writes one line to stderr. The count for `first_n` is the session's, whichever plan runs the node."""
+    """Writes one line to stderr. The count for `first_n` belongs to the session, whichever plan runs the node."""
     first_n, message = ctx["first_n"], ctx.text("message")
     summary = summarizer(ctx["U"], ctx["summarize"])
     count = ctx.state.keep(("print", ctx.name), itertools.count)
@@ -66,7 +66,7 @@ def print_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 def summarizer(dtypes: list[DType], limit: int) -> Callable[[list[Any]], list[str]]:
-    """What makes the texts of several values of these dtypes."""
+    """A function that makes the texts of several values of these dtypes."""
 
     def texts(values: list[Any]) -> list[str]:
         return [
@@ -86,9 +86,9 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`input_` itself; when it is computed, `message` and the `data` are written to stderr (TF: tf.Print).
+    """Returns `input_`; when it is computed, `message` and the `data` are written to stderr (TF: tf.Print).
 
-    `summarize` elements of each are shown (3; -1 for all), in the first `first_n` steps (all).
+    Shows `summarize` elements of each (default 3; -1 for all), in the first `first_n` steps (default all).
     """
     return PRINT(input_, list(data), message=message, first_n=first_n, summarize=summarize, name=name)
 
@@ -161,7 +161,7 @@ def assert_kernel(ctx: KernelContext) -> Kernel:
 def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Operation:
     """Fails with InvalidArgumentError, showing `data`, unless `condition` (bool, scalar) holds.
 
-    The operation runs only where it is fetched or something depends on it (`tf.control_dependencies`).
+    The operation runs only if it is fetched or something depends on it (`tf.control_dependencies`).
     """
     with name_scope(name, "Assert", [condition, *data]):
         return ASSERT(condition, convert_n_to_tensor(data), summarize=summarize, name="Assert")

@@ -27,7 +27,7 @@ def define_both(
     reads: bool = False,
     versions: str = "12",
 ) -> OpDef:
-    """An op on a table, in its version with a reference and in its second with a resource; returns the latter."""
+    """Defines an op on tables twice: its first version with a reference, and V2 with a resource, which is returned."""
     for version in versions:
         handle = "table_handle: resource" if version == "2" else "table_handle: Ref(string)"
         op = define_op(
@@ -142,9 +142,9 @@ def _import_kernel(ctx: KernelContext) -> Kernel:
     key_dtype, value_dtype = ctx["Tin"], ctx["Tout"]
 
     def replace(table: LookupTable, keys: Any, values: Any) -> None:
-        """All entries are new; a table that is not mutable is initialised, as graphs of later versions do it."""
+        """Replaces all entries; an immutable table is initialised, as in graphs of later versions."""
         table.check(key_dtype, value_dtype)
-        if table.reserved:  # TensorFlow exports such tables with their empty places, each entry as a row
+        if table.reserved:  # TensorFlow exports such tables with their empty buckets, each entry as a row
             named = elements(keys.reshape(-1, *table.key_shape), key_dtype, table.key_shape)
             found = elements(values.reshape(-1, *table.value_shape), value_dtype, table.value_shape)
             new = [pair for pair in zip(named, found, strict=True) if pair[0] not in table.reserved]

@@ -1,4 +1,4 @@
-"""Filling tables that do not change, from tensors and from files (TF: InitializeTableV2, …FromTextFileV2)."""
+"""Filling immutable tables from tensors and files (TF: InitializeTableV2, …FromTextFileV2)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _from_file_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _reader(dtype: DType) -> Callable[[bytes], Any]:
-    """What reads a field as an element of `dtype`; it gives None if it is none."""
+    """A function that reads a field as an element of `dtype`; it returns None for an invalid one."""
     if dtype == string:
         return bytes
     number = number_reader(dtype)
@@ -106,13 +106,13 @@ def _reader(dtype: DType) -> Callable[[bytes], Any]:
 
 
 def _check_column(index: int, dtype: DType, path: str) -> None:
-    """Numbers of lines are int64, and whole lines text or one integer."""
+    """Checks types: line numbers are int64, and whole lines are strings or integers."""
     if index == LINE_NUMBER and dtype != int64:
         raise invalid(f"Line numbers of {path} are int64: a table cannot have them as {dtype.name}")
     if index == WHOLE_LINE and dtype != string and not dtype.is_integer:
         raise invalid(f"Whole lines of {path} are strings or integers: a table cannot have them as {dtype.name}")
     if dtype != string and not (dtype.is_integer or dtype.is_floating):
-        raise invalid(f"A file cannot give {dtype.name} to a table: {path}")
+        raise invalid(f"A file cannot provide {dtype.name} to a table: {path}")
 
 
 def _lines(path: str, size: int) -> list[bytes]:

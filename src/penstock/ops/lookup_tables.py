@@ -1,7 +1,7 @@
 """Tables from keys to values that outlast a step (TF: HashTableV2, MutableHashTableV2, MutableDenseHashTableV2, …).
 
-Each op comes twice: with a resource for its handle, and as in early versions with a reference. What is done with the
-tables is in lookup.py and lookup_initialization.py.
+Each op exists twice: with a resource as its handle, and, as in early versions, with a reference. Ops that use tables
+are in lookup.py and lookup_initialization.py.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Shape = tuple[int, ...]
 class LookupTable:
     """A table in a container. One that is not `mutable` has no entries (None) until it is initialised, once.
 
-    Keys and values are elements as Python has them, or tuples of those where `key_shape` or `value_shape` is not ().
-    `reserved` are keys that may not be used.
+    Keys and values are Python objects, or tuples of them if `key_shape` or `value_shape` is not (). `reserved` are keys
+    that must not be used.
     """
 
     __slots__ = (
@@ -73,7 +73,7 @@ class LookupTable:
         return len(self.entries or ())
 
     def read(self) -> dict[Any, Any]:
-        """The entries; raises FailedPreconditionError if they are not there yet."""
+        """The entries; raises FailedPreconditionError if they are not initialised yet."""
         if self.entries is None:
             raise errors.FailedPreconditionError(
                 None,
@@ -84,13 +84,13 @@ class LookupTable:
         return self.entries
 
     def change(self) -> dict[Any, Any]:
-        """The entries, to be written to; raises UnimplementedError unless the table is mutable."""
+        """The entries, for writing; raises UnimplementedError unless the table is mutable."""
         if not self.mutable:
             raise errors.UnimplementedError(None, None, f"Table {self.name} is not mutable: its initializer fills it")
         return self.read()
 
     def initialize(self, pairs: Iterable[tuple[Any, Any]]) -> None:
-        """Set the entries, for the first time or to the same again."""
+        """Set the entries, once, or again to the same ones."""
         if self.mutable:
             raise invalid(f"Table {self.name} is mutable: it has no initializer")
         entries: dict[Any, Any] = {}
@@ -110,7 +110,7 @@ class LookupTable:
             self.entries = entries
 
     def check(self, key_dtype: DType | None, value_dtype: DType | None) -> None:
-        """Raises InvalidArgumentError unless the table is from `key_dtype` to `value_dtype`, where they are given."""
+        """Raises InvalidArgumentError unless the table maps `key_dtype` to `value_dtype`, if they are given."""
         for what, asked, have in (("key", key_dtype, self.key_dtype), ("value", value_dtype, self.value_dtype)):
             if asked is not None and asked != have:
                 raise invalid(f"Table {self.name} has {what} dtype {have.name}, not {asked.name}")
@@ -118,7 +118,7 @@ class LookupTable:
     # --- between tensors and entries --------------------------------------------------------------------
 
     def outer_shape(self, keys: Any) -> Shape:
-        """The shape of a tensor of keys without that of a key."""
+        """The shape of a tensor of keys without the shape of a key."""
         shape, inner = tuple(keys.shape), len(self.key_shape)
         outer = shape[: len(shape) - inner]
         if outer + self.key_shape != shape:
@@ -137,7 +137,7 @@ class LookupTable:
         return found
 
     def pairs(self, keys: Any, values: Any) -> list[tuple[Any, Any]]:
-        """The entries of two tensors. Raises InvalidArgumentError if their shapes do not go together."""
+        """The entries in two tensors. Raises InvalidArgumentError if their shapes do not match."""
         expected = self.outer_shape(keys) + self.value_shape
         if tuple(values.shape) != expected:
             raise invalid(f"Expected shape {list(expected)} for value, got {list(values.shape)}, in table {self.name}")
@@ -145,7 +145,7 @@ class LookupTable:
 
 
 def elements(value: Any, dtype: DType, inner: Shape = ()) -> list[Any]:
-    """All elements as Python's own; blocks of shape `inner`, where that is not (), as tuples."""
+    """All elements as Python objects; blocks of shape `inner`, if that is not (), as tuples."""
     array = np.asarray(from_runtime(value, dtype))
     if not inner:
         return array.reshape(-1).tolist()
@@ -154,7 +154,7 @@ def elements(value: Any, dtype: DType, inner: Shape = ()) -> list[Any]:
 
 
 def as_value(found: Iterable[Any], dtype: DType, outer: Shape, inner: Shape = ()) -> Any:
-    """What `elements` gives, as a kernel's value of shape `outer + inner`."""
+    """Converts the result of `elements` to a kernel's value of shape `outer + inner`."""
     flat = list(itertools.chain.from_iterable(found)) if inner else list(found)
     if dtype != string:
         return torch.tensor(flat, dtype=dtype.torch).reshape(outer + inner)
@@ -173,7 +173,7 @@ KINDS: set[str] = set()  # the names of all ops that make a table
 
 
 def _table_of(ctx: KernelContext, create: Callable[[str], LookupTable]) -> LookupTable:
-    """The table of this node: the session's own, or with a name the one of that name in the node's container."""
+    """The table of this node: private to the session, or, with a name, the one of that name in the node's container."""
     shared = ctx.text("shared_name") or (ctx.name if ctx["use_node_name_sharing"] else "")
     if not shared:
         return ctx.state.keep(("table", ctx.name), lambda: create(ctx.name))
@@ -183,7 +183,7 @@ def _table_of(ctx: KernelContext, create: Callable[[str], LookupTable]) -> Looku
     for what in ("mutable", "value_shape", "key_shape", "reserved"):
         have, asked = getattr(table, what), getattr(wanted, what)
         if have != asked:
-            raise invalid(f"Table {shared} is there already, with {what} {have}, not {asked}")
+            raise invalid(f"Table {shared} already exists, with {what} {have}, not {asked}")
     return table
 
 
@@ -217,7 +217,7 @@ _define_table("MutableHashTable", [], mutable=True)
 _define_table("MutableHashTableOfTensors", _VALUE_SHAPE, mutable=True)
 
 
-# A dictionary does not need the keys that mark empty and deleted places, but programs may not use them.
+# A dictionary does not need keys that mark empty and deleted buckets, but programs must not use them.
 MUTABLE_DENSE_HASH_TABLE = define_op(
     "MutableDenseHashTable",
     "empty_key: key_dtype",

@@ -1,4 +1,4 @@
-"""Products of matrices, and of batches of them."""
+"""Products of matrices, and of batches of matrices."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def matmul_flops(node: Any, inputs: list[tuple[int, ...]], outputs: list[tuple[i
 
 
 @MATMUL.kernel("CPU", T=f"{FLOATS} {COMPLEX} {INTEGERS}")
-@MATMUL.kernel("GPU", T=f"{FLOATS} {COMPLEX}")  # CUDA multiplies no integer matrices
+@MATMUL.kernel("GPU", T=f"{FLOATS} {COMPLEX}")  # CUDA does not multiply integer matrices
 def matmul_kernel(ctx: KernelContext) -> Any:
     mm = torch.mm
     return {
@@ -209,9 +209,9 @@ def matmul(
     """The matrix product of a [..., m, k] and b [..., k, n]: [..., m, n] (TF: tf.matmul).
 
     Batch dimensions broadcast. `transpose` and `adjoint` (transposed and conjugated) act on the last two
-    dimensions. The `sparse` flags, a hint that many elements are 0, only allow one of the two to be float32 and the
-    other bfloat16, for a float32 product. Raises ValueError if inner dimensions differ, or both flags of one input are
-    set.
+    dimensions. The `sparse` flags, hints that many elements are 0, only have the effect that one input may be float32
+    and the other bfloat16, with a float32 product. Raises ValueError if inner dimensions differ, or if both flags of
+    one input are set.
     """
     with name_scope(name, "MatMul", [a, b]) as scope:
         if transpose_a and adjoint_a:
@@ -235,7 +235,7 @@ def matmul(
             b = conj(b) if adjoint_b else b
             ta, tb = transpose_a or adjoint_a, transpose_b or adjoint_b
             return MATMUL(a, b, transpose_a=ta, transpose_b=tb, name=scope)
-        # The batch op knows only adjoints.
+        # The batch op only supports adjoints.
         a = conj(a) if transpose_a else a
         b = conj(b) if transpose_b else b
         return BATCH_MATMUL_V2(a, b, adj_x=transpose_a or adjoint_a, adj_y=transpose_b or adjoint_b, name=scope)
@@ -246,7 +246,7 @@ def _mixed(a: Any, b: Any) -> bool:
 
 
 def batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
-    """The products of two batches of matrices of equal batch dimensions (TF 0.x: tf.batch_matmul)."""
+    """The products of two batches of matrices with equal batch dimensions (TF 0.x: tf.batch_matmul)."""
     return BATCH_MATMUL(x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 

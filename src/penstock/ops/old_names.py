@@ -19,7 +19,7 @@ def batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name:
 
 @export("concat_v2")
 def concat_v2(values: Any, axis: Any, name: str = "concat_v2") -> Tensor:
-    """tf.concat while TensorFlow changed the order of its arguments."""
+    """tf.concat during TensorFlow's change of argument order."""
     return concat(values, axis, name=name)
 
 

@@ -1,1 +1,1 @@
-"""Control flow in the graph (white paper section 4.4): conditionals, loops, and what is built on them."""
+"""Control flow in the graph (white paper section 4.4): conditionals, loops, and functions built on them."""

@@ -21,7 +21,7 @@ from penstock.tensor.dtypes import bool as bool_dtype
 
 
 class CondContext(ControlFlowContext):
-    """One branch of a conditional: `branch` 1 is the one for a true `pred`."""
+    """One branch of a conditional: `branch` is 1 for a true `pred`."""
 
     def __init__(self, name: str, pred: Tensor, pivot: Tensor, branch: int) -> None:
         super().__init__(name)
@@ -48,7 +48,7 @@ def make_branches(pred: Tensor, name: str) -> tuple[CondContext, CondContext]:
     pivot_true, pivot_false = identity(p_true, name="switch_t"), identity(p_false, name="switch_f")
     pred = identity(pred, name="pred_id")
     for tensor in (p_true, pivot_true, pivot_false, pred):
-        graph.prevent_fetching(tensor.op)  # all that is on one branch only
+        graph.prevent_fetching(tensor.op)  # everything that is only on one branch
     scope = graph.get_name_scope()
     return CondContext(scope or name, pred, pivot_true, 1), CondContext(scope or name, pred, pivot_false, 0)
 
@@ -65,9 +65,9 @@ def cond(
 ) -> Any:
     """What `true_fn()` builds if `pred` is true in the step, otherwise what `false_fn()` builds (TF: tf.cond).
 
-    pred: a scalar bool tensor. Both functions give the same structure, with the same dtypes; only the nodes of
-    one run, but what they take from outside is computed in any case. Without `strict`, a list of one tensor
-    comes back as that tensor. Raises TypeError or ValueError if the branches do not match.
+    pred: a scalar bool tensor. Both functions return the same structure with the same dtypes; only the nodes of one
+    run, but their inputs from outside are always computed. Without `strict`, a list of one tensor is returned as that
+    tensor. Raises TypeError or ValueError if the branches do not match.
     """
     for new, old, name_of_new in [(true_fn, fn1, "true_fn"), (false_fn, fn2, "false_fn")]:
         if new is not None and old is not None:
@@ -94,11 +94,12 @@ def cond(
 
 
 class _Nothing:
-    """A branch that gave None or an operation."""
+    """A branch that returned None or an operation."""
 
 
 def _build_branch(context: CondContext, fn: Callable[[], Any], strict: bool) -> tuple[Any, list[Any]]:
-    """What `fn` gives (the one item of a list or tuple, unless `strict`), and its leaves as tensors of the branch."""
+    """What `fn` returns (the only item of a list or tuple, unless `strict`), and its leaves as tensors of the
+    branch."""
     with context.entered():
         original = fn()
         if not strict and isinstance(original, list | tuple) and len(original) == 1:
@@ -117,7 +118,7 @@ def _token(op: Operation) -> Tensor:
 
 def _leaf(context: CondContext, leaf: Any) -> Any:
     if leaf is None:
-        raise ValueError("a branch of cond gave None among its values")
+        raise ValueError("a branch of cond returned None among its values")
     if isinstance(leaf, Operation):
         return _token(leaf)
     if isinstance(leaf, IndexedSlices):
@@ -133,7 +134,7 @@ def _leaf(context: CondContext, leaf: Any) -> Any:
 
 
 def _inside(context: CondContext, value: Any) -> Tensor:
-    """A value from outside the branch is given back by a node of the branch."""
+    """A value from outside the branch is returned by a node of the branch."""
     tensor = convert_to_tensor(value)
     return identity(tensor) if not context.contains(tensor.op) or tensor.dtype._is_ref_dtype else tensor
 
@@ -184,8 +185,8 @@ def case(
 ) -> Any:
     """What the function of the first true predicate builds, or `default` (TF: tf.case).
 
-    pred_fn_pairs: `(pred, fn)` pairs, or a dict of them. With `exclusive`, more than one true predicate is an
-    InvalidArgumentError in the step. Without `default`, so is none.
+    pred_fn_pairs: `(pred, fn)` pairs, or a dict of them. With `exclusive`, the step raises InvalidArgumentError for
+    more than one true predicate; without `default`, also for none.
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
     for pair in pairs:

@@ -1,6 +1,7 @@
 """Loops over the first dimension: map_fn, foldl, foldr, scan (TF: tf.map_fn and the others).
 
-`elems` is a tensor, or a nest of tensors with a first dimension of the same size; `fn` gets the elements in that nest.
+`elems` is a tensor, or a nest of tensors whose first dimensions have the same size; `fn` gets the elements in that
+nest.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def map_fn(
 ) -> Any:
     """`fn` of each element, stacked: [n, ...] (TF: tf.map_fn).
 
-    dtype: that of what `fn` gives, in its structure; that of `elems` when None. Without `infer_shape` nothing
-    is assumed of the results' shapes while the graph is built. The step raises InvalidArgumentError if they differ.
+    dtype: that of the results of `fn`, in their structure; None: that of `elems`. Without `infer_shape` nothing is
+    assumed about the results' shapes while the graph is built. The step raises InvalidArgumentError if they differ.
     """
     _check_callable(fn)
     with name_scope(name, "map", flatten(elems)):
@@ -66,9 +67,9 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The last of: `a = fn(a, element)`, from the first element on (TF: tf.foldl).
+    """The last value of `a = fn(a, element)`, from the first element on (TF: tf.foldl).
 
-    It begins with `initializer`, a nest of tensors, or without one with the first element itself.
+    It starts from `initializer`, a nest of tensors, or without one from the first element.
     """
     options = (parallel_iterations, back_prop, swap_memory)
     return _fold(fn, elems, initializer, options, name or "foldl", reverse=False)
@@ -101,10 +102,10 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """All of: `a = fn(a, element)`, stacked: [n, ...] in the structure of `initializer` (TF: tf.scan).
+    """All values of `a = fn(a, element)`, stacked: [n, ...] in the structure of `initializer` (TF: tf.scan).
 
-    Without an `initializer` the first element is itself the first result. With `reverse`, from the last
-    element to the first; results stay where their elements are.
+    Without an `initializer` the first element is itself the first result. With `reverse`, it goes from the last element
+    to the first; results stay at the positions of their elements.
     """
     _check_callable(fn)
     with name_scope(name, "scan", flatten(elems)):
@@ -152,7 +153,7 @@ def _check_callable(fn: Any) -> None:
 
 
 def _tensors(elems: Any) -> tuple[Any, Any]:
-    """`elems` as tensors, and their number of rows, an int where known. Raises ValueError if they differ."""
+    """`elems` as tensors, and their number of rows, an int if known. Raises ValueError if they differ."""
     flat = [convert_to_tensor(elem, name="elem") for elem in flatten(elems)]
     if not flat:
         raise ValueError("elems must have at least one tensor")
@@ -170,7 +171,7 @@ def _rows(tensors: list[Tensor]) -> int | None:
 
 
 def _arrays(elems: Any, count: Any) -> Any:
-    """An array of the rows of each tensor."""
+    """A TensorArray of the rows of each tensor."""
     return map_structure(lambda e: TensorArray(e.dtype, count, element_shape=e.shape[1:]).unstack(e), elems)
 
 

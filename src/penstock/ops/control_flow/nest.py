@@ -1,7 +1,7 @@
 """Nests as TensorFlow has them: sequences, named tuples, mappings (by sorted keys) and classes of attrs.
 
-dm-tree is TensorFlow's own code for them, as a package. Where structures are compared here, lists and tuples count as
-the same, since programs of the time mix them.
+dm-tree is TensorFlow's own code for them, as a package. Comparisons here treat lists and tuples as the same, because TF
+1.x programs mix them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pack_like: Callable[[Any, Any], Any] = tree.unflatten_as  # (structure, leaves)
 def same_structure(a: Any, b: Any) -> None:
     """Raises ValueError unless the two have the same structure, whatever the types of their sequences."""
     try:
-        tree.assert_same_structure(a, b)  # which compares keys as well
+        tree.assert_same_structure(a, b)  # which also compares keys
     except TypeError:
         tree.assert_same_structure(a, b, check_types=False)
 

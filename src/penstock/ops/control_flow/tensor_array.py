@@ -19,7 +19,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 class _Known:
-    """What is known about the elements' shape, shared by all `TensorArray`s of one array."""
+    """What is known about the elements' shape, shared by all `TensorArray` objects of one array."""
 
     def __init__(self, shape: TensorShape) -> None:
         self.shape = shape
@@ -29,12 +29,11 @@ class _Known:
 class TensorArray:
     """An array of tensors of one dtype that lives for one step (TF: tf.TensorArray).
 
-    Methods that write return the array *after* the write, which is the one to go on with: each holds a
-    `flow`, by which ops on the array are ordered and gradients find their way. It can be a loop variable of
-    `tf.while_loop`.
+    Methods that write return the array *after* the write, which must be used from then on: each has a `flow`, which
+    orders ops on the array and connects gradients. It can be a loop variable of `tf.while_loop`.
 
-    Each element is written once and, with `clear_after_read`, read once. With `infer_shape` all have one
-    shape. `colocate_with_first_write_call` is accepted; where the array lives is not the client's to say.
+    Each element is written once and, with `clear_after_read`, read once. With `infer_shape` all have the same shape.
+    `colocate_with_first_write_call` has no effect: the client does not control where the array is.
     """
 
     def __init__(
@@ -51,10 +50,10 @@ class TensorArray:
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> None:
-        """A new array of `size` elements (an int32 scalar), or with `handle` another view of one there is.
+        """A new array of `size` elements (an int32 scalar), or with `handle` another view of an existing one.
 
         dynamic_size: whether writing beyond the end makes it grow. element_shape: what all elements' shapes
-        have in common. Raises ValueError or TypeError for arguments that do not go together.
+        have in common. Raises ValueError or TypeError for conflicting arguments.
         """
         if handle is not None:
             given = {"tensor_array_name": tensor_array_name, "size": size, "dynamic_size": dynamic_size}
@@ -88,7 +87,7 @@ class TensorArray:
                 name=scope,
             )
 
-    # --- what it is -----------------------------------------------------------------------------------
+    # --- properties -----------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> DType:
@@ -102,7 +101,7 @@ class TensorArray:
 
     @property
     def flow(self) -> Tensor:
-        """A scalar that is there once all writes up to this `TensorArray` are done."""
+        """A scalar that is available once all writes up to this `TensorArray` are done."""
         return self._flow
 
     @property
@@ -133,24 +132,24 @@ class TensorArray:
 
     @property
     def _loop_flow(self) -> Tensor:
-        """What goes round in a loop for this array."""
+        """The loop variable for this array."""
         return self._flow
 
     def _with_flow(self, flow: Tensor) -> TensorArray:
-        """The same array at another moment."""
+        """The same array at a different time."""
         after = object.__new__(TensorArray)
         after.__dict__.update(self.__dict__)
         after._flow = flow
         return after
 
     def identity(self) -> TensorArray:
-        """This array, after what control dependencies ask for."""
+        """This array, after the current control dependencies."""
         return self._with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """The array of gradients that belongs to `source`, the same in all calls for it.
 
-        What is written to one of its indices is added up. From now on this array does not grow.
+        Values written to the same index are added. From now on this array does not grow.
         """
         with name_scope(name, "TensorArrayGrad", [self._handle]):
             flow = self._flow if flow is None else flow
@@ -169,20 +168,20 @@ class TensorArray:
         return self._shaped(value, self.element_shape)
 
     def stack(self, name: str | None = None) -> Tensor:
-        """All elements, [size, ...]; they must have one shape."""
+        """All elements, [size, ...]; they must have the same shape."""
         with name_scope(name, "TensorArrayStack", [self._handle]):
             size = self.size()
             return self.gather(range_(0, size))
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """The elements at `indices` (int32 [n]), one below the other, [n, ...]."""
+        """The elements at `indices` (int32 [n]), stacked, [n, ...]."""
         value = ops.TENSOR_ARRAY_GATHER_V3(
             self._handle, indices, self._flow, dtype=self._dtype, element_shape=self.element_shape, name=name
         )
         return self._shaped(value, TensorShape([None]).concatenate(self.element_shape))
 
     def concat(self, name: str | None = None) -> Tensor:
-        """All elements, joined along their first dimension, the only one in which they may differ."""
+        """All elements, concatenated along their first dimension, the only one in which they may differ."""
         dims = self.element_shape.tuple
         except0 = TensorShape(None if not dims else dims[1:])
         value, _ = ops.TENSOR_ARRAY_CONCAT_V3(
@@ -201,20 +200,20 @@ class TensorArray:
     # --- writing --------------------------------------------------------------------------------------
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """This array after `value` was written to `index` (int32 []). Raises ValueError for an unfit shape."""
+        """This array after writing `value` to `index` (int32 []). Raises ValueError for an invalid shape."""
         with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
             value = convert_to_tensor(value, self._dtype, name="value")
             self._learn(value.shape)
             return self._with_flow(ops.TENSOR_ARRAY_WRITE_V3(self._handle, index, value, self._flow))
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """This array after the rows of `value` were written to the indices from 0 on."""
+        """This array after writing the rows of `value` to the indices from 0 on."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             value = convert_to_tensor(value, self._dtype, name="value")
             return self.scatter(range_(0, _rows(value)), value)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """This array after row i of `value` was written to `indices[i]` (int32 [n])."""
+        """This array after writing row i of `value` to `indices[i]` (int32 [n])."""
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             value = convert_to_tensor(value, self._dtype, name="value")
             flow = ops.TENSOR_ARRAY_SCATTER_V3(self._handle, indices, value, self._flow)
@@ -222,7 +221,7 @@ class TensorArray:
             return self._with_flow(flow)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """This array after its elements became parts of `value`, `lengths` (ints [size]) rows each."""
+        """This array after setting its elements to parts of `value` with `lengths` (ints [size]) rows each."""
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             value = convert_to_tensor(value, self._dtype, name="value")
             lengths = convert_to_tensor(lengths)
@@ -234,7 +233,7 @@ class TensorArray:
             return self._with_flow(flow)
 
     def _learn(self, shape: TensorShape) -> None:
-        """Elements have `shape`. Raises ValueError if others have another one."""
+        """Record that elements have `shape`. Raises ValueError if others have a different one."""
         if not self._infer_shape:
             return
         if not self.element_shape.is_compatible_with(shape):
@@ -246,7 +245,7 @@ class TensorArray:
     # --- the end --------------------------------------------------------------------------------------
 
     def close(self, name: str | None = None) -> Operation:
-        """An operation that frees all elements; the array cannot be used after it."""
+        """An operation that frees all elements; the array cannot be used afterwards."""
         return ops.TENSOR_ARRAY_CLOSE_V3(self._handle, name=name)
 
     pack = stack
@@ -259,6 +258,6 @@ def _rows(value: Tensor) -> Any:
 
 
 def _one_length(lengths: Tensor) -> int | None:
-    """The length of all parts, where it is one and known now."""
+    """The length of all parts, if it is the same and known now."""
     known = constant_value(lengths)
     return int(known[0]) if known is not None and len(known) and (known == known[0]).all() else None

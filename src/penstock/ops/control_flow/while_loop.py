@@ -19,11 +19,11 @@ from penstock.tensor.shapes import TensorShape
 
 
 class WhileContext(ControlFlowContext):
-    """A loop: its frame, its variables as they go round, and what it takes from outside.
+    """A loop: its frame, its variables, and its inputs from outside.
 
-    For loop variable i, `enters[i]` brings it in, `merges[i]` is its value at the start of an iteration (also the
-    last, whose condition is false), `body_inputs[i]` the one that the body gets, `next_iterations[i]` what the
-    body makes of it, and `exits[i]` what comes out.
+    For loop variable i, `enters[i]` is its initial value, `merges[i]` its value at the start of an iteration (including
+    the last, whose condition is false), `body_inputs[i]` the body's input, `next_iterations[i]` the body's result, and
+    `exits[i]` the final value.
     """
 
     is_loop = True
@@ -58,7 +58,7 @@ class WhileContext(ControlFlowContext):
         return True
 
     def needs_anchor(self, inputs: list[Tensor], controls: list[Operation]) -> bool:
-        """What depends on constants of the loop only must not run when the loop has ended."""
+        """Nodes that depend only on loop constants must not run after the loop has ended."""
         constant = {tensor.op for tensor in self.invariants}
         return all(op in constant for op in [*(tensor.op for tensor in inputs), *controls])
 
@@ -68,7 +68,7 @@ class WhileContext(ControlFlowContext):
         return inside
 
     def _enter(self, tensor: Tensor, is_constant: bool) -> Tensor:
-        """An Enter of this loop's frame: built outside, it belongs to the loop."""
+        """An Enter of this loop's frame: it is built outside, but belongs to the loop."""
         with outside(self.outer):
             op = _op("Enter", tensor)
             name = f"{tensor.op.name.split('/')[-1]}/Enter" if is_constant else "Enter"
@@ -87,7 +87,7 @@ class WhileContext(ControlFlowContext):
     def build(
         self, condition: Callable[..., Any], body: Callable[..., Any], values: list[Tensor], shapes: list[TensorShape]
     ) -> None:
-        """Build the loop: `condition` and `body` take and give flat lists of tensors."""
+        """Build the loop: `condition` and `body` take and return flat lists of tensors."""
         self.enters = [self._enter(value, is_constant=False) for value in values]
         for entered, shape in zip(self.enters, shapes, strict=True):
             entered._shape = shape
@@ -137,7 +137,7 @@ class WhileContext(ControlFlowContext):
         merge.op._update_input(1, following)
 
     def add_variable(self, value: Tensor, step: Callable[[Tensor], Tensor]) -> Tensor:
-        """Give a finished loop another variable: `value` at first, `step(it)` after each iteration. Its Exit."""
+        """Add a variable to a finished loop: `value` at first, `step(it)` after each iteration. Returns its Exit."""
         entered = self._enter(value, is_constant=False)
         merge = self._merge(entered)
         self.enters.append(entered)
@@ -160,7 +160,7 @@ def _op(name: str, tensor: Tensor) -> OpDef:
 
 
 def _shape_holds(invariant: TensorShape, shape: TensorShape) -> bool:
-    """Whether a value of `shape` is one of `invariant`: every dim the invariant knows is known and equal."""
+    """Whether a value of `shape` satisfies `invariant`: every dim that the invariant knows is known and equal."""
     if invariant.tuple is None:
         return True
     if shape.tuple is None or len(shape.tuple) != len(invariant.tuple):
@@ -183,13 +183,13 @@ def while_loop(
 ) -> Any:
     """Repeat `body` while `cond` (TF: tf.while_loop).
 
-    cond(*loop_vars) gives a scalar bool tensor, body(*loop_vars) the next values, in the structure of `loop_vars` (any
-    nest of tensors, variables, TensorArrays, IndexedSlices and SparseTensors). Shapes must not change from one
+    cond(*loop_vars) returns a scalar bool tensor, body(*loop_vars) the next values, in the structure of `loop_vars`
+    (any nest of tensors, variables, TensorArrays, IndexedSlices and SparseTensors). Shapes must not change from one
     iteration to the next, except as `shape_invariants` (the same structure, of TensorShapes) allows. At most
-    `parallel_iterations` iterations are under way at once, where the executor overlaps them. With `back_prop`
-    gradients can be taken (without, none flow); what they need is kept, in host memory with `swap_memory`.
-    `maximum_iterations` bounds the count. The result has the structure of `loop_vars`; a single tensor comes as such,
-    unless `return_same_structure`. TypeError and ValueError for what does not fit.
+    `parallel_iterations` iterations run at once if the executor overlaps them. With `back_prop` gradients can be taken
+    (without, none flow); what they need is kept, in host memory with `swap_memory`. `maximum_iterations` bounds the
+    count. The result has the structure of `loop_vars`; a single tensor is returned as such, unless
+    `return_same_structure`. Raises TypeError or ValueError for invalid arguments.
     """
     if not callable(cond):
         raise TypeError("cond must be callable.")
@@ -241,12 +241,12 @@ def while_loop(
 
 
 def _is_reference(value: Any) -> bool:
-    """Whether a variable goes round itself, `variable._ref()`, and not its value."""
+    """Whether the loop variable is the reference itself, `variable._ref()`, and not its value."""
     return isinstance(value, Tensor) and value.dtype._is_ref_dtype and not value.op._inputs
 
 
 def _is_whole(found: Any, rest: list[Any]) -> bool:
-    """Whether `found` is a list of the one loop variable, not that variable (a list itself)."""
+    """Whether `found` is a list of the only loop variable, not that variable (a list itself)."""
     return len(found) == 1 and not (isinstance(rest[0], list | tuple) and not isinstance(found[0], list | tuple))
 
 
@@ -257,7 +257,7 @@ def _like(loop_vars: Any, result: list[Any]) -> Any:
 
 
 class _Packer:
-    """Between a structure of loop variables and the flat tensors that go round for it."""
+    """Converts between a structure of loop variables and the flat tensors that represent it in the loop."""
 
     def __init__(self, structure: Any) -> None:
         self._structure = structure
@@ -306,7 +306,7 @@ def _parts(leaf: Any) -> list[Any]:
         return [leaf.values, leaf.indices] + ([] if leaf.dense_shape is None else [leaf.dense_shape])
     if isinstance(leaf, SparseTensor):
         return [leaf.indices, leaf.values, leaf.dense_shape]
-    if hasattr(leaf, "_loop_flow"):  # a TensorArray goes round as its flow
+    if hasattr(leaf, "_loop_flow"):  # a TensorArray is represented by its flow
         return [leaf._loop_flow]
     return [leaf]
 

@@ -36,7 +36,7 @@ _GRADIENTS = "gradients: T, features: T"
 _FROM_OUTPUTS = "gradients: T, outputs: T"
 _FLOAT = ["T: floattype"]
 
-# Backward kernels run in one pass; the same in terms of `where` takes over 20 times as long on 1M elements.
+# Backward kernels run in one pass; the same with `where` takes over 20 times as long on 1M elements.
 _leaky_relu_backward = torch.ops.aten.leaky_relu_backward.default
 _leaky_relu_backward_into = torch.ops.aten.leaky_relu_backward.grad_input
 _hardtanh_backward = torch.ops.aten.hardtanh_backward.default
@@ -66,7 +66,7 @@ RELU_GRAD.shape(shape_rules.same)
 
 
 def _relu_grad(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    # As TensorFlow's product with (features > 0): nothing passes where features are NaN.
+    # Like TensorFlow's product with (features > 0): the gradient is zero where features are NaN.
     return _leaky_relu_backward(g, x, 0.0, False)
 
 
@@ -103,7 +103,7 @@ def relu(features: Any, name: str | None = None) -> Tensor:
 
 @export("nn.crelu")
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """relu of `features` and of its negative, joined along `axis` (TF: tf.nn.crelu)."""
+    """relu of `features` and of its negative, concatenated along `axis` (TF: tf.nn.crelu)."""
     with name_scope(name, "CRelu", [features]) as scope:
         x = convert_to_tensor(features, name="features")
         return relu(get_op("ConcatV2")([x, get_op("Neg")(x)], axis, name=scope))
@@ -131,7 +131,7 @@ RELU6_GRAD.shape(shape_rules.same)
 
 @RELU6_GRAD.kernel(T=FLOATS)
 def relu6_grad_kernel(ctx: KernelContext) -> Kernel:
-    # The second call stops what the first lets through where features are NaN.
+    # The second call zeroes the gradient where features are NaN, which the first does not.
     return lambda g, x: _leaky_relu_backward(_hardtanh_backward(g, x, 0.0, 6.0), x, 0.0, False)
 
 
@@ -200,7 +200,7 @@ def leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
 
 @export("nn.leaky_relu")
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
-    """`features`, times `alpha` where negative (TF: tf.nn.leaky_relu). `alpha` may be a tensor."""
+    """`features`, multiplied by `alpha` where negative (TF: tf.nn.leaky_relu). `alpha` may be a tensor."""
     with name_scope(name, "LeakyRelu", [features, alpha]) as scope:
         x = convert_to_tensor(features, name="features")
         if x.dtype.is_integer:
@@ -257,7 +257,7 @@ SELU_GRAD.shape(shape_rules.same)
 
 @SELU_GRAD.kernel()
 def selu_grad_kernel(ctx: KernelContext) -> Kernel:
-    # Not torch's elu_backward: at an output of 0 that takes the slope of the negative side.
+    # Not torch's elu_backward: at an output of 0, it uses the slope of the negative side.
     return lambda g, y: torch.where(y < 0, y + SELU_SCALE_ALPHA, SELU_SCALE).to(y.dtype) * g
 
 
@@ -287,7 +287,7 @@ SOFTPLUS.shape(shape_rules.unchanged)
 
 @SOFTPLUS.kernel()
 def softplus_kernel(ctx: KernelContext) -> Kernel:
-    # Above its threshold torch returns the input; its default of 20 would cost doubles their last digits.
+    # Above its threshold torch returns the input; with the default of 20, doubles would lose their last digits.
     fn = torch._C._nn.softplus
     return lambda x: fn(x, 1, 50)
 
@@ -370,7 +370,7 @@ expression("Elu", "elu_@({0})", weight=FUNCTION_WEIGHT, ulps=3)
 expression("Selu", _SELU, weight=FUNCTION_WEIGHT, ulps=4)
 expression("Softplus", "softplus_@({0})", weight=2 * FUNCTION_WEIGHT, ulps=4)
 expression("Softsign", "{0} / (abs_@({0}) + 1)")
-# As TensorFlow's product with (features > 0): an infinite gradient gives NaN where that is 0.
+# Like TensorFlow's product with (features > 0): an infinite gradient becomes NaN where that is 0.
 expression("ReluGrad", "{1} > 0 ? {0} : {0} * 0", "{1} > 0 ? {0} : 0", shape=SAME)
 expression("Relu6Grad", "{1} > 0 & {1} < 6 ? {0} : 0", "{1} > 0 & {1} < 6 ? {0} : 0", shape=SAME)
 expresses("LeakyReluGrad")(_leaky("{1} > 0 ? {0} : {0} * $", SAME))

@@ -32,7 +32,7 @@ _backward = torch.ops.aten.native_batch_norm_backward.default
 
 
 def _merged(c: ShapeContext, x: TensorShape, *vectors: TensorShape) -> tuple[TensorShape, TensorShape]:
-    """The shapes of the image and of a vector of its channels, from all that is known of both."""
+    """The shapes of the image and of a vector of its channels, merged from what is known about both."""
     layout = c.attrs["data_format"]
     x = x.with_rank(len(layout))
     axis = layout.index(b"C")
@@ -90,7 +90,7 @@ def _reserved(ctx: KernelContext) -> tuple[torch.Tensor, ...]:
 
 
 def _training_kernel(ctx: KernelContext) -> Kernel:
-    """Normalizes by the batch's own statistics, and gives them: the variance with Bessel's correction.
+    """Normalizes by the batch's statistics and returns them, with Bessel's correction of the variance.
 
     The reserve spaces are the batch's mean and plain variance, as on TensorFlow's CPUs; with an
     `exponential_avg_factor` below 1, `batch_mean` and `batch_variance` are moving averages of them.
@@ -106,7 +106,7 @@ def _training_kernel(ctx: KernelContext) -> Kernel:
 
     def normalize(x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> tuple[torch.Tensor, ...]:
         count = x.numel() // max(scale.numel(), 1)
-        # As moving averages of weight 1, torch gives the corrected statistics along with the result.
+        # As moving averages with weight 1, torch returns the corrected statistics along with the result.
         batch_mean, batch_variance = zeros_like(scale), zeros_like(scale)
         if count > 1:
             y, saved, _ = norm(first(x), scale, offset, batch_mean, batch_variance, True, 1.0, epsilon)
@@ -218,13 +218,13 @@ def _attrs(op: Operation) -> dict[str, Any]:
 
 
 def _saved(op: Operation) -> list[Tensor]:
-    """What the gradient needs: the batch's statistics, or those that were given."""
+    """What the gradient needs: the batch's statistics, or the given ones."""
     return op.outputs[3:] if op.attrs["is_training"] else [*op.inputs[3:], *op.outputs[5:]]
 
 
 @FUSED_BATCH_NORM.gradient
 def fused_batch_norm_gradient(op: Operation, grad: Tensor, *_: Any) -> list[Tensor | None]:
-    """Only through `y`: as in TensorFlow, the statistics that the op gives pass no gradient on."""
+    """Only through `y`: as in TensorFlow, the statistics that the op returns have no gradient."""
     found = FUSED_BATCH_NORM_GRAD(grad, op.inputs[0], op.inputs[1], *_saved(op), **_attrs(op))
     return [*found[:3], None, None]
 

@@ -1,4 +1,4 @@
-"""Adding a vector to each pixel or row (TF: BiasAdd), and the small layers made of it."""
+"""Adding a vector to each pixel or row (TF: BiasAdd), and small layers that use it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _bias_kernel(ctx: KernelContext) -> Kernel:
     value, bias = ctx.input_shape("value").tuple, ctx.input_shape("bias").tuple
     if not _channels_first(ctx.node.attrs):
         if value is not None and bias is not None and None not in (value[-1], bias[0]):
-            return torch.add  # the shape rule has seen that they fit
+            return torch.add  # the shape rule has checked that they match
 
         def add_last(value: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
             _check(value, bias, -1)
@@ -155,7 +155,7 @@ def bias_add_v1_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
 
 @BIAS_ADD_GRAD.gradient
 def bias_add_grad_gradient(op: Operation, grad: Tensor) -> Tensor:
-    """The vector at every place where one was summed."""
+    """The vector at every position that was summed."""
     return BIAS_ADD(get_op("ZerosLike")(op.inputs[0]), grad, data_format=op.attrs["data_format"])
 
 
@@ -166,7 +166,7 @@ def bias_add_grad_gradient(op: Operation, grad: Tensor) -> Tensor:
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
     """`value` plus the vector `bias` along its last axis, or along axis 1 if data_format is "NC…".
 
-    value [n, …, c] T, bias [c] T -> T, like value. Raises ValueError for another number of channels. TF:
+    value [n, …, c] T, bias [c] T -> T, like value. Raises ValueError if the numbers of channels differ. TF:
     tf.nn.bias_add.
     """
     with name_scope(name, "BiasAdd", [value, bias]) as scope:

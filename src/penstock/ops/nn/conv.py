@@ -37,7 +37,7 @@ _CONV_3D_ATTRS = [
 
 
 def dims_of(tensor: Tensor) -> Tensor:
-    """The sizes of `tensor`, as a constant if they are known now: then they cost nothing in a step."""
+    """The sizes of `tensor`, as a constant if they are known now, so that they cost nothing in a step."""
     return convert_to_tensor(tensor.shape) if tensor.shape.is_fully_defined() else get_op("Shape")(tensor)
 
 
@@ -48,7 +48,7 @@ def window_attrs(op: Operation) -> dict[str, Any]:
 
 
 def conv_flops(node: Any, inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]]) -> float:
-    """Two for each weight and position of the result of the convolution, in its gradients as well."""
+    """Two for each weight and position of the result; the same for the gradients."""
     name = node.op.name
     weights = outputs[0] if "BackpropFilter" in name else inputs[1]
     result = inputs[2] if "Backprop" in name else outputs[0]

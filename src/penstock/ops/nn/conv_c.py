@@ -1,6 +1,6 @@
-"""Small convolutions of images [n, h, w, c]: a product for each row of the result and each place in the filter.
+"""Small convolutions of images [n, h, w, c]: a product for each row of the result and each position in the filter.
 
-Torch takes longer to begin one than these take; larger ones are its own.
+torch's overhead is longer than these take; it computes larger ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from penstock.emit.tools import BYTES, STACK, block, copy, fill, loop, row_major
 from penstock.ops.nn.spatial import Window, window_of
 
 MOST_PRODUCTS, MOST_ROWS = 1 << 20, 1 << 10
-"""Multiplications, and products of a row, up to which the preparations of torch's kernels take longer."""
+"""The number of multiplications, and of products per row, up to which the overhead of torch's kernels is longer."""
 
 
 @emits("Conv2D", "_ConvBias")
@@ -33,7 +33,7 @@ def convolution(s: Site) -> str | None:
 
 @emits("Conv2DBackpropInput")
 def backprop_input(s: Site) -> str | None:
-    """With the filter's matrices turned around once, before all products."""
+    """Transposes the filter's matrices once, before all products."""
     (_, w, g), (y,), at = s.inputs, s.outputs, _Place()
     *_, inner, outer = w.shape
     if w.size * BYTES[w.ctype] > STACK:
@@ -63,15 +63,15 @@ def backprop_filter(s: Site) -> str | None:
 
 
 class _Place:
-    """Names for where in a row of the result a product goes: `count` pixels, of which `to` is the first, see those
-    from `start` on, `stride` pixels apart, through the place `tap` of the filter."""
+    """C names for one product: `count` pixels of a row of the result from `to` on use input pixels from `start` on,
+    `stride` pixels apart, with the filter position `tap`."""
 
     def __init__(self) -> None:
         self.count, self.to, self.start, self.stride, self.tap = map(local, ("count", "to", "start", "stride", "tap"))
 
 
 def _taps(s: Site, at: _Place, image: Shape, w: Value, result: Shape, start: str, call: str) -> str | None:
-    """`call` for each row of the result and each place of the filter. None for a window that is not known here."""
+    """`call` for each row of the result and each position of the filter. None for unsupported windows."""
     win = window_of(s.node.attrs)
     if not w.is_float or not is_plain(win, image) or image[-1] != w.shape[-2] or not w.size:
         return None
@@ -104,5 +104,5 @@ def _taps(s: Site, at: _Place, image: Shape, w: Value, result: Shape, start: str
 
 
 def is_plain(win: Window, image: Shape) -> bool:
-    """Whether a window slides over the pixels of [n, h, w, c] images alone."""
+    """Whether a window slides only over the pixels of [n, h, w, c] images."""
     return win.channels_last and win.rank == 2 and len(image) == 4 and all(size == 1 for size in win.whole)

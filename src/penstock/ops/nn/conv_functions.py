@@ -19,7 +19,7 @@ from penstock.ops.nn.softmax import either
 
 
 def spread(value: Any, rank: int, data_format: str, name: str) -> list[int]:
-    """A window's sizes as a list for all dims: from one number, one per spatial dim, or all of them."""
+    """A window's sizes as a list for all dims, from one number, one per spatial dim, or one per dim."""
     if value is None:
         value = 1
     numbers = [int(v) for v in value] if isinstance(value, Sequence) or hasattr(value, "__iter__") else [int(value)]
@@ -63,8 +63,8 @@ def conv2d(
 
     input [n, h, w, in], filter [fh, fw, in, out] (in may be a divisor of the input's: grouped) -> [n, h', w',
     out]. `strides` and `dilations` for all dims, both spatial ones, or one number; `padding` "SAME", "VALID",
-    or four (before, after) pairs. `data_format` "NCHW" puts channels first. Raises ValueError for depths that do not
-    fit or a filter larger than the padded input. `filters` is another name of `filter`.
+    or four (before, after) pairs. `data_format` "NCHW" puts channels first. Raises ValueError for mismatched depths or
+    a filter larger than the padded input. `filters` is another name of `filter`.
     """
     return CONV_2D(
         input,
@@ -91,7 +91,7 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """The gradient of `conv2d` by its input, of shape `input_sizes` (TF: tf.nn.conv2d_backprop_input)."""
+    """The gradient of `conv2d` with respect to its input, of shape `input_sizes` (TF: tf.nn.conv2d_backprop_input)."""
     return CONV_2D_BACKPROP_INPUT(
         input_sizes,
         either("filters", filters, "filter", filter),
@@ -117,7 +117,8 @@ def conv2d_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `conv2d` by its filter, of shape `filter_sizes` (TF: tf.nn.conv2d_backprop_filter)."""
+    """The gradient of `conv2d` with respect to its filter, of shape `filter_sizes` (TF:
+    tf.nn.conv2d_backprop_filter)."""
     return CONV_2D_BACKPROP_FILTER(
         input,
         filter_sizes,
@@ -146,8 +147,8 @@ def conv2d_transpose(
 ) -> Tensor:
     """The transpose ("deconvolution") of `conv2d`, of shape `output_shape` (TF: tf.nn.conv2d_transpose).
 
-    value [n, h, w, in], filter [fh, fw, out, in] -> `output_shape`, [n, h', w', out]. Raises ValueError for depths that
-    do not fit.
+    value [n, h, w, in], filter [fh, fw, out, in] -> `output_shape`, [n, h', w', out]. Raises ValueError for mismatched
+    depths.
     """
     x, w = either("input", input, "value", value), either("filters", filters, "filter", filter)
     with name_scope(name, "conv2d_transpose", [x, w, output_shape]) as scope:
@@ -222,7 +223,7 @@ def depthwise_conv2d_native_backprop_input(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient by the input, of shape `input_sizes` (TF: tf.nn.depthwise_conv2d_backprop_input)."""
+    """The gradient with respect to the input, of shape `input_sizes` (TF: tf.nn.depthwise_conv2d_backprop_input)."""
     return DEPTHWISE_BACKPROP_INPUT(
         input_sizes,
         filter,
@@ -246,7 +247,7 @@ def depthwise_conv2d_native_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient by the filter, of shape `filter_sizes` (TF: tf.nn.depthwise_conv2d_backprop_filter)."""
+    """The gradient with respect to the filter, of shape `filter_sizes` (TF: tf.nn.depthwise_conv2d_backprop_filter)."""
     return DEPTHWISE_BACKPROP_FILTER(
         input,
         filter_sizes,

@@ -1,4 +1,4 @@
-"""Shape rules and kernels that the convolutions share: 2-D, 3-D and depthwise, forward and both gradients.
+"""Shape rules and kernels shared by convolutions: 2-D, 3-D and depthwise, forward and both gradients.
 
 A filter is [spatial…, in, out] here and [out, in, spatial…] in torch; a depthwise one [h, w, in, multiplier]
 here and [in * multiplier, 1, h, w] in torch.
@@ -22,7 +22,7 @@ FLOATS = "half bfloat16 float double"
 
 _FORWARD: dict[int, Any] = {2: torch.conv2d, 3: torch.conv3d}
 _TRANSPOSED: dict[int, Any] = {2: torch.conv_transpose2d, 3: torch.conv_transpose3d}
-# torch.nn.grad computes weight gradients with the same operator, behind 4 µs more of Python.
+# torch.nn.grad computes weight gradients with the same operator, but with 4 µs more of Python.
 _backward = torch.ops.aten.convolution_backward.default
 
 # --- shapes ---------------------------------------------------------------------------------------------
@@ -78,7 +78,8 @@ def _torch_filter_dims(dims: Sequence[int], depthwise: bool) -> tuple[int, ...]:
 
 
 def _filter_unview(dims: Sequence[int], depthwise: bool) -> View:
-    """Back to the layout of a filter of `dims`, contiguous: optimizers read a gradient several times."""
+    """Converts back to the layout of a filter of `dims`, contiguous, because optimizers read a gradient several
+    times."""
     *spatial, inner, outer = dims
     rank = len(spatial)
     if depthwise:
@@ -99,7 +100,7 @@ def _groups(channels: int, dims: Sequence[int], depthwise: bool) -> int:
 
 
 def forward_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel:
-    """`kernel(input, filter, bias=None)`: adding a bias [channels of the result] here costs next to nothing."""
+    """`kernel(input, filter, bias=None)`: adding a bias [channels of the result] here costs almost nothing."""
     win = window_of(ctx.node.attrs)
     win.check(ctx)
     conv, view = _FORWARD[win.rank], _filter_view(win.rank, depthwise)
@@ -107,7 +108,7 @@ def forward_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel:
     strides, dilations = win.strides, win.dilations
 
     def build(x_dims: Sequence[int], w_dims: Sequence[int]) -> Kernel:
-        """`x_dims` are the input's without the batch."""
+        """`x_dims` are the input's dims without the batch."""
         dims = (0, *x_dims)
         sizes, groups = win.spatial(dims), _groups(dims[win.channel_axis], w_dims, depthwise)
         extents = win.extents(sizes, w_dims[:-2])
@@ -129,7 +130,7 @@ def forward_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel:
 
 
 def backprop_input_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel:
-    """The gradient by the input is a transposed convolution of the gradient by the output."""
+    """The gradient with respect to the input is a transposed convolution of that with respect to the output."""
     win = window_of(ctx.node.attrs)
     win.check(ctx)
     conv, view = _TRANSPOSED[win.rank], _filter_view(win.rank, depthwise)
@@ -137,7 +138,7 @@ def backprop_input_kernel(ctx: KernelContext, depthwise: bool = False) -> Kernel
     strides, dilations = win.strides, win.dilations
 
     def build(dims: Sequence[int], w_dims: Sequence[int], g_dims: Sequence[int]) -> Kernel:
-        """`dims` are the input's, `g_dims` those of the gradient without the batch."""
+        """`dims` are the input's dims, `g_dims` those of the gradient, without the batch."""
         sizes, groups = win.spatial(dims), _groups(dims[win.channel_axis], w_dims, depthwise)
         extents = win.extents(sizes, w_dims[:-2])
         _check_grad(win, extents, g_dims, _torch_filter_dims(w_dims, depthwise)[0])

@@ -30,7 +30,7 @@ def convolution(
 
     input [n, spatial…, in], filter [spatial…, in, out] -> [n, spatial…, out]; channels come second if
     `data_format` starts with "NC". `strides` and `dilation_rate` per spatial dim; raises ValueError if both exceed 1,
-    or for ranks that do not fit.
+    or for mismatched ranks.
     """
     w = convert_to_tensor(either("filters", filters, "filter", filter), name="filter")
     x = convert_to_tensor(input, name="input")
@@ -113,7 +113,7 @@ def conv1d(
 
 
 def _single(value: Any, name: str) -> int:
-    """One number, perhaps given as a list of it, or of one for each of the three dims."""
+    """One number, which may be given as a list of one, or of one for each of the three dims."""
     numbers = [1] if value is None else list(value) if hasattr(value, "__iter__") else [value]
     if len(numbers) == 3:
         numbers = [max(numbers)]
@@ -159,7 +159,7 @@ def conv3d_backprop_filter(
     dilations: Any = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `conv3d` by its filter (TF: tf.nn.conv3d_backprop_filter, …_v2)."""
+    """The gradient of `conv3d` with respect to its filter (TF: tf.nn.conv3d_backprop_filter, …_v2)."""
     return CONV_3D_BACKPROP_FILTER(
         input,
         filter_sizes,

@@ -62,7 +62,8 @@ def _broadcast(logits: torch.Tensor, labels: torch.Tensor) -> list[torch.Tensor]
 
 @SOFTMAX_CROSS_ENTROPY.gradient
 def softmax_cross_entropy_gradient(op: Operation, grad: Tensor, grad_backprop: Any) -> list[Tensor]:
-    """The op's second output is the derivative by the logits; its own comes in for second derivatives."""
+    """The op's second output is the derivative with respect to the logits; its own gradient is needed for second
+    derivatives."""
     logits = op.inputs[0]
     by_logits = _through_backprop(logits, _per_row(grad, op.outputs[1]), grad_backprop)
     by_labels = _per_row(grad, get_op("Neg")(LOG_SOFTMAX(logits)))
@@ -126,7 +127,7 @@ def sparse_softmax_cross_entropy_kernel(ctx: KernelContext) -> Kernel:
 
 @SPARSE_SOFTMAX_CROSS_ENTROPY.kernel("GPU")
 def sparse_softmax_cross_entropy_gpu_kernel(ctx: KernelContext) -> Kernel:
-    """As TensorFlow on GPUs: a label out of range makes its row NaN, since nothing there can raise."""
+    """As in TensorFlow on GPUs, a label out of range makes its row NaN, because kernels there cannot raise errors."""
     minus_one = torch.tensor(-1, dtype=ctx.torch_dtype(), device=ctx.device)
     nan = torch.tensor(float("nan"), dtype=ctx.torch_dtype(), device=ctx.device)
 
@@ -222,7 +223,7 @@ def _ensure_named(function: str, sentinel: Any, labels: Any, logits: Any) -> Non
 def _dense(labels: Any, logits: Any, axis: int, scope: str) -> Tensor:
     x = convert_to_tensor(logits, name="logits")
     dtype = x.dtype.base_dtype
-    narrow = dtype in (float16, bfloat16)  # as TensorFlow: losses of half precision are computed in float32
+    narrow = dtype in (float16, bfloat16)  # as in TensorFlow: losses of half precision are computed in float32
     if narrow:
         x = get_op("Cast")(x, DstT=float32)
     y = convert_to_tensor(labels, name="labels")
@@ -233,7 +234,7 @@ def _dense(labels: Any, logits: Any, axis: int, scope: str) -> Tensor:
         x, y = moved_last(x, axis)[0], moved_last(y, axis)[0]
     if rank == 2:
         rows, _ = SOFTMAX_CROSS_ENTROPY(x, y, name=scope)
-        loss = get_op("Reshape")(rows, [-1], name="Reshape_2")  # the name that the loss has in TensorFlow
+        loss = get_op("Reshape")(rows, [-1], name="Reshape_2")  # the name of the loss in TensorFlow
     else:
         rows, _ = SOFTMAX_CROSS_ENTROPY(_as_rows(x), _as_rows(y), name=scope)
         loss = get_op("Reshape")(rows, _all_but_last(x), name="Reshape_2")
@@ -264,7 +265,7 @@ def sparse_softmax_cross_entropy_with_logits(
     """-log_softmax(logits)[label] of each row (TF: tf.nn.sparse_softmax_cross_entropy_with_logits).
 
     labels [n…] int32 or int64 in [0, classes), logits [n…, classes] floats -> [n…]. Takes named arguments only. Raises
-    ValueError for ranks or static shapes that do not fit; a step raises InvalidArgumentError for a label out of range.
+    ValueError for mismatched ranks or static shapes; a step raises InvalidArgumentError for a label out of range.
     """
     _ensure_named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
@@ -292,4 +293,4 @@ def _check_sparse(labels: TensorShape, logits: TensorShape) -> None:
             f"(received {logits.ndims})."
         )
     if not labels.is_compatible_with(logits[:-1]):
-        raise ValueError(f"Shapes of labels {labels} and of logits but the last dim {logits[:-1]} do not fit")
+        raise ValueError(f"Shapes of labels {labels} and of logits except the last dim {logits[:-1]} do not fit")

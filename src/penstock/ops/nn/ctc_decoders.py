@@ -121,7 +121,7 @@ def ctc_greedy_decoder_kernel(ctx: KernelContext) -> Kernel:
 def ctc_greedy_decoder(
     inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
 ) -> tuple[list[SparseTensor], Tensor]:
-    """The best class of each frame, without blanks and (`merge_repeated`) repeats (TF: tf.nn.ctc_greedy_decoder).
+    """The best class of each frame, without blanks and (with `merge_repeated`) repeats (TF: tf.nn.ctc_greedy_decoder).
 
     inputs: logits [time, batch, classes], the last class the blank unless `blank_index` says otherwise;
     sequence_length: int32 [batch]. Returns a list of one SparseTensor, int64 [batch, longest], and minus the sums
@@ -137,7 +137,7 @@ def ctc_greedy_decoder(
 
 
 class _Prefixes:
-    """Label sequences as a tree: each is the one it extends and a label more. The first is the empty one."""
+    """Label sequences as a tree: each extends another one by a label. The first is empty."""
 
     def __init__(self, classes: int) -> None:
         self._classes = classes
@@ -167,8 +167,8 @@ class _Prefixes:
 def beam_search(scores: np.ndarray, width: int) -> tuple[_Prefixes, list[int], np.ndarray]:
     """The `width` likeliest prefixes, best first, and their log probabilities.
 
-    scores: log probabilities [time, classes], the last class the blank. A prefix has two: of the paths that end with
-    a blank, and of those that end with its last label (Graves 2012; Hannun et al. 2014).
+    scores: log probabilities [time, classes], the last class the blank. A prefix has two: that of paths that end with a
+    blank, and of those that end with its last label (Graves 2012; Hannun et al. 2014).
     """
     tree = _Prefixes(scores.shape[1] - 1)
     beam = [0]
@@ -178,13 +178,13 @@ def beam_search(scores: np.ndarray, width: int) -> tuple[_Prefixes, list[int], n
         last = np.array([tree.labels[p] for p in beam])
         where = {prefix: i for i, prefix in enumerate(beam)}
         parent = np.array([where.get(tree.parents[p], -1) for p in beam])
-        # A label that follows itself is another one only behind a blank.
+        # A repeated label is a new one only after a blank.
         grown = np.where(last[:, None] == np.arange(scores.shape[1] - 1), blank[:, None], total[:, None]) + frame[:-1]
         inside = (parent >= 0).nonzero()[0]
         extended = np.full(len(beam), -np.inf)
         at = parent[inside], last[inside]
         extended[inside] = grown[at]
-        grown[at] = -np.inf  # they are in the beam as prefixes of their own
+        grown[at] = -np.inf  # they are in the beam as separate prefixes
         label_end = np.logaddexp(label_end + np.where(last >= 0, frame[last], 0), extended)
         blank = total + frame[-1]
         kept_up = np.logaddexp(blank, label_end)
@@ -204,10 +204,10 @@ def beam_search(scores: np.ndarray, width: int) -> tuple[_Prefixes, list[int], n
 
 
 def _leave_unextended(kept_up: np.ndarray, grown: np.ndarray, parent: np.ndarray, last: np.ndarray, width: int) -> None:
-    """Take out of `grown` what TensorFlow's search leaves out.
+    """Remove from `grown` what TensorFlow's search omits.
 
-    It extends prefix after prefix. One that has fallen out of the beam when the prefix that it extends itself comes
-    to its label (and not yet come up itself) is reset there, and not extended in this frame.
+    TensorFlow extends one prefix after another. If a prefix has dropped out of the beam by the time its parent is
+    extended by its label, and its own turn has not come yet, it is reset and not extended in this frame.
     """
     if kept_up.size + grown.size <= width:
         return
@@ -223,7 +223,7 @@ def _leave_unextended(kept_up: np.ndarray, grown: np.ndarray, parent: np.ndarray
 
 
 def _largest(totals: np.ndarray, width: int) -> np.ndarray:
-    """The positions of the `width` largest, in order; the first of equal ones; none that is impossible."""
+    """The positions of the `width` largest, in order; the first of equal ones; no impossible ones."""
     if len(totals) > 4 * width:
         limit = np.partition(totals, len(totals) - width)[len(totals) - width]
         candidates = (totals >= limit).nonzero()[0]
@@ -265,7 +265,8 @@ def ctc_beam_search_decoder(
 
     inputs: logits [time, batch, classes], the last class the blank; sequence_length: int32 [batch]. Returns a
     SparseTensor for each path, int64 [batch, longest], and their log probabilities [batch, top_paths]. With
-    `merge_repeated` equal labels that follow each other in a path found are merged, as in TF, blanks between or not.
+    `merge_repeated` consecutive equal labels in a found path are merged, as in TF, even if there were blanks between
+    them.
     """
     indices, values, shapes, scores = CTC_BEAM_SEARCH_DECODER(
         inputs, sequence_length, beam_width=beam_width, top_paths=top_paths, merge_repeated=merge_repeated
@@ -277,5 +278,5 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """Like `ctc_beam_search_decoder`, repeats left as found (TF: tf.nn.ctc_beam_search_decoder_v2)."""
+    """Like `ctc_beam_search_decoder`, without merging repeats (TF: tf.nn.ctc_beam_search_decoder_v2)."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, merge_repeated=False)

@@ -50,7 +50,7 @@ def ctc_loss_shape(
 def _labels(
     indices: np.ndarray, values: np.ndarray, batch: int, classes: int, collapse: bool
 ) -> tuple[list[list[int]], list[int]]:
-    """The label sequence of each member of the batch, up to a blank, and how many labels it was given.
+    """The label sequence of each member of the batch, up to a blank, and the number of given labels.
 
     Raises InvalidArgumentError for negative labels, none at all, and labels that follow a blank.
     """
@@ -140,13 +140,13 @@ def _check(inputs: torch.Tensor, indices: torch.Tensor, values: torch.Tensor, le
 def _with_gradient(
     losses: Any, inputs: torch.Tensor, labels: list[list[int]], lengths: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The losses, and their gradient by the inputs.
+    """The losses, and their gradient with respect to the inputs.
 
-    Where no path gives the labels, the loss is infinite, and the gradient the probabilities, as TensorFlow's is.
+    If no path produces the labels, the loss is infinite, and the gradient is the probabilities, as in TensorFlow.
     """
     width = max(max(map(len, labels)), 1)
     ended = torch.arange(len(inputs), device=inputs.device)[:, None] >= lengths.to(inputs.device)
-    inputs = inputs.masked_fill(ended[..., None], 0)  # whatever is there, NaNs too, counts for nothing
+    inputs = inputs.masked_fill(ended[..., None], 0)  # values there, including NaNs, are ignored
     with torch.inference_mode(False), torch.enable_grad():
         padded = torch.tensor([row + [0] * (width - len(row)) for row in labels], device=inputs.device)
         sizes = torch.tensor([len(row) for row in labels])
@@ -171,7 +171,7 @@ def _merged_losses(
 def _unmerged_losses(
     scores: torch.Tensor, labels: torch.Tensor, lengths: torch.Tensor, sizes: torch.Tensor
 ) -> torch.Tensor:
-    """As above, but each frame with a label stands for one label, so that repeats need no blank between them.
+    """As above, but each frame with a label produces one label, so that repeats need no blank between them.
 
     The forward recursion of the paper over blank, label, blank, …: a label is not extended by the next frame.
     """
@@ -190,7 +190,7 @@ def _unmerged_losses(
         following = torch.logsumexp(torch.stack([stay, one, two]), 0) + emitted[t]
         alpha = torch.where((lengths.to(alpha.device) > t)[:, None], following, alpha)
     ends = (2 * sizes.to(alpha.device))[:, None]
-    # Of an empty label sequence, only the blanks.
+    # For an empty label sequence, only the blanks.
     before = torch.where(ends > 0, alpha.gather(1, (ends - 1).clamp(min=0)), never)
     found = -torch.logsumexp(torch.cat([alpha.gather(1, ends), before], 1), 1)
     return found.masked_fill(found > 1e29, float("inf"))
@@ -220,9 +220,9 @@ def ctc_loss(
 
     labels: int32 SparseTensor [batch, any]; inputs: [time, batch, classes], or [batch, time, classes] unless
     `time_major`, the last class being the blank; sequence_length: int32 [batch]. `preprocess_collapse_repeated`
-    merges repeated labels first; without `ctc_merge_repeated`, each frame with a label stands for one label. A step
-    raises InvalidArgumentError for more labels than frames, unless `ignore_longer_outputs_than_inputs` makes that
-    loss 0.
+    merges repeated labels first; without `ctc_merge_repeated`, each frame with a label produces one label. A step
+    raises InvalidArgumentError for more labels than frames, unless `ignore_longer_outputs_than_inputs` makes that loss
+    0.
     """
     labels = as_sparse(labels, "labels")
     inputs = convert_to_tensor(one_of("inputs", inputs, "logits", logits), name="inputs")

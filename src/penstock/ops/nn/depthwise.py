@@ -1,4 +1,4 @@
-"""Depthwise convolution: every channel has filters of its own (TF: DepthwiseConv2dNative)."""
+"""Depthwise convolution: every channel has its own filters (TF: DepthwiseConv2dNative)."""
 
 from __future__ import annotations
 

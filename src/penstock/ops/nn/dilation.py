@@ -1,4 +1,4 @@
-"""Morphology: windows whose largest sum with a filter counts (TF: Dilation2D, tf.nn.dilation2d, tf.nn.erosion2d)."""
+"""Morphology: the largest sum of windows and a filter (TF: Dilation2D, tf.nn.dilation2d, tf.nn.erosion2d)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def dilation_2d_backprop_filter_shape(c: ShapeContext, x: TensorShape, f: Tensor
 
 
 class _Tap(NamedTuple):
-    """One place of the filter, the part of the output whose windows have it inside the image, and its input there."""
+    """One position of the filter, the part of the output whose windows have it inside the image, and its input
+    there."""
 
     place: tuple[int, int]
     output: tuple[slice, ...]
@@ -85,7 +86,8 @@ class _Tap(NamedTuple):
 
 
 def _along(size: int, out: int, offset: int, stride: int) -> tuple[slice, slice]:
-    """Of one axis: which windows' elements at `offset` from their start lie inside, and where these are."""
+    """For one axis: the windows whose element at `offset` from their start is inside, and the positions of these
+    elements."""
     first = max(0, -(offset // stride))
     last = min(out - 1, (size - 1 - offset) // stride)
     if last < first:
@@ -94,7 +96,7 @@ def _along(size: int, out: int, offset: int, stride: int) -> tuple[slice, slice]
 
 
 def _taps(window: Window, x: Any, f: Any) -> tuple[tuple[int, ...], list[_Tap]]:
-    """The output's shape, and the places of the filter in row-major order."""
+    """The output's shape, and the positions of the filter in row-major order."""
     if x.ndim != 4 or f.ndim != 3 or x.shape[3] != f.shape[2]:
         raise errors.InvalidArgumentError(
             None, None, f"input {list(x.shape)} and filter {list(f.shape)} must be [n, h, w, c] and [h, w, c]"
@@ -121,7 +123,7 @@ def _taps(window: Window, x: Any, f: Any) -> tuple[tuple[int, ...], list[_Tap]]:
 
 
 def _largest(xp: Any, window: Window, x: Any, f: Any, lowest: Any) -> tuple[Any, Any, list[_Tap]]:
-    """The largest sums, and for each which tap it is of: the first of equal ones. NaNs do not count."""
+    """The largest sums, and the tap of each: the first of equal ones. NaNs are ignored."""
     shape, taps = _taps(window, x, f)
     out, which = xp.zeros(shape, dtype=x.dtype), xp.zeros(shape, dtype=xp.int32)
     if xp is torch:
@@ -223,7 +225,7 @@ def dilation2d(
     filters: Any = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """The largest sum of window and filter, for each depth by itself (TF: tf.nn.dilation2d).
+    """The largest sum of window and filter, for each channel separately (TF: tf.nn.dilation2d).
 
     input [n, h, w, c], filter [fh, fw, c] -> [n, h', w', c]; `strides` and `rates` are [1, rows, columns, 1].
     """

@@ -25,9 +25,9 @@ def dropout(
 ) -> Tensor:
     """`x` with elements set to 0 with probability `rate` = 1 - `keep_prob`, others divided by `keep_prob`.
 
-    x: floats -> the same shape. keep_prob, rate: a number or a scalar tensor; one of them. noise_shape: 1
-    where an axis is kept or dropped as a whole, -1 (or None) for the size of `x`. Raises ValueError for a rate outside
-    [0, 1). TF: tf.nn.dropout.
+    x: floats -> the same shape. keep_prob, rate: a number or a scalar tensor; one of them. noise_shape: 1 for axes that
+    are kept or dropped as a whole, -1 (or None) for the size of `x`. Raises ValueError for a rate outside [0, 1). TF:
+    tf.nn.dropout.
     """
     rate = _rate(keep_prob, rate)
     with name_scope(name, "dropout", [x]):

@@ -1,4 +1,4 @@
-"""Looking up rows by their ids (TF: tf.nn.embedding_lookup), in one table or in several parts of one."""
+"""Looking up rows by ids (TF: tf.nn.embedding_lookup), in one table or in a table split into parts."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def embedding_lookup(
 ) -> Tensor:
     """The rows `ids` of `params` (TF: tf.nn.embedding_lookup).
 
-    params: a tensor or variable [rows, …], or a list of such parts of one table; ids: int32 or int64 of any
-    shape -> [ids.shape…, …]. Of several parts, "mod" finds id i in part i % parts, "div" has each part hold
-    consecutive ids. Rows longer than `max_norm` are scaled to that length. A step raises InvalidArgumentError
-    for an id out of range. `validate_indices` is not used, as in TF.
+    params: a tensor or variable [rows, …], or a list of parts of one table; ids: int32 or int64 of any shape ->
+    [ids.shape…, …]. With several parts, "mod" finds id i in part i % parts; with "div" each part has consecutive ids.
+    Rows longer than `max_norm` are scaled to that length. A step raises InvalidArgumentError for an id out of range.
+    `validate_indices` is not used, as in TF.
     """
     parts = list(params) if isinstance(params, list | tuple) or _is_partitioned(params) else [params]
     if not parts or params is None:
@@ -56,7 +56,7 @@ def _place(part: Any) -> Any:
 
 
 def _lookup_in_parts(parts: list[Any], ids: Tensor, strategy: str, max_norm: float | None, scope: str) -> Tensor:
-    """Send each id to the part that has its row, and put the rows together in the order of the ids."""
+    """Look up each id in the part that has its row, and reassemble the rows in the order of the ids."""
     count = len(parts)
     flat = get_op("Reshape")(ids, [-1])
     positions = get_op("Range")(0, get_op("Size")(flat), 1)
@@ -83,7 +83,7 @@ def _by_mod(ids: Tensor, parts: list[Any]) -> tuple[Tensor, Tensor]:
 
 
 def _by_div(ids: Tensor, parts: list[Any]) -> tuple[Tensor, Tensor]:
-    """The first `extra` parts hold one row more than the others."""
+    """The first `extra` parts have one more row than the others."""
     count = len(parts)
     rows = [convert_to_tensor(part).shape[0].value for part in parts]
     if None in rows:
@@ -100,7 +100,7 @@ def _by_div(ids: Tensor, parts: list[Any]) -> tuple[Tensor, Tensor]:
 
 
 def _clip(rows: Tensor, ids: Tensor, max_norm: float | None) -> Tensor:
-    """`rows` with those longer than `max_norm` scaled to it; a row is what stands behind one id."""
+    """`rows` with those longer than `max_norm` scaled to it; a row is what one id refers to."""
     if max_norm is None:
         return rows
     if ids.shape.ndims is None or rows.shape.ndims is None:
@@ -119,14 +119,14 @@ def embedding_lookup_sparse(
     combiner: str | None = None,
     max_norm: float | None = None,
 ) -> Tensor:
-    """One row for each row of `sp_ids`: what its ids find in `params`, combined.
+    """One row for each row of `sp_ids`: the combined rows of `params` at its ids.
 
     TF: tf.nn.embedding_lookup_sparse.
 
-    sp_ids [n, any] int32 or int64, each row with an id at least (rows after the last id are left out);
-    sp_weights: None for ones, or floats of the same indices. combiner: "sum", "mean" (the default: by the sum
-    of the weights) or "sqrtn" (by the root of the sum of their squares). Each id is looked up once, so that the
-    gradient has one row for it.
+    sp_ids [n, any] int32 or int64, each row with at least one id (rows after the last id are omitted); sp_weights: None
+    for ones, or floats with the same indices. combiner: "sum", "mean" (the default: by the sum of the weights) or
+    "sqrtn" (by the root of the sum of their squares). Each id is looked up once, so that the gradient has one row for
+    it.
     """
     combiner = combiner or "mean"
     if combiner not in ("sum", "mean", "sqrtn"):

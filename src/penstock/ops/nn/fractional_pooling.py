@@ -1,4 +1,4 @@
-"""Pools whose windows are of two sizes, mixed at random, so that an image shrinks by any factor (Graham 2014).
+"""Pooling with windows of two randomly mixed sizes, so that an image shrinks by any factor (Graham 2014).
 
 TF: FractionalMaxPool, FractionalAvgPool. Windows are all pairs of a range of rows and a range of columns, so rows and
 columns are pooled one after another.
@@ -67,7 +67,7 @@ def fractional_pool_shape(c: ShapeContext, x: TensorShape) -> list[TensorShape]:
             raise ValueError(f"pooling_ratio cannot be smaller than 1, got: {ratio}")
     dims = x.with_rank(4).as_list()
     outs = [None if d is None else int(d / ratio) for d, ratio in zip(dims, ratios, strict=True)]
-    ends = [None if out is None else out + 1 for out in outs[1:3]]  # TensorFlow infers one less than there are
+    ends = [None if out is None else out + 1 for out in outs[1:3]]  # TensorFlow infers one less than the actual number
     return [TensorShape(outs), *(TensorShape([end]) for end in ends)]
 
 
@@ -90,7 +90,8 @@ def fractional_avg_pool_grad_shape(c: ShapeContext, shape: TensorShape, *_: Tens
 
 
 def _sequence(size: int, out: int, pseudo_random: bool, generator: torch.Generator) -> list[int]:
-    """Where windows start, and the end of the last: `out` steps of two sizes that differ by one, from 0 to `size`."""
+    """The starts of the windows, and the end of the last: `out` steps of two sizes that differ by one, from 0 to
+    `size`."""
     step, larger = divmod(size, out)
     if not larger:
         return list(range(0, size + 1, step))
@@ -101,19 +102,19 @@ def _sequence(size: int, out: int, pseudo_random: bool, generator: torch.Generat
             starts.append(starts[-1] + step + (place < larger))
         return starts
     alpha = size / out
-    # The largest offset for which first and last step are of these two sizes as well.
+    # The largest offset for which the first and last step also have these two sizes.
     most = min((step + 2) / alpha - 1, (size + 1 - step) / alpha - (out - 1))
     u = torch.rand((), generator=generator, dtype=torch.float64, device=generator.device).item() * most
     return [0, *(math.ceil(alpha * (i + u)) - 1 for i in range(1, out)), size]
 
 
 def _ranges(sequence: Sequence[int], size: int, overlapping: bool) -> list[tuple[int, int]]:
-    """The windows along one axis: each ends where the next starts, or one further if they overlap."""
+    """The windows along one axis: each ends where the next starts, or one later if they overlap."""
     return [(start, min(stop + overlapping, size)) for start, stop in pairwise(sequence)]
 
 
 class _Draw:
-    """The pooling sequences of one node: new ones for each step, or the first ones for good."""
+    """The pooling sequences of one node: new ones for each step, or always the first ones."""
 
     def __init__(self, n: Any) -> None:
         self._ratios = n["pooling_ratio"]
@@ -187,7 +188,7 @@ class _Best(NamedTuple):
 
 
 def _first_largest(x: torch.Tensor, ranges: list[tuple[int, int]], axis: int) -> _Best:
-    """The largest of each range along `axis`, and where the first of equal ones stands."""
+    """The largest of each range along `axis`, and the position of the first of equal ones."""
     parts = [x.narrow(axis, a, b - a).max(axis) for a, b in ranges]
     at = torch.stack([part.indices + a for part, (a, _) in zip(parts, ranges, strict=True)], axis)
     return _Best(torch.stack([part.values for part in parts], axis), at)
@@ -258,7 +259,7 @@ def fractional_avg_pool_gradient(op: Operation, grad: Any, *_: Any) -> Tensor:
 
 
 class FractionalPool(NamedTuple):
-    """What the fractional pools give: the sequences are where windows start, and the end of the last."""
+    """What fractional pooling returns: the sequences are the starts of windows, and the end of the last."""
 
     output: Tensor
     row_pooling_sequence: Tensor
@@ -305,7 +306,7 @@ def fractional_avg_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> FractionalPool:
-    """The mean of each window; as `fractional_max_pool` (TF: tf.nn.fractional_avg_pool)."""
+    """The mean of each window; see `fractional_max_pool` (TF: tf.nn.fractional_avg_pool)."""
     return FractionalPool(
         *FRACTIONAL_AVG_POOL(
             value,

@@ -1,4 +1,4 @@
-"""Losses made of other ops: sigmoid cross entropies, Poisson, and half the squared norm."""
+"""Losses composed of other ops: sigmoid cross entropies, Poisson, and half the squared norm."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
 def sigmoid_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """Of independent classes: labels * -log(sigmoid(logits)) + (1 - labels) * -log(1 - sigmoid(logits)).
+    """For independent classes: labels * -log(sigmoid(logits)) + (1 - labels) * -log(1 - sigmoid(logits)).
 
-    labels, logits: floats of the same shape -> the same shape. Takes named arguments only. Raises ValueError if shapes
+    labels, logits: floats of the same shape -> that shape. Takes named arguments only. Raises ValueError if shapes
     differ. TF: tf.nn.sigmoid_cross_entropy_with_logits.
     """
     _ensure_named("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
@@ -67,7 +67,7 @@ def sigmoid_cross_entropy_with_logits(
         x = convert_to_tensor(logits, name="logits")
         y = convert_to_tensor(labels, x.dtype.base_dtype, name="labels")
         _same_shape("labels", y, x)
-        # max(x, 0) - x * y + log(1 + exp(-abs(x))), in ops whose derivative at 0 is right.
+        # max(x, 0) - x * y + log(1 + exp(-abs(x))), in ops with the right derivative at 0.
         zeros = get_op("ZerosLike")(x)
         positive = get_op("GreaterEqual")(x, zeros)
         negative_abs = get_op("Select")(positive, get_op("Neg")(x), x)
@@ -88,7 +88,7 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """Like `sigmoid_cross_entropy_with_logits`, the first summand times `pos_weight`.
+    """Like `sigmoid_cross_entropy_with_logits`, with the first summand multiplied by `pos_weight`.
 
     `targets` is the older name of `labels`. TF: tf.nn.weighted_cross_entropy_with_logits.
     """
@@ -107,7 +107,7 @@ def weighted_cross_entropy_with_logits(
 
 @export("nn.log_poisson_loss")
 def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
-    """exp(log_input) - log_input * targets: of counts with an expectation whose logarithm is given.
+    """exp(log_input) - log_input * targets: for counts, given the logarithm of their expectation.
 
     With `compute_full_loss`, plus Stirling's approximation of log(targets!) where targets > 1. TF:
     tf.nn.log_poisson_loss.

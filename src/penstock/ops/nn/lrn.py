@@ -42,7 +42,7 @@ LRN_GRAD.not_differentiable()
 
 
 _SLICES = 32
-"""Neighbours up to which adding up shifted slices is quicker than a pool."""
+"""The number of neighbours up to which adding shifted slices is faster than a pool."""
 
 
 def _window_sum(radius: int, x: torch.Tensor) -> torch.Tensor:
@@ -56,13 +56,13 @@ def _window_sum(radius: int, x: torch.Tensor) -> torch.Tensor:
         for first in range(2, size):
             total.add_(padded[..., first : first + channels])
         return total
-    # Half of the window is all that torch pads for a pool; zeros that are counted make it a sum.
+    # torch pads pools by at most half of the window; counting padded zeros makes the mean a sum.
     rows = x.reshape(-1, 1, channels)
     return torch.avg_pool1d(rows, (size,), (1,), (radius,), False, True).mul_(size).view(x.shape)
 
 
 def _to_minus(beta: float, x: torch.Tensor) -> torch.Tensor:
-    """x ** -beta; roots take half the time of a power, and 0.75 is what networks use."""
+    """x ** -beta; roots take half the time of a power, and networks use 0.75."""
     return torch.sqrt(x).mul_(x).rsqrt_() if beta == 0.75 else x.pow(-beta)
 
 

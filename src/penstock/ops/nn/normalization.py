@@ -1,4 +1,4 @@
-"""Moments and normalizations made of other ops (TF: tf.nn.moments, tf.nn.batch_normalization, …)."""
+"""Moments and normalizations composed of other ops (TF: tf.nn.moments, tf.nn.batch_normalization, …)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def moments(
 
 def _without(x: Tensor, axes: Any) -> Tensor:
     """`x` without `axes`, of size 1."""
-    if isinstance(axes, Tensor):  # Squeeze takes numbers only
+    if isinstance(axes, Tensor):  # Squeeze only takes numbers
         from penstock.graph.constants import constant_value
 
         known = constant_value(axes)
@@ -112,7 +112,7 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance of `x` over `axes`, each element counted by its weight (TF: tf.nn.weighted_moments).
+    """Mean and variance of `x` over `axes`, with elements weighted (TF: tf.nn.weighted_moments).
 
     `frequency_weights` broadcast to `x`.
     """
@@ -150,7 +150,7 @@ def batch_normalization(
 ) -> Tensor:
     """scale * (x - mean) / sqrt(variance + variance_epsilon) + offset (TF: tf.nn.batch_normalization).
 
-    All but `variance_epsilon` broadcast against `x`; `scale` and `offset` may be None.
+    All except `variance_epsilon` broadcast against `x`; `scale` and `offset` may be None.
     """
     with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         value = convert_to_tensor(x, name="x")
@@ -181,7 +181,7 @@ def batch_norm_with_global_normalization(
 ) -> Tensor:
     """`batch_normalization` under its older name, with other argument names.
 
-    TF: tf.nn.batch_norm_with_global_normalization. `gamma` counts only if `scale_after_normalization`.
+    TF: tf.nn.batch_norm_with_global_normalization. `gamma` is only used if `scale_after_normalization`.
     """
     t, m, v = (
         either("input", input, "t", t),
@@ -191,7 +191,7 @@ def batch_norm_with_global_normalization(
     return batch_normalization(t, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon, name)
 
 
-_SMALLEST_EPSILON = 1.001e-5  # cuDNN's, so that graphs give the same everywhere
+_SMALLEST_EPSILON = 1.001e-5  # cuDNN's limit, so that graphs compute the same everywhere
 
 
 @export("nn.fused_batch_norm")
@@ -209,8 +209,8 @@ def fused_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Normalized `x`, and mean and (Bessel-corrected) variance of the batch (TF: tf.nn.fused_batch_norm).
 
-    x [n, h, w, c] (or as `data_format`, also of rank 5), scale and offset [c] float32. In training, by the
-    batch's statistics, which the other outputs are; otherwise by `mean` and `variance` [c], which are then required.
+    x [n, h, w, c] (or as `data_format`, also of rank 5), scale and offset [c] float32. In training it uses the batch's
+    statistics, which are the other outputs; otherwise `mean` and `variance` [c], which are then required.
     """
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError(
@@ -257,7 +257,7 @@ def _all_axes(x: Tensor) -> Any:
 
 @export("math.zero_fraction", "nn.zero_fraction")
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """Which part of the elements is 0, a float32 scalar; NaN if there are none (TF: tf.nn.zero_fraction)."""
+    """The fraction of zeros, a float32 scalar; NaN if there are no elements (TF: tf.nn.zero_fraction)."""
     with name_scope(name, "zero_fraction", [value]):
         x = convert_to_tensor(value, name="value")
         zeros = get_op("Cast")(get_op("Equal")(x, constant(0, x.dtype.base_dtype, name="zero")), DstT=float32)

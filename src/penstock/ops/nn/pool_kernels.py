@@ -1,8 +1,7 @@
-"""Shape rules and kernels that the pools share, in 2-D and 3-D.
+"""Shape rules and kernels shared by 2-D and 3-D pools.
 
-torch's pools pad alike on both sides, and with `ceil_mode` let the last window hang over the end. Padding
-never counts, so TensorFlow's uneven "SAME" is one of these two nearly always, and only else an explicit
-padding.
+torch's pools pad both sides equally, and with `ceil_mode` let the last window extend past the end. Padding never
+counts, so TensorFlow's uneven "SAME" can nearly always be one of these two; only otherwise is explicit padding needed.
 """
 
 from __future__ import annotations
@@ -63,10 +62,10 @@ def max_grad_grad_shape(c: ShapeContext, x: TensorShape, y: TensorShape, grad: T
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """A pool of an input of known sizes, as torch takes it."""
+    """A pool of an input of known sizes, in torch's terms."""
 
     args: tuple[Any, ...]
-    """kernel_size, stride, padding; then `ceil` where torch's function wants it."""
+    """kernel_size, stride, padding; then `ceil` where torch's function expects it."""
     ceil: bool
     paddings: Paddings
     padded: tuple[int, ...]
@@ -81,7 +80,7 @@ def _pool(win: Window, sizes: Sequence[int]) -> _Pool:
     before = tuple(e.before for e in extents)
     nothing = Paddings((), (), ())
     axes = list(zip(sizes, ksize, win.strides, extents, strict=True))
-    # torch pads by half of the window at most, and its 3-D pools want windows inside the unpadded input.
+    # torch pads by at most half of the window, and its 3-D pools need windows inside the unpadded input.
     if all(2 * e.before <= k and (win.rank == 2 or k <= size) for size, k, _, e in axes):
         if all((size + 2 * e.before - k) // s + 1 == e.out for size, k, s, e in axes):
             return _Pool((ksize, win.strides, before), False, nothing, tuple(sizes), outs)
@@ -117,7 +116,7 @@ def max_kernel(ctx: KernelContext, computed: torch.dtype | None = None) -> Kerne
     lowest = _lowest(computed or ctx.torch_dtype())
 
     def build(dims: Sequence[int]) -> Kernel:
-        """`dims` are the input's without the batch."""
+        """`dims` are the input's dims without the batch."""
         plan = _pool(win, win.spatial((0, *dims)))
         if 0 in plan.outs:
             return _empty(win, plan, dims)
@@ -153,7 +152,7 @@ def _empty(win: Window, plan: _Pool, dims: Sequence[int]) -> Kernel:
 
 
 def _by_input(ctx: KernelContext, name: str, build: Any) -> Kernel:
-    """The kernel that `build` makes for the input's shape: now if it is known, otherwise when it comes."""
+    """The kernel that `build` makes for the input's shape: now if it is known, otherwise in the step."""
     shape = ctx.input_shape(name)
     if known_but_batch(shape):
         return build(shape.tuple[1:])
@@ -162,7 +161,7 @@ def _by_input(ctx: KernelContext, name: str, build: Any) -> Kernel:
 
 
 def wide_max_kernel(ctx: KernelContext) -> Kernel:
-    """For a type in which torch does not compute."""
+    """For a type that torch does not support."""
     kernel, dtype = max_kernel(ctx, torch.int32), ctx.torch_dtype()
     return lambda x: kernel(x.to(torch.int32)).to(dtype)
 
@@ -202,7 +201,7 @@ def max_grad_kernel(ctx: KernelContext) -> Kernel:
 
 
 def max_grad_grad_kernel(ctx: KernelContext) -> Kernel:
-    """Takes from `grad`, which is like the input, what stands where the maxima of the windows are."""
+    """Selects from `grad`, which has the input's shape, the elements at the maxima of the windows."""
     win = window_of(ctx.node.attrs)
     win.check(ctx)
     first, last = win.views()
@@ -296,7 +295,7 @@ def avg_kernel(ctx: KernelContext, name: str = "value") -> Kernel:
         if not plan.paddings.uneven:
             return lambda x: last(narrow(pool(wide(first(x)), ksize, strides, before, ceil, False)))
         pad, counts = plan.paddings.pad(), _counts(win, plan, ctx)
-        summed = counts.dtype  # float32 for types of two bytes, whose sums may overflow
+        summed = counts.dtype  # float32 for two-byte types, whose sums may overflow
 
         def padded(x: torch.Tensor) -> torch.Tensor:
             total = pool(pad(first(x).to(summed)), ksize, strides, before, ceil, False, 1)
@@ -308,7 +307,7 @@ def avg_kernel(ctx: KernelContext, name: str = "value") -> Kernel:
 
 
 def _avg_types(win: Window, n: Any) -> tuple[View, View]:
-    """`(narrow, wide)`: torch's 3-D pools on CPUs know no type of two bytes."""
+    """`(narrow, wide)`: torch's 3-D pools on CPUs do not support two-byte types."""
     dtype = n.torch_dtype()
     if win.rank == 3 and dtype.itemsize == 2:
         return (lambda x: x.to(dtype)), (lambda x: x.float())
@@ -316,7 +315,7 @@ def _avg_types(win: Window, n: Any) -> tuple[View, View]:
 
 
 def _counts(win: Window, plan: _Pool, n: Any) -> torch.Tensor:
-    """How many elements of the input each window covers; [1, 1, spatial…]."""
+    """The number of input elements that each window covers; [1, 1, spatial…]."""
     (ksize, strides, before), ceil = plan.args, plan.ceil
     inside = [s.stop - s.start for s in plan.paddings.crop[2:]]
     ones = plan.paddings.pad()(torch.ones(1, 1, *inside, device=n.device))
@@ -331,7 +330,7 @@ def avg_grad_kernel(ctx: KernelContext) -> Kernel:
     backward, narrow, wide = _AVG_BACKWARD[win.rank], *_avg_types(win, ctx)
 
     def build(dims: tuple[int, ...]) -> Kernel:
-        """`dims` are the input's; only its shape matters, so memory is named but not written."""
+        """`dims` are the input's; only its shape matters, so the memory is not written."""
         plan = _pool(win, win.spatial(dims))
         if 0 in plan.outs or 0 in dims:
             return lambda g: g.new_zeros(dims)

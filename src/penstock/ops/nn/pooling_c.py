@@ -1,4 +1,4 @@
-"""Pools of small images [n, h, w, c], and their gradients. Padding counts nowhere."""
+"""Pools of small images [n, h, w, c], and their gradients. Padding never counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.ops.nn.conv_c import is_plain
 from penstock.ops.nn.spatial import window_of
 
 MOST_STEPS = 1 << 18
-"""Elements that all windows see together, up to which the preparations of torch's kernels take longer."""
+"""The total number of elements in all windows up to which the overhead of torch's kernels is longer."""
 
 
 @emits("MaxPool")
@@ -40,7 +40,7 @@ def avg_pool_grad(s: Site) -> str | None:
 
 @emits("MaxPoolGrad")
 def max_pool_grad(s: Site) -> str | None:
-    """To the first maximum of each window."""
+    """Adds to the first maximum of each window."""
     (x, _, g), (y,), at = s.inputs, s.outputs, _Names()
     channels = x.shape[-1]
     best, place, i, c, d = map(local, ("best", "place", "i", "c", "d"))
@@ -61,8 +61,8 @@ def max_pool_grad(s: Site) -> str | None:
 
 
 class _Names:
-    """What statements for a window may name: `count`, its pixels; `to`, the first element of its result, which is
-    `out`; `start`, the first element of a pixel, which is `pixel`."""
+    """C names in statements for a window: `count`, the number of its pixels; `to`, the first element of its result
+    `out`; `start`, the first element of a pixel `pixel`."""
 
     def __init__(self) -> None:
         self.count, self.to, self.out, self.start, self.pixel = map(local, ("count", "to", "out", "start", "pixel"))
@@ -81,7 +81,7 @@ def _first(name: str, like: Value, text: str) -> str:
 def _windows(
     s: Site, at: _Names, x: Value, result: Shape, before: list[str], each: str, after: list[str]
 ) -> str | None:
-    """For each window: `before`, `each` for a pixel, `after`. None for a window not known here."""
+    """For each window: `before`, `each` for every pixel, `after`. None for unsupported windows."""
     win = window_of(s.node.attrs)
     if not x.is_float or not is_plain(win, x.shape) or win.ksize is None or win.dilations != (1, 1):
         return None

@@ -28,7 +28,7 @@ def max_pool(
 ) -> Tensor:
     """The largest value of each window: value [n, h, w, c] -> [n, h', w', c] (TF: tf.nn.max_pool).
 
-    `ksize` and `strides` for all dims, both spatial ones, or one number. What is padded never wins.
+    `ksize` and `strides` for all dims, both spatial ones, or one number. Padding is never chosen.
     """
     x = either("input", input, "value", value)
     with name_scope(name, "MaxPool", [x]) as scope:
@@ -52,7 +52,7 @@ def avg_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """The mean of each window, of what lies inside the image (TF: tf.nn.avg_pool); as `max_pool`."""
+    """The mean of each window's elements inside the image (TF: tf.nn.avg_pool); see `max_pool`."""
     x = either("input", input, "value", value)
     with name_scope(name, "AvgPool", [x]) as scope:
         return AVG_POOL(
@@ -77,7 +77,7 @@ def max_pool_with_argmax(
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool`, and where each maximum stands in the flattened image (TF: tf.nn.max_pool_with_argmax).
+    """`max_pool`, and the index of each maximum in the flattened image (TF: tf.nn.max_pool_with_argmax).
 
     The index of [b, y, x, c] is (y * width + x) * channels + c, plus b images if `include_batch_in_index`.
     """
@@ -192,11 +192,11 @@ def pool(
 def _dilated(
     x: Tensor, window_shape: Any, pooling_type: str, rates: Any, name: str | None, data_format: str | None
 ) -> Tensor:
-    """A "VALID" pool of every `rate`-th element: what is so far apart becomes an image of its own in the batch."""
+    """A "VALID" pool of every `rate`-th element: elements `rate` apart become a separate image in the batch."""
     first = bool(data_format) and str(data_format).startswith("NC")
     spatial = range(2, len(rates) + 2) if first else range(1, len(rates) + 1)
     with name_scope(name, "pool", [x]):
-        block = [1, *rates] if first else list(rates)  # in front of a spatial dim that stays as it is
+        block = [1, *rates] if first else list(rates)  # in front of a spatial dim that stays unchanged
         dims = (
             get_op("Shape")(x)[1 : len(block) + 1]
             if None in x.shape.as_list()

@@ -1,4 +1,4 @@
-"""Max pools whose window is an input (TF: MaxPoolV2), and the names for pools of 1 and 2 dims."""
+"""Max pools whose window is an input (TF: MaxPoolV2), and functions for pools in 1 and 2 dims."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def max_pool_grad_grad_v2_shape(c: ShapeContext, *shapes: TensorShape) -> Tensor
 
 
 def _four(c: ShapeContext) -> Any:
-    """A context for rules that ask only how many strides there are."""
+    """A context for rules that only use the number of strides."""
     return SimpleNamespace(attrs={**c.attrs, "strides": [1] * 4})
 
 
 class _Settled:
-    """The context of a node as the kernel of MaxPool wants it: with the window among the attributes."""
+    """The context of a node as the kernel of MaxPool expects it, with the window among the attributes."""
 
     def __init__(self, n: Any, ksize: Any, strides: Any) -> None:
         self._n = n
@@ -123,7 +123,7 @@ class _Settled:
 
 
 def _windowed(factory: Callable[[Any], Kernel]) -> Callable[[Any], Kernel]:
-    """A kernel factory that asks for the window when the plan is made, or, where it is not constant, in each step."""
+    """A kernel factory that gets the window when the plan is made, or, if it is not constant, in each step."""
 
     def build(ctx: KernelContext, ksize: Any, strides: Any) -> Kernel:
         try:
@@ -179,7 +179,7 @@ def max_pool_grad_v2_gradient(op: Operation, grad: Tensor) -> list[Tensor | None
 def max_pool2d(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
-    """`max_pool` under the name that says its dims (TF: tf.nn.max_pool2d)."""
+    """`max_pool` under a name that states its dims (TF: tf.nn.max_pool2d)."""
     return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
 
 

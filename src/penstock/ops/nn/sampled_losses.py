@@ -1,4 +1,4 @@
-"""Losses over a few drawn classes instead of all (TF: tf.nn.nce_loss, tf.nn.sampled_softmax_loss)."""
+"""Losses over a few sampled classes instead of all (TF: tf.nn.nce_loss, tf.nn.sampled_softmax_loss)."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> Tensor:
-    """Noise-contrastive estimation: for each row, the sum of the logistic losses of its true and the drawn classes.
+    """Noise-contrastive estimation: for each row, the sum of the logistic losses of its true classes and the sampled
+    ones.
 
     weights: [num_classes, dim], or a list of parts of it; biases: [num_classes]; labels: [batch, num_true] ints;
-    inputs: [batch, dim] -> [batch]. sampled_values: what a candidate sampler gave, the log-uniform one's by default.
-    remove_accidental_hits: leave out drawn classes that are true ones of the row. partition_strategy: as of
-    `embedding_lookup`. Raises TypeError for labels and inputs that are swapped. TF: tf.nn.nce_loss.
+    inputs: [batch, dim] -> [batch]. sampled_values: the result of a candidate sampler, by default the log-uniform one.
+    remove_accidental_hits: leave out sampled classes that are true classes of the row. partition_strategy: as in
+    `embedding_lookup`. Raises TypeError if labels and inputs are swapped. TF: tf.nn.nce_loss.
     """
     logits, shares = _sampled_logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -72,9 +73,9 @@ def sampled_softmax_loss(
     name: str = "sampled_softmax_loss",
     seed: int | None = None,
 ) -> Tensor:
-    """For each row, the cross-entropy of a softmax over its true and the drawn classes.
+    """For each row, the cross-entropy of a softmax over its true classes and the sampled ones.
 
-    Arguments as of `nce_loss`; `seed`: of the default sampler. TF: tf.nn.sampled_softmax_loss.
+    Arguments as for `nce_loss`; `seed`: for the default sampler. TF: tf.nn.sampled_softmax_loss.
     """
     logits, shares = _sampled_logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -89,9 +90,9 @@ def _sampled_logits(
     weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int,
     sampled_values: Any, remove_accidental_hits: bool, partition_strategy: str, name: str | None, seed: int | None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Logits and label shares of the true and the drawn classes, both [batch, num_true + num_sampled].
+    """Logits and label fractions of the true and the sampled classes, both [batch, num_true + num_sampled].
 
-    A logit is that of the class less the log of how often it is expected to be drawn.
+    A logit is that of the class minus the log of its expected count.
     """
     parts = list(weights) if isinstance(weights, list | tuple) else [weights]
     with name_scope(name, "compute_sampled_logits", [*parts, biases, inputs, labels]):
@@ -104,7 +105,7 @@ def _sampled_logits(
             sampled_values = log_uniform_candidate_sampler(labels, num_true, num_sampled, True, num_classes, seed)
         drawn, true_expected, drawn_expected = (stop_gradient(value) for value in sampled_values)
         drawn = cast(drawn, int64)
-        # One lookup of all classes gives the tables one sparse gradient.
+        # One look-up of all classes means one sparse gradient for the tables.
         classes = concat([true_classes, drawn], 0)
         all_weights = cast(embedding_lookup(weights, classes, partition_strategy), inputs.dtype)
         all_biases = cast(embedding_lookup(biases, classes, partition_strategy), inputs.dtype)
@@ -135,9 +136,10 @@ def _cut(rows: Tensor, count: Tensor, rank: int) -> tuple[Tensor, Tensor]:
 
 
 def _hits(labels: Tensor, drawn: Tensor, num_true: int, logits: Tensor) -> Tensor:
-    """In the shape of `logits`, the lowest number where a drawn class is a true one of the row, otherwise zero."""
+    """With the shape of `logits`, the lowest number where a sampled class is a true class of the row, otherwise
+    zero."""
     rows, places, lowest = compute_accidental_hits(labels, drawn, num_true=num_true)
     where = get_op("Pack")([rows, cast(places, rows.dtype)], axis=1)
     found = get_op("ScatterNd")(where, lowest, get_op("Shape")(logits))
-    # A class that is true twice is hit twice: the sum is infinite then.
+    # A class that is true twice is hit twice: the sum is then infinite.
     return cast(get_op("Maximum")(found, float(lowest.dtype.min)), logits.dtype)

@@ -85,7 +85,7 @@ def _along(op: OpDef, logits: Any, axis: int, name: str | None) -> Tensor:
 
 
 def moved_last(x: Tensor, axis: int) -> tuple[Tensor, list[int]]:
-    """`x` with `axis` as its last one, the others in their order, and the permutation that did it."""
+    """`x` with `axis` moved to the end, and the permutation that was used."""
     rank = x.shape.ndims
     if rank is None:
         raise ValueError(f"axis {axis} of {x.name}, whose rank is not known, cannot be moved to the end")
@@ -97,7 +97,7 @@ def moved_last(x: Tensor, axis: int) -> tuple[Tensor, list[int]]:
 
 
 def either(name: str, value: Any, old_name: str, old_value: Any, default: Any = None) -> Any:
-    """The one that was given of an argument's two names; raises ValueError if both were."""
+    """The argument given under either of two names; raises ValueError if both are given."""
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both {old_name!r} and {name!r}")
     if value is None:

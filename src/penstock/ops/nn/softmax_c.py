@@ -1,4 +1,4 @@
-"""Softmax and its logarithm, and the cross entropies made of them, row by row."""
+"""Softmax and its logarithm, and the cross entropies that use them, row by row."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from penstock.emit.registry import emits, supports
 from penstock.emit.site import Site
 from penstock.emit.tools import check_indices
 
-# Rows go in blocks, so that logarithms are taken of a vector of sums. Short rows are turned into columns meanwhile, as
-# adding up across a vector takes longer than all else.
+# Rows are processed in blocks, so that logarithms are computed for a vector of sums. Short rows are transposed into
+# columns for this, because horizontal sums of a vector take longer than everything else.
 supports(
     "softmax",
     r"""

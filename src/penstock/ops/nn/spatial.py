@@ -1,9 +1,8 @@
 """Windows that slide over the spatial dims of an image: the sizes and paddings of convolutions and pools.
 
 TensorFlow's images are NHWC (or NCHW, NDHWC, NCDHW) and its "SAME" padding may be one larger at the end than
-at the beginning; torch's are channels-first, and padded alike on both sides. A permuted view of NHWC memory
-is what torch calls channels_last, so the change of layout costs nothing; an uneven padding costs a padded
-copy.
+at the beginning; torch's are channels-first, and padded equally on both sides. A permuted view of NHWC memory is what
+torch calls channels_last, so the change of layout costs nothing; an uneven padding costs a padded copy.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How a window slides, from a node's attributes. The tuples are of the spatial dims only (2 or 3)."""
+    """How a window slides, from a node's attributes. The tuples only have the spatial dims (2 or 3)."""
 
     channels_last: bool
     ksize: tuple[int, ...] | None
@@ -44,7 +43,7 @@ class Window:
     padding: str
     explicit: tuple[tuple[int, int], ...]
     whole: tuple[int, ...]
-    """The strides, dilations and window sizes of batch and channels: 1 but for depthwise max-pools."""
+    """The strides, dilations and window sizes of batch and channels: 1 except for depthwise max-pools."""
 
     @property
     def rank(self) -> int:
@@ -55,7 +54,7 @@ class Window:
         return self.rank + 1 if self.channels_last else 1
 
     def spatial(self, dims: Sequence[Any]) -> tuple[Any, ...]:
-        """The spatial ones of an image's dims, batch included."""
+        """The spatial dims among an image's dims (including the batch)."""
         return tuple(dims[1:-1] if self.channels_last else dims[2:])
 
     def image(self, batch: Any, spatial: Sequence[Any], channels: Any) -> tuple[Any, ...]:
@@ -86,9 +85,9 @@ class Window:
         return [self.extent(i, size, k) for i, (size, k) in enumerate(zip(sizes, ksize, strict=True))]
 
     def out_sizes(self, sizes: Sequence[int | None], ksize: Sequence[int | None]) -> list[int | None]:
-        """The spatial sizes of the output as far as they follow from what is known about input and window.
+        """The spatial sizes of the output, as far as the known sizes of input and window determine them.
 
-        Raises ValueError for a window larger than the padded input: an empty output is for the step to find, as in
+        Raises ValueError for a window larger than the padded input: an empty output is left to the step, as in
         TensorFlow.
         """
         found: list[int | None] = []
@@ -106,13 +105,12 @@ class Window:
 
     @property
     def depth(self) -> int:
-        """Over how many channels each window goes; 1 for windows that are wrong."""
+        """The number of channels that each window covers; 1 for invalid windows."""
         *others, k = self.whole
         return k if all(w in (1, k if i == 1 else 1) for i, w in enumerate(others)) else 1
 
     def check_depth(self, channels: int) -> None:
-        """Raises UnimplementedError for windows over channels and space, or that do not cover the channels side by
-        side."""
+        """Raises UnimplementedError for windows over both channels and space, or that do not tile the channels."""
         problem = ""
         if any(k != 1 for k in (*(self.ksize or ()), *self.strides)):
             problem = "MaxPooling supports exactly one of pooling across depth or pooling across width/height."
@@ -124,7 +122,7 @@ class Window:
             raise errors.UnimplementedError(None, None, problem)
 
     def check(self, n: Any) -> None:
-        """UnimplementedError, when a kernel is made, for windows that slide over batch or channels."""
+        """Raises UnimplementedError, when a kernel is made, for windows that slide over batch or channels."""
         if any(w != 1 for w in self.whole):
             name, given = n.node.op.name, [list(v) for k, v in n.node.attrs.items() if k in _LISTS]
             if "Pool" in name:
@@ -135,7 +133,7 @@ class Window:
             raise errors.UnimplementedError(None, None, problem)
 
     def views(self) -> tuple[View, View]:
-        """What makes an image channels-first, as torch wants it, and what makes it of this layout again."""
+        """Functions that convert an image to torch's channels-first layout, and back to this layout."""
         if not self.channels_last:
             return unchanged, unchanged
         r = self.rank
@@ -199,13 +197,13 @@ def unchanged(x: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Paddings:
-    """Extents as torch takes them: what is even goes along with the op, what is not is padded before it."""
+    """Extents in torch's terms: even padding is passed to the op, the rest is padded before it."""
 
     even: tuple[int, ...]
     uneven: tuple[int, ...]
-    """For `constant_pad_nd`: pairs from the last dim to the first; empty where there is nothing to do."""
+    """For `constant_pad_nd`: pairs from the last dim to the first; empty if there is nothing to do."""
     crop: tuple[slice, ...]
-    """What undoes the uneven part, on a channels-first image."""
+    """A function that removes the uneven part from a channels-first image."""
 
     @classmethod
     def of(cls, extents: list[Extent], sizes: Sequence[int]) -> Paddings:
@@ -232,14 +230,14 @@ def known_but_batch(shape: TensorShape) -> bool:
 
 
 def per_shape(build: Callable[..., Kernel]) -> Callable[..., Kernel]:
-    """`build` with its results kept: what depends on shapes is settled once for each of them."""
+    """`build` with cached results: what depends on shapes is computed once for each shape."""
     cache: dict[Any, Kernel] = {}
 
     def find(*shapes: Any) -> Kernel:
         kernel = cache.get(shapes)
         if kernel is None:
             if len(cache) >= _MAX_CACHED:
-                cache.clear()  # every step has its own shapes: keeping them all would only grow
+                cache.clear()  # every step may have its own shapes, so the cache must be bounded
             kernel = cache[shapes] = build(*shapes)
         return kernel
 

@@ -1,4 +1,4 @@
-"""Whether the target is among the best predictions (TF: InTopK)."""
+"""Whether the target is among the top predictions (TF: InTopK)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _shape(c: ShapeContext, predictions: TensorShape, targets: TensorShape, *k: 
 
 
 def _in_top_k(predictions: torch.Tensor, targets: torch.Tensor, k: int) -> torch.Tensor:
-    """False where a target is no class, or where a prediction that would matter is not finite."""
+    """False if a target is not a class, or if a relevant prediction is not finite."""
     if predictions.ndim != 2 or targets.ndim != 1 or predictions.shape[0] != targets.shape[0]:
         raise ValueError(
             "predictions must be a matrix and targets a vector of as many rows, got shapes "
