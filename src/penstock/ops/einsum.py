@@ -42,7 +42,9 @@ def parse(equation: str, count: int) -> tuple[list[str], str]:
             raise ValueError(f"einsum {equation!r}: {part!r} is not made of letters and at most one '...'")
     unknown = set(output.replace("...", "")) - set("".join(found))
     if unknown or len(set(output.replace("...", ""))) < len(output.replace("...", "")):
-        raise ValueError(f"einsum {equation!r}: the output has {output!r}, which must be distinct letters of the inputs")
+        raise ValueError(
+            f"einsum {equation!r}: the output has {output!r}, which must be distinct letters of the inputs"
+        )
     return found, output
 
 

@@ -202,9 +202,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 @emits("GatherNd", "ResourceGatherNd")
 def gather_nd_in_c(s: Site) -> str | None:
     (params, indices), (y,) = s.inputs, s.outputs
-    if (
-        not is_nd(s, indices, params.shape) or 0 in params.shape
-    ):  # which the kernel rejects unless the result is empty
+    if not is_nd(s, indices, params.shape) or 0 in params.shape:  # which the kernel rejects unless the result is empty
         return None
     i = local("i")
     count, size, place, _ = nd_place(indices, params.shape, i)

@@ -238,7 +238,7 @@ def svd_gradient(op: Operation, grad_s: Any, grad_u: Any, grad_v: Any) -> Tensor
     inner = matrix_diag(grad_s)
     inner = inner + mm(factors * (by_u - adjoint_of(by_u)), values) + mm(values, factors * (by_v - adjoint_of(by_v)))
     found = mm(mm(u, inner), v, adj_y=True)
-    # The part outside the span of u (of v); if u (v) is complete, that part is empty.
+    # The part outside the span of u (of v). With full matrices, their additional columns rotate against u (v).
     if rows is None or columns is None or rows > columns:
         outside = grad_u - mm(u, by_u)
         if more_u is not None:

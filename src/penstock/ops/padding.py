@@ -1,4 +1,4 @@
-"""Padding: with a constant, or with a tensor's own elements mirrored at its edges."""
+"""Padding with a constant, or with a tensor's elements mirrored at its edges."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PAD_V2 = define_op(
 
 
 def _pairs(c: ShapeContext, x: TensorShape, paddings: TensorShape) -> tuple[TensorShape, Any]:
-    """The input's shape, and for each axis what is known about its two paddings."""
+    """The input's shape, and what is known about the two paddings of each axis."""
     rank, two = paddings.with_rank(2).tuple
     if two not in (None, 2):
         raise ValueError(f"paddings must be a matrix with 2 columns, not of shape {paddings}")
@@ -64,10 +64,10 @@ def pad_shape(c: ShapeContext, x: TensorShape, paddings: TensorShape, *_: Tensor
 
 
 def _torch_order(pairs: list[list[int]]) -> list[int]:
-    """torch wants the last axis first, in one list."""
+    """torch expects the last axis first, in one list."""
     if any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
         raise invalid(f"paddings must be a matrix with 2 columns: {pairs}")
-    if any(p < 0 for pair in pairs for p in pair):  # which torch would take as cutting off
+    if any(p < 0 for pair in pairs for p in pair):  # which torch would treat as cropping
         raise invalid(f"Paddings must be non-negative: {pairs}")
     return [p for pair in reversed(pairs) for p in pair]
 
@@ -111,7 +111,7 @@ def pad_gradient(op: Operation, grad: Any) -> list[Any]:
 
 @PAD_V2.gradient
 def pad_v2_gradient(op: Operation, grad: Any) -> list[Any]:
-    """TensorFlow gives None for the padding value; what the padding passes on is its gradient."""
+    """TensorFlow returns None for the padding value; here its gradient is the sum over the padding."""
     grad = convert_to_tensor(grad)
     inner = _input_gradient(op, grad)
     if op._inputs[2].op.type == "Const":
@@ -123,10 +123,10 @@ def pad_v2_gradient(op: Operation, grad: Any) -> list[Any]:
 def pad(
     tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0
 ) -> Tensor:
-    """`tensor` with `paddings[i]` = (before, after) elements more along each axis i (TF: tf.pad).
+    """`tensor` with `paddings[i]` = (before, after) additional elements along each axis i (TF: tf.pad).
 
     mode "CONSTANT" pads with `constant_values`; "REFLECT" mirrors the elements at the edge, which is not
-    repeated; "SYMMETRIC" repeats it. Raises ValueError for another mode, and for negative paddings.
+    repeated; "SYMMETRIC" repeats it. Raises ValueError for other modes, and for negative paddings.
     """
     mode = mode.upper()
     if mode in ("REFLECT", "SYMMETRIC"):
@@ -172,7 +172,7 @@ def _check_mirror(dim: int, pair: Any, mode: bytes) -> None:
 
 
 def _mirror(ctx: KernelContext) -> Callable[[int, int, int], torch.Tensor]:
-    """Which element of an axis of size `dim` stands at each place of the padded axis."""
+    """The index, in an axis of size `dim`, of the element at each position of the padded axis."""
     mode, device = ctx["mode"], ctx.device
     edge = 0 if mode == b"SYMMETRIC" else 1
 

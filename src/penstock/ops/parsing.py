@@ -1,4 +1,5 @@
-"""tf.train.Example to tensors: features by name, and what parses them (TF: tf.parse_example and related ops)."""
+"""tf.train.Example to tensors: features by name, and the functions that parse them (TF: tf.parse_example and related
+ops)."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ from penstock.tensor.shapes import TensorShape
 
 @export("FixedLenFeature", "io.FixedLenFeature")
 class FixedLenFeature(NamedTuple):
-    """A feature of one `shape` in all examples, given as a dense tensor; one without it must have a default.
+    """A feature with the same `shape` in all examples, returned as a dense tensor; if examples may lack it, it needs a
+    default.
 
-    `dtype` is string, float32 or int64, as in the kinds below. TF: tf.FixedLenFeature.
+    `dtype` is string, float32 or int64, here and below. TF: tf.FixedLenFeature.
     """
 
     shape: Any
@@ -31,17 +33,17 @@ class FixedLenFeature(NamedTuple):
 
 @export("VarLenFeature", "io.VarLenFeature")
 class VarLenFeature(NamedTuple):
-    """A feature of any length, given as a sparse tensor (TF: tf.VarLenFeature)."""
+    """A feature of any length, returned as a sparse tensor (TF: tf.VarLenFeature)."""
 
     dtype: Any
 
 
 @export("SparseFeature", "io.SparseFeature")
 class SparseFeature(NamedTuple):
-    """A sparse vector in two features: where its elements are, and what they are (TF: tf.SparseFeature).
+    """A sparse vector in two features: the indices and the values of its elements (TF: tf.SparseFeature).
 
-    `size` is the vector's length. With lists for `index_key` and `size` it has several dims. The elements are put
-    in order unless `already_sorted`.
+    `size` is the vector's length. With lists for `index_key` and `size` it has several dims. The elements are sorted
+    unless `already_sorted`.
     """
 
     index_key: Any
@@ -53,7 +55,8 @@ class SparseFeature(NamedTuple):
 
 @export("FixedLenSequenceFeature", "io.FixedLenSequenceFeature")
 class FixedLenSequenceFeature(NamedTuple):
-    """A feature that is a sequence of items of one `shape`, given as a dense tensor (TF: tf.FixedLenSequenceFeature).
+    """A feature that is a sequence of items with the same `shape`, returned as a dense tensor (TF:
+    tf.FixedLenSequenceFeature).
 
     In a batch, shorter sequences are padded with `default_value` (0 or ""). An example without the feature has an
     empty sequence if `allow_missing`.
@@ -69,14 +72,14 @@ class FixedLenSequenceFeature(NamedTuple):
 
 
 class Raw(NamedTuple):
-    """Features sorted by name, in the terms of the ops."""
+    """Features sorted by name, as the ops' attributes and inputs."""
 
     sparse: dict[str, DType]
     dense: dict[str, tuple[DType, TensorShape, Any]]
 
 
 def raw_features(features: Any, allowed: tuple[type, ...]) -> Raw:
-    """Raises ValueError, naming the feature, for one without a type or shape, or of a kind that is not `allowed`."""
+    """Raises ValueError, naming the feature, if it lacks a type or shape, or if its kind is not `allowed`."""
     raw = Raw({}, {})
     for key in sorted(features or {}):
         feature: Any = features[key]
@@ -129,7 +132,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def default_tensors(dense: Mapping[str, tuple[DType, TensorShape, Any]], names: str = "key_") -> list[Tensor]:
-    """The default of each dense feature as the ops take it: of its shape, one element if that varies, or empty."""
+    """The default of each dense feature for the ops: with its shape, one element if that varies, or empty."""
     found = []
     for key, (dtype, shape, default) in dense.items():
         if shape.ndims and shape.tuple[0] is None:
@@ -163,11 +166,11 @@ def _prepare(features: Any) -> Raw:
 
 @export("parse_example", "io.parse_example")
 def parse_example(serialized: Any, features: Any, name: str | None = None, example_names: Any = None) -> dict[str, Any]:
-    """A batch of serialized tf.train.Example, parsed: {key: tensor} for `features`, {key: how to read it}.
+    """Parses a batch of serialized tf.train.Example: returns {key: tensor} for `features`, {key: how to read it}.
 
     serialized [batch] string -> FixedLenFeature: [batch, *shape]; FixedLenSequenceFeature: [batch, longest, *shape];
     VarLenFeature: SparseTensor [batch, longest]; SparseFeature: SparseTensor [batch, size]. `example_names` [batch]
-    appear in errors. Raises InvalidArgumentError, naming example and feature, if an example does not fit. TF:
+    appear in errors. Raises InvalidArgumentError, naming example and feature, for invalid examples. TF:
     tf.parse_example.
     """
     raw = _prepare(features)
@@ -189,14 +192,14 @@ def parse_example(serialized: Any, features: Any, name: str | None = None, examp
 def parse_single_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
-    """One serialized tf.train.Example, parsed: as `parse_example`, without the axis of examples.
+    """Parses one serialized tf.train.Example: like `parse_example`, without the axis of examples.
 
     serialized: a scalar string; so is `example_names`. TF: tf.parse_single_example.
     """
     raw = _prepare(features)
     with name_scope(name, "ParseSingleExample", [serialized, example_names]):
         one = convert_to_tensor(serialized, string, name="serialized")
-        if example_names is not None:  # the op for one example takes no name
+        if example_names is not None:  # the op for one example has no name input
             names = get_op("ExpandDims")(convert_to_tensor(example_names, string), 0)
             batch = parse_example(get_op("ExpandDims")(one, 0), features, example_names=names)
             return {key: _only_row(value) for key, value in batch.items()}
@@ -230,7 +233,7 @@ def _only_row(value: Any) -> Any:
 
 
 def _merged(features: Any, tensors: dict[str, Any]) -> dict[str, Any]:
-    """Puts the parts of each SparseFeature together; parts that were not asked for by themselves go."""
+    """Combines the parts of each SparseFeature, and removes parts that were not requested separately."""
     found = {key: value for key, value in tensors.items() if key in features}
     for key in sorted(features):
         feature = features[key]

@@ -1,7 +1,7 @@
-"""One feature of many examples as NumPy arrays: what the parsing ops are made of.
+"""One feature of many examples as NumPy arrays: the basis of the parsing ops.
 
-Examples are read as `WireExample`, which leaves the list of each feature as the bytes on the wire. The bytes of a
-whole batch are joined and turned to numbers at once, so that no Python is spent on single values.
+Examples are read as `WireExample`, which leaves the list of each feature as the bytes on the wire. The bytes of a whole
+batch are concatenated and converted to numbers at once, so that no Python code runs for single values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.ops.kernel_tools import invalid
 from penstock.tensor.dtypes import DType, float32, int64, opdef_name, string
 from penstock.tensor.example_protos import BytesList, FloatList, Int64List
 
-# Of each dtype: the field of Feature that holds it, its message, and what TensorFlow's errors call it.
+# For each dtype: the field of Feature that holds it, its message, and its name in TensorFlow's errors.
 _KINDS: dict[DType, tuple[str, Any, str]] = {
     string: ("bytes_list", BytesList, "bytes"),
     float32: ("float_list", FloatList, "float"),
@@ -29,7 +29,7 @@ _KIND_DTYPES = {field: "string" if dtype == string else name for dtype, (field, 
 
 
 class Column(NamedTuple):
-    """The values of a feature, row after row: `counts[i]` of them are row i's; `missing` rows lack the feature."""
+    """The values of a feature, row by row: row i has `counts[i]` of them; `missing` rows lack the feature."""
 
     values: np.ndarray
     counts: np.ndarray
@@ -37,13 +37,13 @@ class Column(NamedTuple):
 
 
 class Where(NamedTuple):
-    """What errors say of the place: a prefix naming key and, of a batch, example and index."""
+    """How errors describe the position: a prefix with the key and, in a batch, the example's name and index."""
 
     key: str
     names: Sequence[bytes] | None
-    """Of the examples in a batch; empty when they have no names, None outside a batch."""
+    """The names of the examples in a batch; empty if they have none, None outside a batch."""
     kind: str = "Key"
-    """Or what the key is of in a sequence example, whose name is then the only one in `names`."""
+    """In a sequence example, what the key belongs to; `names` then has only the example's name."""
 
     def at(self, row: int) -> str:
         match self.kind:
@@ -76,7 +76,7 @@ class Where(NamedTuple):
 
 
 def read_column(features: Sequence[Any], dtype: DType, where: Where) -> Column:
-    """`features` are of one key, WireFeature or None, one per row. Raises InvalidArgumentError for another dtype."""
+    """`features`: WireFeature or None for one key, one per row. Raises InvalidArgumentError for a wrong dtype."""
     field, message, _ = _KINDS[dtype]
     rows: list[bytes] = []
     missing: list[int] = []
@@ -102,10 +102,10 @@ def read_column(features: Sequence[Any], dtype: DType, where: Where) -> Column:
 
 
 def _packed(data: bytes, message: Any) -> memoryview | bytes:
-    """The numbers of a serialized FloatList or Int64List: the bytes behind its one field's tag and length."""
+    """The numbers of a serialized FloatList or Int64List: the bytes after its field's tag and length."""
     if not data:
         return data
-    if data[0] == 0x0A:  # field 1, packed: as nearly every writer does
+    if data[0] == 0x0A:  # field 1, packed, as written by nearly every writer
         size, at, shift = 0, 1, 0
         while True:
             byte = data[at]
@@ -124,7 +124,7 @@ def _floats(rows: list[memoryview | bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _integers(rows: list[memoryview | bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of seven bits a byte, the last byte of each being below 128."""
+    """Numbers with seven bits per byte; the last byte of each is below 128."""
     joined = b"".join(rows)
     sizes = np.array([len(row) for row in rows], np.int64)
     raw = np.frombuffer(joined, np.uint8)
@@ -154,12 +154,12 @@ def _strings(rows: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def to_value(array: np.ndarray) -> Any:
-    """An array that a kernel made as it gives it on."""
+    """Converts an array to a kernel's output."""
     return array if array.dtype == object else torch.from_numpy(array)
 
 
 def dense(column: Column, shape: tuple[int, ...], default: np.ndarray | None, dtype: DType, where: Where) -> np.ndarray:
-    """[rows, *shape]; rows that lack the feature have the `default`, [] or of that shape; None: an error."""
+    """[rows, *shape]; rows that lack the feature have the `default`, [] or of that shape; None: raise an error."""
     size, rows = math.prod(shape), len(column.counts)
     wrong = column.counts != size
     if column.missing:
@@ -183,7 +183,7 @@ def dense(column: Column, shape: tuple[int, ...], default: np.ndarray | None, dt
 
 
 def dense_padded(column: Column, shape: tuple[int, ...], filler: Any, dtype: DType, where: Where) -> np.ndarray:
-    """[rows, longest, *shape]: rows of any length, with `filler` behind the shorter ones."""
+    """[rows, longest, *shape]: rows of any length, with `filler` after the shorter ones."""
     stride, rows = max(math.prod(shape), 1), len(column.counts)
     uneven = column.counts % stride != 0
     if uneven.any():
@@ -203,7 +203,7 @@ def dense_padded(column: Column, shape: tuple[int, ...], filler: Any, dtype: DTy
 
 
 def sparse(column: Column) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """indices [n, 2] (row, place in it), values [n] and the dense shape, [rows, longest]."""
+    """indices [n, 2] (row, position in it), values [n] and the dense shape, [rows, longest]."""
     counts, rows = column.counts, len(column.counts)
     stops = np.cumsum(counts)
     indices = np.empty((len(column.values), 2), np.int64)

@@ -118,7 +118,7 @@ class Spec(NamedTuple):
 
 
 def dense_specs(ctx: KernelContext, types: str, shapes: str) -> list[Spec]:
-    """The dense features of a node. Raises InvalidArgumentError for shapes with unknown dims but the first."""
+    """The dense features of a node. Raises InvalidArgumentError for shapes with unknown dims other than the first."""
     found = []
     for i, (dtype, shape) in enumerate(zip(ctx[types], ctx[shapes], strict=True)):
         dims = shape.tuple
@@ -151,7 +151,7 @@ def check_default(i: int, spec: Spec, default: Any) -> np.ndarray | None:
 
 
 def parse_messages(serialized: Any, message: Any) -> list[Any]:
-    """Each of the strings as a message. InvalidArgumentError, with the string, for one that is none."""
+    """Parses each of the strings as a message. Raises InvalidArgumentError with the string if it is invalid."""
     parse, found, text = message.FromString, [], b""
     try:
         for text in serialized:
@@ -192,7 +192,7 @@ def _names(names: np.ndarray, serialized: np.ndarray) -> list[bytes]:
 
 
 def texts(keys: Any) -> list[str]:
-    """Strings as kernels get them, decoded."""
+    """Decodes strings as kernels get them."""
     return [np.asarray(key, object).item().decode() for key in keys]
 
 
@@ -254,7 +254,7 @@ def parse_example_v2_kernel(ctx: KernelContext) -> Kernel:
 
 
 def single_sparse(column: Column) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Like `sparse`, of one row, without the axis of rows."""
+    """Like `sparse`, for one row, without the axis of rows."""
     count = len(column.values)
     return np.arange(count).reshape(-1, 1), column.values, np.array([count], np.int64)
 

@@ -154,11 +154,12 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One serialized tf.train.SequenceExample: (tensors of its context, tensors of its feature lists), by key.
+    """Parses one serialized tf.train.SequenceExample: returns (tensors of its context, tensors of its feature lists),
+    by key.
 
     Context features are FixedLenFeature or VarLenFeature, as in `parse_single_example`. Sequences of length t are
-    FixedLenSequenceFeature, [t, *shape] (one that lacks is an error, or empty if `allow_missing`), or VarLenFeature,
-    a SparseTensor [t, longest]. TF: tf.parse_single_sequence_example.
+    FixedLenSequenceFeature, [t, *shape] (a missing one is an error, or empty if `allow_missing`), or VarLenFeature, a
+    SparseTensor [t, longest]. TF: tf.parse_single_sequence_example.
     """
     if not context_features and not sequence_features:
         raise ValueError("Missing features.")

@@ -50,8 +50,8 @@ def where_shape(c: ShapeContext, x: TensorShape) -> TensorShape:
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """The indices [count, rank], int64, of the true elements of `condition`; or elements of `x` and `y`.
 
-    With `x` and `y`, of the same shape: `x` where `condition` is true, otherwise `y`. It has that shape too, or is a
-    vector that chooses whole rows. TF: tf.where.
+    With `x` and `y`, of the same shape: `x` where `condition` is true, otherwise `y`. `condition` also has that shape,
+    or is a vector that selects rows. TF: tf.where.
     """
     if x is None and y is None:
         return WHERE(convert_to_tensor(condition, name="condition"), name=name)
@@ -118,7 +118,7 @@ def dynamic_partition_gradient(op: Operation, *grads: Any) -> list[Any]:
 
 @export("dynamic_partition")
 def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
-    """The slices of `data` in `num_partitions` tensors, `partitions` saying to which each goes.
+    """Distributes the slices of `data` to `num_partitions` tensors, according to `partitions`.
 
     partitions [p1…pk] int32, data [p1…pk, ...] -> [count, ...] each, in order. TF: tf.dynamic_partition.
     """
@@ -149,7 +149,7 @@ def dynamic_stitch_shape(c: ShapeContext, indices: list[TensorShape], data: list
 @DYNAMIC_STITCH.kernel("CPU", T="string")
 @DYNAMIC_STITCH.kernel(T=TORCH_TYPES)
 def dynamic_stitch_kernel(ctx: KernelContext) -> Any:
-    """Of several values for one row the last counts; a row without a value is zero."""
+    """If there are several values for a row, the last one is used; a row without a value is zero."""
     strings = ctx["T"].torch is None
 
     def stitch(indices: list[torch.Tensor], data: list[Any]) -> Any:
@@ -188,7 +188,7 @@ def dynamic_stitch_gradient(op: Operation, grad: Any) -> list[Any]:
 
 @export("dynamic_stitch")
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
-    """One tensor of all slices in `data`, slice i of data[m] at row indices[m][i]; later ones win.
+    """One tensor of all slices in `data`, with slice i of data[m] at row indices[m][i]; later ones win.
 
     indices[m] [m1…mk] int32, data[m] [m1…mk, ...] -> [max index + 1, ...]. TF: tf.dynamic_stitch.
     """
@@ -200,7 +200,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
 
 @emits("DynamicStitch", "ParallelDynamicStitch")
 def dynamic_stitch_in_c(s: Site) -> str | None:
-    """Of several rows for one place the last counts; constant indices say how many places there are."""
+    """If there are several values for a row, the last one is used; constant indices determine the number of rows."""
     half = len(s.inputs) // 2
     indices, data, (y,) = s.inputs[:half], s.inputs[half:], s.outputs
     tail = data[0].shape[len(indices[0].shape) :]

@@ -1,4 +1,4 @@
-"""Ops that give their input unchanged: checked, kept from gradients, or its bits read as another type."""
+"""Ops that return their input unchanged: checked, excluded from gradients, or with its bits read as another type."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ensure_shape_kernel(ctx: KernelContext) -> Any:
 
 @export("ensure_shape")
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """`x`, its shape checked at run time and known from here on (TF: tf.ensure_shape)."""
+    """`x`, with its shape checked at run time and statically known (TF: tf.ensure_shape)."""
     return ENSURE_SHAPE(x, shape=TensorShape(shape), name=name)
 
 
@@ -99,7 +99,7 @@ STOP_GRADIENT.not_differentiable()
 @export("stop_gradient")
 @of_sparse
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """`input`, taken as a constant when gradients are built (TF: tf.stop_gradient)."""
+    """`input`, treated as a constant when gradients are built (TF: tf.stop_gradient)."""
     return STOP_GRADIENT(input, name=name)
 
 
@@ -168,7 +168,8 @@ def bitcast_kernel(ctx: KernelContext) -> Any:
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """The bits of `input` read as another type (TF: tf.bitcast).
 
-    A smaller type adds an axis, of the ratio of sizes; a larger one takes away the last, which must be of it.
+    A smaller type adds an axis whose size is the ratio of the type sizes; a larger one removes the last axis, which
+    must have that size.
     """
     return BITCAST(input, type=as_dtype(type), name=name)
 
@@ -211,7 +212,7 @@ def check_numerics_gradient(op: Operation, grad: Any) -> Tensor:
 
 @export("check_numerics", "debugging.check_numerics")
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """`tensor`; at run time InvalidArgumentError, with `message`, if it has a NaN or an infinity."""
+    """Returns `tensor`; raises InvalidArgumentError at run time, with `message`, if it has a NaN or an infinity."""
     return CHECK_NUMERICS(tensor, message=message, name=name)
 
 

@@ -1,4 +1,4 @@
-"""PNG files, with zlib alone: image summaries need no more."""
+"""PNG files, using only zlib, which suffices for image summaries."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def encode_png(image: np.ndarray, level: int = -1) -> bytes:
 
 
 def _filtered(rows: np.ndarray, pixel: int) -> np.ndarray:
-    """Rows of bytes, each after the number of its filter: the one that leaves the smallest differences.
+    """Rows of bytes, each preceded by the number of its filter, chosen to minimise the differences.
 
-    What is subtracted is 0 (none), what is a pixel to the left, above, the mean of both, or that of left, above and
-    above left which is nearest to left + above - above left (Paeth's).
+    The filter subtracts nothing, the pixel to the left, the one above, the mean of both, or whichever of left, above
+    and above left is closest to left + above - above left (Paeth's).
     """
     left, above, corner = (np.zeros_like(rows, np.int16) for _ in range(3))
     left[:, pixel:], above[1:], corner[1:, pixel:] = rows[:, :-pixel], rows[:-1], rows[:-1, :-pixel]

@@ -30,7 +30,8 @@ PY_FUNC_STATELESS = define_op(
 
 
 class _Function:
-    """The function behind a token. Graphs keep theirs; a graph that comes from a file has only the token."""
+    """The function behind a token. Graphs keep their functions alive; a graph that was loaded from a file has only the
+    token."""
 
     def __init__(self, call: Callable[..., Any]) -> None:
         self.call = call
@@ -65,7 +66,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
                 "file has only its token. Build the node with tf.py_func here.",
             )
         try:
-            # Copies: the function may keep or change its arguments, whose memory the step uses again.
+            # Copies: the function may keep or change its arguments, whose memory the step reuses.
             found = function.call(*(np.array(from_runtime(v, t)) for v, t in zip(values, given, strict=True)))
         except errors.OpError:
             raise
@@ -84,11 +85,11 @@ for _op in (PY_FUNC, PY_FUNC_STATELESS):
 
 
 def _outputs(found: Any, count: int) -> Sequence[Any]:
-    """What a list or tuple holds is one value each, whatever `count` is."""
+    """Each element of a list or tuple is one value, whatever `count` is."""
     outputs = [] if found is None and not count else found if isinstance(found, list | tuple) else [found]
     if len(outputs) != count:
         raise errors.InvalidArgumentError(
-            None, None, f"the Python function gives {len(outputs)} values, and Tout names {count}"
+            None, None, f"the Python function returns {len(outputs)} values, and Tout names {count}"
         )
     return outputs
 
@@ -106,7 +107,7 @@ def _result(value: Any, dtype: DType, token: str) -> Any:
         found[:] = text
         return to_runtime(found.reshape(array.shape), string)
     if not isinstance(value, np.ndarray | np.generic) and np.can_cast(array.dtype, dtype.as_numpy_dtype, "same_kind"):
-        array = array.astype(dtype.as_numpy_dtype)  # a Python number has no width of its own
+        array = array.astype(dtype.as_numpy_dtype)  # a Python number has no fixed width
     if as_dtype(array.dtype) != dtype:
         raise errors.InvalidArgumentError(
             None, None, f"the Python function gives {array.dtype.name}, and Tout says {dtype.name} ({token})"
@@ -119,10 +120,11 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
     """A node that calls `func` with the values of `inp` as NumPy arrays (TF: tf.py_func).
 
     Returns tensors of the dtypes `Tout` (one for a single dtype) and of unknown shape: use `set_shape`. It runs in
-    this process, on a CPU, and holds Python's lock; functions that do not wait for each other run side by side,
-    each in a thread. A list or tuple that `func` gives is as many values. ValueError and TypeError of the function end
+    this process, on a CPU, and holds Python's lock; independent functions run concurrently, each in a thread. The
+    elements of a list or tuple that `func` returns are separate values. ValueError and TypeError in the function end
     the step with InvalidArgumentError, StopIteration with OutOfRangeError, others with UnknownError. It has no
-    gradient, unless `Graph.gradient_override_map` gives one for "PyFunc". A saved graph does not hold the function.
+    gradient, unless `Graph.gradient_override_map` provides one for "PyFunc". A saved graph does not contain the
+    function.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got {func!r}")

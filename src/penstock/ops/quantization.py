@@ -1,8 +1,8 @@
 """Floats as small integers with a range, and back (TF: tf.quantize, tf.dequantize).
 
-A quantized tensor comes with the floats that its least and greatest integers stand for, in one of three ways:
-MIN_COMBINED divides the range into steps; MIN_FIRST also moves it so that zero is a step; SCALED has no offset at
-all. Everything is computed in float32, as TensorFlow does.
+A quantized tensor has a range, the floats that its least and greatest integers represent, and one of three modes:
+MIN_COMBINED divides the range into steps; MIN_FIRST also shifts it so that zero is a step; SCALED has no offset.
+Everything is computed in float32, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def half_away(x: torch.Tensor) -> torch.Tensor:
 
 
 def to_integers(x: torch.Tensor, dtype: DType) -> torch.Tensor:
-    """Whole floats as integers; what int32 cannot hold becomes its least, as in the instructions of the processor."""
+    """Whole floats as integers; values outside int32 become its least value, like the processor's instructions."""
     assert dtype.torch is not None
     if dtype is qint32:
         least = float(LIMITS[qint32][0])
@@ -115,7 +115,7 @@ def to_integers(x: torch.Tensor, dtype: DType) -> torch.Tensor:
 
 
 class Codec(NamedTuple):
-    """How to quantize one tensor (or one slice): the function, and the range that the integers have then."""
+    """How to quantize one tensor (or one slice): the function, and the resulting range of the integers."""
 
     encode: Callable[[torch.Tensor], torch.Tensor]
     low: np.float32
@@ -123,7 +123,7 @@ class Codec(NamedTuple):
 
 
 def _ordered_range(low: np.float32, high: np.float32, least_width: float) -> tuple[np.float32, np.float32]:
-    """The range, with zero in it and some width."""
+    """The range, extended to include zero and to have some width."""
     if low > high:
         raise invalid(f"input_max_range must be larger than input_min_range: {high} < {low}")
     start = min(F32(0), low)
@@ -135,14 +135,14 @@ def _combined(low: np.float32, high: np.float32, dtype: DType) -> Callable[[torc
     least, greatest = LIMITS[dtype]
     scale = float((F32(greatest) - F32(least)) / (high - low))
     start, end = float(low), float(high)
-    if not least:  # rounded by adding a half and cutting off
+    if not least:  # rounded by adding a half and truncating
         return lambda x: ((x.clamp(start, end) - start) * scale + 0.5).trunc()
     half = float((F32(greatest) - F32(least) + F32(1)) / F32(2))
     return lambda x: half_away((x.clamp(start, end) - start) * scale - half)
 
 
 def _min_first(low: np.float32, high: np.float32, dtype: DType) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Of mode MIN_FIRST, the integers (as floats) that floats become."""
+    """In mode MIN_FIRST, the integers (as floats) for floats."""
     least, greatest = LIMITS[dtype]
     steps = greatest - least + 1
     width = float(high - low) * (steps / (steps - 1.0))
@@ -160,7 +160,7 @@ def _half_away_number(x: np.float32) -> np.float32:
 def scaled_range(
     low: np.float32, high: np.float32, dtype: DType, narrow: bool
 ) -> tuple[np.float32, np.float32, np.float32]:
-    """Of mode SCALED, the scale and the range that the integers have with it."""
+    """In mode SCALED, the scale and the resulting range of the integers."""
     least, greatest = F32(LIMITS[dtype][0] + narrow), F32(LIMITS[dtype][1])
     by_low = least / low if least * low > 0 else MOST
     by_high = greatest / high if greatest * high > 0 else MOST
@@ -186,7 +186,7 @@ def _codec(ctx: KernelContext, low: np.float32, high: np.float32) -> Codec:
 
 
 def _decoder(ctx: KernelContext, low: np.float32, high: np.float32) -> Callable[[torch.Tensor], torch.Tensor]:
-    """A function of the integers as float32."""
+    """A function from the integers to float32."""
     least, greatest = LIMITS[ctx["T"]]
     match ctx.text("mode"):
         case "MIN_COMBINED":
@@ -203,7 +203,7 @@ def _decoder(ctx: KernelContext, low: np.float32, high: np.float32) -> Callable[
 
 
 def first_step(low: np.float32, high: np.float32, dtype: DType) -> tuple[float, float]:
-    """Of mode MIN_FIRST, what the least integer stands for (a whole number of steps), and the step."""
+    """In mode MIN_FIRST, the float that the least integer represents (a whole number of steps), and the step."""
     least, greatest = LIMITS[dtype]
     steps = greatest - least + 1
     step = float(high - low) * (steps / (steps - 1.0)) / steps
@@ -222,7 +222,7 @@ def _check_mode(ctx: KernelContext) -> None:
 
 
 def number(name: str, value: torch.Tensor) -> np.float32:
-    """A scalar input, or one of one element."""
+    """A scalar input, or one with one element."""
     if value.numel() != 1:
         raise invalid(f"{name} must be a scalar, got shape {list(value.shape)}")
     return F32(value.item())
@@ -281,7 +281,7 @@ def dequantize_kernel(ctx: KernelContext) -> Kernel:
 
 
 class Quantized(NamedTuple):
-    """What `quantize` gives: integers, and the floats that their range stands for."""
+    """What `quantize` returns: integers, and the range of floats that they represent."""
 
     output: Tensor
     output_min: Tensor
@@ -304,7 +304,7 @@ def quantize(
     """`input`, float32, as integers of the quantized type `T`, and the range that was used (TF: tf.quantize).
 
     min_range, max_range: scalars; or vectors with a range for each index of `axis`. Values outside are clipped.
-    round_mode HALF_TO_EVEN is for mode SCALED only: InvalidArgumentError.
+    round_mode HALF_TO_EVEN is only for mode SCALED; otherwise raises InvalidArgumentError.
     """
     return Quantized(
         *QUANTIZE_V2(
@@ -342,9 +342,9 @@ def dequantize(
     narrow_range: bool = False,
     dtype: Any = float32,
 ) -> Tensor:
-    """The floats that the integers of `input`, of a quantized type, stand for (TF: tf.dequantize).
+    """The floats that the integers of `input`, of a quantized type, represent (TF: tf.dequantize).
 
-    min_range, max_range, mode and axis: as of `quantize`; dtype: float32 or bfloat16.
+    min_range, max_range, mode and axis: as for `quantize`; dtype: float32 or bfloat16.
     """
     return DEQUANTIZE(
         input, min_range, max_range, mode=mode, narrow_range=narrow_range, axis=_axis(input, axis),
@@ -353,7 +353,7 @@ def dequantize(
 
 
 def _axis(input: Any, axis: int | None) -> int:
-    """-1 for none: the op counts from the front only."""
+    """-1 for none: the op only counts from the front."""
     if axis is None:
         return -1
     if axis >= 0:

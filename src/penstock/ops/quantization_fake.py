@@ -1,6 +1,6 @@
-"""Training as if numbers had few bits: values are rounded, gradients go straight through (TF: tf.fake_quant_…).
+"""Simulated quantization for training: values are rounded, gradients pass straight through (TF: tf.fake_quant_…).
 
-The range [min, max] is moved a little, so that zero is one of its 2 ** num_bits steps.
+The range [min, max] is shifted slightly, so that zero is one of its 2 ** num_bits steps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RANGE = ["min: float = -6.0", "max: float = 6.0", *_BITS]
 
 
 class Steps:
-    """The values that remain of a range: `low`, `low + scale`, … up to `high`, among them zero.
+    """The representable values in a range: `low`, `low + scale`, … up to `high`, including zero.
 
     Made of float32 scalars, or of vectors for channels in the last dim.
     """
@@ -49,7 +49,7 @@ class Steps:
         return torch.where(self.nothing, 0, found)
 
     def quantized_by_constant(self, x: torch.Tensor) -> torch.Tensor:
-        """As TensorFlow does of attributes: by a factor, which settles ties in another way than a division."""
+        """As TensorFlow does for attributes: multiplies by a factor, which breaks ties differently than a division."""
         zero = (-self.low * self.per_one + 0.5).floor()
         inside = x.clamp(self.low, self.high)
         return (inside - self.low).mul_(self.per_one).sub_(zero).add_(0.5).floor_().mul_(self.scale)
@@ -95,7 +95,7 @@ def _check_same(grad: torch.Tensor, x: torch.Tensor) -> None:
         raise invalid(f"gradient and input must be the same size: {list(grad.shape)} and {list(x.shape)}")
 
 
-# --- of a constant range --------------------------------------------------------------------------------
+# --- with a constant range --------------------------------------------------------------------------------
 
 FAKE_QUANT_ARGS = define_op("FakeQuantWithMinMaxArgs", "inputs: float", "outputs: float", attrs=_RANGE, work=8.0)
 FAKE_QUANT_ARGS_GRADIENT = define_op(
@@ -141,7 +141,7 @@ def _attrs(op: Operation, *more: str) -> dict[str, Any]:
     return {name: op.attrs[name] for name in ("num_bits", "narrow_range", *more)}
 
 
-# --- of a range that is computed ------------------------------------------------------------------------
+# --- with a computed range ------------------------------------------------------------------------
 
 _VARS = "inputs: float, min: float, max: float"
 _GRADIENTS = "backprops_wrt_input: float, backprop_wrt_min: float, backprop_wrt_max: float"
@@ -184,7 +184,7 @@ def vars_kernel(ctx: KernelContext) -> Kernel:
 
 @FAKE_QUANT_VARS_GRADIENT.kernel()
 def vars_gradient_kernel(ctx: KernelContext) -> Kernel:
-    """Inputs within the range pass their gradients on; of those outside, the nearer end gets them."""
+    """Inputs within the range get their gradients; for those outside, the nearer end of the range does."""
     bits, narrow = _bits(ctx)
 
     def backprops(
@@ -207,7 +207,7 @@ def vars_gradient(op: Operation, grad: Tensor) -> Any:
     return FAKE_QUANT_VARS_GRADIENT(grad, *op.inputs, **_attrs(op))
 
 
-# --- of a range for each channel ------------------------------------------------------------------------
+# --- with a range for each channel ------------------------------------------------------------------------
 
 FAKE_QUANT_CHANNELS = define_op("FakeQuantWithMinMaxVarsPerChannel", _VARS, "outputs: float", attrs=_BITS, work=16.0)
 FAKE_QUANT_CHANNELS_GRADIENT = define_op(
@@ -285,7 +285,7 @@ def fake_quant_with_min_max_args(
     inputs: Any, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`inputs`, float32, clipped to [min, max] and rounded to 2 ** num_bits values (one less if narrow).
+    """`inputs`, float32, clipped to [min, max] and rounded to 2 ** num_bits values (one fewer if narrow).
 
     A step raises InvalidArgumentError unless 2 <= num_bits <= 16 and min < max. The gradient is that of the
     clipping. TF: tf.fake_quant_with_min_max_args.
@@ -308,7 +308,7 @@ def fake_quant_with_min_max_args_gradient(
 def fake_quant_with_min_max_vars(
     inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
-    """Like `fake_quant_with_min_max_args`, of scalars `min` and `max`, which have gradients, too.
+    """Like `fake_quant_with_min_max_args`, with scalars `min` and `max`, which also have gradients.
 
     TF: tf.fake_quant_with_min_max_vars.
     """
@@ -330,7 +330,7 @@ def fake_quant_with_min_max_vars_gradient(
 def fake_quant_with_min_max_vars_per_channel(
     inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
-    """Like `fake_quant_with_min_max_vars`, of vectors with a range for each index of the last dim of `inputs`.
+    """Like `fake_quant_with_min_max_vars`, with vectors that have a range for each index of the last dim of `inputs`.
 
     TF: tf.fake_quant_with_min_max_vars_per_channel.
     """

@@ -1,4 +1,4 @@
-"""Quantized tensors in another range: that of sums, 32 bits wide, brought down to 8 (TF: Requantize, …)."""
+"""Changing the range of quantized tensors: from 32-bit sums to 8 bits (TF: Requantize, …)."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def requantization_range_shape(c: ShapeContext, x: TensorShape, *ends: TensorSha
 
 
 def as_float(x: int, low: np.float32, high: np.float32, dtype: DType) -> np.float32:
-    """What the integer `x` stands for in a range."""
+    """The float that the integer `x` represents in a range."""
     first, step = first_step(low, high, dtype)
     return F32(first + (x - LIMITS[dtype][0]) * step)
 
 
 def used_range(x: torch.Tensor, low: np.float32, high: np.float32) -> tuple[np.float32, np.float32]:
-    """The range of the numbers that are there, with zero in it."""
+    """The range of the actual numbers, including zero."""
     if not x.numel():
         return F32(0), F32(0)
     least, greatest = (int(end) for end in torch.aminmax(x))
@@ -73,7 +73,7 @@ def used_range(x: torch.Tensor, low: np.float32, high: np.float32) -> tuple[np.f
 def moved(
     x: torch.Tensor, low: np.float32, high: np.float32, new_low: np.float32, new_high: np.float32
 ) -> torch.Tensor:
-    """int32 of one range as uint8 of another, in fixed point with 16 bits after the point."""
+    """Converts int32 of one range to uint8 of another, in fixed point with 16 fractional bits."""
     width, new_width, point = high - low, new_high - new_low, 1 << 16
     scale = offset = new_offset = 0
     if new_width:

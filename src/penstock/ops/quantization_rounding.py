@@ -1,4 +1,4 @@
-"""Rounding floats to what some bits can hold, and back at once (TF: tf.quantization.quantize_and_dequantize)."""
+"""Quantizing floats and immediately dequantizing them (TF: tf.quantization.quantize_and_dequantize)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def rounded(
     clip: bool,
     rounding: Callable[[torch.Tensor], torch.Tensor],
 ) -> torch.Tensor:
-    """`x` on the steps of a grid around zero from `first` to `last`, the widest that [low, high] needs."""
+    """`x` rounded to a grid around zero from `first` to `last` that covers [low, high]."""
     most = torch.finfo(x.dtype).max
     by_low = torch.where(first * low > 0, first / low, most)
     by_high = torch.where(last * high > 0, last / high, most)
@@ -182,7 +182,7 @@ def v3_kernel(ctx: KernelContext) -> Kernel:
 
 @QUANTIZE_AND_DEQUANTIZE.gradient
 def v1_gradient(op: Operation, grad: Tensor) -> Tensor:
-    """As if nothing were rounded."""
+    """The gradient ignores rounding."""
     return grad
 
 
@@ -212,7 +212,7 @@ def quantize_and_dequantize(
     narrow_range: bool = False,
     axis: int | None = None,
 ) -> Tensor:
-    """`input`, floats, rounded to what `num_bits` can hold of a range around zero.
+    """`input`, floats, rounded to values that `num_bits` can represent in a range around zero.
 
     The range is that of the input, or with `range_given` [input_min, input_max], which the input is clipped to; with
     `axis`, one for each index of this axis. The gradient is that of the identity.

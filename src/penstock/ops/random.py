@@ -1,7 +1,7 @@
 """Random numbers (white paper section 4.2's RNG nodes; TF: random_ops).
 
-Each node has a stream of its own, seeded by the graph's seed and its own, that goes on from step to step and
-starts over in a new session. The numbers are not TensorFlow's: its generators are other ones.
+Each node has its own random stream, seeded by the graph's seed and its own. It continues from step to step and restarts
+in a new session. The numbers differ from TensorFlow's, which uses different generators.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SEEDS = ["seed: int = 0", "seed2: int = 0"]
 
 
 def sampler(ctx: KernelContext, draw: Callable[..., torch.Tensor]) -> Kernel:
-    """A kernel that calls `draw(size, *other inputs)`; a constant shape is settled beforehand."""
+    """A kernel that calls `draw(size, *other inputs)`; a constant shape is converted beforehand."""
     known = ctx.const("shape")
     if known is not None:
         size = _size(known)
@@ -236,9 +236,9 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Uniform numbers of [minval, maxval); `maxval` is 1 for floats and must be given for int32 and int64.
+    """Uniform numbers in [minval, maxval); `maxval` is 1 for floats and must be given for int32 and int64.
 
-    The stream is not TensorFlow's. Raises ValueError for other dtypes. TF: tf.random_uniform.
+    The random stream differs from TensorFlow's. Raises ValueError for other dtypes. TF: tf.random_uniform.
     """
     dtype = as_dtype(dtype)
     if not (dtype.is_floating or dtype in (int32, int64)):
@@ -287,7 +287,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normal numbers. The stream is not TensorFlow's. TF: tf.random_normal."""
+    """Normal numbers. The random stream differs from TensorFlow's. TF: tf.random_normal."""
     return _scaled_normal(RANDOM_STANDARD_NORMAL, "random_normal", shape, mean, stddev, dtype, seed, name)
 
 
@@ -300,7 +300,7 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normal numbers within two standard deviations of the mean. The stream is not TensorFlow's.
+    """Normal numbers within two standard deviations of the mean. The random stream differs from TensorFlow's.
 
     TF: tf.truncated_normal.
     """
@@ -316,9 +316,9 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
 
 @export("random_crop", "image.random_crop")
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A slice of the shape `size` from a random place in `value`, each place equally likely.
+    """A slice of shape `size` at a random position in `value`, each equally likely.
 
-    Raises InvalidArgumentError if run with a value that is smaller. TF: tf.random_crop.
+    Raises InvalidArgumentError at run time if the value is smaller. TF: tf.random_crop.
     """
     with name_scope(name, "random_crop", [value, size]) as scope:
         value = convert_to_tensor(value, name="value")
@@ -335,7 +335,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
 def multinomial(
     logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
 ) -> Tensor:
-    """Draws of classes, [batch, num_samples] int64, with the log-probabilities `logits` [batch, classes].
+    """Samples of classes, [batch, num_samples] int64, with log-probabilities `logits` [batch, classes].
 
     `logits` need not be normalised. TF: tf.multinomial.
     """

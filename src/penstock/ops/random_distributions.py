@@ -1,4 +1,4 @@
-"""Random numbers of other distributions: gamma, Poisson, and normals cut anywhere."""
+"""Random numbers from other distributions: gamma, Poisson, and truncated normals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import float32
 from penstock.tensor.shapes import TensorShape
 
-# --- cut normals ----------------------------------------------------------------------------------------
+# --- truncated normals ----------------------------------------------------------------------------------------
 
 PARAMETERIZED_TRUNCATED_NORMAL = define_op(
     "ParameterizedTruncatedNormal",
@@ -49,7 +49,7 @@ def parameterized_truncated_normal_shape(c: ShapeContext, shape: TensorShape, *p
 
 @PARAMETERIZED_TRUNCATED_NORMAL.kernel(host=("shape",))
 def parameterized_truncated_normal_kernel(ctx: KernelContext) -> Kernel:
-    """Normals cut to [minval, maxval]; the parameters are scalars, or one for each row of the output."""
+    """Normals truncated to [minval, maxval]; the parameters are scalars, or one for each row of the output."""
     generator, dtype, device = ctx.generator(), ctx.torch_dtype("dtype"), ctx.device
 
     def draw(size: tuple[int, ...], *params: torch.Tensor) -> torch.Tensor:
@@ -60,7 +60,7 @@ def parameterized_truncated_normal_kernel(ctx: KernelContext) -> Kernel:
         if not (deviation > 0).all() or not (low < high).all():
             raise errors.InvalidArgumentError(None, None, "Need stdevs > 0 and minvals < maxvals")
         low, high = (low - mean) / deviation, (high - mean) / deviation
-        # The lower tail of ndtr is the precise one: intervals above the mean are mirrored to below it.
+        # ndtr is precise in its lower tail: intervals above the mean are mirrored to below it.
         sign = torch.where(low > 0, -1.0, 1.0).double()
         low, high = torch.minimum(low * sign, high * sign), torch.maximum(low * sign, high * sign)
         below, above = torch.special.ndtr(low), torch.special.ndtr(high)
@@ -103,7 +103,7 @@ def random_gamma_kernel(ctx: KernelContext) -> Kernel:
 
 @RANDOM_GAMMA.gradient
 def random_gamma_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    """How each sample moves with alpha, by implicit reparametrisation."""
+    """The derivative of each sample by alpha, by implicit reparametrisation."""
     partial = RANDOM_GAMMA_GRAD(op.inputs[1], op.outputs[0])
     return [None, reduce_sum(grad * partial, range_(size_of(op.inputs[0])))]
 
@@ -171,7 +171,7 @@ def parameterized_truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normal numbers cut to [minvals, maxvals], with scalar parameters or one for each row of the output."""
+    """Normal numbers truncated to [minvals, maxvals], with scalar parameters or one for each row of the output."""
     with name_scope(name, "parameterized_truncated_normal", [shape, means, stddevs, minvals, maxvals]) as scope:
         size = shape_tensor(shape)
         given = (("means", means), ("stddevs", stddevs), ("minvals", minvals), ("maxvals", maxvals))
@@ -200,7 +200,7 @@ def random_gamma(
         both = ADD_V2(alpha, zeros_like(beta))
         seed1, seed2 = get_seed(seed)
         drawn = REAL_DIV(RANDOM_GAMMA(size, both, seed=seed1, seed2=seed2), beta, name="truediv")
-        tiny = np.finfo(alpha.dtype.np).tiny  # rounding must not give zero, whose logarithm is not finite
+        tiny = np.finfo(alpha.dtype.np).tiny  # rounding must not produce zero, whose logarithm is not finite
         return MAXIMUM(convert_to_tensor(tiny, alpha.dtype, name="tiny"), drawn)
 
 

@@ -1,4 +1,4 @@
-"""The functions around `reductions.py`: reduce_sum and related ops, norms and counts."""
+"""The public functions for `reductions.py`: reduce_sum and similar functions, norms and counts."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _reduce(
     x = convert_to_tensor(x, "bool" if op in (ALL, ANY) else None, name="input_tensor")
     reduced = op(x, all_axes(x) if axis is None else axis, keep_dims=bool(keep), name=name)
     if axis is None and not keep:
-        reduced.set_shape([])  # also where the rank of x is not known
+        reduced.set_shape([])  # even if the rank of x is unknown
     return reduced
 
 
 def all_axes(x: Tensor) -> Tensor:
-    """The vector of the axes of x; a constant where the rank is known."""
+    """The vector of the axes of x; a constant if the rank is known."""
     rank = x.shape.ndims
     if rank is not None:
         return constant(np.arange(rank, dtype=np.int32))
@@ -62,7 +62,7 @@ def reduce_sum(
     """The sum along `axis`: an int, a list of them, a tensor, or None for all axes (TF: tf.reduce_sum).
 
     Negative axes count from the end; `keepdims` leaves them with size 1. `reduction_indices` and `keep_dims`
-    are the older names. Raises ValueError for an axis that is not there. The other reduce_ functions take the same.
+    are the older names. Raises ValueError for an invalid axis. The other reduce_ functions take the same arguments.
     """
     return _reduce(SUM, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
@@ -76,7 +76,7 @@ def reduce_mean(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The mean along `axis`, of the input's dtype: of ints it is cut off to an int (TF: tf.reduce_mean)."""
+    """The mean along `axis`, in the input's dtype: truncated to an int for ints (TF: tf.reduce_mean)."""
     return _reduce(MEAN, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -102,7 +102,7 @@ def reduce_max(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The greatest element along `axis`; NaN where there is one (TF: tf.reduce_max)."""
+    """The greatest element along `axis`; NaN if there is one (TF: tf.reduce_max)."""
     return _reduce(MAX, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -115,7 +115,7 @@ def reduce_min(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The least element along `axis`; NaN where there is one (TF: tf.reduce_min)."""
+    """The least element along `axis`; NaN if there is one (TF: tf.reduce_min)."""
     return _reduce(MIN, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -204,7 +204,7 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Tensor:
-    """How many elements along `axis` are not 0 (False, ""), as `dtype` (TF: tf.count_nonzero)."""
+    """The number of elements along `axis` that are not 0 (False, ""), as `dtype` (TF: tf.count_nonzero)."""
     keep = renamed("keepdims", keepdims, "keep_dims", keep_dims, False)
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     value = renamed("input", input, "input_tensor", input_tensor)
@@ -225,9 +225,9 @@ def norm(
 ) -> Tensor:
     """The norm of vectors or matrices (TF: tf.norm).
 
-    Of all elements where `axis` is None, of vectors along one axis, of matrices along two. `ord` is
-    "euclidean" (of matrices also "fro"), a positive number, or np.inf; of matrices the numbers are only 1 and np.inf.
-    Raises ValueError for others.
+    Of all elements if `axis` is None, of vectors along one axis, of matrices along two. `ord` is "euclidean" (for
+    matrices also "fro"), a positive number, or np.inf; for matrices the only numbers are 1 and np.inf. Raises
+    ValueError for others.
     """
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims, False))
     matrix = isinstance(axis, list | tuple)
@@ -241,7 +241,7 @@ def norm(
     with name_scope(name, "norm", [tensor]):
         x = convert_to_tensor(tensor)
         if ord in ("fro", "euclidean", 2, 2.0):
-            # Of a product with the conjugate, whose real part alone is left.
+            # Of a product with the conjugate, only the real part is nonzero.
             total = reduce_sum(get_op("Mul")(x, conj(x)), axes, True)
             result = sqrt(get_op("Real")(total, Tout=x.dtype.real_dtype) if x.dtype.is_complex else total)
             result = cast(result, x.dtype.base_dtype)

@@ -1,7 +1,7 @@
 """Reductions: sums, means, products, extrema and norms along axes.
 
-All have the inputs `input` and `reduction_indices` (the axes: a scalar or vector; negative ones count from
-the end, none leaves the input unchanged) and the attribute `keep_dims`. The functions are in `reduce.py`.
+All have the inputs `input` and `reduction_indices` (the axes: a scalar or vector; negative ones count from the end, and
+no axes leave the input unchanged) and the attribute `keep_dims`. The functions are in `reduce.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def reduction_shape(c: ShapeContext, x: TensorShape, axes_shape: TensorShape) ->
 
 
 def normal_axes(axes: np.ndarray, rank: int) -> list[int]:
-    """The axes in order, counted from the front. Raises ValueError for one that is not there."""
+    """The axes in order, counted from the front. Raises ValueError for an invalid one."""
     flat = [int(a) for a in np.ravel(axes)]
     for axis in flat:
         if not -rank <= axis < rank:
@@ -48,7 +48,7 @@ def normal_axes(axes: np.ndarray, rank: int) -> list[int]:
 
 
 def reduction_kernel(reduce: Reduce, otherwise: Any = torch.clone) -> Any:
-    """A kernel factory from `reduce`; `otherwise` is what the op is without axes."""
+    """A kernel factory from `reduce`; `otherwise` is the op without axes."""
 
     def factory(ctx: KernelContext) -> Any:
         keep, known = ctx["keep_dims"], ctx.const("reduction_indices")
@@ -68,7 +68,7 @@ def reduction_kernel(reduce: Reduce, otherwise: Any = torch.clone) -> Any:
 
 
 def _numpy_kernel(fn: Callable[..., Any]) -> Any:
-    """A kernel factory from NumPy's function of (array, axis tuple, keepdims, dtype)."""
+    """A kernel factory from a NumPy function of (array, axis tuple, keepdims, dtype)."""
 
     def factory(ctx: KernelContext) -> Any:
         keep, dtype = ctx["keep_dims"], ctx["T"]
@@ -81,7 +81,7 @@ _HOST = ("reduction_indices",)
 
 
 _WORK = 0.25
-"""Of an element that is added up: nothing is written."""
+"""The work for an element that is summed: nothing is written."""
 
 
 def _reduction(
@@ -136,7 +136,7 @@ SUM.value(_value_rule(lambda a, b: a + b, 0))
 
 @SUM.kernel(T=INTEGERS, host=_HOST)
 def sum_integers_kernel(ctx: KernelContext) -> Any:
-    dtype = ctx.torch_dtype()  # torch would give int64
+    dtype = ctx.torch_dtype()  # torch would return int64
     return reduction_kernel(lambda x, axes, keep: torch.sum(x, axes, keep, dtype=dtype))(ctx)
 
 
@@ -153,7 +153,7 @@ def _shape_of(x: Tensor) -> Any:
 
 
 def _spread(op: Operation, reduced: Tensor) -> Tensor:
-    """`reduced`, of the shape of the output of `op`, repeated along the axes that were reduced."""
+    """`reduced`, which has the shape of the output of `op`, repeated along the reduced axes."""
     x = op._inputs[0]
     if x.shape.is_fully_defined() and x.shape == reduced.shape:
         return reduced
@@ -170,7 +170,7 @@ def _unreduced(op: Operation, reduced: Tensor) -> Tensor:
         return get_op("Reshape")(reduced, _kept_shape(x, axes))
     settled = normal_axes(known, x.shape.ndims)
     if settled == list(range(len(settled))):
-        return reduced  # only leading axes went: broadcasting puts them back
+        return reduced  # only leading axes were removed: broadcasting restores them
     if x.shape.is_fully_defined():
         kept = [1 if i in settled else d for i, d in enumerate(x.shape.as_list())]
         return get_op("Reshape")(reduced, np.array(kept, np.int32))
@@ -211,7 +211,7 @@ MEAN.kernel(T=f"{FLOATS} {COMPLEX}", host=_HOST)(reduction_kernel(torch.mean))
 
 @MEAN.kernel(T=INTEGERS, host=_HOST)
 def mean_integers_kernel(ctx: KernelContext) -> Any:
-    """Rounded to zero; 0 of no elements."""
+    """Rounded towards zero; 0 for no elements."""
     dtype = ctx.torch_dtype()
 
     def mean(x: torch.Tensor, axes: list[int], keep: bool) -> torch.Tensor:
@@ -255,7 +255,7 @@ PROD.value(_value_rule(lambda a, b: a * b, 1))
 
 @PROD.gradient
 def prod_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """grad times the product of all other elements, which is right where elements are 0 too."""
+    """grad times the product of all other elements, which is also correct where elements are 0."""
     x, axes = op._inputs
     others = _product_of_others(x, axes)
     return [get_op("Mul")(_spread(op, grad), get_op("Conj")(others) if x.dtype.is_complex else others), None]
@@ -274,7 +274,7 @@ def _product_of_others(x: Tensor, axes: Tensor) -> Tensor:
     reshape, shape = get_op("Reshape"), get_op("Shape")
     if known is not None and rank is not None and len(normal_axes(known, rank)) == rank:
         return reshape(along(reshape(x, np.array([-1], np.int32)), 0), shape(x))
-    # The reduced axes go to the front and become one.
+    # The reduced axes are moved to the front and merged.
     if known is not None and rank is not None:
         settled = normal_axes(known, rank)
         count: Any = np.int32(len(settled))
@@ -300,7 +300,7 @@ def _product_of_others(x: Tensor, axes: Tensor) -> Tensor:
 
 
 def _extremum(name: str, fn: Any, numpy_fn: Any, lowest: bool) -> OpDef:
-    """Define Max or Min. Of no elements it is the least (greatest) value of the type, infinities included."""
+    """Define Max or Min. For no elements it is the least (greatest) value of the type, including infinities."""
 
     def reduce(x: torch.Tensor, axes: list[int], keep: bool) -> torch.Tensor:
         if x.numel():

@@ -11,7 +11,7 @@ _OPS = {
     "Sum": (SUM, SUM), "Prod": (PRODUCT, PRODUCT), "Max": (MAX, INT_MAX), "Min": (MIN, INT_MIN), "All": (ALL, ALL),
     "Any": (ANY, ANY), "Mean": (SUM, SUM),
 }  # fmt: skip
-"""How floats, and how other types are reduced."""
+"""How floats and how other types are reduced."""
 
 
 @emits(*_OPS)
@@ -31,7 +31,7 @@ def reduction(s: Site) -> str | None:
 
 
 def _mean_of_ints(x: Value, axes: list[int], y: Value) -> str | None:
-    """Of sums in 64 bits, rounded to zero; 0 of nothing."""
+    """From 64-bit sums, rounded towards zero; 0 for no elements."""
     found = [normal_axis(axis, len(x.shape)) for axis in axes]
     if x.ctype not in INTS or None in found or len(set(found)) < len(found):
         return None

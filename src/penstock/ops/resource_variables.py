@@ -1,6 +1,6 @@
-"""Resource variables: variables reached by a handle, of which every read is a node of its own.
+"""Resource variables: variables accessed by a handle; every read is a separate node.
 
-What was read is a value: later assignments do not change it. White paper section 2; TF: ResourceVariable.
+A read returns a value that later assignments do not change. White paper section 2; TF: ResourceVariable.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _PASSES_HANDLES = {"Identity", "Enter", "Switch", "Merge", "Exit", "NextIteratio
 
 
 def _maker(handle: Tensor) -> Operation:
-    """The op that `handle` comes from: a VarHandleOp, but where the graph does not show it."""
+    """The op that `handle` comes from: a VarHandleOp, unless the graph does not show it."""
     seen = set()
     while handle.op.type in _PASSES_HANDLES and handle not in seen:
         seen.add(handle)
@@ -75,7 +75,7 @@ def _maker(handle: Tensor) -> Operation:
 
 
 def handle_shape(handle: Tensor) -> TensorShape:
-    """The static shape of the variable that `handle` leads to; unknown when the graph does not show it."""
+    """The static shape of the variable that `handle` leads to; unknown if the graph does not show it."""
     op = _maker(handle)
     return op.attrs["shape"] if op.type == "VarHandleOp" else UNKNOWN
 
@@ -231,7 +231,7 @@ def resource_gather_kernel(ctx: KernelContext) -> Kernel:
         if not params.ndim:
             raise errors.InvalidArgumentError(None, None, f"params must be at least 1 dimensional: {state.name}")
         out = (*indices.shape, *shape[batch + 1 :])
-        if batch:  # the batches one below the other, so that a row of each is found by an offset
+        if batch:  # the batches stacked, so that a row of each is found by an offset
             check_indices(indices, shape[batch])
             sizes, count = shape[: batch + 1], int(np.prod(shape[:batch]))
             offsets = torch.arange(count, device=indices.device) * sizes[batch]
@@ -338,7 +338,7 @@ ASSIGN_VARIABLE_OP.not_differentiable()
 
 
 def _update_shape(c: ShapeContext, handle: TensorShape, value: TensorShape) -> list[TensorShape]:
-    """No outputs; the value must fit the variable."""
+    """No outputs; the value must have the variable's shape."""
     op = _maker(c.op._inputs[0])
     if op.type == "VarHandleOp" and op.attrs["dtype"] != c.attrs["dtype"]:
         wanted, given = opdef_name(op.attrs["dtype"]), opdef_name(c.attrs["dtype"])

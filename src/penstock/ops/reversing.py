@@ -70,7 +70,7 @@ def tile_kernel(ctx: KernelContext) -> Any:
 
 @TILE.gradient
 def tile_gradient(op: Operation, grad: Any) -> list[Any]:
-    """The pieces are summed: each axis becomes two, of which the first counts the repetitions."""
+    """The repetitions are summed: each axis is split in two, the first of which counts repetitions."""
     x, multiples = op._inputs
     times = constant_value(multiples)
     if times is not None and x.shape.is_fully_defined():
@@ -139,7 +139,7 @@ def reverse_v2_gradient(op: Operation, grad: Any) -> list[Any]:
 
 @export("reverse", "reverse_v2", "manip.reverse")
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """`tensor` backwards along each of the axes in `axis` (TF: tf.reverse)."""
+    """`tensor` reversed along each of the axes in `axis` (TF: tf.reverse)."""
     return REVERSE_V2(tensor, axis, name=name)
 
 
@@ -175,7 +175,7 @@ def reverse_sequence_kernel(ctx: KernelContext) -> Any:
         raise invalid(f"batch_dim == seq_dim == {along}")
 
     def index(lengths: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Rows and columns: in each row, the first `length` columns come backwards."""
+        """Rows and columns: in each row, the first `length` columns are reversed."""
         if lengths.numel() and not 0 <= lengths.min() <= lengths.max() <= count:
             raise errors.InvalidArgumentError(None, None, f"seq_lens {lengths.tolist()} are not all in [0, {count}]")
         ends, columns = lengths.long()[:, None], torch.arange(count, device=lengths.device)
@@ -210,7 +210,7 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """`input`, the first `seq_lengths[i]` elements along `seq_axis` backwards in entry i of `batch_axis`.
+    """`input`, with the first `seq_lengths[i]` elements along `seq_axis` reversed in entry i of `batch_axis`.
 
     TF: tf.reverse_sequence; `seq_dim` and `batch_dim` are the older names.
     """
@@ -224,7 +224,7 @@ def reverse_sequence(
 
 @emits("Tile")
 def tile_in_c(s: Site) -> str | None:
-    """Each axis becomes two, the first of which counts the repetitions."""
+    """Each axis is split in two, the first of which counts repetitions."""
     x, y = s.inputs[0], s.outputs[0]
     dims, there, here = [], [], []
     for d, whole, to, step in zip(x.shape, y.shape, row_major(y.shape), row_major(x.shape), strict=True):

@@ -1,4 +1,4 @@
-"""Rounding, and what kinds of floats there are: NaN, infinite, finite."""
+"""Rounding, and tests of floats: NaN, infinite, finite."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def floor(x: Any, name: str | None = None) -> Tensor:
 @export("rint", "math.rint")
 @of_sparse
 def rint(x: Any, name: str | None = None) -> Tensor:
-    """The nearest integer; halves go to the even one (TF: tf.rint)."""
+    """The nearest integer; halves are rounded to even (TF: tf.rint)."""
     return RINT(x, name=name)
 
 

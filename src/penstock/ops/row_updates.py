@@ -1,4 +1,4 @@
-"""How rows of a variable's buffer are updated: the kernels of the scatter ops."""
+"""Updates of rows of a variable's buffer: the kernels of the scatter ops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.runtime.resources import VariableState
 RowUpdate = Callable[[Any, torch.Tensor, Any], Any]
 """`update(rows [n, ...], indices [k], updates [k, ...])`, in place; indices are checked int64."""
 
-# --- what happens to the rows ---------------------------------------------------------------------------
+# --- updating rows ---------------------------------------------------------------------------
 
 
 def _set_rows(rows: Any, indices: torch.Tensor, updates: Any) -> None:
@@ -26,8 +26,8 @@ def _set_rows(rows: Any, indices: torch.Tensor, updates: Any) -> None:
     elif rows.is_cuda:
         as_signed(rows).index_copy_(0, indices, as_signed(updates))
     else:
-        # NumPy's assignment lets the last of equal indices win; torch's leaves it to its threads.
-        bits = torch.int16 if rows.dtype == torch.bfloat16 else rows.dtype  # which NumPy does not know
+        # NumPy's assignment lets the last of equal indices win; torch's result depends on its threads.
+        bits = torch.int16 if rows.dtype == torch.bfloat16 else rows.dtype  # which NumPy does not support
         rows.view(bits).numpy()[indices.numpy()] = updates.view(bits).numpy()
 
 
@@ -78,7 +78,7 @@ UPDATES: dict[str, tuple[RowUpdate, RowUpdate]] = {
     "Min": (_combining(torch.minimum), _combining(_with_numpy(np.minimum))),
     "Max": (_combining(torch.maximum), _combining(_with_numpy(np.maximum))),
 }
-"""By name: what updates rows of most types, and what updates rows of the unsigned types."""
+"""By name: the functions that update rows of most types, and of the unsigned types."""
 
 # --- kernels --------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from penstock.tensor.shapes import TensorShape
 
 @shape_rules.of_first
 def scan_shape(c: ShapeContext, x: TensorShape, axis_shape: TensorShape) -> TensorShape:
-    """A wrong axis is the kernel's to refuse, as in TensorFlow."""
+    """The kernel, not the shape rule, rejects an invalid axis, as in TensorFlow."""
     return x
 
 
@@ -39,7 +39,7 @@ def _checked_axis(axis: torch.Tensor | np.ndarray, rank: int) -> int:
 
 
 def _scan(scan: Callable[..., torch.Tensor], first: int, exclusive: bool, reverse: bool) -> Any:
-    """`scan(x, axis)` from either end; `exclusive` begins with `first` and leaves the last element out."""
+    """`scan(x, axis)` from either end; `exclusive` starts with `first` and omits the last element."""
 
     def whole(x: torch.Tensor, axis: int) -> torch.Tensor:
         if not x.dim():
@@ -128,7 +128,7 @@ def cumprod_gradient(op: Operation, grad: Tensor) -> list[Any]:
 def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """The running sum along `axis`: [a, a+b, a+b+c] (TF: tf.cumsum).
 
-    `exclusive` gives [0, a, a+b]; `reverse` runs from the end.
+    `exclusive` returns [0, a, a+b]; `reverse` runs from the end.
     """
     with name_scope(name, "Cumsum", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -137,7 +137,7 @@ def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False
 
 @export("cumprod", "math.cumprod")
 def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
-    """The running product along `axis`: [a, a*b, a*b*c]; otherwise as `cumsum` (TF: tf.cumprod)."""
+    """The running product along `axis`: [a, a*b, a*b*c]; otherwise like `cumsum` (TF: tf.cumprod)."""
     with name_scope(name, "Cumprod", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return CUMPROD(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
@@ -148,7 +148,7 @@ def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = Fals
 
 @emits("Cumsum", "Cumprod")
 def scan_in_c(s: Site) -> str | None:
-    """Floats are added up in float64, as in torch."""
+    """Floats are summed in float64, as in torch."""
     (x, _), (y,), given = s.inputs, s.outputs, s.number(1)
     axis = normal_axis(given, len(x.shape)) if given is not None else None
     if axis is None or x.ctype == "u8":

@@ -1,7 +1,7 @@
 """Updates of some rows of a variable: `ref[indices] = updates`, `+= updates`, and so on.
 
-Each comes four ways: for references and for resources, with indices of rows (`Scatter…`) and of elements or
-slices of any rank (`ScatterNd…`). Where a row is named twice, updates are made in the order given, on CPUs.
+Each exists in four forms: for references and for resources, with indices of rows (`Scatter…`) and of elements or slices
+of any rank (`ScatterNd…`). For duplicate indices, updates are applied in the given order on CPUs.
 """
 
 from __future__ import annotations
@@ -164,17 +164,17 @@ def _scatter(
 
 @export("scatter_update")
 def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
-    """`ref[indices] = updates`: rows of the variable `ref` [n, ...] are set.
+    """`ref[indices] = updates`: sets rows of the variable `ref` [n, ...].
 
-    `updates` has the shape `indices.shape + ref.shape[1:]`, or is a scalar. Raises InvalidArgumentError if run with an
-    index outside [0, n). TF: tf.scatter_update.
+    `updates` has the shape `indices.shape + ref.shape[1:]`, or is a scalar. Raises InvalidArgumentError at run time for
+    an index outside [0, n). TF: tf.scatter_update.
     """
     return _scatter((SCATTER_UPDATE, RESOURCE_SCATTER_UPDATE), ref, indices, updates, use_locking, name)
 
 
 @export("scatter_add")
 def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """`ref[indices] += updates`; see `scatter_update`. A row named twice gets both. TF: tf.scatter_add."""
+    """`ref[indices] += updates`; see `scatter_update`. A duplicate index adds both. TF: tf.scatter_add."""
     return _scatter((SCATTER_ADD, RESOURCE_SCATTER_ADD), ref, indices, updates, use_locking, name)
 
 

@@ -1,4 +1,4 @@
-"""Updates of some of their rows or elements."""
+"""Updates of some rows or elements of variables in C."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def scatter_nd(s: Site) -> str | None:
 
 
 def _rows(s: Site, to: Value, i: str, place: str, count: int, size: int, updates: Value) -> str | None:
-    """Row after row, of which number `i` is at `place`: where one is named twice, both count, the last at last. A
-    scalar serves for all."""
+    """Updates rows one by one; row `i` is at `place`. For duplicate indices both updates are applied, in order. A
+    scalar applies to all."""
     kind = s.node.op.name.split("Scatter")[1].removeprefix("Nd")
     if kind != "Update" and to.ctype == "u8":
         return None

@@ -1,8 +1,8 @@
 """Reductions over segments: rows whose ids are equal are reduced to one row.
 
-The Segment ops want sorted ids, one a row, and have one output row more than the greatest id. The
-UnsortedSegment ops take ids in any order and of any rank, `num_segments`, and drop what has a negative id.
-Gradients are in `segment_gradients.py`.
+The Segment ops need sorted ids, one per row, and have one more output row than the greatest id. The UnsortedSegment ops
+take ids in any order and of any rank, `num_segments`, and drop rows with negative ids. Gradients are in
+`segment_gradients.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from penstock.tensor.shapes import TensorShape, unknown_shape
 # --- reducing rows into an output, with ids that are known to be valid -----------------------------------
 
 Rows = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], Any]
-"""(output, ids [n], rows [n, ...]): reduces the rows into the output in place."""
+"""(output, ids [n], rows [n, ...]): reduces the rows into the output, in place."""
 
 
 def _add_rows(output: torch.Tensor, ids: torch.Tensor, rows: torch.Tensor) -> None:
@@ -44,7 +44,7 @@ _max_rows, _min_rows, _multiply_rows = _reduce_rows("amax"), _reduce_rows("amin"
 
 
 def _limit(dtype: torch.dtype, lowest: bool) -> Any:
-    """The least or greatest finite value: what TensorFlow starts a maximum or minimum from."""
+    """The least or greatest finite value, which TensorFlow starts a maximum or minimum from."""
     limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
     return limits.min if lowest else limits.max
 
@@ -58,12 +58,12 @@ def _numpy_limit(dtype: Any, lowest: bool) -> Any:
 
 def segment_shape(c: ShapeContext, data: TensorShape, ids: TensorShape) -> TensorShape:
     ids.with_rank(1)
-    data.with_rank_at_least(1)  # that it has a row for each id is for the step to see, as in TensorFlow
+    data.with_rank_at_least(1)  # the step checks that it has a row for each id, as in TensorFlow
     return unknown_shape() if data.tuple is None else TensorShape([None, *data.tuple[1:]])
 
 
 def segment_count(data: Any, ids: Any) -> int:
-    """The number of segments; raises ValueError if the ids are none."""
+    """The number of segments; raises ValueError for invalid ids."""
     if ids.ndim != 1 or data.ndim < 1 or ids.shape[0] != data.shape[0]:
         raise ValueError(
             "segment_ids should be the same size as dimension 0 of input: "
@@ -89,7 +89,7 @@ def segment_count(data: Any, ids: Any) -> int:
 
 
 def _segment_op(name: str, types: str, initial: int, reduce: Rows, numpy_reduce: Any, native: str) -> OpDef:
-    """Define a Segment op. What no row falls in is `initial`."""
+    """Define a Segment op. Empty segments are `initial`."""
     attrs = [f"T: {types}", "Tindices: indextype"]
     op = define_op(name, "data: T, segment_ids: Tindices", "output: T", attrs=attrs, shape=segment_shape, work=32.0)
 
@@ -98,7 +98,7 @@ def _segment_op(name: str, types: str, initial: int, reduce: Rows, numpy_reduce:
         def segments(data: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
             output = data.new_full((segment_count(data, ids), *data.shape[1:]), initial)
             if initial == 0 and reduce is not _add_rows:
-                # The first row of each segment is what the others are compared with.
+                # The other rows of a segment are compared with its first row.
                 output.index_copy_(0, ids.long().flip(0), data.flip(0))
             reduce(output, ids, data)
             return output
@@ -184,7 +184,8 @@ def _number(num_segments: Any) -> int:
 
 
 def _flat_rows(data: Any, ids: Any, count: int) -> tuple[Any, Any]:
-    """ids as a vector and data as its rows, without those of negative ids. Raises ValueError for too large ids."""
+    """ids as a vector and data as rows, without those with negative ids. Raises ValueError for ids that are too
+    large."""
     if tuple(data.shape[: ids.ndim]) != tuple(ids.shape):
         raise ValueError(f"data.shape = {list(data.shape)} does not start with segment_ids.shape = {list(ids.shape)}")
     if count < 0:
@@ -303,25 +304,25 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
 
 @export("segment_mean", "math.segment_mean")
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The mean of the rows of each segment, 0 where there is none (TF: tf.segment_mean)."""
+    """The mean of the rows of each segment, 0 if there are none (TF: tf.segment_mean)."""
     return SEGMENT_MEAN(data, segment_ids, name=name)
 
 
 @export("segment_prod", "math.segment_prod")
 def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The product of the rows of each segment, 1 where there is none (TF: tf.segment_prod)."""
+    """The product of the rows of each segment, 1 if there are none (TF: tf.segment_prod)."""
     return SEGMENT_PROD(data, segment_ids, name=name)
 
 
 @export("segment_max", "math.segment_max")
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The maximum of the rows of each segment, 0 where there is none (TF: tf.segment_max)."""
+    """The maximum of the rows of each segment, 0 if there are none (TF: tf.segment_max)."""
     return SEGMENT_MAX(data, segment_ids, name=name)
 
 
 @export("segment_min", "math.segment_min")
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The minimum of the rows of each segment, 0 where there is none (TF: tf.segment_min)."""
+    """The minimum of the rows of each segment, 0 if there are none (TF: tf.segment_min)."""
     return SEGMENT_MIN(data, segment_ids, name=name)
 
 
@@ -329,14 +330,15 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
 def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The sum of each of `num_segments` segments (TF: tf.unsorted_segment_sum).
 
-    ids are a prefix of data's shape; negative ones are dropped, and too large ones an InvalidArgumentError.
+    The shape of ids is a prefix of data's; negative ids are dropped, and ids that are too large raise
+    InvalidArgumentError.
     """
     return UNSORTED_SEGMENT_SUM(data, segment_ids, num_segments, name=name)
 
 
 @export("unsorted_segment_prod", "math.unsorted_segment_prod")
 def unsorted_segment_prod(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The product of each segment, 1 where it is empty (TF: tf.unsorted_segment_prod)."""
+    """The product of each segment, 1 if it is empty (TF: tf.unsorted_segment_prod)."""
     return UNSORTED_SEGMENT_PROD(data, segment_ids, num_segments, name=name)
 
 

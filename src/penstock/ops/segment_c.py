@@ -12,7 +12,7 @@ from penstock.emit.tools import block, check_indices, fill, loop
 
 @emits("UnsortedSegmentSum")
 def unsorted_segment_sum(s: Site) -> str | None:
-    """Rows of negative segments count nowhere."""
+    """Rows with negative ids are ignored."""
     (data, ids, _), (y,) = s.inputs, s.outputs
     if data.shape[: len(ids.shape)] != ids.shape or ids.ctype not in INDEX_TYPES or data.ctype == "u8":
         return None

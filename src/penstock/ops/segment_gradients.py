@@ -1,4 +1,4 @@
-"""Gradients of the segment ops, and the functions made of several of them."""
+"""Gradients of the segment ops, and functions composed of several of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _gather(rows: Tensor, ids: Tensor) -> Tensor:
 
 
 def _lengthened(short: Tensor, tensor: Tensor) -> Tensor:
-    """`short`, whose shape begins that of `tensor`, with dimensions of size 1 appended up to its rank."""
+    """`short`, whose shape is a prefix of that of `tensor`, with dimensions of size 1 appended up to its rank."""
     reshape, rank, short_rank = get_op("Reshape"), tensor.shape.ndims, short.shape.ndims
     if rank is not None and short_rank is not None:
         for _ in range(rank - short_rank):
@@ -90,7 +90,7 @@ def segment_prod_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 
 def _product_gradient(op: Operation, grad: Tensor, segments: Any, gather: Any, add: OpDef, multiply: OpDef) -> Tensor:
-    """grad times the product of the segment's other rows, which is right where rows are 0 too."""
+    """grad times the product of the segment's other rows, which is also correct where rows are 0."""
     data = op._inputs[0]
     zero = EQUAL(data, like(0, data))
     zeros = segments(add, cast(zero, np.int32))
@@ -106,7 +106,7 @@ def _product_gradient(op: Operation, grad: Tensor, segments: Any, gather: Any, a
 
 
 def _gather_kept(rows: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """The row of each id, zeros for negative ids; and which ids are not negative, as lengthened bools."""
+    """The row of each id, zeros for negative ids, and whether ids are non-negative, as lengthened bools."""
     found = _gather(rows, get_op("Maximum")(ids, like(0, ids)))
     kept = _lengthened(GREATER_EQUAL(ids, like(0, ids)), found)
     return SELECT_V2(kept, found, like(0, found)), kept
@@ -147,7 +147,7 @@ def unsorted_segment_prod_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 
 def _sizes(data: Tensor, ids: Tensor, num_segments: Any, dtype: Any) -> Tensor:
-    """How many rows each segment has, at least 1, lengthened to divide the segments of `data`."""
+    """The number of rows in each segment, at least 1, lengthened to divide the segments of `data`."""
     counts = UNSORTED_SEGMENT_SUM(get_op("OnesLike")(cast(ids, dtype)), ids, num_segments)
     rest = UNSORTED_SEGMENT_SUM(data, ids, num_segments)
     return _lengthened(get_op("Maximum")(counts, like(1, counts)), rest)
@@ -155,7 +155,7 @@ def _sizes(data: Tensor, ids: Tensor, num_segments: Any, dtype: Any) -> Tensor:
 
 @export("unsorted_segment_mean", "math.unsorted_segment_mean")
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The mean of each segment, 0 where it is empty (TF: tf.unsorted_segment_mean)."""
+    """The mean of each segment, 0 if it is empty (TF: tf.unsorted_segment_mean)."""
     with name_scope(name, "UnsortedSegmentMean"):
         data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
         return REAL_DIV(

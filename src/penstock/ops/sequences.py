@@ -35,9 +35,9 @@ RANGE.not_differentiable()
 
 
 def _length(start: Any, limit: Any, delta: Any) -> int:
-    """How many numbers there are; raises ValueError for a step of 0 or in the wrong direction.
+    """The number of elements; raises ValueError for a step of 0 or in the wrong direction.
 
-    All three are ints, or floats in the range's own precision: in a wider one 0.3 / 0.1 is more than 3.
+    All three are ints, or floats in the range's own precision: in a wider one 0.3 / 0.1 exceeds 3.
     """
     if delta == 0:
         raise ValueError("Requires delta != 0: 0")
@@ -102,9 +102,9 @@ def range_numpy_kernel(ctx: KernelContext) -> Any:
 
 @export("range")
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Tensor:
-    """start, start + delta, … below `limit`; with one argument, 0 to it (TF: tf.range).
+    """start, start + delta, … below `limit`; with one argument, from 0 up to it (TF: tf.range).
 
-    Of the widest dtype among the arguments (int32, int64, float32, float64), or of `dtype`. ValueError (in a
+    The dtype is the widest among the arguments (int32, int64, float32, float64), or `dtype`. Raises ValueError (in a
     step InvalidArgumentError) for a delta of 0 or in the wrong direction.
     """
     if limit is None:
@@ -165,7 +165,7 @@ def lin_space_kernel(ctx: KernelContext) -> Any:
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
     """`num` numbers evenly spaced from `start` to `stop`, both included (TF: tf.linspace; tf.lin_space).
 
-    Integers become floats. ValueError (in a step InvalidArgumentError) unless num is positive.
+    Integers become floats. Raises ValueError (in a step InvalidArgumentError) unless num is positive.
     """
     with name_scope(name, "LinSpace", [start, stop]) as scope:
         start = convert_to_tensor(start, name="start")
@@ -180,7 +180,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor
 
 @emits("Range")
 def range_of_in_c(s: Site) -> str | None:
-    """In float64 where numbers are floats, as the kernel does."""
+    """Uses float64 for floats, like the kernel."""
     start, limit, delta = s.const(0), s.const(1), s.const(2)
     (y,) = s.outputs
     if start is None or limit is None or delta is None:

@@ -1,4 +1,5 @@
-"""Tensors that stay in the session between steps: a step gives a handle, later ones take the value by it."""
+"""Tensors that stay in the session between steps: one step returns a handle, and later ones use the value by its
+handle."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from penstock.tensor.dtypes import DType, as_dtype, string
 
 
 class KeptTensors:
-    """The values that handles stand for."""
+    """The values that handles refer to."""
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
@@ -55,7 +56,7 @@ def kept_tensors(resources: ResourceManager) -> KeptTensors:
 
 
 def _copied(value: Any) -> Any:
-    """What is kept is neither a variable's buffer nor memory that a later node of the step writes over."""
+    """The kept value must be neither a variable's buffer nor memory that a later node of the step overwrites."""
     return value.copy() if isinstance(value, np.ndarray) else value.clone()
 
 
@@ -97,7 +98,7 @@ def delete_tensor_kernel(ctx: KernelContext) -> Kernel:
 class TensorHandle:
     """A tensor that stays in its session as long as this object lives, or until it is deleted (TF: TensorHandle).
 
-    Fed to a tensor it stands for its value.
+    If it is fed, its value is used.
     """
 
     def __init__(self, handle: bytes, dtype: DType, kept: KeptTensors) -> None:
@@ -109,16 +110,16 @@ class TensorHandle:
         return self._handle
 
     def get_raw_handle(self) -> str:
-        """The handle; from now on the value stays until `delete_session_tensor`."""
+        """The handle; from now on the value is kept until `delete_session_tensor`."""
         self._owns = False
         return self._handle
 
     def eval(self) -> Any:
-        """The value. TypeError once the handle does not own it any more."""
+        """The value. Raises TypeError if the handle no longer owns it."""
         return from_runtime(_copied(self._kept.get(self._owned())), self._dtype)
 
     def delete(self) -> None:
-        """Free the value now. TypeError once the handle does not own it any more."""
+        """Free the value now. Raises TypeError if the handle no longer owns it."""
         handle, self._owns = self._owned(), False
         self._kept.drop(handle)
 
@@ -147,9 +148,9 @@ def get_session_handle(data: Any, name: str | None = None) -> Tensor:
 
 @export("get_session_tensor")
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """A placeholder for a handle, and the tensor that the handle stands for (TF: tf.get_session_tensor).
+    """A placeholder for a handle, and the tensor that the handle refers to (TF: tf.get_session_tensor).
 
-    `handle` itself is not looked at: any handle of a tensor of `dtype` may be fed.
+    `handle` itself is not used: any handle of a tensor of `dtype` may be fed.
     """
     with name_scope(name, "get_session_tensor"):
         holder = placeholder(string, [])

@@ -1,4 +1,5 @@
-"""Sets: the last dimension of a tensor, repeats aside (TF: tf.sets; SetSize, DenseToDenseSetOperation, …)."""
+"""Sets: the distinct elements along the last dimension of a tensor (TF: tf.sets; SetSize, DenseToDenseSetOperation,
+…)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _TYPES = "T: {int8, int16, int32, int64, uint8, uint16, string}"
 
 
 class _Sets(NamedTuple):
-    """Elements, each with the number of the set that it is of; sets are numbered row by row of `dims`."""
+    """Elements, each with the number of its set; sets are numbered row by row in `dims`."""
 
     owners: np.ndarray
     values: np.ndarray
@@ -78,13 +79,13 @@ def set_size_kernel(ctx: KernelContext) -> Kernel:
     return sizes
 
 
-# --- operations on two ----------------------------------------------------------------------------------
+# --- operations on two sets ----------------------------------------------------------------------------------
 
 _OPERATIONS = ("a-b", "b-a", "intersection", "union")
 
 
 def _combined(a: _Sets, b: _Sets, operation: str) -> tuple[Any, ...]:
-    """The result as a sparse tensor, the elements of each set in order."""
+    """The result as a sparse tensor, with the elements of each set in order."""
     if a.dims != b.dims:
         raise invalid(f"Mismatched group shapes: {a.dims} and {b.dims}")
     elements, codes = np.unique(np.concatenate([a.values, b.values]), return_inverse=True)
@@ -204,7 +205,7 @@ def sparse_to_sparse_kernel(ctx: KernelContext) -> Kernel:
 
 @export("sets.set_size", "sets.size")
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
-    """How many different elements each set has: [..., n] sparse -> [...] int32 (TF: tf.sets.set_size).
+    """The number of distinct elements in each set: [..., n] sparse -> [...] int32 (TF: tf.sets.set_size).
 
     Raises TypeError for dense sets. A step raises InvalidArgumentError for indices that are unsorted or out of bounds.
     """
@@ -232,17 +233,17 @@ def _set_operation(a: Any, b: Any, operation: str, validate: bool) -> SparseTens
 
 @export("sets.intersection", "sets.set_intersection")
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """The elements of each set of `a` that the same set of `b` has, too (TF: tf.sets.set_intersection).
+    """The elements of each set of `a` that the corresponding set of `b` also has (TF: tf.sets.set_intersection).
 
-    a, b: dense or sparse [..., any] of integers or strings; all but the last dimension must be equal. The result
-    is sparse, the elements of each set in order.
+    a, b: dense or sparse [..., any] of integers or strings; all dimensions except the last must be equal. The result is
+    sparse, with the elements of each set in order.
     """
     return _set_operation(a, b, "intersection", validate_indices)
 
 
 @export("sets.difference", "sets.set_difference")
 def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
-    """The elements of each set of `a` that `b` lacks, or the other way round (TF: tf.sets.set_difference)."""
+    """The elements of each set of `a` that `b` lacks, or vice versa (TF: tf.sets.set_difference)."""
     return _set_operation(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 

@@ -1,4 +1,4 @@
-"""Assertions and questions about rank, shape, type and order of tensors (TF: tf.assert_rank and related ops)."""
+"""Assertions and predicates about rank, shape, type and order of tensors (TF: tf.assert_rank and related ops)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def assert_rank(
     message: Text = None,
     name: Text = None,
 ) -> Operation:
-    """Fails unless `x` has `rank` dimensions: ValueError now, or else InvalidArgumentError when run."""
+    """Fails unless `x` has `rank` dimensions: raises ValueError now, or otherwise InvalidArgumentError at run time."""
     return _assert_rank(
         x,
         [rank],
@@ -105,7 +105,7 @@ def assert_rank_at_least(
     message: Text = None,
     name: Text = None,
 ) -> Operation:
-    """Fails unless `x` has `rank` dimensions or more; errors as of `assert_rank`."""
+    """Fails unless `x` has at least `rank` dimensions; raises the same errors as `assert_rank`."""
     return _assert_rank(
         x,
         [rank],
@@ -129,7 +129,7 @@ def assert_rank_in(
     message: Text = None,
     name: Text = None,
 ) -> Operation:
-    """Fails unless the rank of `x` is one of `ranks`; errors as of `assert_rank`."""
+    """Fails unless the rank of `x` is one of `ranks`; raises the same errors as `assert_rank`."""
     return _assert_rank(
         x,
         ranks,
@@ -157,7 +157,7 @@ def assert_scalar(tensor: Any, name: Text = None, message: Text = None) -> Tenso
 
 @export("assert_integer", "debugging.assert_integer")
 def assert_integer(x: Any, message: Text = None, name: Text = None) -> Operation:
-    """Raises TypeError unless `x` is of an integer type."""
+    """Raises TypeError unless `x` has an integer type."""
     with name_scope(name, "assert_integer", [x]):
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_integer:
@@ -168,7 +168,7 @@ def assert_integer(x: Any, message: Text = None, name: Text = None) -> Operation
 
 @export("assert_type", "debugging.assert_type")
 def assert_type(tensor: Any, tf_type: Any, message: Text = None, name: Text = None) -> Operation:
-    """Raises TypeError unless `tensor` is of dtype `tf_type`."""
+    """Raises TypeError unless the dtype of `tensor` is `tf_type`."""
     wanted = as_dtype(tf_type)
     with name_scope(name, "assert_type", [tensor]):
         tensor = convert_to_tensor(tensor, name="tensor")
@@ -180,7 +180,7 @@ def assert_type(tensor: Any, tf_type: Any, message: Text = None, name: Text = No
 
 @export("assert_proper_iterable", "debugging.assert_proper_iterable")
 def assert_proper_iterable(values: Any) -> None:
-    """Raises TypeError unless `values` is an iterable of several things: no tensor, array or string."""
+    """Raises TypeError unless `values` is an iterable other than a tensor, array or string."""
     strange = (Tensor, SparseTensor, np.ndarray, bytes, str)
     if isinstance(values, strange) or hasattr(values, "_as_graph_element"):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
@@ -190,7 +190,7 @@ def assert_proper_iterable(values: Any) -> None:
 
 @export("assert_same_float_dtype", "debugging.assert_same_float_dtype", "contrib.framework.assert_same_float_dtype")
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
-    """The one floating type of all `tensors` (and `dtype`); raises ValueError for two types or another kind."""
+    """The common floating type of all `tensors` (and `dtype`); raises ValueError for different types or other kinds."""
     found = None if dtype is None else as_dtype(dtype).base_dtype
     for tensor in (tensor for tensor in tensors or [] if tensor is not None):
         have = tensor.dtype.base_dtype

@@ -1,4 +1,4 @@
-"""Slicing: the Slice op, `tf.strided_slice`, and what `tensor[...]` means."""
+"""Slicing: the Slice op, `tf.strided_slice`, and `tensor[...]`."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def slice_kernel(ctx: KernelContext) -> Any:
         begin, size = begins.tolist(), sizes.tolist()
         ends = [d if s == -1 else b + s for d, b, s in zip(shape, begin, size, strict=True)]
         for d, b, e in zip(shape, begin, ends, strict=True):
-            if not 0 <= b <= e <= d:  # slicing itself would give what there is
+            if not 0 <= b <= e <= d:  # slicing itself would return a shorter result
                 raise invalid(f"A slice that begins at {begin}, of size {size}, does not fit shape {list(shape)}")
-        # The ellipsis makes NumPy give an array where it would give a scalar.
+        # The ellipsis makes NumPy return an array instead of a scalar.
         return (*map(builtins.slice, begin, ends), ...)
 
     if begin is None or size is None:
@@ -115,7 +115,7 @@ def slice_gradient(op: Operation, grad: Any) -> list[Any]:
 
 @export("slice")
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """The part of `input_` from `begin` on, of shape `size`; -1 there means all (TF: tf.slice)."""
+    """The part of `input_` from `begin` on, of shape `size`; a size of -1 means all (TF: tf.slice)."""
     return SLICE(input_, begin, size, name=name)
 
 
@@ -133,9 +133,9 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """`input_[begin:end:strides]` over several axes; bit i of a mask is about item i (TF: tf.strided_slice).
+    """`input_[begin:end:strides]` over several axes; bit i of a mask applies to item i (TF: tf.strided_slice).
 
-    What is sliced from a variable `var` can be assigned to: `tf.strided_slice(…, var=v).assign(x)`.
+    A slice of a variable `var` can be assigned to: `tf.strided_slice(…, var=v).assign(x)`.
     """
     if strides is None:
         begin = convert_to_tensor(begin, name="begin")
@@ -190,11 +190,11 @@ _BAD_INDEX = (
 def slice_tensor(tensor: Any, item: Any) -> Tensor:
     """`tensor[item]`, for a tensor or a variable: NumPy's basic indexing, or a boolean mask.
 
-    Integers may be tensors. Raises TypeError for an index that is none, ValueError for one known to be out of range.
-    Source: TF's Tensor.__getitem__.
+    Integers may be tensors. Raises TypeError for an invalid index, ValueError for one known to be out of range. Source:
+    TF's Tensor.__getitem__.
     """
     if _is_mask(item):
-        from penstock.ops.gather import boolean_mask  # made of slices itself
+        from penstock.ops.gather import boolean_mask  # composed of slices
 
         return boolean_mask(tensor, item)
     items = list(item) if isinstance(item, list | tuple) else [item]
@@ -222,14 +222,14 @@ def _is_mask(item: Any) -> bool:
 
 
 def _vectors(items: list[Any]) -> tuple[list[Any], list[Any], list[Any], dict[str, Any]]:
-    """The begin, end and stride of each item, ints and scalar tensors, and the masks that say what it is."""
+    """The begin, end and stride of each item, ints and scalar tensors, and the masks that describe them."""
     rows: list[tuple[Any, Any, Any]] = []
     masks = dict.fromkeys(MASKS, 0)
     for i, item in enumerate(items):
         bit = 1 << i
         row: tuple[Any, Any, Any] = (0, 0, 1)
         if isinstance(item, builtins.slice):
-            open_end = item.stop is None or item.stop is sys.maxsize  # what Python's old protocols put there
+            open_end = item.stop is None or item.stop is sys.maxsize  # what Python's old protocols pass
             masks["begin_mask"] |= bit * (item.start is None)
             masks["end_mask"] |= bit * open_end
             bounds = (item.start, None if open_end else item.stop, item.step)
@@ -250,7 +250,7 @@ def _vectors(items: list[Any]) -> tuple[list[Any], list[Any], list[Any], dict[st
 
 
 def _index(value: Any) -> Any:
-    """An index as an int or a scalar tensor; raises TypeError for what is none."""
+    """An index as an int or a scalar tensor; raises TypeError if it is invalid."""
     if hasattr(value, "_handle_tensor"):
         value = convert_to_tensor(value)
     if isinstance(value, Tensor):
@@ -264,7 +264,7 @@ def _index(value: Any) -> Any:
 
 
 def _index_type(values: list[Any]) -> DType:
-    """int32, unless something asks for int64."""
+    """int32, unless something requires int64."""
     for value in values:
         wide = value.dtype.base_dtype != int32 if isinstance(value, Tensor) else _is_wide(value)
         if wide:

@@ -1,4 +1,4 @@
-"""Slices: where they begin may be known in the step only, what is checked then; their sizes are known here."""
+"""Slices in C: their sizes are known here; their starts may only be known in the step, where they are checked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from penstock.ops.strided_slice import MASKS
 
 @dataclass(slots=True)
 class _Part:
-    """A part of a tensor: `lines` compute and check what `places` names, which with `start` is its first element."""
+    """A part of a tensor: `lines` compute and check the offsets named in `places`, which together with `start` are its
+    first element."""
 
     start: int = 0
     places: list[str] = field(default_factory=list)
@@ -26,7 +27,7 @@ class _Part:
         return " + ".join([*self.places, str(self.start)]) if self.places else self.start
 
     def add(self, size: int, step: int) -> None:
-        """One more axis."""
+        """Adds an axis."""
         self.dims.append(size)
         self.steps.append(step)
 
@@ -70,9 +71,9 @@ def strided_slice_grad(s: Site) -> str | None:
 
 
 def _strided_part(s: Site, shape: Shape, sliced: Shape) -> _Part | None:
-    """The part of a tensor of `shape` that the inputs 1 to 3, begin, end and strides, name; it is of shape `sliced`.
+    """The part of a tensor of `shape` given by the inputs 1 to 3 (begin, end and strides); its shape is `sliced`.
 
-    None if it is none, or if it cannot be known.
+    None if it is invalid, or if it cannot be known.
     """
     strides, attrs = s.numbers(3), s.node.attrs
     if strides is None:
@@ -96,7 +97,7 @@ def _strided_part(s: Site, shape: Shape, sliced: Shape) -> _Part | None:
 
 
 def _add_index(s: Site, part: _Part, i: int, dim: int, step: int, stride: int, sliced: Shape) -> bool:
-    """Item `i` is one index. False if there is no such element."""
+    """Adds item `i`, an index. False if there is no such element."""
     begins = s.numbers(1)
     if begins is not None:
         part.start += begins[i] % max(dim, 1) * step
@@ -109,7 +110,7 @@ def _add_index(s: Site, part: _Part, i: int, dim: int, step: int, stride: int, s
 
 
 def _add_range(s: Site, part: _Part, i: int, dim: int, step: int, stride: int, sliced: Shape) -> bool:
-    """Item `i` is a range. False if its bounds are not known, and the stride is not 1."""
+    """Adds item `i`, a range. False if its bounds are unknown and the stride is not 1."""
     is_open = [s.node.attrs[mask] >> i & 1 for mask in ("begin_mask", "end_mask")]
     bounds = [s.numbers(1), s.numbers(2)]
     if all(free or known is not None for free, known in zip(is_open, bounds, strict=True)):
@@ -133,5 +134,5 @@ def _add_range(s: Site, part: _Part, i: int, dim: int, step: int, stride: int, s
 
 
 def _bound(name: str, values: Value, i: int, dim: int) -> str:
-    """An index as it counts from the front."""
+    """An index counted from the front."""
     return f"i64 {name} = {values.element(i)}; {name} += {name} < 0 ? {dim} : 0;"

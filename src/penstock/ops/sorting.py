@@ -65,20 +65,20 @@ def top_k_v2_shape(c: ShapeContext, x: TensorShape, k: TensorShape) -> list[Tens
 
 
 _SMALL = 256
-"""Up to so many elements in all, the calls cost more than the sorting."""
+"""Up to this total number of elements, the calls cost more than the sorting."""
 
 _TURN_AROUND: dict[torch.dtype, np.ufunc] = {
     torch.float16: np.negative, torch.float32: np.negative, torch.float64: np.negative,
     torch.int8: np.invert, torch.int16: np.invert, torch.int32: np.invert, torch.int64: np.invert,
     torch.uint8: np.invert, torch.uint16: np.invert, torch.uint32: np.invert, torch.uint64: np.invert,
 }  # fmt: skip
-"""What makes the largest numbers the smallest, and keeps different ones different."""
+"""A function that makes the largest numbers the smallest, and keeps different ones different."""
 
 
 def largest(x: torch.Tensor, k: int, index: DType) -> tuple[torch.Tensor, torch.Tensor]:
-    """The `k` largest of each row and their indices, in order; of equal ones the first comes first.
+    """The `k` largest of each row and their indices, in order; equal ones keep their order.
 
-    torch.topk is fast, but takes any of equal elements; a stable sort settles it where there are some.
+    torch.topk is fast, but chooses arbitrarily among equal elements; a stable sort is used if there are any.
     """
     count = x.shape[-1] if x.ndim else 0
     if k < 0:
@@ -99,7 +99,7 @@ def largest(x: torch.Tensor, k: int, index: DType) -> tuple[torch.Tensor, torch.
 
 
 def _largest_of_row(x: torch.Tensor, k: int, index: DType) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """`largest` of a single short row, by NumPy. None if its order is not torch's: NaNs come first there."""
+    """`largest` for a single short row, using NumPy. None if its order differs from torch's: there NaNs come first."""
     turn_around = _TURN_AROUND.get(x.dtype)
     if turn_around is None:
         return None
@@ -132,7 +132,7 @@ def top_k_v2_kernel(ctx: KernelContext) -> Any:
 
 
 def _scattered(op: Operation, grad: Any) -> Tensor:
-    """`grad` at the places the values were taken from, zero elsewhere."""
+    """`grad` at the positions that the values were taken from, zero elsewhere."""
     x, indices = op._inputs[0], op._outputs[1]
     if indices.dtype != int32:
         indices = get_op("Cast")(indices, DstT=int32)
@@ -155,7 +155,7 @@ def top_k_v2_gradient(op: Operation, grad: Any, _: Any) -> list[Any]:
 
 
 class TopKV2(NamedTuple):
-    """What `top_k` gives."""
+    """What `top_k` returns."""
 
     values: Tensor
     indices: Tensor
@@ -163,7 +163,7 @@ class TopKV2(NamedTuple):
 
 @export("math.top_k", "nn.top_k")
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None, index_type: Any = int32) -> TopKV2:
-    """The `k` largest elements along the last axis, [..., k], and their indices; of equal ones the first.
+    """The `k` largest elements along the last axis, [..., k], and their indices; the first of equal ones.
 
     TF: tf.nn.top_k.
     """
@@ -193,7 +193,7 @@ def unique_with_counts_shape(c: ShapeContext, x: TensorShape) -> list[TensorShap
 
 
 def distinct_elements(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The distinct elements in the order of their first appearance, and for each element which it is."""
+    """The distinct elements in the order of their first appearance, and the index of each element among them."""
     if x.ndim != 1:
         raise errors.InvalidArgumentError(None, None, f"unique expects a 1D vector, got shape {list(x.shape)}")
     distinct, which = torch.unique(x, return_inverse=True)
@@ -239,25 +239,26 @@ def unique_with_counts_kernel(ctx: KernelContext) -> Any:
 
 @export("unique")
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
-    """`(y, idx)`: the distinct elements of `x` [n] as they first appear, and x = y[idx] (TF: tf.unique)."""
+    """`(y, idx)`: the distinct elements of `x` [n] in the order of first appearance, with x = y[idx] (TF:
+    tf.unique)."""
     return Unique(*UNIQUE(x, out_idx=out_idx, name=name))
 
 
 @export("unique_with_counts")
 def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
-    """Like `unique`, and how often each of `y` appears (TF: tf.unique_with_counts)."""
+    """Like `unique`, with the count of each element of `y` (TF: tf.unique_with_counts)."""
     return UniqueWithCounts(*UNIQUE_WITH_COUNTS(x, out_idx=out_idx, name=name))
 
 
 class Unique(NamedTuple):
-    """What `unique` gives."""
+    """What `unique` returns."""
 
     y: Tensor
     idx: Tensor
 
 
 class UniqueWithCounts(NamedTuple):
-    """What `unique_with_counts` gives."""
+    """What `unique_with_counts` returns."""
 
     y: Tensor
     idx: Tensor
@@ -294,7 +295,7 @@ def list_diff_kernel(ctx: KernelContext) -> Any:
     dtype, lacking = ctx.torch_dtype("out_idx"), ctx["T"].name in TORCH_LACKS.split()
 
     def difference(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        if lacking:  # torch.isin has no kernel; the numbers of the distinct elements serve as well
+        if lacking:  # torch.isin has no kernel; the ids of the distinct elements work instead
             _, codes = distinct_elements(torch.cat([x, y]))
             missing = torch.isin(codes[: len(x)], codes[len(x) :], invert=True)
         else:
@@ -306,7 +307,7 @@ def list_diff_kernel(ctx: KernelContext) -> Any:
 
 
 class ListDiff(NamedTuple):
-    """What `setdiff1d` gives."""
+    """What `setdiff1d` returns."""
 
     out: Tensor
     idx: Tensor

@@ -7,9 +7,9 @@ from penstock.emit.site import Site, local
 from penstock.emit.tools import loop
 
 MOST_STEPS = 1 << 22
-"""Of the comparisons that TopK may need: each element may be put into a list of k."""
+"""The work of TopK's comparisons: each element may be inserted into a list of k."""
 
-# The list of the largest is in order; of equal elements the first stays before. NaN counts as the largest.
+# The list of the largest is sorted; equal elements keep their order. NaN counts as the largest.
 _TOP = r"""
 FN int beats_@1(@1 a, @1 b) { return a > b || (a != a && b == b); }
 APART void top_@1_@2(const @1 *x, i64 n, i64 k, @1 *values, @2 *indices) {

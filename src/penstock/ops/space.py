@@ -130,7 +130,7 @@ def space_to_depth_gradient(op: Operation, grad: Any) -> Tensor:
 
 @export("depth_to_space", "nn.depth_to_space")
 def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
-    """[b, h, w, c·s²] -> [b, h·s, w·s, c]: depth laid out in blocks of s by s (TF: tf.depth_to_space)."""
+    """[b, h, w, c·s²] -> [b, h·s, w·s, c]: moves depth into blocks of s by s pixels (TF: tf.depth_to_space)."""
     return DEPTH_TO_SPACE(input, block_size=block_size, data_format=data_format, name=name)
 
 
@@ -161,7 +161,7 @@ BATCH_TO_SPACE_ND = define_op(
 
 
 def _check_blocks(rank: int, block: Any, pads: Any, edges: str) -> None:
-    """Raises ValueError for blocks and paddings (arrays or tensors) that no image of that rank has."""
+    """Raises ValueError for blocks and paddings (arrays or tensors) that are invalid for images of that rank."""
     if block.ndim != 1 or tuple(pads.shape) != (len(block), 2):
         raise ValueError(f"block_shape must be a vector, {edges} two numbers for each of it; got {block}, {pads}")
     if rank < 1 + len(block):
@@ -173,7 +173,7 @@ def _check_blocks(rank: int, block: Any, pads: Any, edges: str) -> None:
 def _batch_shape(
     c: ShapeContext, x: TensorShape, edges: str, to_batch: bool, block: np.ndarray | None, count: int | None
 ) -> TensorShape:
-    """`block` has `count` elements, if they are known: dims after those stay unchanged."""
+    """`block` has `count` elements, if they are known: dims after those are unchanged."""
     if x.ndims is None:
         return UNKNOWN
     dims = list(x.tuple)
@@ -276,7 +276,7 @@ def batch_to_space_nd_gradient(op: Operation, grad: Any) -> list[Any]:
 
 @export("space_to_batch_nd", "manip.space_to_batch_nd")
 def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
-    """Blocks of the space axes 1…m, zero-padded, moved to the batch axis (TF: tf.space_to_batch_nd).
+    """Moves blocks of the zero-padded space axes 1…m to the batch axis (TF: tf.space_to_batch_nd).
 
     input [b, s1…sm, ...], block_shape [m], paddings [m, 2] -> [b·prod(block), padded si / block i, ...].
     """
@@ -285,7 +285,7 @@ def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | N
 
 @export("batch_to_space_nd", "manip.batch_to_space_nd")
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """The inverse of `space_to_batch_nd`; `crops` [m, 2] are cut off then (TF: tf.batch_to_space_nd)."""
+    """The inverse of `space_to_batch_nd`; `crops` [m, 2] are removed afterwards (TF: tf.batch_to_space_nd)."""
     return BATCH_TO_SPACE_ND(input, block_shape, crops, name=name)
 
 
@@ -317,7 +317,7 @@ def required_space_to_batch_paddings(
 ) -> tuple[Tensor, Tensor]:
     """Paddings and crops, [m, 2] each, that make `block_shape` divide the padded `input_shape`.
 
-    Both start from `base_paddings`; what is missing is added after. TF: tf.required_space_to_batch_paddings.
+    Both start from `base_paddings`; the rest is added at the end. TF: tf.required_space_to_batch_paddings.
     """
     with name_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
         block = convert_to_tensor(block_shape, int32, name="block_shape")

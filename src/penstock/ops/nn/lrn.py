@@ -71,7 +71,7 @@ def _norm(ctx: KernelContext, x: torch.Tensor) -> torch.Tensor:
 
 
 def _check(x: torch.Tensor) -> bool:
-    """Whether there is anything to do; raises ValueError if `x` is no image."""
+    """Whether the input is not empty; raises ValueError if `x` is not an image."""
     if x.ndim != 4:
         raise ValueError(f"in must be 4-dimensional, got shape {list(x.shape)}")
     return x.numel() > 0
