@@ -55,7 +55,7 @@ def rint(x: Any, name: str | None = None) -> Tensor:
 @export("round", "math.round")
 @of_sparse
 def round(x: Any, name: str | None = None) -> Tensor:
-    """The nearest integer; halves go to the even one, and integers stay as they are (TF: tf.round)."""
+    """The nearest integer; halves go to the even one, and integers are unchanged (TF: tf.round)."""
     x = convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else ROUND(x, name=name)
 

@@ -1,4 +1,4 @@
-"""Two sparse tensors, element-wise (TF: SparseAdd, SparseSparseMaximum, …)."""
+"""Element-wise ops on two sparse tensors (TF: SparseAdd, SparseSparseMaximum, …)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from penstock.tensor.shapes import TensorShape
 
 
 def _union(*indices: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """The indices that are in either of two matrices, in order and each once; where those of each are among them."""
+    """The sorted union of the indices in two matrices, and the positions in it of each matrix's indices."""
     parts = [i.numpy() for i in indices]
     _, first, back = np.unique(np.concatenate(row_keys(*parts)), return_index=True, return_inverse=True)
     return tensor(np.concatenate(parts)[first]), [tensor(p) for p in np.split(back, [len(parts[0])])]
 
 
 def _spread(values: torch.Tensor, places: torch.Tensor, count: int) -> torch.Tensor:
-    """`count` sums of the values at their places, 0 where there is none."""
+    """`count` sums of the values at their positions, 0 where there are none."""
     # Two's complement adds unsigned numbers as it adds signed ones.
     elements = as_signed(values)
     return elements.new_zeros(count).index_add_(0, places, elements).view(values.dtype)
@@ -114,11 +114,11 @@ def sparse_add_grad_shape(
 
 @SPARSE_ADD_GRAD.kernel("CPU", T=NATIVE)
 def sparse_add_grad_kernel(ctx: KernelContext) -> Kernel:
-    """The gradient of each element of a and of b: that of the sum's element at its index, 0 where there is none."""
+    """The gradient of each element of a and of b is that of the sum's element at its index, 0 if there is none."""
 
     def spread(grad: torch.Tensor, *indices: torch.Tensor) -> tuple[torch.Tensor, ...]:
         if any(i.dim() != 2 or i.shape[1] != indices[0].shape[1] for i in indices):
-            raise invalid(f"Inputs must be matrices of one width: got {[list(i.shape) for i in indices]}")
+            raise invalid(f"Inputs must be matrices of the same width: got {[list(i.shape) for i in indices]}")
         if grad.dim() != 1 or len(grad) != len(indices[2]):
             raise invalid(f"{list(grad.shape)} gradients for {len(indices[2])} elements of the sum")
         *parts, total = row_keys(*(i.numpy() for i in indices))
@@ -141,8 +141,8 @@ SPARSE_ADD_GRAD.not_differentiable()
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     """a + b of the same shape, at least one of which is sparse (TF: tf.sparse_add).
 
-    Two sparse tensors, their indices in order, give a sparse one, without sums of two elements that are nearer to 0
-    than `threshold` (`thresh` before TF 1.14); a sparse and a dense one give a dense one. Raises TypeError if both are
+    The sum of two sparse tensors with sorted indices is sparse, without sums of two elements that are closer to 0 than
+    `threshold` (`thresh` before TF 1.14); the sum of a sparse and a dense one is dense. Raises TypeError if both are
     dense.
     """
     threshold = threshold if threshold is not None else thresh
@@ -208,9 +208,9 @@ SPARSE_SPARSE_MINIMUM = _extremum("SparseSparseMinimum", "numbertype", torch.min
 @SPARSE_SPARSE_MAXIMUM.gradient
 @SPARSE_SPARSE_MINIMUM.gradient
 def sparse_extremum_gradient(op: Operation, _indices: Any, grad: Tensor) -> list[Any]:
-    """The gradient goes to the element that is the output, half of it to each where both are.
+    """The gradient goes to the element that is the output, half of it to each if both are.
 
-    TensorFlow has no gradient here, and says so.
+    TensorFlow declares that it has no gradient here.
     """
     a_indices, a_values, shape, b_indices, b_values, _ = op._inputs
     indices, output = op._outputs
@@ -227,7 +227,7 @@ def sparse_extremum_gradient(op: Operation, _indices: Any, grad: Tensor) -> list
 
 @export("sparse_maximum", "sparse.maximum")
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """The greater of two sparse tensors' elements, absent ones being 0 (TF: tf.sparse_maximum).
+    """The greater of two sparse tensors' elements, with missing ones counted as 0 (TF: tf.sparse_maximum).
 
     Raises InvalidArgumentError if shapes differ.
     """
@@ -236,7 +236,7 @@ def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 
 @export("sparse_minimum", "sparse.minimum")
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """The smaller of two sparse tensors' elements, absent ones being 0 (TF: tf.sparse_minimum)."""
+    """The smaller of two sparse tensors' elements, with missing ones counted as 0 (TF: tf.sparse_minimum)."""
     return _of_two(SPARSE_SPARSE_MINIMUM, "SparseSparseMinimum", sp_a, sp_b, name)
 
 

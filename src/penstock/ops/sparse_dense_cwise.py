@@ -1,4 +1,4 @@
-"""Sparse tensors with dense ones, element-wise (TF: SparseDenseCwiseAdd, …), and their operators."""
+"""Element-wise ops on sparse and dense tensors (TF: SparseDenseCwiseAdd, …), and their operators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _quotient(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 def _with_dense(
     name: str, fn: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], numpy_fn: Callable[..., Any]
 ) -> OpDef:
-    """Define an op of sparse values and the elements of a dense tensor, broadcast, at their indices."""
+    """Define an op on sparse values and the elements of a broadcast dense tensor at their indices."""
     op = define_op(
         name,
         "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T",
@@ -102,7 +102,7 @@ def sparse_dense_cwise_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 
 def _dense_indices(indices: Tensor, shape: Tensor, dense: Tensor) -> Tensor:
-    """Sparse indices as those of the elements of `dense` that they meet: 0 where it is broadcast."""
+    """Converts sparse indices to those of the matching elements of `dense`: 0 where it is broadcast."""
     dims = get_op("Shape")(dense, out_type="int64")
     rank = get_op("Rank")(dense)
     start = get_op("Pack")([np.int32(0), get_op("Sub")(get_op("Size")(shape), rank)])

@@ -32,10 +32,10 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: float | None = None,
 ) -> Tensor:
-    """`embedding_lookup_sparse` that leaves out negative ids, and those of weights that are not positive.
+    """`embedding_lookup_sparse` that ignores negative ids, and ids whose weights are not positive.
 
-    Rows without an id left give zeros, or the embedding of `default_id`. ids and weights are sparse of rank 2 or more;
-    the last dimension is combined, the others stay. TF: tf.nn.safe_embedding_lookup_sparse.
+    Rows without valid ids are zeros, or the embedding of `default_id`. ids and weights are sparse, of rank 2 or more;
+    the last dimension is combined, the others are kept. TF: tf.nn.safe_embedding_lookup_sparse.
     """
     if embedding_weights is None:
         raise ValueError(f"Missing embedding_weights {embedding_weights}.")
@@ -74,7 +74,7 @@ def safe_embedding_lookup_sparse(
 def _without_invalid(
     ids: SparseTensor, weights: SparseTensor | None, combiner: str | None
 ) -> tuple[SparseTensor, SparseTensor | None]:
-    """Without the ids below 0; with weights that are not positive only where these are just added up."""
+    """Removes negative ids, and those with weights that are not positive unless the combiner is a sum."""
     values = ids.values
     valid = get_op("GreaterEqual")(values, like(0, values))
     if weights is not None and combiner != "sum":

@@ -1,4 +1,4 @@
-"""Functions of sparse tensors that are made of several ops (TF: tf.sparse_retain, tf.sparse_merge, …)."""
+"""Functions of sparse tensors that are composed of several ops (TF: tf.sparse_retain, tf.sparse_merge, …)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from penstock.tensor.shapes import Dimension, TensorShape
 
 @export("sparse_placeholder", "sparse.placeholder")
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
-    """A sparse tensor that each step is fed: a SparseTensorValue, or indices, values, dense_shape.
+    """A sparse tensor to feed in each step: a SparseTensorValue, or indices, values, dense_shape.
 
     `shape` may have None or -1 for dimensions that each feed chooses, or be a tensor; with a known one, the feed may
-    leave the dense shape unchanged. TF: tf.sparse_placeholder.
+    omit the dense shape. TF: tf.sparse_placeholder.
     """
 
     def part(of: str) -> str | None:
@@ -62,7 +62,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
 @export("sparse_to_indicator", "sparse.to_indicator")
 def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None) -> Tensor:
-    """Ids [..., n], int32 or int64, as bools [..., vocab_size]: True where an id is there (TF: tf.sparse_to_indicator).
+    """Ids [..., n], int32 or int64, as bools [..., vocab_size]: True at the ids (TF: tf.sparse_to_indicator).
 
     A step raises InvalidArgumentError for ids out of [0, vocab_size).
     """
@@ -83,7 +83,7 @@ def from_dense(tensor: Any, name: str | None = None) -> Any:
         return SparseTensor(indices, gather_nd(tensor, indices), get_op("Shape")(tensor, out_type="int64"))
 
 
-# --- choosing elements ----------------------------------------------------------------------------------
+# --- selecting elements ----------------------------------------------------------------------------------
 
 
 @export("sparse_retain", "sparse.retain")
@@ -117,10 +117,10 @@ def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) ->
 def sparse_merge(
     sp_ids: Any, sp_values: Any, vocab_size: Any, name: str | None = None, already_sorted: bool = False
 ) -> SparseTensor:
-    """Values under their ids: the ids [..., n] take the place of the last index (TF: tf.sparse_merge).
+    """Values indexed by ids: the ids [..., n] replace the last index (TF: tf.sparse_merge).
 
-    sp_ids and sp_values have the same indices; ids are int32 or int64, in [0, vocab_size). Several `sp_ids`, with as
-    many `vocab_size`, give an index each. The result is put in order unless `already_sorted`.
+    sp_ids and sp_values have the same indices; ids are int32 or int64, in [0, vocab_size). Several `sp_ids`, with the
+    same number of `vocab_size`, are one index each. The result is sorted unless `already_sorted`.
     """
     if not isinstance(sp_ids, list | tuple) or hasattr(sp_ids, "dense_shape"):
         sp_ids, vocab_size = [sp_ids], [vocab_size]
@@ -146,10 +146,10 @@ def sparse_merge(
 
 @export("sparse_reset_shape", "sparse.reset_shape")
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """The same elements in a larger shape; the smallest that holds them by default (TF: tf.sparse_reset_shape).
+    """The same elements in a new shape, by default the smallest that holds them (TF: tf.sparse_reset_shape).
 
-    ValueError or (in a step) Raises InvalidArgumentError if `new_shape` is smaller than the present one, or of another
-    rank.
+    Raises ValueError or (in a step) InvalidArgumentError if `new_shape` is smaller than the present one, or has a
+    different rank.
     """
     sp_input = as_sparse(sp_input)
     indices, values, old = identity(sp_input.indices), identity(sp_input.values), identity(sp_input.dense_shape)
@@ -178,7 +178,8 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
 
 @export("sparse.expand_dims")
 def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
-    """The same elements with a dimension of size 1 more, at `axis`, the last by default (TF: tf.sparse.expand_dims).
+    """The same elements with an additional dimension of size 1 at `axis`, by default the last (TF:
+    tf.sparse.expand_dims).
 
     Raises ValueError for an axis beyond [-rank - 1, rank].
     """

@@ -1,4 +1,4 @@
-"""Sparse tensors joined and split along a dimension (TF: SparseConcat, SparseSplit)."""
+"""Concatenating and splitting sparse tensors along a dimension (TF: SparseConcat, SparseSplit)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def sparse_concat_kernel(ctx: KernelContext) -> Kernel:
                     f"Ranks of all input tensors must match: expected {len(dims)} but got {len(other)} at position {i}"
                 )
             if any(d != o for j, (d, o) in enumerate(zip(dims, other, strict=True)) if j != at):
-                raise invalid(f"Input shapes must match but for dimension {at}: {dims} and {other} at position {i}")
+                raise invalid(f"Input shapes must match except in dimension {at}: {dims} and {other} at position {i}")
             moved = part.numpy().copy()
             moved[:, at] += start
             rows.append(moved)
@@ -100,10 +100,10 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Sparse tensors joined along `axis`, their elements in row-major order (TF: tf.sparse_concat).
+    """Sparse tensors concatenated along `axis`, with elements in row-major order (TF: tf.sparse_concat).
 
-    Other dimensions must be equal, or (`expand_nonconcat_dims`) are as large as the largest. A single tensor is
-    given back unchanged. A step raises InvalidArgumentError if shapes do not fit.
+    Other dimensions must be equal, or (with `expand_nonconcat_dims`) become the largest. A single tensor is returned
+    unchanged. A step raises InvalidArgumentError if shapes do not match.
     """
     expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
     axis = one_of("axis", axis, "concat_dim", concat_dim)
@@ -127,7 +127,7 @@ def sparse_concat(
 
 
 def _static_concat(axis: int, shapes: list[TensorShape], expand: bool) -> list[int] | None:
-    """The shape of shapes joined along an axis where all are known, and fit; a step says what is wrong if not."""
+    """The shape of the concatenation, if all shapes are known and match; otherwise the step raises the error."""
     if not all(shape.is_fully_defined() for shape in shapes):
         return None
     rank = len(shapes[0])
@@ -165,7 +165,7 @@ def sparse_split_shape(
 
 @SPARSE_SPLIT.kernel("CPU", T=ANY)
 def sparse_split_kernel(ctx: KernelContext) -> Kernel:
-    """The first parts have one more where the dimension does not split evenly."""
+    """The first parts have one more element if the dimension does not split evenly."""
     count = ctx["num_split"]
 
     def split(axis: torch.Tensor, indices: torch.Tensor, values: Any, shape: torch.Tensor) -> tuple[Any, ...]:
@@ -208,10 +208,10 @@ def sparse_split(
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
-    """`num_split` parts of a sparse tensor along `axis`, the first ones longer by 1 if need be (TF: tf.sparse_split).
+    """`num_split` parts of a sparse tensor along `axis`, the first ones longer by 1 if necessary (TF: tf.sparse_split).
 
-    Raises ValueError unless arguments are given by keyword. A step raises InvalidArgumentError for an axis that is not
-    there, or shorter than `num_split`.
+    Raises ValueError unless arguments are given by keyword. A step raises InvalidArgumentError for an invalid axis, or
+    one shorter than `num_split`.
     """
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")

@@ -1,4 +1,4 @@
-"""The elements of sparse tensors in another order or under other indices (TF: SparseReorder, SparseReshape, …)."""
+"""Reordering the elements of sparse tensors, and changing their indices (TF: SparseReorder, SparseReshape, …)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def sparse_reorder_gradient(op: Operation, _indices: Any, grad: Tensor) -> list[
 
 @export("sparse_reorder", "sparse.reorder")
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """The elements in row-major order of their indices, as most sparse ops want them (TF: tf.sparse_reorder)."""
+    """The elements in row-major order of their indices, as most sparse ops require (TF: tf.sparse_reorder)."""
     sp_input = as_sparse(sp_input)
     indices, values = SPARSE_REORDER(sp_input.indices, sp_input.values, sp_input.dense_shape, name=name)
     static = sp_input.shape
@@ -105,7 +105,7 @@ def sparse_reshape_shape(
 
 
 def _wanted(dims: list[int], new: list[int]) -> list[int]:
-    """`new` with its -1 filled in; raises InvalidArgumentError if it does not hold as many elements as `dims`."""
+    """`new` with -1 replaced; raises InvalidArgumentError if it does not have as many elements as `dims`."""
     if new.count(-1) > 1:
         both = [i for i, d in enumerate(new) if d == -1]
         raise invalid(f"only one output dimension may be -1, not both {both[0]} and {both[1]}")
@@ -158,9 +158,9 @@ def sparse_reshape_kernel(ctx: KernelContext) -> Kernel:
 
 @export("sparse_reshape", "sparse.reshape")
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
-    """The same elements, counted row by row, in another shape, which may have a -1 (TF: tf.sparse_reshape).
+    """The same elements, in row-major order, in a new shape, which may have a -1 (TF: tf.sparse_reshape).
 
-    ValueError or (in a step) Raises InvalidArgumentError if the numbers of dense elements differ.
+    Raises ValueError or (in a step) InvalidArgumentError if the numbers of dense elements differ.
     """
     sp_input = as_sparse(sp_input)
     wanted = cast(shape, int64)
@@ -236,7 +236,7 @@ def sparse_slice_grad_shape(
 
 @SPARSE_SLICE_GRAD.kernel("CPU", T=f"{NATIVE} {TORCH_LACKS}")
 def sparse_slice_grad_kernel(ctx: KernelContext) -> Kernel:
-    """The gradient of each element of the input: that of the output's element which it became, or 0."""
+    """The gradient of each element of the input: that of its element in the output, or 0."""
     dtype = ctx.torch_dtype()
 
     def spread(grad: torch.Tensor, indices: torch.Tensor, start: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
@@ -262,7 +262,7 @@ SPARSE_SLICE_GRAD.not_differentiable()
 
 @export("sparse_slice", "sparse.slice")
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """The part of `size` that begins at `start`, cut off where the tensor ends (TF: tf.sparse_slice)."""
+    """The part of `size` that begins at `start`, clipped to the tensor (TF: tf.sparse_slice)."""
     sp_input = as_sparse(sp_input)
     start, size = convert_to_tensor(start, int64), convert_to_tensor(size, int64)
     with name_scope(name, "SparseSlice", [sp_input]) as scope:
@@ -276,7 +276,8 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
 
 @export("sparse_transpose", "sparse.transpose")
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """Dimension i of the result is `sp_input`'s perm[i]; without `perm`, reversed (TF: tf.sparse_transpose)."""
+    """Dimension i of the result is `sp_input`'s perm[i]; without `perm`, dimensions are reversed (TF:
+    tf.sparse_transpose)."""
     with name_scope(name, "SparseTranspose", [sp_input.values]):
         sp_input = as_sparse(sp_input)
         if perm is None:

@@ -1,4 +1,4 @@
-"""Sparse tensors kept in a session under a handle, e.g. to pass a queue (TF: AddSparseToTensorsMap, …)."""
+"""Sparse tensors kept in a session under a handle, e.g. to pass through a queue (TF: AddSparseToTensorsMap, …)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.tensor.shapes import TensorShape
 
 
 class SparseTensorsMap:
-    """Sparse tensors by handle; taking one removes it."""
+    """Sparse tensors by handle; `take` removes them."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -37,7 +37,7 @@ class SparseTensorsMap:
         return torch.tensor(handles, dtype=torch.int64)
 
     def take(self, dtype: Any, handles: list[int]) -> list[Parts]:
-        """Raises InvalidArgumentError for a handle that is not there (any more), or of another dtype."""
+        """Raises InvalidArgumentError for a handle that does not exist (any more), or a wrong dtype."""
         with self._lock:
             for handle in handles:
                 if handle not in self._held:
@@ -161,7 +161,7 @@ def take_many_sparse_from_tensors_map(
 ) -> SparseTensor:
     """The tensors that `sparse_map_op` (one of the two above, or its output) kept under `sparse_handles` [n].
 
-    They come behind each other as one, whose rank is `rank`, and are kept no longer.
+    They are stacked into one of rank `rank`, and removed from the map.
     """
     op = getattr(sparse_map_op, "op", sparse_map_op)
     if op.type not in ("AddSparseToTensorsMap", "AddManySparseToTensorsMap"):

@@ -76,7 +76,7 @@ def sparse_tensor_dense_matmul_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _check_inside(at: torch.Tensor, dims: list[int], turned: bool) -> None:
-    """InvalidArgumentError, with the first index outside `dims`: at[0] counts rows of the product, m, at[1] k."""
+    """Raises InvalidArgumentError for the first index outside `dims`: at[0] are rows of the product (m), at[1] is k."""
     for axis, (name, size) in enumerate(zip("mk", dims, strict=True)):
         outside = (at[axis] < 0) | (at[axis] >= size)
         if outside.any():
@@ -92,7 +92,7 @@ def _multiply_sparse(at: torch.Tensor, values: torch.Tensor, dims: list[int], b:
 
 
 def _multiply_rows(at: torch.Tensor, values: torch.Tensor, dims: list[int], b: torch.Tensor) -> torch.Tensor:
-    """torch's sparse product on a GPU would sort the indices and add repeated ones up first."""
+    """torch's sparse product on a GPU would first sort the indices and sum duplicates."""
     return b.new_zeros(dims[0], b.shape[1]).index_add_(0, at[0], values[:, None] * b[at[1]])
 
 
@@ -165,7 +165,7 @@ def sparse_matmul_shape(c: ShapeContext, a: TensorShape, b: TensorShape) -> Tens
 
 @SPARSE_MATMUL.kernel()
 def sparse_matmul_kernel(ctx: KernelContext) -> Kernel:
-    """Which of the two has many zeros makes no difference to the product of two dense matrices."""
+    """The sparsity hints do not affect the product of two dense matrices."""
     turn_a, turn_b = ctx["transpose_a"], ctx["transpose_b"]
 
     def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -205,7 +205,7 @@ def sparse_matmul(
 ) -> Tensor:
     """The float32 product of two dense float32 or bfloat16 matrices (TF: tf.sparse_matmul).
 
-    The `is_sparse` flags, a hint that many elements are 0, change nothing.
+    The `is_sparse` flags, hints that many elements are 0, have no effect.
     """
     return SPARSE_MATMUL(
         a,

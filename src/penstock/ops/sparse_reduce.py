@@ -30,7 +30,7 @@ Reduce = Callable[[torch.Tensor, torch.Tensor, int], torch.Tensor]
 """(values [n], group of each [n], number of groups) -> [groups], 0 for groups without a value."""
 
 
-_UNSIGNED = {torch.uint16, torch.uint32, torch.uint64}  # torch has no maximum of these
+_UNSIGNED = {torch.uint16, torch.uint32, torch.uint64}  # torch has no maximum for these
 
 
 def _sums(values: torch.Tensor, group: torch.Tensor, count: int) -> torch.Tensor:
@@ -58,7 +58,7 @@ def _axes(axes: Any, rank: int) -> set[int]:
 
 
 def _reduction(name: str, types: str, reduce: Reduce, native: str) -> OpDef:
-    """Define the op that gives a dense result."""
+    """Define the op that returns a dense result."""
     op = define_op(
         name,
         "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32",
@@ -103,7 +103,7 @@ def _reduction(name: str, types: str, reduce: Reduce, native: str) -> OpDef:
 
 
 def _sparse_reduction(name: str, types: str, reduce: Reduce, native: str) -> OpDef:
-    """Define the op that gives a sparse result: an element for each group that has one."""
+    """Define the op that returns a sparse result: an element for each group that has one."""
     op = define_op(
         name,
         "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32",
@@ -153,7 +153,7 @@ SPARSE_REDUCE_MAX.not_differentiable()
 
 @SPARSE_REDUCE_SUM.gradient
 def sparse_reduce_sum_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """Each element has the gradient of the sum that it went into."""
+    """Each element has the gradient of the sum that it is part of."""
     indices, _, shape, axes = op._inputs
     rank = get_op("Size")(shape)
     positions = get_op("Range")(np.int32(0), rank, np.int32(1))
@@ -203,7 +203,7 @@ def sparse_reduce_sum_sparse(
 def sparse_reduce_max(
     sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None
 ) -> Tensor:
-    """The maxima of the elements that are there along `axis`, 0 where there is none (TF: tf.sparse_reduce_max)."""
+    """The maxima of the existing elements along `axis`, 0 where there are none (TF: tf.sparse_reduce_max)."""
     return _reduced(SPARSE_REDUCE_MAX, sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 
@@ -258,7 +258,7 @@ def sparse_softmax_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @export("sparse_softmax", "sparse.softmax")
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """Softmax over the elements that are there in each row of the last dimension (TF: tf.sparse_softmax).
+    """Softmax over the existing elements in each row of the last dimension (TF: tf.sparse_softmax).
 
     [..., rows, n] float16, float32 or float64 of rank 2 or more.
     """

@@ -1,4 +1,4 @@
-"""Rows without an element filled (TF: SparseFillEmptyRows)."""
+"""Filling empty rows (TF: SparseFillEmptyRows)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def sparse_fill_empty_rows_kernel(ctx: KernelContext) -> Kernel:
         empty = counts == 0
         filled = counts + empty
         total = int(filled.sum())
-        # Rows in order, each with its elements as they stand.
+        # Rows in order, each with its elements in their original order.
         order = np.argsort(row, kind="stable")
         places = np.empty(len(row), np.int64)
         shift = (np.cumsum(filled) - filled) - (np.cumsum(counts) - counts)
@@ -114,10 +114,10 @@ SPARSE_FILL_EMPTY_ROWS_GRAD.not_differentiable()
 
 @export("sparse_fill_empty_rows", "sparse.fill_empty_rows")
 def sparse_fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple[SparseTensor, Tensor]:
-    """Rows without an element get `default_value` in column 0, and the elements the order of rows.
+    """Empty rows get `default_value` in column 0, and elements are ordered by row.
 
-    Returns the filled tensor, and bools [rows]: which were empty. A step raises InvalidArgumentError for a row out
-    of bounds. TF: tf.sparse_fill_empty_rows.
+    Returns the filled tensor, and bools [rows] that say which were empty. A step raises InvalidArgumentError for a row
+    out of bounds. TF: tf.sparse_fill_empty_rows.
     """
     sp_input = as_sparse(sp_input)
     with name_scope(name, "SparseFillEmptyRows", [sp_input]):

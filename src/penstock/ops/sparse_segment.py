@@ -1,6 +1,6 @@
-"""Reductions over segments of chosen rows (TF: SparseSegmentSum, SparseSegmentMean, SparseSegmentSqrtN).
+"""Reductions over segments of selected rows (TF: SparseSegmentSum, SparseSegmentMean, SparseSegmentSqrtN).
 
-They are those of `segment.py` on the rows `indices` of the data, which the kernel gathers itself.
+Like those of `segment.py`, on the rows `indices` of the data, which the kernel gathers itself.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _ATTRS = ["Tidx: indextype = int32", "Tsegmentids: indextype = int32"]
 def _check_inputs(
     c: ShapeContext, data: TensorShape, indices: TensorShape, ids: TensorShape
 ) -> list[int | None] | None:
-    """What follows the first dimension of the data."""
+    """Checks the inputs; returns the data's dims after the first."""
     data.with_rank_at_least(1)
     indices.with_rank(1).assert_is_compatible_with(ids.with_rank(1))
     return None if data.tuple is None else list(data.tuple[1:])
 
 
 def _rows(of: str, data: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
-    """The rows of `data` at `indices`; raises InvalidArgumentError if one is not there."""
+    """The rows of `data` at `indices`; raises InvalidArgumentError for an index out of range."""
     if data.dim() < 1 or indices.dim() != 1:
         raise invalid(
             f"{of} needs rows and a vector of indices, got shapes {list(data.shape)} and {list(indices.shape)}"
@@ -52,7 +52,7 @@ def _rows(of: str, data: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
 
 
 def _divided(rows: torch.Tensor, sizes: torch.Tensor, divisor: Divisor | None) -> torch.Tensor:
-    """Each row over what its segment's size gives."""
+    """Each row divided by a function of its segment's size."""
     if divisor is None:
         return rows
     by = divisor(sizes.clamp(min=1).double()).to(rows.dtype)
@@ -60,7 +60,7 @@ def _divided(rows: torch.Tensor, sizes: torch.Tensor, divisor: Divisor | None) -
 
 
 def _segment_op(kind: str, types: str, native: str, counted: bool) -> OpDef:
-    """Define the op; `counted`: it is told how many segments there are."""
+    """Define the op; `counted`: the number of segments is an input."""
     name = f"SparseSegment{kind}{'WithNumSegments' if counted else ''}"
     number = ["Tnumsegments: indextype = int32"] if counted else []
     op = define_op(
@@ -116,7 +116,7 @@ def _segment_op(kind: str, types: str, native: str, counted: bool) -> OpDef:
 
 
 def _sliced(kind: str, grad: Tensor, data: Tensor, indices: Tensor, ids: Tensor) -> IndexedSlices:
-    """The gradient of the gathered rows alone."""
+    """The gradient of the gathered rows only."""
     if kind != "Sum":
         sizes = get_op("SegmentSum")(get_op("OnesLike")(ids), ids)
         by = get_op("Cast")(get_op("GatherV2")(sizes, ids, np.int32(0)), DstT=grad.dtype)
@@ -130,7 +130,7 @@ def _sliced(kind: str, grad: Tensor, data: Tensor, indices: Tensor, ids: Tensor)
 
 
 def _gradient_op(kind: str) -> OpDef:
-    """Define the op that gives the gradient of the data."""
+    """Define the op that returns the gradient of the data."""
     op = define_op(
         f"SparseSegment{kind}Grad",
         "grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32",
@@ -202,9 +202,9 @@ def sparse_segment_sum(
 ) -> Tensor:
     """The sum of the rows data[indices] of each segment: [rows, ...], [n], sorted ids [n] -> [segments, ...].
 
-    `num_segments` counts empty ones at the end, too. With `sparse_gradient` that of the data is IndexedSlices. A
-    step raises InvalidArgumentError for indices out of range and ids that are negative or not sorted.
-    TF: tf.sparse_segment_sum.
+    `num_segments` includes empty ones at the end. With `sparse_gradient` the data's gradient is IndexedSlices. A step
+    raises InvalidArgumentError for indices out of range and ids that are negative or not sorted. TF:
+    tf.sparse_segment_sum.
     """
     return _segments("Sum", data, indices, segment_ids, name, num_segments, sparse_gradient)
 
@@ -218,7 +218,7 @@ def sparse_segment_mean(
     num_segments: Any = None,
     sparse_gradient: bool = False,
 ) -> Tensor:
-    """The mean of the rows data[indices] of each segment, 0 of an empty one (TF: tf.sparse_segment_mean)."""
+    """The mean of the rows data[indices] of each segment, 0 for an empty one (TF: tf.sparse_segment_mean)."""
     return _segments("Mean", data, indices, segment_ids, name, num_segments, sparse_gradient)
 
 

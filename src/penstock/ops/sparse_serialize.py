@@ -1,4 +1,4 @@
-"""Sparse tensors as strings, each three serialized TensorProtos, and back (TF: SerializeSparse, …)."""
+"""Sparse tensors to strings, three serialized TensorProtos each, and back (TF: SerializeSparse, …)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.tensor.dtypes import DType, as_dtype, int64, string, variant
 from penstock.tensor.shapes import TensorShape, unknown_shape
 
 Parts = tuple[np.ndarray, Any, list[int]]
-"""indices [n, rank], values [n] and shape of a sparse tensor."""
+"""The indices [n, rank], values [n] and shape of a sparse tensor."""
 
 # --- serialization --------------------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ def _serialized(value: Any, dtype: DType) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Seven bits a byte, the low ones first; the eighth says that there are more."""
+    """Seven bits per byte, the low ones first; the eighth bit says that there are more."""
     found = bytearray()
     while value > 127:
         found.append(value & 127 | 128)
@@ -86,7 +86,7 @@ def _varint(value: int) -> bytes:
 
 
 def _texts(content: bytes, count: int) -> np.ndarray:
-    """What `_serialized` makes of strings: their lengths, then themselves."""
+    """Strings as serialized by `_serialized`: their lengths, then their contents."""
     lengths, at = [], 0
     for _ in range(count):
         length = shift = 0
@@ -164,7 +164,7 @@ def serialize_many_sparse_kernel(ctx: KernelContext) -> Kernel:
 
 
 def rows_of(indices: torch.Tensor, values: Any, shape: torch.Tensor) -> list[Parts]:
-    """The sparse tensors that lie in one behind each other; its rows must be in order."""
+    """The sparse tensors that are the rows of one; its rows must be in order."""
     check_parts(indices, values, shape)
     if len(shape) < 2:
         raise invalid(f"Rank of input SparseTensor should be > 1, but saw rank: {len(shape)}")
@@ -228,7 +228,7 @@ def _parsed(text: bytes, dtype: DType, part: int, at: int) -> Any:
 
 
 def _read(strings: np.ndarray, dtype: DType, at: int) -> Parts:
-    """The sparse tensor of three strings, which is number `at`."""
+    """The sparse tensor in three strings; its number is `at`."""
     types = (int64, dtype, int64)
     parts = zip(strings, types, strict=True)
     indices, values, shape = (_parsed(text, of, part, at) for part, (text, of) in enumerate(parts))
@@ -237,7 +237,7 @@ def _read(strings: np.ndarray, dtype: DType, at: int) -> Parts:
 
 
 def stacked(tensors: list[Parts], dims: list[int]) -> tuple[Any, ...]:
-    """Sparse tensors of the same rank behind each other as one, their number being the product of its first `dims`."""
+    """Stacks sparse tensors of the same rank; their number is the product of the first `dims` of the result."""
     rank = len(tensors[0][2])
     for i, (_, _, shape) in enumerate(tensors):
         if len(shape) != rank:
@@ -296,7 +296,7 @@ def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = str
 
 @export("serialize_many_sparse", "io.serialize_many_sparse")
 def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Tensor:
-    """Each row of a sparse tensor of rank 2 or more serialized by itself: strings [rows, 3].
+    """Each row of a sparse tensor of rank 2 or more, serialized separately: strings [rows, 3].
 
     A step raises InvalidArgumentError if rows are out of order. TF: tf.serialize_many_sparse.
     """
@@ -316,9 +316,9 @@ def _with_rank(parts: Any, rank: int | None) -> SparseTensor:
 def deserialize_sparse(
     serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The sparse tensors of strings [..., 3] as one, whose first dimensions are theirs (TF: tf.io.deserialize_sparse).
+    """The sparse tensors in strings [..., 3], stacked along the strings' dimensions (TF: tf.io.deserialize_sparse).
 
-    The others are as large as the largest of each. `rank` is that of the result.
+    Each other dimension is the largest among them. `rank` is that of the result.
     """
     text = convert_to_tensor(serialized_sparse)
     return _with_rank(DESERIALIZE_SPARSE(text, dtype=as_dtype(dtype), name=name), rank)
@@ -328,10 +328,10 @@ def deserialize_sparse(
 def deserialize_many_sparse(
     serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The n sparse tensors of strings [n, 3] as one with a dimension n before theirs (TF: tf.deserialize_many_sparse).
+    """The n sparse tensors in strings [n, 3], stacked along a new first dimension (TF: tf.deserialize_many_sparse).
 
-    Their dimensions are as large as the largest of each. `rank` is that of the result. A step raises
-    InvalidArgumentError if ranks differ or strings cannot be read.
+    Each other dimension is the largest among them. `rank` is that of the result. A step raises InvalidArgumentError if
+    ranks differ or strings cannot be read.
     """
     text = convert_to_tensor(serialized_sparse, string)
     return _with_rank(DESERIALIZE_MANY_SPARSE(text, dtype=as_dtype(dtype), name=name), rank)

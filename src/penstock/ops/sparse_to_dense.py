@@ -1,4 +1,4 @@
-"""Sparse tensors made dense, and added to dense ones (TF: SparseToDense, SparseTensorDenseAdd)."""
+"""Converting sparse tensors to dense ones, and adding them to dense ones (TF: SparseToDense, SparseTensorDenseAdd)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def sparse_to_dense_shape(
 
 
 def _places(indices: torch.Tensor, dims: list[int], values: Any, default: Any, validate: bool) -> torch.Tensor:
-    """Where each value goes in the flattened output; raises InvalidArgumentError if an argument does not fit."""
+    """The position of each value in the flattened output; raises InvalidArgumentError for invalid arguments."""
     if indices.dim() > 2:
         raise invalid(f"sparse_indices should be a scalar, vector, or matrix, got shape {list(indices.shape)}")
     count = indices.shape[0] if indices.dim() else 1
@@ -100,7 +100,7 @@ def sparse_to_dense_strings_kernel(ctx: KernelContext) -> Kernel:
 
 @SPARSE_TO_DENSE.gradient
 def sparse_to_dense_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """What goes to the values stands at the indices; all the rest is the default's."""
+    """The values get the gradient at the indices, the default gets the rest."""
     indices, shape, values, _ = op._inputs
     rank = shape.shape.tuple[0] if shape.shape.tuple else None
     columns = get_op("Size")(shape) if rank is None else np.int32(rank)
@@ -116,7 +116,7 @@ def _total(x: Tensor) -> Tensor:
 
 
 def _like_scalar_or_vector(grads: Tensor, values: Tensor) -> Tensor:
-    """The gradients [n] of values that may be one scalar for all."""
+    """The gradients [n] of values, summed if one scalar was used for all."""
     if values.shape.ndims == 0:
         return _total(grads)
     axes = get_op("BroadcastGradientArgs")(get_op("Shape")(values), get_op("Shape")(grads))[0]
@@ -146,9 +146,10 @@ def sparse_to_dense(
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
-    """A SparseTensor as a dense one, `default_value` (0, or "") where it has none (TF: tf.sparse_tensor_to_dense).
+    """A SparseTensor as a dense one, with `default_value` (0, or "") for missing elements (TF:
+    tf.sparse_tensor_to_dense).
 
-    A step raises InvalidArgumentError as that of `sparse_to_dense` does.
+    A step raises the same InvalidArgumentError as `sparse_to_dense`.
     """
     sp_input = as_sparse(sp_input)
     if default_value is None:

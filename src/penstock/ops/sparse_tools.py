@@ -1,7 +1,7 @@
-"""What ops of sparse tensors share: checks, keys of index rows, and their shape rules.
+"""What ops on sparse tensors share: checks, keys of index rows, and shape rules.
 
-A sparse tensor comes as indices [n, rank] int64, values [n] and shape [rank] int64. Indices are worked on with
-NumPy, values stay what they are: a torch tensor, or an object array of strings.
+A sparse tensor consists of indices [n, rank] int64, values [n] and shape [rank] int64. Indices are processed with
+NumPy; values remain a torch tensor or an object array of strings.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from penstock.ops.kernel_tools import TORCH_TYPES, as_signed, invalid
 from penstock.tensor.shapes import TensorShape, merge_dim
 
 ANY = f"{TORCH_TYPES} string"
-"""The types of values that are only moved."""
+"""The types of values in ops that only move them."""
 
 
 def as_sparse(value: Any, name: str = "sp_input") -> SparseTensor:
-    """A SparseTensor of one, of a SparseTensorValue or of a 3-tuple; TypeError of anything else."""
+    """Converts a SparseTensor, a SparseTensorValue or a 3-tuple to a SparseTensor; raises TypeError for others."""
     if isinstance(value, SparseTensor):
         return value
     if isinstance(value, SparseTensorValue):
@@ -40,7 +40,7 @@ def take(values: Any, positions: np.ndarray) -> Any:
 
 
 def put(values: Any, positions: np.ndarray, count: int, default: Any) -> Any:
-    """`count` values: those given at `positions`, `default` (a scalar value) elsewhere."""
+    """`count` values: the given ones at `positions`, `default` (a scalar value) elsewhere."""
     if isinstance(values, np.ndarray):
         found = np.full(count, default.item(), object)
         found[positions] = values
@@ -51,7 +51,7 @@ def put(values: Any, positions: np.ndarray, count: int, default: Any) -> Any:
 
 
 def join(values: list[Any]) -> Any:
-    """The values one after another."""
+    """The values, concatenated."""
     return np.concatenate(values) if isinstance(values[0], np.ndarray) else torch.cat(values)
 
 
@@ -64,7 +64,7 @@ def tensor(array: np.ndarray) -> torch.Tensor:
 
 
 def row_keys(*parts: np.ndarray) -> list[np.ndarray]:
-    """A number for each row of each index matrix: equal where rows are, and ordered as rows are (row-major)."""
+    """A number for each row of each index matrix, equal if rows are equal, and in row-major order."""
     rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
     count, rank = rows.shape
     if rank == 1:
@@ -82,17 +82,18 @@ def row_keys(*parts: np.ndarray) -> list[np.ndarray]:
 
 
 def strides_of(dims: list[int]) -> np.ndarray:
-    """What a step along each dimension is worth in row-major order."""
+    """The row-major stride of each dimension."""
     return np.array([math.prod(dims[i + 1 :]) for i in range(len(dims))], np.int64)
 
 
 def sorted_order(keys: np.ndarray) -> np.ndarray | None:
-    """Positions that put keys in order, equal ones as they stand; None if they are."""
+    """Positions that sort keys, stably; None if they are sorted."""
     return None if (keys[1:] >= keys[:-1]).all() else np.argsort(keys, kind="stable")
 
 
 def positions_in(keys: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each key stands in `table`, whose keys differ, and whether it does (the position is 0 if not)."""
+    """The position of each key in `table`, whose keys are distinct, and whether it is there (otherwise the position is
+    0)."""
     if not len(table):
         return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
     order = np.argsort(table, kind="stable")
@@ -106,7 +107,7 @@ def positions_in(keys: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def check_parts(indices: Any, values: Any, shape: Any, of: str = "") -> None:
-    """Raises InvalidArgumentError if the three are no sparse tensor; indices are not looked at."""
+    """Raises InvalidArgumentError if the three are not a sparse tensor; index values are not checked."""
     of = of and f" of {of}"
     if indices.ndim != 2:
         raise invalid(f"Input indices{of} should be a matrix but received shape {list(indices.shape)}")
@@ -121,7 +122,7 @@ def check_parts(indices: Any, values: Any, shape: Any, of: str = "") -> None:
 
 
 def check_bounds(indices: torch.Tensor, dims: list[int]) -> None:
-    """InvalidArgumentError, with the first index that is not inside `dims`."""
+    """Raises InvalidArgumentError for the first index outside `dims`."""
     if not len(indices) or not dims:
         return
     limits = torch.tensor(dims, dtype=indices.dtype, device=indices.device)
@@ -132,7 +133,7 @@ def check_bounds(indices: torch.Tensor, dims: list[int]) -> None:
 
 
 def check_order(indices: torch.Tensor, keys: Any) -> None:
-    """Raises InvalidArgumentError if keys (those of indices) do not grow, with the first index that is at fault."""
+    """Raises InvalidArgumentError for the first index whose key is not greater than the one before."""
     if not (keys[1:] > keys[:-1]).all():
         at = int((keys[1:] <= keys[:-1]).nonzero()[0][0]) + 1
         fault = "repeated" if keys[at] == keys[at - 1] else "out of order"
@@ -154,7 +155,7 @@ def _text(dims: list[int]) -> str:
 
 
 def known_parts(indices: TensorShape, values: TensorShape, shape: TensorShape) -> tuple[int | None, int | None]:
-    """How many elements there are and their rank; raises ValueError if the three disagree."""
+    """The number of elements and their rank; raises ValueError if the three disagree."""
     rows, rank = indices.with_rank(2).tuple
     rows = merge_dim(rows, values.with_rank(1).tuple[0], "numbers of indices and values")
     return rows, merge_dim(rank, shape.with_rank(1).tuple[0], "ranks of indices and shape")

@@ -28,14 +28,14 @@ POLYGAMMA = define_op(
 
 @POLYGAMMA.kernel()
 def polygamma_kernel(ctx: KernelContext) -> Any:
-    """The derivative of order a of digamma: a! zeta(a + 1, x) but for the sign; NaN for other a."""
+    """The derivative of order a of digamma: a! zeta(a + 1, x) up to the sign; NaN for other a."""
 
     def polygamma(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         a, x = torch.broadcast_tensors(a, x)
         magnitude = torch.exp(torch.lgamma(a + 1)) * torch.special.zeta(a + 1, x)
         found = torch.where(a % 2 == 0, -magnitude, magnitude)
         found = torch.where(a == 0, torch.digamma(x), found)
-        # zeta stops at 0; the first derivative, which gradients need, goes on by reflection.
+        # zeta stops at 0; the first derivative, which gradients need, is continued by reflection.
         found = torch.where(a == 1, torch.polygamma(1, x), found)
         return torch.where((a >= 0) & (a == a.floor()), found, torch.nan)
 

@@ -39,7 +39,7 @@ def bessel_i0e_gradient(op: Operation, grad: Tensor) -> Tensor:
 
 @BESSEL_I1E.gradient
 def bessel_i1e_gradient(op: Operation, grad: Tensor) -> Tensor:
-    """i0e(x) - y (sign(x) + 1/x), which is 1/2 at 0; the other branch must stay finite there too."""
+    """i0e(x) - y (sign(x) + 1/x), which is 1/2 at 0; the other branch must also be finite there."""
     x, y = op._inputs[0], op._outputs[0]
     equal, select = get_op("Equal"), get_op("SelectV2")
     zero = equal(x, like(0, x))
@@ -96,13 +96,13 @@ def bessel_i1(x: Any, name: str | None = None) -> Tensor:
 @export("math.erfinv")
 @of_sparse
 def erfinv(x: Any, name: str | None = None) -> Tensor:
-    """y with erf(y) = x, for -1 <= x <= 1, else NaN (TF: tf.math.erfinv)."""
+    """y with erf(y) = x, for -1 <= x <= 1, otherwise NaN (TF: tf.math.erfinv)."""
     with name_scope(name, "erfinv", [x]):
         return ERFINV(x)
 
 
 @export("math.ndtri")
 def ndtri(x: Any, name: str | None = None) -> Tensor:
-    """The quantile x of the standard normal distribution, for 0 <= x <= 1, else NaN (TF: tf.math.ndtri)."""
+    """The quantile x of the standard normal distribution, for 0 <= x <= 1, otherwise NaN (TF: tf.math.ndtri)."""
     with name_scope(name, "ndtri", [x]):
         return NDTRI(x)

@@ -1,4 +1,4 @@
-"""Products and quotients that are zero where the first factor is, and other functions of two or three numbers."""
+"""Products and quotients that are zero where one factor is, and other functions of two or three numbers."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ BETAINC = define_op("Betainc", "a: T, b: T, x: T", "z: T", attrs=["T: {float, do
 
 @BETAINC.shape
 def betainc_shape(c: ShapeContext, a: TensorShape, b: TensorShape, x: TensorShape) -> TensorShape:
-    """All of the same shape, but for scalars."""
+    """All have the same shape, except scalars."""
     found = TensorShape([])
     for shape in (a, b, x):
         if shape.ndims is None:
@@ -148,7 +148,7 @@ BETAINC.kernel("CPU")(lambda n: via_numpy(_betainc, n["T"]))
 
 @BETAINC.gradient
 def betainc_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """By x alone, as in TensorFlow."""
+    """Only with respect to x, as in TensorFlow."""
     a, b, x = op.inputs
     gamma = get_op("Lgamma")
     log_beta = gamma(a) + gamma(b) - gamma(a + b)
@@ -167,25 +167,25 @@ def _named(op: OpDef, label: str, x: Any, y: Any, name: str | None) -> Tensor:
 
 @export("math.xdivy")
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, and 0 where x is 0 (TF: tf.math.xdivy)."""
+    """x / y, or 0 where x is 0 (TF: tf.math.xdivy)."""
     return _named(XDIVY, "xdivy", x, y, name)
 
 
 @export("math.xlogy")
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x log(y), and 0 where x is 0 (TF: tf.math.xlogy)."""
+    """x log(y), or 0 where x is 0 (TF: tf.math.xlogy)."""
     return XLOGY(x, y, name=name)
 
 
 @export("math.xlog1py")
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x log(1 + y), and 0 where x is 0 (TF: tf.math.xlog1py)."""
+    """x log(1 + y), or 0 where x is 0 (TF: tf.math.xlog1py)."""
     return _named(XLOG1PY, "xlog1py", x, y, name)
 
 
 @export("math.multiply_no_nan")
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x * y, and 0 where y is 0, also for an infinite x or NaN (TF: tf.math.multiply_no_nan)."""
+    """x * y, or 0 where y is 0, even if x is infinite or NaN (TF: tf.math.multiply_no_nan)."""
     with name_scope(name, "multiply_no_nan", [x, y]) as scope:
         x = convert_to_tensor(x, name="x")
         return MUL_NO_NAN(x, convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y"), name=scope)
@@ -205,7 +205,7 @@ def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
 
 @export("lbeta", "math.lbeta")
 def lbeta(x: Any, name: str | None = None) -> Tensor:
-    """log |Beta(x)| over the last dimension: the sum of log-gammas less the log-gamma of the sum (TF: tf.lbeta)."""
+    """log |Beta(x)| over the last dimension: the sum of log-gammas minus the log-gamma of the sum (TF: tf.lbeta)."""
     with name_scope(name, "lbeta", [x]):
         x = convert_to_tensor(x, name="x")
         gamma = get_op("Lgamma")

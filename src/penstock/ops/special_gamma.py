@@ -31,7 +31,7 @@ IGAMMA_GRAD_A.not_differentiable()
 
 @IGAMMA.kernel()
 def igamma_kernel(ctx: KernelContext) -> Kernel:
-    """torch takes a limit at a = 0, and knows none at (inf, inf); TensorFlow has NaN and 0 there, and 0 at x = 0."""
+    """torch returns a limit at a = 0, and none at (inf, inf); TensorFlow returns NaN and 0 there, and 0 at x = 0."""
 
     def igamma(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         found = torch.where((a > 0) & (x == x), torch.special.gammainc(a, x), torch.nan)
@@ -65,7 +65,8 @@ def _density(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _by_series(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """igamma is the density times 1 + x/(a+1) + x^2/((a+1)(a+2)) + …; each term is derived beside its value."""
+    """igamma is the density times 1 + x/(a+1) + x^2/((a+1)(a+2)) + …; each term is differentiated along with its
+    value."""
     term, slope = np.ones_like(x), np.zeros_like(x)
     total, total_slope = term.copy(), slope.copy()
     for k in range(1, _TERMS):
@@ -79,7 +80,8 @@ def _by_series(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _by_fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """igammac is a times the density times a continued fraction f (Lentz's method), derived beside its value."""
+    """igammac is a times the density times a continued fraction f (Lentz's method), differentiated along with its
+    value."""
     b = x + 1 - a
     c, d = np.full_like(x, 1e100), 1 / b
     c_slope, d_slope = np.zeros_like(x), d * d
@@ -137,7 +139,7 @@ ZETA = define_op("Zeta", "x: T, q: T", "z: T", attrs=["T: {float, double}"], sha
 @ZETA.kernel()
 def zeta_kernel(ctx: KernelContext) -> Kernel:
     def zeta(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-        """As torch's; but where q is a pole, an odd x gives NaN: the two sides differ in sign."""
+        """Like torch's, except that for q at a pole, odd x return NaN, because the two sides differ in sign."""
         pole = (q <= 0) & (q == q.floor())
         odd = (x % 2 != 0) & (x < torch.inf)
         found = torch.where((pole & (x > 1) & odd) | x.isnan(), torch.nan, torch.special.zeta(x, q))
@@ -148,7 +150,7 @@ def zeta_kernel(ctx: KernelContext) -> Kernel:
 
 @ZETA.gradient
 def zeta_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """By q alone, as in TensorFlow."""
+    """Only with respect to q, as in TensorFlow."""
     x, q = op._inputs
     by_q = MUL(-x, ZETA(ADD_V2(x, like(1, x)), q))
     return [None, unbroadcast(op, None, MUL(grad, by_q))[1]]
@@ -159,7 +161,7 @@ def zeta_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @export("igamma", "math.igamma")
 def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """The lower regularised incomplete gamma function P(a, x), for a > 0 and x >= 0, else NaN (TF: tf.igamma)."""
+    """The lower regularised incomplete gamma function P(a, x), for a > 0 and x >= 0, otherwise NaN (TF: tf.igamma)."""
     return IGAMMA(a, x, name=name)
 
 

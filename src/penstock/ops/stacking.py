@@ -1,4 +1,4 @@
-"""Stacking tensors along a new axis, and taking them apart: stack and unstack."""
+"""Stacking tensors along a new axis, and unstacking them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pack_value(op: Operation, xs: list[Any]) -> np.ndarray | None:
 
 
 def known_elements(value: np.ndarray | None, tensor: Tensor) -> np.ndarray | None:
-    """`value`, or as many unknown elements as `tensor` is known to have."""
+    """`value`, or the known number of elements of `tensor`, all unknown."""
     count = tensor.shape.num_elements()
     if value is None and count is not None and count <= 64:
         return np.full(tensor.shape.tuple, None, object)
@@ -88,14 +88,15 @@ def pack_gradient(op: Operation, grad: Any) -> list[Tensor]:
 
 @export("pack", "stack")
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Tensors of the same shape, stacked along a new axis (TF: tf.stack). Python values alone make a constant."""
+    """Tensors of the same shape, stacked along a new axis (TF: tf.stack). If all are Python values, the result is a
+    constant."""
     if isinstance(values, Tensor):
         return values
     if axis == 0 and not any(isinstance(v, Tensor) or hasattr(v, "_as_graph_element") for v in values):
         try:
             return convert_to_tensor(values, name=name)
         except (TypeError, ValueError):
-            pass  # something that only an op can stack
+            pass  # values that only an op can stack
     first = getattr(values[0], "shape", None)
     rank = first.ndims if isinstance(first, TensorShape) else np.ndim(values[0])
     if rank is not None and not -(rank + 1) <= axis < rank + 1:
@@ -160,7 +161,7 @@ def unpack_gradient(op: Operation, *grads: Any) -> Tensor:
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """The slices of `value` along `axis`, without it (TF: tf.unstack).
 
-    Raises ValueError if `num` is not given and not known.
+    Raises ValueError if `num` is neither given nor known.
     """
     if num is None:
         value = convert_to_tensor(value)

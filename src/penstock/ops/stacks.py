@@ -1,4 +1,4 @@
-"""Stacks: what a forward loop leaves, iteration by iteration, for its gradient (white paper section 4.4)."""
+"""Stacks: what a forward loop keeps, iteration by iteration, for its gradient (white paper section 4.4)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from penstock.runtime.stacks import Stack
 from penstock.tensor.shapes import TensorShape
 
 HANDLE = TensorShape([2])
-"""TensorFlow's handles are two strings; programs that were written for it see that shape."""
+"""TensorFlow's handles are two strings; programs written for it see that shape."""
 
-# What is pushed is kept unchanged, so its memory stays in use until it is popped: hence `aliases`.
+# A pushed value is kept itself, so its memory stays in use until it is popped: hence `aliases`.
 
 STACK_V2 = define_op(
     "StackV2",
@@ -145,7 +145,7 @@ for _op in (STACK_PUSH_V2, STACK_PUSH):
 for _op in (STACK_POP_V2, STACK_POP):
     _op.takes(lambda element, inputs: element)
 _push(STACK_PUSH_V2, copies=False)
-_push(STACK_PUSH, copies=True)  # what is kept behind a reference is no edge that the planner could follow
+_push(STACK_PUSH, copies=True)  # the planner cannot trace values that are kept behind a reference
 _pop(STACK_POP_V2)
 _pop(STACK_POP)
 

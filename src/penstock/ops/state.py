@@ -1,8 +1,7 @@
 """Reference variables: nodes that own a persistent tensor, and ops that change it (white paper section 2).
 
-At run time an edge of a reference type carries the `VariableState` itself; an op that wants a value gets its
-buffer. Updates happen in place: the plan copies what was read before and is still needed (see
-`analysis/hazards.py`).
+At run time an edge of a reference type carries the `VariableState` itself; an op that takes a value gets its buffer.
+Updates happen in place: the plan copies values that were read before and are still needed (see `analysis/hazards.py`).
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from penstock.tensor.shapes import TensorShape
 
 
 def store(state: VariableState, value: Any) -> None:
-    """Make a copy of `value` the contents of `state`, in the buffer that is there when it fits.
+    """Copy `value` into `state`, reusing its buffer if it fits.
 
-    A copy, since `value` may be the caller's own array (a feed), a constant, or a view of another variable.
+    A copy, because `value` may be the caller's array (a feed), a constant, or a view of another variable.
     """
     buffer = state.value
     if isinstance(value, np.ndarray):
@@ -46,7 +45,7 @@ def store(state: VariableState, value: Any) -> None:
 
 
 def locked(update: Kernel) -> Kernel:
-    """`update`, holding the lock of the variable that is its first argument."""
+    """Returns `update`, called while holding the lock of the variable that is its first argument."""
 
     def run(state: VariableState, *values: Any) -> Any:
         with state.lock:
@@ -56,7 +55,7 @@ def locked(update: Kernel) -> Kernel:
 
 
 def accumulator(op: str, method: Callable[[Any, Any], Any]) -> Kernel:
-    """A kernel that changes the buffer in place by `method(buffer, value)` and gives the variable."""
+    """A kernel that changes the buffer in place by `method(buffer, value)` and returns the variable."""
 
     def update(state: VariableState, value: torch.Tensor) -> VariableState:
         buffer = state.read()
@@ -69,7 +68,7 @@ def accumulator(op: str, method: Callable[[Any, Any], Any]) -> Kernel:
 
 
 def signed_accumulator(op: str, method: Callable[[Any, Any], Any]) -> Kernel:
-    """Like `accumulator`, for types that torch cannot add: sums are the same bits in the signed type."""
+    """Like `accumulator`, for types that torch cannot add: sums have the same bits in the signed type."""
     return accumulator(op, lambda buffer, value: method(as_signed(buffer), as_signed(value)))
 
 
@@ -104,7 +103,7 @@ VARIABLE.not_differentiable()
 
 @VARIABLE.shape
 def variable_shape(c: ShapeContext) -> TensorShape:
-    """In this older op a scalar shape means that the shape is not known."""
+    """In this older op a scalar shape means that the shape is unknown."""
     return c.attrs["shape"] if c.attrs["shape"].ndims else UNKNOWN
 
 
@@ -129,7 +128,7 @@ TEMPORARY_VARIABLE.not_differentiable()
 
 
 class TemporaryState(VariableState):
-    """A variable of one step alone, which has a value from the beginning."""
+    """A variable that lives for one step and has a value from the beginning."""
 
     __slots__ = ("__weakref__", "destroyed")
 
@@ -139,7 +138,7 @@ class TemporaryState(VariableState):
 
 
 class _Alive(threading.local):
-    """The temporary variables of the steps under way, each in one thread, by session and name."""
+    """The temporary variables of running steps, each in one thread, by session and name."""
 
     def __init__(self) -> None:
         self.states: weakref.WeakValueDictionary[tuple[int, str], TemporaryState] = weakref.WeakValueDictionary()
@@ -158,7 +157,7 @@ def temporary_variable_kernel(ctx: KernelContext) -> Kernel:
     def create() -> TemporaryState:
         other = _alive.states.get(key)
         if other is not None and not other.destroyed:
-            raise errors.AlreadyExistsError(None, None, f"there is a temporary variable {name!r} already")
+            raise errors.AlreadyExistsError(None, None, f"there already is a temporary variable {name!r} already")
         found = _alive.states[key] = TemporaryState(name, dtype, shape)
         dims = shape.as_list()
         text = dtype.base_dtype == string
@@ -308,7 +307,7 @@ def count_up_to_shape(c: ShapeContext, ref: TensorShape) -> TensorShape:
 
 
 def counter(ctx: KernelContext) -> Kernel:
-    """Kernel factory: give the value and add one, or raise OutOfRangeError at the limit."""
+    """Kernel factory: return the value and add one, or raise OutOfRangeError at the limit."""
     limit = ctx["limit"]
 
     def count(state: VariableState) -> torch.Tensor:
@@ -352,8 +351,8 @@ def assign(
 ) -> Any:
     """Set the variable `ref` to `value`, which must have its shape unless `validate_shape` is False.
 
-    Returns the variable's new contents: a reference for a reference variable. Raises InvalidArgumentError if run with
-    another shape. TF: tf.assign.
+    Returns the variable's new contents: a reference for a reference variable. Raises InvalidArgumentError at run time
+    for a different shape. TF: tf.assign.
     """
     if is_reference(ref):
         return ASSIGN(ref, value, validate_shape=validate_shape, use_locking=use_locking, name=name)
@@ -378,7 +377,7 @@ def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str 
 
 @export("count_up_to")
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
-    """The value of the int scalar `ref`, which then grows by one; OutOfRangeError once it is `limit`."""
+    """The value of the int scalar `ref`, which is then incremented; raises OutOfRangeError once it is `limit`."""
     if is_reference(ref):
         return COUNT_UP_TO(ref, limit=limit, name=name)
     return get_op("ResourceCountUpTo")(ref.handle, limit=limit, T=ref.dtype, name=name)

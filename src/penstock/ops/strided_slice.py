@@ -44,10 +44,10 @@ STRIDED_SLICE_GRAD = define_op(
 
 
 def python_index(attrs: Any, begin: Any, end: Any, strides: Any) -> tuple[Any, ...]:
-    """The index that Python would be given for what masks and vectors say: slices, ints, None, Ellipsis.
+    """The Python index equivalent to the masks and vectors: slices, ints, None, Ellipsis.
 
-    TensorFlow's rules are NumPy's. Elements of `begin` and `end` may be None if they are not known and are masked or
-    only a slice's, which then reads as open.
+    TensorFlow's rules are NumPy's. Elements of `begin` and `end` may be None if they are unknown, provided that they
+    are masked or belong to a slice, which then is open.
     """
     begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_mask = (attrs[mask] for mask in MASKS)
     if ellipsis_mask & (ellipsis_mask - 1):
@@ -71,7 +71,7 @@ def python_index(attrs: Any, begin: Any, end: Any, strides: Any) -> tuple[Any, .
 
 
 def _expanded(index: tuple[Any, ...], rank: int) -> list[Any]:
-    """`index` with the ellipsis written out. Raises ValueError if it has too many axes."""
+    """`index` with the ellipsis expanded. Raises ValueError if it has too many axes."""
     at = index.index(...)
     missing = rank - sum(item is not None and item is not ... for item in index)
     if missing < 0:
@@ -80,7 +80,7 @@ def _expanded(index: tuple[Any, ...], rank: int) -> list[Any]:
 
 
 def forward_index(index: tuple[Any, ...], shape: Any) -> tuple[tuple[Any, ...], list[int]]:
-    """`index` with positive steps only, and the result's axes to reverse: torch has no negative steps."""
+    """`index` with positive steps only, and the result's axes to reverse: torch does not support negative steps."""
     flips, axis, found = [], 0, []
     dims = iter(shape)
     for item in _expanded(index, len(shape)):
@@ -104,7 +104,7 @@ def _goes_back(strides: Any) -> bool:
 
 
 _OPEN: Any = object()
-"""Stands for an index, or the step of a slice, that is not known while the graph is built."""
+"""Represents an index, or the step of a slice, that is unknown while the graph is built."""
 
 
 @STRIDED_SLICE.shape
@@ -137,7 +137,7 @@ def strided_slice_shape(c: ShapeContext, x: TensorShape, *vectors: TensorShape) 
 
 
 def _bounds(attrs: Any, i: int, begin: Any, end: Any, strides: Any) -> list[Any]:
-    """What decides the size of slice `i`."""
+    """The bounds that determine the size of slice `i`."""
     bit = 1 << i
     return [
         strides[i],
@@ -191,7 +191,7 @@ def strided_slice_kernel(ctx: KernelContext) -> Any:
 
 
 def _shortest(index: tuple[Any, ...]) -> Any:
-    """The same index, as torch takes it fastest."""
+    """An equivalent index that torch processes fastest."""
     index = index[:-1] if index[-1] is ... and len(index) > 1 else index
     return index[0] if len(index) == 1 else index
 

@@ -43,7 +43,7 @@ _FLOAT = re.compile(
 
 
 def number_reader(dtype: DType) -> Callable[[bytes], Any]:
-    """What reads text as a number of `dtype`, by C's rules; it gives None if the text is none."""
+    """A function that reads text as a number of `dtype`, by C's rules; it returns None for invalid text."""
     low, high = (0, 0) if dtype.is_floating else (dtype.min, dtype.max)
 
     def integer(text: bytes) -> int | None:
@@ -91,7 +91,7 @@ def string_to_number_kernel(ctx: KernelContext) -> Kernel:
 def string_to_number(
     string_tensor: Any = None, out_type: Any = float32, name: str | None = None, input: Any = None
 ) -> Tensor:
-    """Each string read as a number; raises InvalidArgumentError if it is none (TF: tf.string_to_number)."""
+    """Converts each string to a number; raises InvalidArgumentError for invalid ones (TF: tf.string_to_number)."""
     text = one_of("string_tensor", string_tensor, "input", input)
     return STRING_TO_NUMBER(text, out_type=as_dtype(out_type), name=name)
 
@@ -134,7 +134,7 @@ def as_string_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _printer(ctx: KernelContext) -> Callable[[Any], bytes]:
-    """What writes one element, by C's conversion that the attributes describe."""
+    """A function that writes one element, using the C conversion that the attributes describe."""
     dtype, precision, width, fill = ctx["T"], ctx["precision"], ctx["width"], ctx.text("fill")
     scientific, shortest, real = ctx["scientific"], ctx["shortest"], ctx["T"].is_floating or ctx["T"].is_complex
     if len(fill) > 1:
@@ -176,9 +176,10 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Each element as text: of floats `precision` digits after the point (6), or `scientific`, or the `shortest`.
+    """Each element as text: floats with `precision` digits after the point (default 6), or `scientific`, or the
+    `shortest`.
 
-    `width` pads, with `fill`: one of " ", "+", "-", "0", "#", as C's printf. TF: tf.as_string.
+    Padded to `width` with `fill`: one of " ", "+", "-", "0", "#", as in C's printf. TF: tf.as_string.
     """
     return AS_STRING(
         input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill, name=name
@@ -225,6 +226,6 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
 
 @export("decode_base64", "io.decode_base64")
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """The bytes behind web-safe base64, padded or not; raises InvalidArgumentError if it is none (TF:
+    """Decodes web-safe base64, padded or not; raises InvalidArgumentError for invalid strings (TF:
     tf.decode_base64)."""
     return DECODE_BASE64(input, name=name)

@@ -43,7 +43,7 @@ STRING_FORMAT.not_differentiable()
 
 
 def edges_text(array: np.ndarray, edge: int) -> str:
-    """An array with at most `edge` entries at each end of every axis (all, when negative): `[0 1 ... 8 9]`."""
+    """An array with at most `edge` entries at each end of every axis (all if negative): `[0 1 ... 8 9]`."""
     if array.ndim == 0:
         value = array[()]
         return f'"{_escaped(value)}"' if isinstance(value, bytes) else element_text(value)
@@ -62,7 +62,7 @@ def edges_text(array: np.ndarray, edge: int) -> str:
 
 
 def _escaped(text: bytes) -> str:
-    """As in a string literal, but for what is not ASCII, which stays."""
+    """Escapes text as in a string literal, except non-ASCII characters, which stay."""
     return "".join(escape(char.encode()) if char < "\x80" else char for char in text.decode("utf-8", "surrogateescape"))
 
 
@@ -113,11 +113,11 @@ def print_v2(
     summarize: int = 3,
     name: str | None = None,
 ) -> Operation:
-    """An operation that writes the `inputs`, with `sep` between them and `end` at last (TF: tf.print).
+    """An operation that writes the `inputs`, with `sep` between them and `end` after them (TF: tf.print).
 
-    Inputs are tensors, Python values, and nests of them; of a tensor `summarize` entries are shown at each end of an
-    axis (all: -1). `output_stream` is sys.stderr (as by default), sys.stdout, a function of tf.logging, or a
-    "file://" path. Raises ValueError for any other. Like each operation it runs when it is fetched or depended on.
+    Inputs are tensors, Python values, and nests of them; for tensors, `summarize` entries are shown at each end of an
+    axis (-1: all). `output_stream` is sys.stderr (the default), sys.stdout, a function of tf.logging, or a "file://"
+    path. Raises ValueError for others. Like every operation, it runs only if it is fetched or depended on.
     """
     stream = _stream_name(output_stream)
     if len(inputs) == 1 and isinstance(inputs[0], Tensor) and inputs[0].dtype == string and inputs[0].shape.ndims == 0:
@@ -150,7 +150,7 @@ def _stream_name(stream: Any) -> str:
 
 
 class _Verbatim:
-    """In a nest that is printed, what stands for itself without quotes."""
+    """A string in a printed nest that is shown without quotes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -160,7 +160,7 @@ class _Verbatim:
 
 
 def _template(inputs: Iterable[Any], sep: str, mark: str) -> tuple[str, list[Tensor]]:
-    """The text of `inputs` with `mark` in place of each tensor, and the tensors."""
+    """The text of `inputs` with `mark` instead of each tensor, and the tensors."""
     tensors: list[Tensor] = []
 
     def shown(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Strings to numbered buckets (TF: StringToHashBucketFast, …): the published hashes, so that ids are TensorFlow's."""
+"""Strings to numbered buckets (TF: StringToHashBucketFast, …): the published hashes, so that ids equal TensorFlow's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MASK = (1 << 64) - 1
 
 
 def _rotated(value: int, shift: int) -> int:
-    """`value` turned to the right by `shift` of its 64 bits."""
+    """`value` rotated to the right by `shift` of its 64 bits."""
     value &= _MASK
     return (value >> shift | value << (64 - shift)) & _MASK
 
@@ -45,7 +45,7 @@ def _hash_16(u: int, v: int, mul: int) -> int:
 
 
 def _weak(text: bytes, at: int, a: int, b: int) -> tuple[int, int]:
-    """32 bytes and two seeds as two numbers."""
+    """Hashes 32 bytes and two seeds to two numbers."""
     w, x, y, z = struct.unpack_from("<4Q", text, at)
     a += w
     total = a + x + y
@@ -126,7 +126,7 @@ def _left(value: int, shift: int) -> int:
 
 
 def sip_hash(text: bytes, key: tuple[int, int]) -> int:
-    """SipHash-2-4: who does not know the key cannot choose strings that meet in one bucket."""
+    """SipHash-2-4: without the key, nobody can choose strings that collide in one bucket."""
     low, high = key[0] & _MASK, key[1] & _MASK
     a, b = low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D
     c, d = low ^ 0x6C7967656E657261, high ^ 0x7465646279746573
@@ -152,7 +152,7 @@ def sip_hash(text: bytes, key: tuple[int, int]) -> int:
 
 
 def murmur_hash(text: bytes) -> int:
-    """MurmurHash64A with TensorFlow's seed: of StringToHashBucket, which the other two superseded."""
+    """MurmurHash64A with TensorFlow's seed: the hash of StringToHashBucket, which the other two superseded."""
     mul = 0xC6A4A7935BD1E995
     hashed = 0xDECAFCAFFE ^ (len(text) * mul & _MASK)
     whole = len(text) // 8 * 8
@@ -206,7 +206,7 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
 
 @export("string_to_hash_bucket_strong", "strings.to_hash_bucket_strong")
 def string_to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
-    """Like `string_to_hash_bucket_fast`, by SipHash with `key`, two ints (TF: tf.string_to_hash_bucket_strong)."""
+    """Like `string_to_hash_bucket_fast`, using SipHash with `key`, two ints (TF: tf.string_to_hash_bucket_strong)."""
     return STRING_TO_HASH_BUCKET_STRONG(input, num_buckets=num_buckets, key=key, name=name)
 
 
@@ -238,7 +238,7 @@ def fingerprint_kernel(ctx: KernelContext) -> Kernel:
 
     def prints(data: Any, method: np.ndarray) -> torch.Tensor:
         if method.item() != b"farmhash64":
-            raise invalid(f"Unsupported fingerprint method: {method.item()!r}. The one there is: 'farmhash64'")
+            raise invalid(f"Unsupported fingerprint method: {method.item()!r}. The only one is 'farmhash64'")
         if not data.ndim:
             raise invalid("data must have at least one dimension, got a scalar")
         array = np.asarray(from_runtime(data, dtype))
@@ -251,7 +251,7 @@ def fingerprint_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _row_bytes(row: np.ndarray) -> bytes:
-    """What is hashed of a row: its memory; of several strings the hashes of each."""
+    """The bytes to hash for a row: its memory, or, for several strings, the hash of each."""
     if row.dtype != object:
         return row.tobytes()
     return row[0] if len(row) == 1 else b"".join(fingerprint64(text).to_bytes(8, "little") for text in row)
@@ -259,5 +259,5 @@ def _row_bytes(row: np.ndarray) -> bytes:
 
 @export("fingerprint")
 def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) -> Tensor:
-    """A hash, 8 uint8, of each `data[i]`: [data.shape[0], 8], the same in all runs (TF: tf.fingerprint)."""
+    """A hash, 8 uint8, of each `data[i]`: [data.shape[0], 8], the same in every run (TF: tf.fingerprint)."""
     return FINGERPRINT(data, method, name=name)

@@ -1,4 +1,4 @@
-"""Strings joined: of several tensors, along axes, by segment (TF: StringJoin, ReduceJoin, UnsortedSegmentJoin)."""
+"""Joining strings: of several tensors, along axes, by segment (TF: StringJoin, ReduceJoin, UnsortedSegmentJoin)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def string_join_kernel(ctx: KernelContext) -> Kernel:
 
 @export("string_join", "strings.join")
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
-    """The strings of `inputs`, element-wise, with `separator` between them; scalars go with all.
+    """The strings of `inputs`, element-wise, with `separator` between them; scalars are broadcast.
 
     TF: tf.string_join.
     """
@@ -104,7 +104,7 @@ def reduce_join_kernel(ctx: KernelContext) -> Kernel:
             return x.copy()
         kept = [i for i in range(x.ndim) if i not in axes]
         shape = tuple(x.shape[i] for i in kept)
-        # The first axis is joined first, so it moves fastest.
+        # The first axis is joined first, so it varies fastest.
         moved = x.transpose(kept + axes[::-1]).reshape((int(np.prod(shape)), int(np.prod([x.shape[a] for a in axes]))))
         found = np.empty(len(moved), object)
         found[:] = [separator.join(row) for row in moved]
@@ -123,7 +123,7 @@ def reduce_join(
     reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """The strings along `axis` (all axes, the last first) joined in one; several axes one after another.
+    """The strings joined along `axis` (by default all axes, the last first); several axes are joined one after another.
 
     TF: tf.reduce_join.
     """
@@ -187,7 +187,7 @@ def unsorted_segment_join_kernel(ctx: KernelContext) -> Kernel:
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """The strings of each segment joined: element i of `inputs` is of segment `segment_ids[i]`.
+    """The strings of each segment, joined: element i of `inputs` belongs to segment `segment_ids[i]`.
 
     Returns [num_segments, ...]. TF: tf.strings.unsorted_segment_join.
     """

@@ -1,4 +1,4 @@
-"""Strings matched and replaced by RE2's regular expressions (TF: RegexReplace, RegexFullMatch, …)."""
+"""Matching and replacing strings with RE2's regular expressions (TF: RegexReplace, RegexFullMatch, …)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from penstock.ops.strings import each
 from penstock.runtime.kernels import KernelContext
 
 _OPTIONS = re2.Options()
-_OPTIONS.log_errors = False  # they are raised
-_CHARACTER = re2.compile(rb"(?s).|\C")  # a byte where there is none
+_OPTIONS.log_errors = False  # errors are raised instead
+_CHARACTER = re2.compile(rb"(?s).|\C")  # one byte if there is no character
 
 
 def compiled(pattern: bytes) -> Any:
-    """RE2's `pattern`; InvalidArgumentError, with RE2's own words, where it is none."""
+    """RE2's compiled `pattern`; raises InvalidArgumentError with RE2's message if it is invalid."""
     try:
         return re2.compile(pattern, _OPTIONS)
     except re2.error as error:
@@ -33,9 +33,9 @@ def compiled(pattern: bytes) -> Any:
 
 
 def _pieces(rewrite: bytes) -> tuple[list[bytes | int], bool]:
-    r"""The texts and the numbers of groups in `rewrite`, and whether all of it could be read.
+    r"""The texts and the group numbers in `rewrite`, and whether all of it could be parsed.
 
-    RE2 writes nothing from an escape on that it does not know.
+    RE2 writes nothing after an unknown escape.
     """
     pieces: list[bytes | int] = []
     for escape, plain in re.findall(rb"\\(.?)|([^\\]+)", rewrite, re.DOTALL):
@@ -59,7 +59,7 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
         found, at, last = [], 0, -1
         while at <= len(raw) and (match := expression.search(raw, at)):
             found.append(raw[at : match.start()])
-            if match.start() == match.end() == last:  # nothing, right after a match: not another one
+            if match.start() == match.end() == last:  # an empty match right after a match does not count
                 at = _CHARACTER.match(raw, last).end() if last < len(raw) else last + 1
                 found.append(raw[last:at])
                 continue
@@ -128,7 +128,7 @@ def regex_replace(
 ) -> Tensor:
     r"""Each match of `pattern` (RE2) replaced by `rewrite`, in which \1 is the first group (TF: tf.regex_replace).
 
-    Only the first match when not `replace_global`. Raises InvalidArgumentError for a pattern that is none.
+    Only the first match without `replace_global`. Raises InvalidArgumentError for an invalid pattern.
     """
     if isinstance(pattern, str | bytes) and isinstance(rewrite, str | bytes):
         return STATIC_REGEX_REPLACE(input, pattern=pattern, rewrite=rewrite, replace_global=replace_global, name=name)

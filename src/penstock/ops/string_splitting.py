@@ -1,4 +1,4 @@
-"""Strings split into pieces, as a sparse matrix: a row for each string (TF: StringSplit, StringSplitV2)."""
+"""Splitting strings into a sparse matrix of pieces with a row for each string (TF: StringSplit, StringSplitV2)."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def string_split(
 ) -> SparseTensor:
     """The pieces of each string of the vector `source`, split at every byte of `delimiter` (a space).
 
-    `sep` is the same, and the second argument, as `delimiter` was in early versions. TF: tf.string_split.
+    `sep` is another name of it, and is the second argument, as `delimiter` was in early versions. TF: tf.string_split.
     """
     separator = one_of("sep", sep, "delimiter", delimiter, needed=False)
     with name_scope(name, "StringSplit", [source]) as scope:
@@ -130,7 +130,7 @@ def string_split_v2(
     source: Any = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """The pieces of each string of a vector as by Python's `str.split`: at `sep`, or at whitespace.
+    """The pieces of each string of a vector as in Python's `str.split`: split at `sep`, or at whitespace.
 
     At most `maxsplit` splits. TF: tf.strings.split.
     """

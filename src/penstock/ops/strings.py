@@ -1,4 +1,5 @@
-"""Strings one by one: cut, trimmed, measured, in lower and upper case (TF: Substr, StringStrip, StringLower, …)."""
+"""Element-wise string functions: substrings, trimming, length, lower and upper case (TF: Substr, StringStrip,
+StringLower, …)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ _UNIT = "unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'"
 
 
 def each(fn: Callable[[bytes], bytes]) -> Kernel:
-    """A kernel that makes each string another."""
+    """A kernel that maps each string to another."""
 
     def kernel(x: np.ndarray) -> np.ndarray:
         found = np.empty(x.shape, object)
@@ -43,7 +44,7 @@ def substr_shape(c: ShapeContext, x: TensorShape, pos: TensorShape, length: Tens
 
 
 def _starts_of_chars(text: bytes) -> list[int]:
-    """Where each UTF-8 character begins, and the end."""
+    """The start of each UTF-8 character, and the end."""
     return [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80] + [len(text)]
 
 
@@ -79,7 +80,7 @@ def substr_kernel(ctx: KernelContext) -> Kernel:
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """`len` bytes (or characters, by `unit`) of each string from `pos`, which may count from the end.
 
-    `pos` and `len` are of the same shape and broadcast with `input`. Raises InvalidArgumentError if a string is shorter
+    `pos` and `len` have the same shape and broadcast with `input`. Raises InvalidArgumentError if a string is shorter
     than `pos`. TF: tf.substr.
     """
     return SUBSTR(input, pos, len, unit=unit, name=name)
@@ -125,23 +126,23 @@ STRING_UPPER.kernel("CPU")(lambda n: _case_kernel(n, bytes.upper, str.upper))
 
 @export("string_strip", "strings.strip")
 def string_strip(input: Any, name: str | None = None) -> Tensor:
-    """Without ASCII whitespace at both ends (TF: tf.string_strip)."""
+    """Removes ASCII whitespace at both ends (TF: tf.string_strip)."""
     return STRING_STRIP(input, name=name)
 
 
 @export("strings.length")
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """How many bytes, or UTF-8 characters, each string has; int32 (TF: tf.strings.length)."""
+    """The number of bytes, or UTF-8 characters, in each string; int32 (TF: tf.strings.length)."""
     return STRING_LENGTH(input, unit=unit, name=name)
 
 
 @export("strings.lower")
 def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Lower case: of ASCII letters, or of all with `encoding` "utf-8" (TF: tf.strings.lower)."""
+    """Lower case: only ASCII letters, or all with `encoding` "utf-8" (TF: tf.strings.lower)."""
     return STRING_LOWER(input, encoding=encoding, name=name)
 
 
 @export("strings.upper")
 def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Upper case; as `string_lower` (TF: tf.strings.upper)."""
+    """Upper case; see `string_lower` (TF: tf.strings.upper)."""
     return STRING_UPPER(input, encoding=encoding, name=name)

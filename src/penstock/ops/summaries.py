@@ -1,4 +1,4 @@
-"""Ops that make Summary messages of values: strings for event files, which TensorBoard shows (paper 9.1)."""
+"""Ops that make Summary messages from values: strings for event files, which TensorBoard shows (paper 9.1)."""
 
 from __future__ import annotations
 
@@ -128,6 +128,6 @@ def merge_summary_kernel(ctx: KernelContext) -> Kernel:
                     raise errors.InvalidArgumentError(None, None, message)
                 tags.add(value.tag)
             merged.append(text)
-        return np.array(b"".join(merged), object)  # protobuf: messages one after another are their merger
+        return np.array(b"".join(merged), object)  # in protobuf, concatenated messages are merged
 
     return merge

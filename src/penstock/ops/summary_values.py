@@ -1,4 +1,4 @@
-"""Values as Summary messages: what the summary ops put into their strings, and TensorBoard shows."""
+"""Values as Summary messages: the content of the summary ops' strings, which TensorBoard shows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Value = summary_pb2.Summary.Value
 
 @functools.cache
 def bucket_limits() -> np.ndarray:
-    """TensorFlow's buckets: each limit is 1.1 times the one before, 1e-12 to 1e20, on both sides of 0."""
+    """TensorFlow's buckets: each limit is 1.1 times the previous one, from 1e-12 to 1e20, on both sides of 0."""
     positive = []
     limit = 1e-12
     while limit < 1e20:
@@ -50,7 +50,7 @@ def histogram_value(tag: str, values: np.ndarray) -> Any:
     limits = bucket_limits()
     counts = np.bincount(np.searchsorted(limits, flat, side="right"), minlength=len(limits))[: len(limits)]
     counts[-1] += int((flat >= largest).sum())
-    # A run of empty buckets becomes one.
+    # A run of empty buckets is merged into one.
     kept = np.flatnonzero((counts > 0) | (np.append(counts[1:], 1) > 0))
     histogram.bucket_limit.extend(limits[kept].tolist())
     histogram.bucket.extend(counts[kept].tolist())
@@ -63,8 +63,8 @@ def histogram_value(tag: str, values: np.ndarray) -> Any:
 def image_values(tag: str, images: np.ndarray, max_images: int, bad_color: np.ndarray) -> list[Any]:
     """Up to `max_images` of `images` [batch, height, width, 1, 3 or 4], uint8 or floats, as PNGs.
 
-    Floats are scaled image by image: the largest becomes 255; where there are negative ones, 0 becomes 128.
-    A pixel that is not finite is shown in `bad_color`.
+    Floats are scaled image by image: the largest becomes 255; if there are negative ones, 0 becomes 128. A pixel that
+    is not finite is shown in `bad_color`.
     """
     if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
         shape = ",".join(map(str, images.shape))

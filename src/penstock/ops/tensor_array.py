@@ -1,7 +1,7 @@
-"""Tensor arrays: tensors by index, written and read one at a time, as loops do (TF: tf.TensorArray).
+"""TensorArrays: tensors by index, written and read one at a time, as in loops (TF: tf.TensorArray).
 
-The array itself is an object that lives for a step. A float called flow leads from each op on it to the next:
-it orders them, gradients follow it, and it shows the planner where values that were written may come out.
+The array itself is an object that lives for a step. A float called flow connects each op on it to the next: it orders
+them, gradients follow it, and it shows the planner where written values may be read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PASSES_HANDLES = frozenset({"Identity", "Enter", "Switch", "Merge", "Exit", "Ne
 
 
 def element_shape_of(handle: Tensor) -> TensorShape:
-    """The static shape of the elements of the array that `handle` leads to; unknown when they may differ."""
+    """The static shape of the elements of the array that `handle` leads to; unknown if they may differ."""
     seen = set()
     while handle.op.type in _PASSES_HANDLES and handle not in seen:
         seen.add(handle)
@@ -132,10 +132,9 @@ def grad_with_shape_kernel(ctx: KernelContext) -> Kernel:
 
 
 def gradient_array(op: Operation, flow: Tensor) -> Tensor:
-    """The handle of the array of gradients for that of `op`, in the present call of `gradients`.
+    """The handle of the array of gradients for the array of `op`, in the current call of `gradients`.
 
-    Each call adds up gradients of its own. `flow` comes after everything that was written to the array, whose size
-    it has.
+    Each call sums its own gradients. `flow` comes after all writes to the array, so that the sizes match.
     """
     call = get_default_graph()._scopes.gradients or f"gradients of {op.name}"
     return TENSOR_ARRAY_GRAD_V3(op.inputs[0], flow, source=call)[0]
@@ -205,14 +204,14 @@ def read_kernel(ctx: KernelContext) -> Kernel:
 
 @TENSOR_ARRAY_READ_V3.gradient
 def read_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """The gradient of what was read is written; what comes back is the flow after that."""
+    """Writes the gradient of the value that was read; returns the flow after that."""
     _, index, flow = op.inputs
     return [None, None, TENSOR_ARRAY_WRITE_V3(gradient_array(op, flow), index, grad, flow)]
 
 
 @TENSOR_ARRAY_WRITE_V3.gradient
 def write_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """The gradient of what was written is read; `flow` comes after the gradients of all reads."""
+    """Reads the gradient of the value that was written; `flow` comes after the gradients of all reads."""
     _, index, value, _ = op.inputs
     grad = TENSOR_ARRAY_READ_V3(gradient_array(op, flow), index, flow, dtype=value.dtype.base_dtype)
     return [None, None, grad, flow]
@@ -293,7 +292,7 @@ def gather_gradient(op: Operation, grad: Tensor) -> list[Any]:
 @TENSOR_ARRAY_SCATTER_V3.gradient
 def scatter_gradient(op: Operation, flow: Tensor) -> list[Any]:
     _, indices, value, _ = op.inputs
-    # The rows' shape is what makes the gradient of an array without elements.
+    # The rows' shape is needed for the gradient of an array without elements.
     grad = TENSOR_ARRAY_GATHER_V3(
         gradient_array(op, flow), indices, flow, dtype=value.dtype.base_dtype, element_shape=value.shape[1:]
     )
@@ -376,7 +375,7 @@ def split_gradient(op: Operation, flow: Tensor) -> list[Any]:
         gradient_array(op, flow), flow, dtype=value.dtype.base_dtype, element_shape_except0=value.shape[1:]
     )
     created = op.inputs[0].op
-    if created.type != "TensorArrayV3" or created.attrs["dynamic_size"]:  # it may have got more elements than these
+    if created.type != "TensorArrayV3" or created.attrs["dynamic_size"]:  # it may have more elements than these
         shape = get_op("Shape")(value)
         grad = get_op("Slice")(grad, get_op("ZerosLike")(shape), shape)
     return [None, grad, None, flow]

@@ -1,7 +1,7 @@
 """Dense optimizer updates: each changes a variable and its slots in place, for a whole gradient.
 
-Every update has two ops, as in TensorFlow: one for reference variables, which gives the reference on, and one
-for resource variables. `training_updates.py` has the arithmetic, `training_sparse.py` the row-wise kin.
+Every update has two ops, as in TensorFlow: one for reference variables, which returns the reference, and one for
+resource variables. `training_updates.py` has the arithmetic, `training_sparse.py` the row-wise ops.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def define_update(
 
 
 def dense_shape(c: ShapeContext, *shapes: TensorShape) -> list[TensorShape]:
-    """Variables and gradient have one shape; all other inputs are scalars."""
+    """Variables and gradient have the same shape; all other inputs are scalars."""
     return merge_shapes(c, shapes, lambda merged: merged)
 
 
@@ -91,7 +91,7 @@ def merge_shapes(
 
 
 def dense_kernel(make_update: updates.UpdateFactory, states: int) -> Callable[[Any], Kernel]:
-    """A kernel factory for an update of `states` variables: reads their buffers, locks where asked to."""
+    """A kernel factory for an update of `states` variables: reads their buffers, and locks if requested."""
 
     def factory(ctx: KernelContext) -> Kernel:
         update = make_update(ctx)
@@ -139,7 +139,7 @@ _KERNELS = {1: _one, 2: _two, 3: _three}
 
 
 def _shapes_are_known(ctx: KernelContext, states: int) -> bool:
-    """Whether the static shapes already say that variables and gradient fit together."""
+    """Whether the static shapes already show that variables and gradient match."""
     found = []
     for arg, edge in zip(ctx.node.op.inputs, ctx.node.inputs, strict=True):
         if arg.is_ref:
@@ -152,7 +152,7 @@ def _shapes_are_known(ctx: KernelContext, states: int) -> bool:
 
 
 def _checked(ctx: KernelContext, update: updates.Update, states: int) -> updates.Update:
-    """Torch would broadcast a gradient of another shape, which must be an error."""
+    """torch would broadcast a gradient of a different shape, which must be an error."""
     names = [arg.name for arg in ctx.node.op.inputs]
     at = next(i for i, name in enumerate(names) if name in ("grad", "delta"))
 

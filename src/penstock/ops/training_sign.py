@@ -1,4 +1,4 @@
-"""Optimizer updates that look at the signs of gradient and momentum (Bello et al. 2017): AddSign, PowerSign."""
+"""Optimizer updates that use the signs of gradient and momentum (Bello et al. 2017): AddSign, PowerSign."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.runtime.kernels import KernelContext
 
 
 def _agreement(m: Tensor, grad: Tensor, decay: Any) -> Tensor:
-    """1 where gradient and momentum point the same way, -1 where they do not, times the decay."""
+    """1 where gradient and momentum have the same sign, -1 where they differ, times the decay."""
     return grad.sign().mul_(m.sign()).mul_(decay)
 
 

@@ -1,4 +1,4 @@
-"""Sparse optimizer updates: only the rows that `indices` names change, each as if it were a variable."""
+"""Sparse optimizer updates: only the rows in `indices` change, each as if it were a variable."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sparse_shape(c: ShapeContext, *shapes: TensorShape) -> list[TensorShape]:
 
 
 def sparse_kernel(make_update: updates.UpdateFactory, states: int) -> Callable[[Any], Kernel]:
-    """A kernel factory: gather the rows, update them as the dense op would, put them back."""
+    """A kernel factory: gather the rows, update them like the dense op, and write them back."""
 
     def factory(ctx: KernelContext) -> Kernel:
         update = make_update(ctx)
@@ -78,7 +78,7 @@ def _check(buffers: list[torch.Tensor], grad: torch.Tensor, indices: torch.Tenso
 
 
 def _distinct(indices: torch.Tensor, grad: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """`(rows, their gradients)` without repeats in one part: a row named twice is updated twice, in order."""
+    """`(rows, their gradients)` in parts without duplicates: a duplicate row is updated twice, in order."""
     ordered, order = indices.sort(stable=True)
     turn = torch.arange(len(order), device=order.device) - torch.searchsorted(ordered, ordered)
     turns = int(turn.max()) + 1 if len(order) else 0

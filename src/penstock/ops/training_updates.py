@@ -1,10 +1,9 @@
-"""The arithmetic of optimizers: each formula once, for dense and sparse updates of either kind of variable.
+"""The arithmetic of optimizers: each formula once, for dense and sparse updates of both kinds of variables.
 
-`NAME(n)` runs once per node and gives `update(*buffers, *values)`, which changes the buffers in place. Values
-come in the order of the op's signature. Hyperparameters that are constants of the graph are settled when the
-plan is made. Torch multiplies by a 0-d tensor three times faster than by a Python number, so numbers are used
-only where one torch call wants one (`alpha=`, `value=`); on a GPU, where reading one waits for the device,
-tensors take their place there as well.
+`NAME(n)` runs once per node and returns `update(*buffers, *values)`, which changes the buffers in place. Values are in
+the order of the op's signature. Hyperparameters that are constants of the graph are converted when the plan is made.
+torch multiplies by a 0-d tensor three times faster than by a Python number, so numbers are used only where a torch call
+requires one (`alpha=`, `value=`); on a GPU, where reading one waits for the device, tensors are used there as well.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ UpdateFactory = Callable[[Any], Update]
 
 
 def hyper(ctx: KernelContext, name: str) -> Callable[[Any], Any]:
-    """What makes a number of the value of the scalar input `name` (on a GPU a tensor, if not constant)."""
+    """A function that converts the scalar input `name` to a number (on a GPU to a tensor, if it is not constant)."""
     constant = ctx.const(name)
     if constant is not None:
         number = constant.item()
@@ -34,7 +33,7 @@ def hyper(ctx: KernelContext, name: str) -> Callable[[Any], Any]:
 
 
 def rest(ctx: KernelContext, name: str) -> Callable[[Tensor], Tensor]:
-    """What gives 1 - `name` as a 0-d tensor."""
+    """A function that returns 1 - `name` as a 0-d tensor."""
     one = torch.ones((), dtype=ctx.torch_dtype(), device=ctx.device)
     constant = ctx.const(name)
     if constant is None:
@@ -75,8 +74,9 @@ _ONE_PASS_FROM = 4096
 
 
 def one_pass(ctx: KernelContext) -> Callable[..., bool]:
-    """What says whether torch's one-pass kernel of an optimizer suits these buffers: half the time of its parts
-    where they are large, since each buffer is read once; not worth its start where they are small."""
+    """A function that says whether to use torch's one-pass optimizer kernel for these buffers: it takes half the time
+    of separate kernels if they are large, because each buffer is read once, but its overhead is too large if they are
+    small."""
     if ctx.device.type != "cpu" or ctx.torch_dtype() not in (torch.float32, torch.float64):
         return lambda *buffers: False
     return lambda *buffers: (
@@ -162,7 +162,7 @@ def adadelta(ctx: KernelContext) -> Update:
 
 
 def adagrad_da(ctx: KernelContext) -> Update:
-    """Dual averaging: var is computed anew from the sums of gradients and of their squares."""
+    """Dual averaging: var is recomputed from the sums of gradients and of their squares."""
 
     def update(w: Tensor, g: Tensor, s: Tensor, grad: Tensor, lr: Any, l1: Any, l2: Any, step: Any) -> None:
         step = step.to(w.dtype)
@@ -203,7 +203,7 @@ def adam(ctx: KernelContext) -> Update:
 
 
 CORRECTED = torch.tensor(1e30)
-"""A number of steps after which torch has no bias left to correct: `alpha` is corrected already."""
+"""A step number at which torch has no bias left to correct: `alpha` is already corrected."""
 
 
 def adam_rate(lr: Any, beta1_power: Any, beta2_power: Any) -> Any:
@@ -211,14 +211,14 @@ def adam_rate(lr: Any, beta1_power: Any, beta2_power: Any) -> Any:
     if isinstance(beta1_power, float) and isinstance(beta2_power, float):
         try:
             return lr * math.sqrt(1 - beta2_power) / (1 - beta1_power)
-        except (ValueError, ZeroDivisionError):  # where Python raises, floats give NaN or infinity
+        except (ValueError, ZeroDivisionError):  # where Python raises errors, floats return NaN or infinity
             with np.errstate(all="ignore"):
                 return float(lr * np.sqrt(np.float64(1 - beta2_power)) / np.float64(1 - beta1_power))
     return lr * (1 - beta2_power) ** 0.5 / (1 - beta1_power)
 
 
 def ada_max(ctx: KernelContext) -> Update:
-    """Adam with the decayed maximum of |grad| in place of its mean square."""
+    """Adam with the decayed maximum of |grad| instead of its mean square."""
     power1, rate, rest1 = hyper(ctx, "beta1_power"), hyper(ctx, "lr"), rest(ctx, "beta1")
 
     def update(
@@ -248,7 +248,7 @@ def rms_prop(ctx: KernelContext) -> Update:
 
 
 def centered_rms_prop(ctx: KernelContext) -> Update:
-    """As RMSProp, with the variance of the gradient, ms - mg², in place of its mean square."""
+    """Like RMSProp, with the variance of the gradient, ms - mg², instead of its mean square."""
     rate, decay, rest_of = hyper(ctx, "lr"), hyper(ctx, "rho"), rest(ctx, "rho")
 
     def update(
@@ -274,7 +274,7 @@ def ftrl(ctx: KernelContext) -> Update:
 
 
 def ftrl_v2(ctx: KernelContext) -> Update:
-    """Like `ftrl`, with a penalty on the size of var that enters as part of the gradient."""
+    """Like `ftrl`, with a penalty on the size of var that is part of the gradient."""
     update = _ftrl(ctx)
 
     def shrinking(

@@ -1,6 +1,6 @@
-"""Updates of variables by optimizers: the formulas of `ops/training_updates.py`, for whole gradients and for rows.
+"""Optimizer updates of variables in C: the formulas of `ops/training_updates.py`, for whole gradients and for rows.
 
-Whatever can be wrong is seen before the first write: shapes here, indices at the beginning of the statements.
+Everything is checked before the first write: shapes here, indices at the beginning of the statements.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from penstock.emit.site import Site, Value, local
 from penstock.emit.tools import block, check_indices, loop
 from penstock.tensor.dtypes import resource
 
-# In C, of the names of the op's inputs; @ is their type. Lines before the first blank one are computed once.
+# C in terms of the op's inputs; @ is their type. Lines before the first blank one are computed once.
 _LERP = "{0} = {1} < (@)0.5 ? {0} + {1} * (grad - {0}) : grad - (grad - {0}) * (1 - {1});"
 _ADAM_RATE = "const @ rate = (f64)lr * sqrt_f64(1 - (f64)beta2_power) / (1 - (f64)beta1_power);"
 _FORMULAS: dict[str, tuple[str, str]] = {
@@ -99,7 +99,8 @@ def _update(s: Site, states: dict[str, Value], others: dict[str, Value], place: 
 
 
 def _fits(states: dict[str, Value], others: dict[str, Value]) -> bool:
-    """Whether variables are of one float type and shape, each by itself, and all other values scalars of that type."""
+    """Whether the variables have the same float type and shape and distinct memory, and all other values are scalars of
+    that type."""
     var = states["var"]
     scalars = [v for name, v in others.items() if name not in ("grad", "delta", "indices")]
     apart = len({v.pointer for v in states.values()}) == len(states)
@@ -122,7 +123,7 @@ def dense_update(s: Site) -> str | None:
 
 @emits(*(f"{kind}SparseApply{op}" for kind in ("", "Resource") for op in _SPARSE))
 def sparse_update(s: Site) -> str | None:
-    """A row that is named twice is updated twice, in order."""
+    """A duplicate row is updated twice, in order."""
     states, others = _by_name(s)
     var, grad, indices = states["var"], others["grad"], others["indices"]
     if not _fits(states, others) or indices.ctype not in INDEX_TYPES or len(indices.shape) != 1 or not var.shape:

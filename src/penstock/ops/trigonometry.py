@@ -1,4 +1,4 @@
-"""Functions of angles, and their hyperbolic kin (but for tanh, which is in `unary.py`)."""
+"""Trigonometric and hyperbolic functions (except tanh, which is in `unary.py`)."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def abs_gradient(op: Operation, grad: Tensor) -> Tensor:
 
 @SIGN.gradient
 def sign_gradient(op: Operation, grad: Tensor) -> Tensor:
-    """Nothing for real numbers; of a complex one, what of the gradient turns it."""
+    """Zero for real numbers; for complex ones, the part of the gradient that rotates them."""
     x, y = op._inputs[0], op._outputs[0]
     if not x.dtype.is_complex:
         return get_op("ZerosLike")(x)
@@ -98,7 +98,7 @@ def negative(x: Any, name: str | None = None) -> Tensor:
 @operator_function
 @of_sparse
 def abs(x: Any, name: str | None = None) -> Tensor:
-    """|x|; of a complex tensor the magnitude, which is real (TF: tf.abs)."""
+    """|x|; for a complex tensor the magnitude, which is real (TF: tf.abs)."""
     with name_scope(name, "Abs", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
@@ -109,7 +109,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:
 @export("sign", "math.sign")
 @of_sparse
 def sign(x: Any, name: str | None = None) -> Tensor:
-    """-1, 0 or 1; of a complex number x / |x| (TF: tf.sign)."""
+    """-1, 0 or 1; for a complex number x / |x| (TF: tf.sign)."""
     return SIGN(x, name=name)
 
 
@@ -123,12 +123,12 @@ def square(x: Any, name: str | None = None) -> Tensor:
 SQRT = unary_op("Sqrt", _FLOAT_OR_COMPLEX, torch.sqrt, work=16.0)
 RSQRT = unary_op("Rsqrt", _FLOAT_OR_COMPLEX, torch.rsqrt, work=16.0)
 RECIPROCAL = unary_op("Reciprocal", SIGNED, torch.reciprocal, types=_COMPUTED)
-INV = unary_op("Inv", SIGNED, torch.reciprocal, types=_COMPUTED)  # of integers TensorFlow has none either
+INV = unary_op("Inv", SIGNED, torch.reciprocal, types=_COMPUTED)  # TensorFlow has none for integers either
 SQRT_GRAD = _grad_op("SqrtGrad")
 RSQRT_GRAD = _grad_op("RsqrtGrad")
 RECIPROCAL_GRAD = _grad_op("ReciprocalGrad")
 INV_GRAD = _grad_op("InvGrad")
-# These conjugate y themselves, which torch does without a copy, and not at all for real numbers.
+# These conjugate y themselves; torch does that without a copy, and not at all for real numbers.
 SQRT_GRAD.kernel()(lambda n: lambda y, dy: torch.div(dy, y.conj()).mul_(0.5))
 RSQRT_GRAD.kernel()(lambda n: lambda y, dy: torch.pow(y.conj(), 3).mul_(dy).mul_(-0.5))
 RECIPROCAL_GRAD.kernel()(lambda n: lambda y, dy: torch.square(y.conj()).mul_(dy).neg_())
@@ -175,7 +175,7 @@ def reciprocal_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
 @export("sqrt", "math.sqrt")
 @of_sparse
 def sqrt(x: Any, name: str | None = None) -> Tensor:
-    """The square root; NaN of negative reals (TF: tf.sqrt)."""
+    """The square root; NaN for negative reals (TF: tf.sqrt)."""
     return SQRT(x, name=name)
 
 
@@ -218,7 +218,7 @@ register_in_place(_tanh_grad, {1: lambda y, dy: _tanh_backward.grad_input(dy, y,
 register_in_place(_sigmoid_grad, {1: lambda y, dy: _sigmoid_backward.grad_input(dy, y, grad_input=dy)})
 TANH_GRAD.kernel(T=FLOATS)(lambda n: _tanh_grad)
 SIGMOID_GRAD.kernel(T=FLOATS)(lambda n: _sigmoid_grad)
-# torch's own conjugate y; TensorFlow leaves that to the caller.
+# torch's versions conjugate y; TensorFlow leaves that to the caller.
 TANH_GRAD.kernel(T=COMPLEX)(lambda n: lambda y, dy: dy * (1 - y * y))
 SIGMOID_GRAD.kernel(T=COMPLEX)(lambda n: lambda y, dy: dy * y * (1 - y))
 
@@ -282,7 +282,7 @@ def expm1(x: Any, name: str | None = None) -> Tensor:
 
 @export("log", "math.log")
 def log(x: Any, name: str | None = None) -> Tensor:
-    """The natural logarithm; -inf of 0, NaN of negative reals (TF: tf.log)."""
+    """The natural logarithm; -inf for 0, NaN for negative reals (TF: tf.log)."""
     return LOG(x, name=name)
 
 

@@ -1,4 +1,4 @@
-"""Values as TensorFlow's Print, Assert and friends show them: `[[1 2][3...]...]`."""
+"""Values in the format of TensorFlow's Print, Assert and similar ops: `[[1 2][3...]...]`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ESCAPES = {
 
 
 def summarize_value(array: np.ndarray, limit: int) -> str:
-    """The first `limit` elements (all, when negative) of an array, rows in brackets, "..." for the rest."""
+    """The first `limit` elements (all if negative) of an array, with rows in brackets and "..." for the rest."""
     limit = array.size if limit < 0 else limit
     if not array.size:
         return ""
@@ -29,7 +29,7 @@ def summarize_value(array: np.ndarray, limit: int) -> str:
 
 
 def _rows(items: Iterator[str], shape: tuple[int, ...], left: int, outermost: bool = True) -> tuple[str, int]:
-    """The text of one block, and how many elements may still be shown after it."""
+    """The text of one block, and the number of elements that may still be shown after it."""
     if len(shape) == 1:
         shown = min(shape[0], left)
         text = " ".join(next(items) for _ in range(shown))
@@ -51,7 +51,7 @@ def element_text(value: Any) -> str:
         return str(int(value))
     if isinstance(value, np.complexfloating):
         return f"({element_text(value.real)},{element_text(value.imag)})"
-    # bfloat16 and similar types, which are no np.floating, are shown as the float32 that each of them is.
+    # bfloat16 and similar types, which are not np.floating, are shown as the equal float32.
     short, exact = (15, 17) if isinstance(value, np.float64) else (6, 9)
     kind = np.float64 if isinstance(value, np.float64) else np.float32
     text = f"{float(value):.{short}g}"
@@ -59,5 +59,5 @@ def element_text(value: Any) -> str:
 
 
 def escape(text: bytes) -> str:
-    """Bytes as C writes them in a string literal."""
+    """Bytes escaped as in a C string literal."""
     return "".join(_ESCAPES.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}") for byte in text)
