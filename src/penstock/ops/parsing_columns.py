@@ -16,16 +16,17 @@ import torch
 
 from penstock import errors
 from penstock.ops.kernel_tools import invalid
+from penstock.ops.parsing_wire import varint
 from penstock.tensor.dtypes import DType, float32, int64, opdef_name, string
 from penstock.tensor.example_protos import BytesList, FloatList, Int64List
 
 # For each dtype: the field of Feature that holds it, its message, and its name in TensorFlow's errors.
-_KINDS: dict[DType, tuple[str, Any, str]] = {
+KINDS: dict[DType, tuple[str, Any, str]] = {
     string: ("bytes_list", BytesList, "bytes"),
     float32: ("float_list", FloatList, "float"),
     int64: ("int64_list", Int64List, "int64"),
 }
-_KIND_DTYPES = {field: "string" if dtype == string else name for dtype, (field, _, name) in _KINDS.items()}
+_KIND_DTYPES = {field: "string" if dtype == string else name for dtype, (field, _, name) in KINDS.items()}
 
 
 class Column(NamedTuple):
@@ -77,7 +78,7 @@ class Where(NamedTuple):
 
 def read_column(features: Sequence[Any], dtype: DType, where: Where) -> Column:
     """`features`: WireFeature or None for one key, one per row. Raises InvalidArgumentError for a wrong dtype."""
-    field, message, _ = _KINDS[dtype]
+    field, message, _ = KINDS[dtype]
     rows: list[bytes] = []
     missing: list[int] = []
     for i, feature in enumerate(features):
@@ -87,67 +88,78 @@ def read_column(features: Sequence[Any], dtype: DType, where: Where) -> Column:
             if kind is None:
                 missing.append(i)
             elif kind != field:
-                raise invalid(f"{where.at(i)}Data types don't match. {where.mismatch(_KIND_DTYPES[kind], dtype)}")
+                raise mismatch(kind, dtype, where, i)
         rows.append(data)
     try:
         if dtype == string:
             return Column(*_strings(rows), missing)
-        packed = [_packed(row, message) for row in rows]
-        return Column(*(_floats if dtype == float32 else _integers)(packed), missing)
+        pieces = [packed(row, message) for row in rows]
+        return Column(*numbers(b"".join(pieces), np.fromiter(map(len, pieces), np.int64, len(pieces)), dtype), missing)
     except (ValueError, IndexError):
-        raise invalid(f"{where.at(0)}Can't parse serialized Example.") from None
+        raise unreadable(where, 0) from None
+
+
+def mismatch(kind: str, dtype: DType, where: Where, row: int) -> errors.InvalidArgumentError:
+    return invalid(f"{where.at(row)}Data types don't match. {where.mismatch(_KIND_DTYPES[kind], dtype)}")
+
+
+def unreadable(where: Where, row: int) -> errors.InvalidArgumentError:
+    return invalid(f"{where.at(row)}Can't parse serialized Example.")
 
 
 # --- from the wire --------------------------------------------------------------------------------------
 
 
-def _packed(data: bytes, message: Any) -> memoryview | bytes:
-    """The numbers of a serialized FloatList or Int64List: the bytes after its field's tag and length."""
+def packed(data: bytes, message: Any) -> memoryview | bytes:
+    """The numbers of a serialized FloatList or Int64List: the bytes behind its one field's tag and length."""
     if not data:
         return data
-    if data[0] == 0x0A:  # field 1, packed, as written by nearly every writer
-        size, at, shift = 0, 1, 0
-        while True:
-            byte = data[at]
-            size |= (byte & 0x7F) << shift
-            at, shift = at + 1, shift + 7
-            if byte < 0x80:
-                break
+    if data[0] == 0x0A:  # field 1, packed: as nearly every writer does
+        size, at = varint(data, 1)
         if at + size == len(data):
             return memoryview(data)[at:]
     canonical = message(value=message.FromString(data).value).SerializeToString()
-    return _packed(canonical, message)
+    return packed(canonical, message)
 
 
-def _floats(rows: list[memoryview | bytes]) -> tuple[np.ndarray, np.ndarray]:
-    return np.frombuffer(bytearray().join(rows), np.float32), np.array([len(row) // 4 for row in rows], np.int64)
-
-
-def _integers(rows: list[memoryview | bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers with seven bits per byte; the last byte of each is below 128."""
-    joined = b"".join(rows)
-    sizes = np.array([len(row) for row in rows], np.int64)
-    raw = np.frombuffer(joined, np.uint8)
+def numbers(joined: bytes, sizes: np.ndarray, dtype: DType) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers in packed bytes, of which `sizes[i]` are row i's, and how many each row has. Or ValueError."""
+    if dtype == float32:
+        if (sizes & 3).any():
+            raise ValueError("a number is cut off")
+        return np.frombuffer(bytearray(joined), np.float32), sizes >> 2
     if joined.isascii():
-        return raw.astype(np.int64), sizes
-    ends = raw < 0x80
-    if not ends[-1]:
+        return np.frombuffer(joined, np.uint8).astype(np.int64), sizes
+    return _integers(np.frombuffer(joined, np.uint8), sizes)
+
+
+def _integers(raw: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of seven bits a byte, the last byte of each being below 128."""
+    ends, stops = raw < 0x80, np.cumsum(sizes)
+    if not ends[stops[sizes > 0] - 1].all():
         raise ValueError("a number is cut off")
     last = np.flatnonzero(ends)
     first = np.concatenate([[0], last[:-1] + 1])
-    place = np.arange(raw.size) - np.repeat(first, last - first + 1)
-    bits = (raw & 0x7F).astype(np.uint64) << (7 * place).astype(np.uint64)
+    width = last - first + 1
+    if width.max() > 10:
+        raise ValueError("a number of more than 64 bits")
+    found, rest = np.zeros(len(first), np.uint64), np.arange(len(first))
+    for byte in range(int(width.max())):  # of all numbers that have so many
+        found[rest] |= (raw[first[rest] + byte] & 0x7F).astype(np.uint64) << np.uint64(7 * byte)
+        rest = rest[width[rest] > byte + 1]
     before = np.concatenate([[0], np.cumsum(ends)])
-    stops = np.cumsum(sizes)
-    return np.bitwise_or.reduceat(bits, first).view(np.int64), before[stops] - before[stops - sizes]
+    return found.view(np.int64), before[stops] - before[stops - sizes]
 
 
 def _strings(rows: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
     lists = [BytesList.FromString(row).value for row in rows]
-    counts = np.array([len(found) for found in lists], np.int64)
-    values = np.empty(int(counts.sum()), object)
-    values[:] = list(chain.from_iterable(lists))
-    return values, counts
+    return strings(list(chain.from_iterable(lists))), np.array([len(found) for found in lists], np.int64)
+
+
+def strings(values: list[bytes]) -> np.ndarray:
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found
 
 
 # --- to tensors -----------------------------------------------------------------------------------------
@@ -169,7 +181,7 @@ def dense(column: Column, shape: tuple[int, ...], default: np.ndarray | None, dt
     if wrong.any():
         row = int(wrong.argmax())
         raise invalid(
-            f"{where.at(row)}Number of {_KINDS[dtype][2]} values != expected.  Values size: {column.counts[row]} "
+            f"{where.at(row)}Number of {KINDS[dtype][2]} values != expected.  Values size: {column.counts[row]} "
             f"but output shape: [{','.join(map(str, shape))}]"
         )
     if not column.missing:
@@ -189,7 +201,7 @@ def dense_padded(column: Column, shape: tuple[int, ...], filler: Any, dtype: DTy
     if uneven.any():
         row = int(uneven.argmax())
         raise invalid(
-            f"{where.at(row)}Number of {_KINDS[dtype][2]} values is not a multiple of stride length. "
+            f"{where.at(row)}Number of {KINDS[dtype][2]} values is not a multiple of stride length. "
             f"Saw {column.counts[row]} values but output shape is: [{','.join(map(str, ('?', *shape)))}]"
         )
     longest = int(column.counts.max(initial=0))

@@ -7,16 +7,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from google.protobuf.message import DecodeError
 
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.kernel_tools import invalid
-from penstock.ops.parsing_columns import Column, Where, dense, dense_padded, read_column, sparse, to_value
+from penstock.ops.parsing_batch import Batch
+from penstock.ops.parsing_columns import Column, Where, dense, dense_padded, sparse, to_value
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType
-from penstock.tensor.example_protos import WireExample
 from penstock.tensor.shapes import TensorShape
 
 PARSED_TYPES = "list({float, int64, string}) >= 0"
@@ -150,18 +149,6 @@ def check_default(i: int, spec: Spec, default: Any) -> np.ndarray | None:
     return array
 
 
-def parse_messages(serialized: Any, message: Any) -> list[Any]:
-    """Parses each of the strings as a message. Raises InvalidArgumentError with the string if it is invalid."""
-    parse, found, text = message.FromString, [], b""
-    try:
-        for text in serialized:
-            found.append(parse(text))
-    except DecodeError:
-        shown = text.decode("utf-8", "backslashreplace")
-        raise invalid(f"Could not parse example input, value: '{shown}'") from None
-    return found
-
-
 def dense_values(
     specs: list[Spec], keys: list[str], defaults: list[Any], read: Callable[[str, DType, Where], Column], names: Any
 ) -> list[np.ndarray]:
@@ -175,11 +162,6 @@ def dense_values(
         else:
             found.append(dense(column, spec.shape, default, spec.dtype, where))
     return found
-
-
-def _reader(serialized: Any) -> Callable[[str, DType, Where], Column]:
-    maps = [example.features.feature for example in parse_messages(serialized, WireExample)]
-    return lambda key, dtype, where: read_column([features.get(key) for features in maps], dtype, where)
 
 
 def _names(names: np.ndarray, serialized: np.ndarray) -> list[bytes]:
@@ -210,10 +192,10 @@ def parse_example_kernel(ctx: KernelContext) -> Kernel:
     def parse(serialized: Any, names: Any, sparse_keys: Any, dense_keys: Any, defaults: Any) -> tuple[Any, ...]:
         if serialized.ndim != 1:
             raise invalid(f"Expected serialized to be a vector, got shape: {list(serialized.shape)}")
-        called, read = _names(names, serialized), _reader(serialized)
-        arrays = dense_values(specs, texts(dense_keys), defaults, read, called)
-        sparse_pairs = zip(texts(sparse_keys), sparse_types, strict=True)
-        columns = [read(key, dtype, Where(key, called)) for key, dtype in sparse_pairs]
+        called, of_dense, of_sparse = _names(names, serialized), texts(dense_keys), texts(sparse_keys)
+        read = Batch(serialized.tolist(), [*of_dense, *of_sparse], called).read
+        arrays = dense_values(specs, of_dense, defaults, read, called)
+        columns = [read(key, dtype, Where(key, called)) for key, dtype in zip(of_sparse, sparse_types, strict=True)]
         return tuple(_flat(columns, sparse, arrays))
 
     return parse
@@ -232,16 +214,19 @@ def parse_example_v2_kernel(ctx: KernelContext) -> Kernel:
         if serialized.ndim > 1:
             raise invalid(f"Expected serialized to be a scalar or vector, got shape: {list(serialized.shape)}")
         scalar = serialized.ndim == 0
-        called, read = _names(names, serialized), _reader(serialized.reshape(-1))
+        called = _names(names, serialized)
+        of_sparse, of_dense, of_ragged = (
+            [key.decode() for key in keys.tolist()] for keys in (sparse_keys, dense_keys, ragged_keys)
+        )
+        read = Batch(serialized.reshape(-1).tolist(), [*of_sparse, *of_dense, *of_ragged], called).read
 
-        def columns(keys: np.ndarray, dtypes: Any) -> list[Column]:
-            texts = [key.decode() for key in keys.tolist()]
-            return [read(key, dtype, Where(key, called)) for key, dtype in zip(texts, dtypes, strict=True)]
+        def columns(keys: list[str], dtypes: Any) -> list[Column]:
+            return [read(key, dtype, Where(key, called)) for key, dtype in zip(keys, dtypes, strict=True)]
 
-        arrays = dense_values(specs, [key.decode() for key in dense_keys.tolist()], defaults, read, called)
+        arrays = dense_values(specs, of_dense, defaults, read, called)
         arrays = [array[0, ...] for array in arrays] if scalar else arrays
-        flat = _flat(columns(sparse_keys, sparse_types), single_sparse if scalar else sparse, arrays)
-        ragged = columns(ragged_keys, ragged_types)
+        flat = _flat(columns(of_sparse, sparse_types), single_sparse if scalar else sparse, arrays)
+        ragged = columns(of_ragged, ragged_types)
         flat += [to_value(column.values) for column in ragged]
         for column, split_type in zip(ragged, split_types, strict=True):
             splits = np.zeros(0 if scalar else len(column.counts) + 1, split_type)
@@ -268,7 +253,7 @@ def parse_single_example_kernel(ctx: KernelContext) -> Kernel:
     def parse(serialized: Any, defaults: Any) -> tuple[Any, ...]:
         if serialized.ndim:
             raise invalid(f"Expected serialized to be a scalar, got shape: {list(serialized.shape)}")
-        read = _reader([serialized.item()])
+        read = Batch([serialized.item()], [*dense_keys, *sparse_keys], None).read
         arrays = dense_values(specs, dense_keys, defaults, read, None)
         columns = [read(key, t, Where(key, None)) for key, t in zip(sparse_keys, sparse_types, strict=True)]
         return tuple(_flat(columns, single_sparse, [array[0, ...] for array in arrays]))

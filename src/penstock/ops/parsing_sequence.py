@@ -21,13 +21,13 @@ from penstock.ops.parsing import (
     default_tensors,
     raw_features,
 )
+from penstock.ops.parsing_batch import parse_message
 from penstock.ops.parsing_columns import Column, Where, dense, read_column, sparse, to_value
 from penstock.ops.parsing_ops import (
     PARSED_TYPES,
     Spec,
     check_default,
     dense_specs,
-    parse_messages,
     single_sparse,
     texts,
 )
@@ -102,7 +102,7 @@ def parse_single_sequence_example_kernel(ctx: KernelContext) -> Kernel:
     ) -> tuple[Any, ...]:
         if serialized.ndim:
             raise invalid(f"Expected serialized to be a scalar, got shape: {list(serialized.shape)}")
-        (example,) = parse_messages([serialized.item()], WireSequenceExample)
+        example = parse_message(serialized.item(), WireSequenceExample)
         context, lists, names = example.context.feature, example.feature_lists.feature_list, [debug_name.item()]
         empty = set(texts(may_lack.reshape(-1)))
 

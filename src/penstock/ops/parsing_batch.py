@@ -1,0 +1,182 @@
+"""Serialized Examples, from which features are read by key as columns of values.
+
+There are three ways to find the features: in all records at once (parsing_walk.py), record by record where they are
+large (their bytes are then copied only once), and by protobuf, which knows all that its format allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from penstock.ops.kernel_tools import invalid
+from penstock.ops.parsing_columns import (
+    KINDS,
+    Column,
+    Where,
+    mismatch,
+    numbers,
+    packed,
+    read_column,
+    strings,
+    unreadable,
+)
+from penstock.ops.parsing_walk import Places, Walk
+from penstock.ops.parsing_wire import BYTES, FLOATS, INTEGERS, NOTHING, read_example
+from penstock.tensor.dtypes import DType, float32, int64, string
+from penstock.tensor.example_protos import BytesList, WireExample
+
+_FEW = 12
+"""Fewer records are left to protobuf."""
+_LARGE = 8192
+"""Records of more bytes than this, on average, are not joined."""
+_SHORT = 64
+"""Values of more bytes than this, on average, are copied one by one."""
+_TAGS = {string: BYTES, float32: FLOATS, int64: INTEGERS}
+_FIELDS = {BYTES: "bytes_list", FLOATS: "float_list", INTEGERS: "int64_list"}
+_FIELD_TAGS = {field: tag for tag, field in _FIELDS.items()}
+
+
+def parse_message(text: bytes, message: Any, place: str = "") -> Any:
+    """InvalidArgumentError, with the text and the place, for a text that is no such message."""
+    try:
+        return message.FromString(text)
+    except DecodeError:
+        shown = text.decode("utf-8", "backslashreplace")
+        raise invalid(f"{place}Could not parse example input, value: '{shown}'") from None
+
+
+def _place(row: int, names: Sequence[bytes] | None) -> str:
+    if names is None:
+        return ""
+    name = names[row].decode(errors="replace") if names else ""
+    return f"Name: {name or '<unknown>'}, Index: {row}.  "
+
+
+class Batch:
+    """Reads columns of the `keys`. InvalidArgumentError for a record that is no Example; `names` as in `Where`."""
+
+    def __init__(self, records: list[bytes], keys: Iterable[str], names: Sequence[bytes] | None) -> None:
+        self._records, self._joined = records, b""
+        self._places: dict[bytes, Places] = {}
+        self._odd: dict[int, Any] = {}
+        wanted = frozenset(key.encode() for key in keys)
+        odd: Sequence[int]
+        if len(records) < _FEW:
+            odd = range(len(records))
+        elif sum(map(len, records)) > _LARGE * len(records):
+            odd = self._read_each(wanted)
+        else:
+            walk = Walk(records, wanted)
+            odd, self._places, self._joined = walk.odd, walk.places, walk.data
+        parse = WireExample.FromString
+        try:
+            self._odd = {row: parse(records[row]).features.feature for row in odd}
+        except DecodeError:
+            for row in sorted(odd):
+                parse_message(records[row], WireExample, _place(row, names))
+
+    def _read_each(self, wanted: frozenset[bytes]) -> list[int]:
+        odd = []
+        for row, record in enumerate(self._records):
+            found = read_example(record)
+            if found is None:
+                odd.append(row)
+                continue
+            for key in wanted & found.keys():
+                places, span = self._places.setdefault(key, Places.of(len(self._records))), found[key]
+                places.kind[row], places.whole[row] = span.kind, span.whole
+                places.start[row], places.size[row] = span.start, span.stop - span.start
+        return odd
+
+    def read(self, key: str, dtype: DType, where: Where) -> Column:
+        """The values of a feature. InvalidArgumentError for records that have it with another dtype."""
+        if len(self._odd) == len(self._records):
+            return read_column([self._odd[row].get(key) for row in range(len(self._records))], dtype, where)
+        kind, whole, start, size = self._places.get(key.encode()) or Places.of(len(self._records))
+        lists: dict[int, bytes] = {}  # that are read as they are serialized
+        if self._odd:
+            kind = kind.copy()
+            for row, features in self._odd.items():
+                feature = features.get(key)
+                field = None if feature is None else feature.WhichOneof("kind")
+                kind[row] = NOTHING if field is None else _FIELD_TAGS[field]
+                lists[row] = b"" if field is None else getattr(feature, field)
+        lacking = kind == NOTHING
+        wrong = (kind != _TAGS[dtype]) & ~lacking
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise mismatch(_FIELDS[int(kind[row])], dtype, where, row)
+        for row in np.flatnonzero(whole).tolist():
+            if row not in lists:
+                lists[row] = self._bytes(row, int(start[row]), int(size[row]))
+        missing = np.flatnonzero(lacking).tolist()
+        if dtype == string:
+            return Column(*self._strings(start, size, missing, lists, where), missing)
+        return Column(*self._numbers(start, size, lists, dtype, where), missing)
+
+    def _bytes(self, row: int, start: int, size: int) -> bytes:
+        return (self._joined or self._records[row])[start : start + size]
+
+    def _pieces(self, start: np.ndarray, size: np.ndarray) -> list[bytes]:
+        starts, stops = start.tolist(), (start + size).tolist()
+        if self._joined:
+            data = self._joined
+            return [data[begin:end] for begin, end in zip(starts, stops, strict=True)]
+        return [data[begin:end] for data, begin, end in zip(self._records, starts, stops, strict=True)]
+
+    def _strings(
+        self, start: np.ndarray, size: np.ndarray, missing: list[int], lists: dict[int, bytes], where: Where
+    ) -> tuple[np.ndarray, np.ndarray]:
+        values = self._pieces(start, size)
+        counts = np.ones(len(values), np.int64)
+        if not lists and not missing:
+            return strings(values), counts
+        rows: list[Sequence[bytes]] = [[value] for value in values]
+        for row in missing:
+            rows[row] = ()
+        for row, data in lists.items():
+            try:
+                rows[row] = BytesList.FromString(data).value
+            except DecodeError:
+                raise unreadable(where, row) from None
+        counts[:] = list(map(len, rows))
+        return strings([value for row in rows for value in row]), counts
+
+    def _numbers(
+        self, start: np.ndarray, size: np.ndarray, lists: dict[int, bytes], dtype: DType, where: Where
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if not any(lists.values()) and self._joined and not self._odd:
+            joined = self._gathered(start, size)
+        else:
+            pieces: list[Any] = self._pieces(start, size)
+            for row, data in lists.items():
+                try:
+                    pieces[row] = packed(data, KINDS[dtype][1])
+                except (DecodeError, ValueError, IndexError):
+                    raise unreadable(where, row) from None
+            joined, size = b"".join(pieces), np.fromiter(map(len, pieces), np.int64, len(pieces))
+        try:
+            return numbers(joined, size, dtype)
+        except ValueError:
+            for row, stop in enumerate(np.cumsum(size).tolist()):
+                try:
+                    numbers(joined[stop - int(size[row]) : stop], size[row : row + 1], dtype)
+                except ValueError:
+                    raise unreadable(where, row) from None
+            raise
+
+    def _gathered(self, start: np.ndarray, size: np.ndarray) -> bytes:
+        """The bytes of all rows, one after the other."""
+        data, width = self._joined, int(size[0])
+        if width and (size == width).all():
+            return np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))[start].tobytes()
+        stops = np.cumsum(size)
+        total = int(stops[-1])
+        if total > _SHORT * len(size):
+            return b"".join(self._pieces(start, size))
+        places = np.repeat(start - (stops - size), size) + np.arange(total)
+        return np.frombuffer(data, np.uint8)[places].tobytes()

@@ -1,0 +1,157 @@
+"""The features of a batch of Examples, found in all records at once.
+
+The records are joined, and each has a cursor. A turn takes the entry at the cursor of the first record that is not read
+to its end, and compares the bytes there with those at the other cursors: records with the same key and a known layout
+all move on. So data as a program writes it, with the same features in about the same order, takes as many turns as a
+record has features, in NumPy. Records that take turns of their own are left to `read_example` and protobuf.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.ops.parsing_wire import ABSENT, Entry, layouts, read_entry
+
+_FEW = 8
+"""As many records are read one by one in the time of a turn."""
+_PATIENCE = 6
+"""That many turns may move only a few records."""
+_BEHIND = 512
+"""Zero bytes after the records: a header at the end can be looked at whole."""
+
+
+class Places(NamedTuple):
+    """Of one key in each record: what `Span` says; records without it have kind NOTHING."""
+
+    kind: np.ndarray
+    whole: np.ndarray
+    start: np.ndarray
+    size: np.ndarray
+
+    @staticmethod
+    def of(count: int) -> Places:
+        none = [np.zeros(count, dtype) for dtype in (np.uint8, np.bool_, np.int64, np.int64)]
+        return Places(*none)
+
+
+Rows = np.ndarray | slice
+
+
+class Walk:
+    """`places` has those of the `wanted` keys that were found; `odd` are the records that were not understood."""
+
+    def __init__(self, records: list[bytes], wanted: frozenset[bytes]) -> None:
+        self.places: dict[bytes, Places] = {}
+        self.odd: list[int] = []
+        self._wanted, self._count = wanted, len(records)
+        sizes = np.fromiter(map(len, records), np.int64, len(records))
+        self.data = b"".join([*records, bytes(_BEHIND)])
+        self._words = np.ndarray((len(self.data) - 3,), "<u4", self.data, strides=(1,))  # the four bytes from there on
+        self._stop = np.cumsum(sizes)
+        self._at = self._stop - sizes
+        self._enter(sizes)
+        self._walk()
+
+    def _enter(self, sizes: np.ndarray) -> None:
+        """To the first entry of each record."""
+        length, width = _varints(self._words[self._at + 1])
+        begin = self._at + 1 + width
+        tag = np.frombuffer(self.data, np.uint8)[self._at]
+        good = (sizes == 0) | (tag == 0x0A) & (begin + length == self._stop)
+        self._at = np.where(good & (sizes > 0), begin, self._at)
+        self._give_up(np.flatnonzero(~good))
+
+    def _walk(self) -> None:
+        few = 0
+        while True:
+            before = self._at < self._stop
+            left = np.count_nonzero(before)
+            if not left:
+                break
+            rows: Rows = slice(None) if left == self._count else np.flatnonzero(before)
+            first = int(before.argmax())
+            entry = read_entry(self.data, int(self._at[first]))
+            moved = 0 if entry is None else self._turn(rows, entry)
+            if not moved:
+                self._give_up(np.array([first]))
+            if moved < _FEW:
+                few += 1
+                if few > _PATIENCE:
+                    self._give_up(np.flatnonzero(self._at < self._stop))
+        self._give_up(np.flatnonzero(self._at > self._stop))
+
+    def _give_up(self, rows: np.ndarray) -> None:
+        if rows.size:
+            self.odd += rows.tolist()
+            self._at[rows] = self._stop[rows]
+
+    def _window(self, at: np.ndarray, width: int) -> np.ndarray:
+        """The bytes from there on."""
+        return np.ndarray((len(self.data) - width + 1,), f"V{width}", self.data, strides=(1,))[at]
+
+    def _turn(self, rows: Rows, entry: Entry) -> int:
+        """Moves the records that are at an entry like the first one's; how many."""
+        at, width = self._at[rows], entry.header
+        headers = self._window(at, width).tobytes()
+        if headers == headers[:width] * len(at):
+            self._move(rows, entry.key, entry.kind, entry.whole, at + width, entry.size)
+            return len(at)
+        known = layouts(entry.key, entry.kind)
+        lengths, size_bytes = _varints(self._words[at + 1])
+        which = known.entry.searchsorted(lengths, "right") - 1
+        chosen = int(which[0])
+        layout = known.of([chosen] if np.count_nonzero(which == chosen) == len(which) else which)
+        words = known.mask.shape[1]
+        differ = self._window(at, 8 * words).view(np.uint64).reshape(-1, words) ^ layout.fixed
+        parts = _joined(self._words[at[:, None] + layout.places] & layout.masks)
+        unequal = (parts != lengths[:, None] - layout.less) & (layout.less != ABSENT)
+        good = ~(_any(differ & layout.mask) | _any(unequal))
+        stop, start = at + 1 + size_bytes + lengths, at + layout.header
+        if good.all():
+            self._move(rows, entry.key, layout.kind, layout.whole, start, stop - start)
+            return len(at)
+        if len(layout.header) == 1:
+            layout = known.of(which)
+        rows = np.arange(self._count)[rows]
+        self._move(rows[good], entry.key, layout.kind[good], layout.whole[good], start[good], (stop - start)[good])
+        lists = ~(good | _any(differ & layout.list_mask) | _any(unequal[:, :2])) & (layout.less[:, 2] != ABSENT)
+        start = (at + layout.list_header)[lists]  # of lists that are not one packed field
+        self._move(rows[lists], entry.key, entry.kind, True, start, stop[lists] - start)
+        return np.count_nonzero(good | lists)
+
+    def _move(self, rows: Rows, key: bytes, kind: Any, whole: Any, start: np.ndarray, size: Any) -> None:
+        """Behind the values, which are at `start`; their places are kept."""
+        self._at[rows] = start + size
+        if key not in self._wanted:
+            return
+        if key not in self.places:
+            self.places[key] = Places.of(self._count)
+        places = self.places[key]
+        places.kind[rows], places.whole[rows], places.start[rows], places.size[rows] = kind, whole, start, size
+
+
+def _any(table: np.ndarray) -> np.ndarray:
+    """Which rows are not all zeros, of a table with few columns."""
+    return reduce(np.bitwise_or, table.T) != 0
+
+
+def _joined(words: np.ndarray) -> np.ndarray:
+    """The numbers in four bytes each, seven bits a byte."""
+    low, high = words & 0x7F | (words & 0x7F00) >> 1, (words & 0x7F0000) >> 2 | (words & 0x7F000000) >> 3
+    return (low | high).astype(np.int64)
+
+
+def _varints(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The number that each four bytes begin with, and how many bytes it has; -1 for one that goes on."""
+    if not (words & 0x80).any():
+        return (words & 0x7F).astype(np.int64), np.ones(len(words), np.int64)
+    stops = ~words & 0x80808080
+    last = stops & (~stops + 1)  # the bit that says so of the last byte
+    width = 1 + _LAST_BITS.searchsorted(last)
+    return np.where(last, _joined(words & (last - 1)), -1), width
+
+
+_LAST_BITS = np.array([0x80, 0x8000, 0x800000], np.uint32)
