@@ -11,7 +11,7 @@ import torch
 from penstock import errors
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Block, Column, Element, joined, stack, values_of
-from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset, scalar
+from penstock.ops.datasets.define import TYPES, at_least, dataset_kernel, define_dataset, scalar
 from penstock.ops.kernel_tools import as_signed, invalid
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, string
@@ -21,7 +21,7 @@ BATCH_DATASET = define_dataset("BatchDataset", "input_dataset: variant, batch_si
 BATCH_DATASET_V2 = define_dataset(
     "BatchDatasetV2",
     "input_dataset: variant, batch_size: int64, drop_remainder: bool",
-    ["parallel_copy: bool = false"],
+    ["parallel_copy: bool = false", *TYPES],
 )
 _PADDED = "input_dataset: variant, batch_size: int64, padded_shapes: N * int64, padding_values: Toutput_types"
 _PADDED_ATTRS = ["Toutput_types: list(type) >= 1", "output_shapes: list(shape) >= 1", "N: int >= 1"]

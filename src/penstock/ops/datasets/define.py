@@ -25,8 +25,16 @@ def define_dataset(
     metadata: bool = True,
     typed: bool = True,
 ) -> OpDef:
-    """An op whose output is a dataset. typed: it has the attributes of the elements' dtypes and shapes."""
-    every = [*(TYPES if typed else ()), *attrs, *([METADATA] if metadata else ())]
+    """An op whose output is a dataset.
+
+    typed: it has the attributes of the elements' dtypes and shapes, TYPES, which come first, as METADATA comes last,
+    where `attrs` does not say another place for them.
+    """
+    every = list(attrs)
+    if typed and TYPES[0] not in every:
+        every = [*TYPES, *every]
+    if metadata and METADATA not in every:
+        every.append(METADATA)
     op = define_op(
         name,
         inputs,

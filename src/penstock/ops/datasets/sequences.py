@@ -10,7 +10,7 @@ import numpy as np
 from penstock import errors
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Block
-from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset, scalar
+from penstock.ops.datasets.define import TYPES, at_least, dataset_kernel, define_dataset, scalar
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
 
@@ -18,7 +18,9 @@ REPEAT_DATASET = define_dataset("RepeatDataset", "input_dataset: variant, count:
 TAKE_DATASET = define_dataset("TakeDataset", "input_dataset: variant, count: int64")
 SKIP_DATASET = define_dataset("SkipDataset", "input_dataset: variant, count: int64")
 SHARD_DATASET = define_dataset(
-    "ShardDataset", "input_dataset: variant, num_shards: int64, index: int64", ["require_non_empty: bool = false"]
+    "ShardDataset",
+    "input_dataset: variant, num_shards: int64, index: int64",
+    ["require_non_empty: bool = false", *TYPES],
 )
 CONCATENATE_DATASET = define_dataset("ConcatenateDataset", "input_dataset: variant, another_dataset: variant")
 ZIP_DATASET = define_dataset("ZipDataset", "input_datasets: N * variant", ["N: int >= 1"])

@@ -11,7 +11,7 @@ import torch
 
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Block, joined, values_of
-from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset, scalar
+from penstock.ops.datasets.define import TYPES, at_least, dataset_kernel, define_dataset, scalar
 from penstock.ops.datasets.sequences import Repeat
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
@@ -21,7 +21,7 @@ from penstock.tensor.shapes import TensorShape
 _SEEDED = "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64"
 _AGAIN = ["reshuffle_each_iteration: bool = true"]
 
-SHUFFLE_DATASET = define_dataset("ShuffleDataset", _SEEDED, _AGAIN)
+SHUFFLE_DATASET = define_dataset("ShuffleDataset", _SEEDED, [*_AGAIN, *TYPES])
 SHUFFLE_AND_REPEAT_DATASET = define_dataset("ShuffleAndRepeatDataset", f"{_SEEDED}, count: int64", _AGAIN)
 RANDOM_DATASET = define_dataset("RandomDataset", "seed: int64, seed2: int64", stateful=True)
 

@@ -11,7 +11,7 @@ import torch
 from penstock import errors
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State
 from penstock.ops.datasets.blocks import Block
-from penstock.ops.datasets.define import dataset_kernel, define_dataset, scalar
+from penstock.ops.datasets.define import METADATA, TYPES, dataset_kernel, define_dataset, scalar
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.sparse_serialize import rows_of
 from penstock.ops.sparse_tools import tensor as as_tensor
@@ -25,7 +25,7 @@ TENSOR_DATASET = define_dataset("TensorDataset", "components: Toutput_types", _C
 TENSOR_SLICE_DATASET = define_dataset(
     "TensorSliceDataset",
     "components: Toutput_types",
-    [*_COMPONENTS, "is_files: bool = false", "replicate_on_split: bool = false"],
+    [*_COMPONENTS, "is_files: bool = false", METADATA, "replicate_on_split: bool = false"],
     stateful=True,
     typed=False,
 )
@@ -40,7 +40,7 @@ SPARSE_TENSOR_SLICE_DATASET = define_dataset(
 RANGE_DATASET = define_dataset(
     "RangeDataset",
     "start: int64, stop: int64, step: int64",
-    ["replicate_on_split: bool = false"],
+    [*TYPES, METADATA, "replicate_on_split: bool = false"],
     stateful=True,
 )
 
