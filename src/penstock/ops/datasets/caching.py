@@ -40,7 +40,7 @@ class CachedInMemory(DatasetState):
 
 class _MemoryIterator(ElementIterator):
     def __init__(self, dataset: CachedInMemory, ctx: IterationContext) -> None:
-        self._dataset = dataset
+        self._dataset, self._ctx = dataset, ctx
         self._at = 0
         self._found: list[Block] = []
         self._input = dataset.source.iterate(ctx) if dataset.elements is None else None
@@ -77,8 +77,9 @@ class _MemoryIterator(ElementIterator):
     def _restore(self, state: State) -> None:
         if "elements" in state:
             self._dataset.elements, self._at, self._input = state["elements"], state["at"], None
-        elif self._input is not None:
+        else:
             self._found = state["found"]
+            self._input = self._dataset.source.iterate(self._ctx)
             self._input.restore(state["input"])
 
 
@@ -94,7 +95,32 @@ class CachedInFile(DatasetState):
         return f"{self.name}.data"
 
     def iterate(self, ctx: IterationContext) -> ElementIterator:
-        return _FileReader(self) if gfile.Exists(self.whole) else _FileWriter(self, ctx)
+        return _FileIterator(self, ctx)
+
+
+class _FileIterator(ElementIterator):
+    """It reads or writes. What is restored while writing goes on without: the file would lack what came before."""
+
+    def __init__(self, dataset: CachedInFile, ctx: IterationContext) -> None:
+        self._dataset, self._ctx = dataset, ctx
+        reads = gfile.Exists(dataset.whole)
+        self._inner: ElementIterator = _FileReader(dataset) if reads else _FileWriter(dataset, ctx)
+
+    def _many(self, count: int) -> Block | None:
+        return self._inner.next_many(count)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def _save(self) -> State:
+        inner = self._inner
+        source = inner.source if isinstance(inner, _FileWriter) else inner
+        return {"reads": isinstance(inner, _FileReader), "inner": source.save()}
+
+    def _restore(self, state: State) -> None:
+        self._inner.close()
+        self._inner = _FileReader(self._dataset) if state["reads"] else self._dataset.source.iterate(self._ctx)
+        self._inner.restore(state["inner"])
 
 
 class _FileReader(ElementIterator):
@@ -130,7 +156,7 @@ class _FileWriter(ElementIterator):
         self._dataset = dataset
         self._lock = f"{dataset.name}_0.lockfile"
         self._part = f"{dataset.name}.part"
-        self._input = dataset.source.iterate(ctx)
+        self.source = dataset.source.iterate(ctx)
         self._file: TFRecordWriter | None = None
         self._begun = self._finished = False
 
@@ -139,7 +165,7 @@ class _FileWriter(ElementIterator):
             _take_lock(self._lock)
             self._begun = True
             self._file = TFRecordWriter(self._part)
-        block = self._input.next_many(count)
+        block = self.source.next_many(count)
         assert self._file is not None
         if block is not None:
             self._file.write(to_bytes(block))
@@ -159,7 +185,7 @@ class _FileWriter(ElementIterator):
                 gfile.Remove(name)
             self._finished = True
             self._held = "end"
-        self._input.close()
+        self.source.close()
 
 
 def _take_lock(name: str) -> None:

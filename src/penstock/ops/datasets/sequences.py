@@ -51,8 +51,9 @@ class _RepeatIterator(ElementIterator):
     def __init__(self, dataset: Repeat, ctx: IterationContext) -> None:
         self._dataset, self._ctx = dataset, ctx
         self._round = 0
-        self._input: ElementIterator | None = None
         self._gave = False  # in this round
+        self._input: ElementIterator | None = None
+        self._current()
 
     def _many(self, count: int) -> Block | None:
         while (source := self._current()) is not None:
