@@ -140,7 +140,7 @@ def test_a_damaged_record_is_an_error_and_the_next_file_comes_after_it(tmp_path:
         dataset = tf.data.TFRecordDataset(names, compression_type="GZIP" if compressed else "")
         found, count = through_errors(dataset if size is None else dataset.batch(size), tf.errors.DataLossError)
         assert (flat(found), count) == ([b"a-0", b"a-1", b"b-0", b"b-1", b"b-2"], 1)
-    with pytest.raises(tf.errors.DataLossError, match=r"corrupted record at .*/a, its record 2"):
+    with pytest.raises(tf.errors.DataLossError, match=r"corrupted record at .*/a .*record 2"):
         elements(tf.data.TFRecordDataset(names[0], compression_type="GZIP" if compressed else ""))
 
 
