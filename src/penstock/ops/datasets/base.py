@@ -14,11 +14,12 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penstock import errors
+from penstock.graph.node_kernel import Pending
 from penstock.ops.datasets.blocks import Block, Element, of_elements, variant
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.at_exit import stop_at_exit
@@ -28,6 +29,9 @@ from penstock.tensor.shapes import TensorShape
 State = dict[str, Any]
 """What an iterator saves: by name, what JSON can say, bytes, torch tensors, arrays, blocks, and lists and dicts of all
 that. See `saved_state.py` for how it is written."""
+
+
+Done = Callable[[Element | Exception | None], None]
 
 
 class IterationContext:
@@ -69,7 +73,11 @@ class IterationContext:
     def check(self) -> None:
         """CancelledError if the iterator is closed."""
         if self.closed:
-            raise errors.CancelledError(None, None, "Iterator was closed, or initialized anew, while a step used it")
+            raise self.cancelled()
+
+    @staticmethod
+    def cancelled() -> errors.CancelledError:
+        return errors.CancelledError(None, None, "Iterator was closed, or initialized anew, while a step used it")
 
 
 class DatasetState(ABC):
@@ -114,6 +122,19 @@ class ElementIterator:
         if block is None:
             self._held = "end"
         return block
+
+    waits: ClassVar[bool] = False
+    """Whether `request` may call back later. Then any number of threads may call that at once."""
+
+    def request(self, done: Done) -> Pending | None:
+        """Call `done` with the next element, None at the end, or an error: now, or from another thread. If later,
+        return what is under way, which may be withdrawn."""
+        try:
+            found: Element | Exception | None = self.next()
+        except Exception as error:
+            found = error
+        done(found)
+        return None
 
     def save(self) -> State:
         """Where it stands, so that `restore` makes a new iterator of the same dataset go on from here."""

@@ -12,13 +12,15 @@ import numpy as np
 
 from penstock import errors
 from penstock.graph import shape_rules
+from penstock.graph.node_kernel import NodeKernel, Pending, asynchronous
 from penstock.graph.opdef import Bound, Kernel, define_op
 from penstock.graph.shape_context import ShapeContext
 from penstock.graph.traits import SERIAL
-from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
+from penstock.ops.datasets.base import DatasetState, Done, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Element
 from penstock.ops.datasets.define import TYPES, scalar
 from penstock.ops.kernel_tools import invalid
+from penstock.runtime.blocking import blocking
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape, unknown_shape
@@ -80,9 +82,13 @@ class _Iteration:
         self._elements = dataset.iterate(self.ctx)
         self._lock = threading.Lock()
 
-    def next(self) -> Element | None:
+    def request(self, done: Done) -> Pending | None:
+        """As `ElementIterator.request`. Where nobody computes ahead, this thread computes."""
+        if self._elements.waits:
+            self.ctx.check()
+            return self._elements.request(done)
         with self.using() as elements:
-            return elements.next()
+            return elements.request(done)
 
     @contextmanager
     def using(self) -> Iterator[ElementIterator]:
@@ -164,12 +170,13 @@ class IteratorResource:
                 self._iteration = _Iteration(self.first_use())
             return self._iteration
 
-    def next(self) -> Element:
-        """The next element; OutOfRangeError at the end."""
-        element = (self._iteration or self.iteration()).next()
-        if element is None:
-            raise errors.OutOfRangeError(None, None, "End of sequence")
-        return element
+    def request(self, done: Callable[[Any], None]) -> Pending | None:
+        """Begin to take the next element: an asynchronous kernel. OutOfRangeError at the end."""
+
+        def give(found: Element | Exception | None) -> None:
+            done(errors.OutOfRangeError(None, None, "End of sequence") if found is None else found)
+
+        return (self._iteration or self.iteration()).request(give)
 
 
 def check_elements(
@@ -280,8 +287,9 @@ for _op in (ITERATOR_GET_NEXT, ITERATOR_GET_NEXT_SYNC, DATASET_TO_SINGLE_ELEMENT
 
 @ITERATOR_GET_NEXT.kernel("CPU")
 @ITERATOR_GET_NEXT_SYNC.kernel("CPU")
-def iterator_get_next_kernel(ctx: KernelContext) -> Kernel:
-    return lambda iterator: iterator.next()
+def iterator_get_next_kernel(ctx: KernelContext) -> NodeKernel:
+    """It waits in the step's thread, until the step or the iterator ends: what it waits for is not of the step."""
+    return blocking(ctx.node, asynchronous(lambda done, iterator: iterator.request(done)), ctx.state.closing)
 
 
 @DATASET_TO_SINGLE_ELEMENT.kernel("CPU")

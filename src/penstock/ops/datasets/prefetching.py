@@ -9,8 +9,10 @@ from typing import Any
 
 import torch
 
+from penstock.graph.node_kernel import Pending
 from penstock.ops.datasets.base import (
     DatasetState,
+    Done,
     ElementIterator,
     IterationContext,
     State,
@@ -45,6 +47,21 @@ class Prefetched(DatasetState):
         return Ahead(self.source.iterate(ctx), self.size, ctx)
 
 
+class _Waiter:
+    """A step that waits for an element."""
+
+    action = "IteratorGetNext"
+
+    def __init__(self, ahead: Ahead, done: Done) -> None:
+        self._ahead, self.done = ahead, done
+
+    def withdraw(self) -> bool:
+        return self._ahead.withdraw(self)
+
+    def __str__(self) -> str:
+        return "waits for an element of a dataset, which a thread computes ahead"
+
+
 class Ahead(ElementIterator):
     """Another iterator's elements, computed by a thread as long as there are fewer than `size`.
 
@@ -52,39 +69,65 @@ class Ahead(ElementIterator):
     stops it between two blocks.
     """
 
+    waits = True
+
     def __init__(self, source: ElementIterator, size: int, ctx: IterationContext) -> None:
         self._input, self._size, self._ctx = source, size, ctx
         self._changed = threading.Condition()
-        self._ready: deque[Block | Exception | None] = deque()
+        self._ready: deque[Block | Exception | None] = deque()  # END stays
         self._count = 0  # elements, and errors, in `_ready`
+        self._waiters: deque[_Waiter] = deque()
         self._thread: threading.Thread | None = None
-        self._pausing = self._closed = False
+        self._closed = False
         self._working = threading.Lock()  # held while the input is used
-        ctx.on_close(self._wake)
+        ctx.on_close(self._end)
 
     def _many(self, count: int) -> Block | None:
-        if self._thread is None:
-            self._start()
         with self._changed:
+            self._start()
             if not self._ready:
                 self._ctx.wait(self._changed, lambda: bool(self._ready))
-            found = self._ready[0]
-            if isinstance(found, Block) and found.size > count:
-                self._ready[0] = found.part(count, found.size)
-                found = found.part(0, count)
-            else:
-                self._ready.popleft()
-            full = self._count >= self._size
-            self._count -= found.size if isinstance(found, Block) else 1
-            if full:
-                self._changed.notify_all()
+            found = self._take(count)
         if isinstance(found, Exception):
             raise found
         return found
 
+    def request(self, done: Done) -> Pending | None:
+        with self._changed:
+            self._start()
+            if not self._ready or self._waiters:
+                waiter = _Waiter(self, done)
+                self._waiters.append(waiter)
+                return waiter
+            found = self._take(1)
+        done(found.row(0) if isinstance(found, Block) else found)
+        return None
+
+    def withdraw(self, waiter: _Waiter) -> bool:
+        with self._changed:
+            if waiter not in self._waiters:
+                return False
+            self._waiters.remove(waiter)
+            return True
+
+    def _take(self, count: int) -> Block | Exception | None:
+        """What comes next, with the lock held, where there is something."""
+        found = self._ready[0]
+        if found is END:
+            return END
+        if isinstance(found, Block) and found.size > count:
+            self._ready[0] = found.part(count, found.size)
+            found = found.part(0, count)
+        else:
+            self._ready.popleft()
+        if self._count >= self._size:
+            self._changed.notify_all()
+        self._count -= found.size if isinstance(found, Block) else 1
+        return found
+
     def close(self) -> None:
         self._closed = True
-        self._wake()
+        self._end()
         if self._working.acquire(blocking=False):  # or else the thread is at work, and closes it
             try:
                 self._input.close()
@@ -94,8 +137,9 @@ class Ahead(ElementIterator):
     # --- the thread -------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        self._thread = threading.Thread(target=self._work, daemon=True, name="penstock prefetch")
-        self._thread.start()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, daemon=True, name="penstock prefetch")
+            self._thread.start()
 
     def _work(self) -> None:
         at_once = 1
@@ -111,16 +155,29 @@ class Ahead(ElementIterator):
                     except Exception as error:
                         found = error
                     quick = time.perf_counter() - begin < _QUICK
-                    with self._changed:
-                        self._ready.append(found)
-                        self._count += found.size if isinstance(found, Block) else 1
-                        self._changed.notify_all()
+                    self._add(found)
+                self._serve()
                 if found is END:
                     break
                 at_once = at_once * 2 if quick else max(1, at_once // 2)
             if self._stopped():
                 with self._working:
                     self._input.close()
+
+    def _add(self, found: Block | Exception | None) -> None:
+        with self._changed:
+            self._ready.append(found)
+            self._count += found.size if isinstance(found, Block) else 1
+            self._changed.notify_all()
+
+    def _serve(self) -> None:
+        """Give steps that wait what there is."""
+        while True:
+            with self._changed:
+                if not (self._waiters and self._ready):
+                    return
+                waiter, found = self._waiters.popleft(), self._take(1)
+            waiter.done(found.row(0) if isinstance(found, Block) else found)
 
     def _wait_for_room(self) -> bool:
         """Wait until more is wanted; False if nothing ever will be."""
@@ -132,9 +189,13 @@ class Ahead(ElementIterator):
     def _stopped(self) -> bool:
         return self._closed or self._ctx.closed
 
-    def _wake(self) -> None:
+    def _end(self) -> None:
+        """Nothing more is computed: wake the thread, and steps that wait."""
         with self._changed:
             self._changed.notify_all()
+            waiters, self._waiters = self._waiters, deque()
+        for waiter in waiters:
+            waiter.done(self._ctx.cancelled())
 
     # --- state ------------------------------------------------------------------------------------------
 
@@ -145,9 +206,7 @@ class Ahead(ElementIterator):
 
     def _restore(self, state: State) -> None:
         for saved in state["ready"]:
-            found = restored_error(saved) if isinstance(saved, list) else saved
-            self._ready.append(found)
-            self._count += found.size if isinstance(found, Block) else 1
+            self._add(restored_error(saved) if isinstance(saved, list) else saved)
         self._input.restore(state["input"])
 
 
