@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import penstock as tf
 from digit_records import BATCH, arguments, distort, parse, test_accuracy, training, write
+
+import penstock as tf
 
 READERS = 2
 

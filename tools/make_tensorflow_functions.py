@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf  # type: ignore[import-not-found]
-from tensorflow.python.framework import function  
+from tensorflow.python.framework import function
 
 tf.disable_v2_behavior()
 

@@ -148,7 +148,9 @@ def group_by_window_of_a_size(tf: Any) -> Any:
 def group_by_window_of_sizes_by_key(tf: Any) -> Any:
     return tf.data.Dataset.range(14).apply(
         tf.data.experimental.group_by_window(
-            lambda x: x % 3, lambda key, window: window.batch(9).map(lambda w: (key, w)), window_size_func=lambda k: k + 1
+            lambda x: x % 3,
+            lambda key, window: window.batch(9).map(lambda w: (key, w)),
+            window_size_func=lambda k: k + 1,
         )
     )
 

@@ -41,8 +41,12 @@ def parallel_interleave(
         found = traced(map_func, [dataset.structure], "parallel_interleave", gives_dataset=True)
         cycle, block = (convert_to_tensor(x, int64) for x in (cycle_length, block_length))
         loose = convert_to_tensor(sloppy, boolean)
-        buffer = convert_to_tensor(2 * block_length if buffer_output_elements is None else buffer_output_elements, int64)
-        ahead = convert_to_tensor(2 * cycle_length if prefetch_input_elements is None else prefetch_input_elements, int64)
+        buffer = convert_to_tensor(
+            2 * block_length if buffer_output_elements is None else buffer_output_elements, int64
+        )
+        ahead = convert_to_tensor(
+            2 * cycle_length if prefetch_input_elements is None else prefetch_input_elements, int64
+        )
         return dataset._derived(
             lambda: PARALLEL_INTERLEAVE_DATASET(
                 dataset._as_variant_tensor(),

@@ -134,8 +134,7 @@ def traced_with_state(
                 same = False
             if not same:
                 raise TypeError(
-                    f"The element {what} for the new state must match the initial state. "
-                    f"Expected {wanted}; got {have}."
+                    f"The element {what} for the new state must match the initial state. Expected {wanted}; got {have}."
                 )
         before = nest.flatten(start.shapes)
         wider = [a.most_specific_compatible_shape(b) for a, b in zip(before, nest.flatten(ours.shapes), strict=True)]

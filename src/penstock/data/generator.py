@@ -23,7 +23,9 @@ from penstock.tensor.shapes import TensorShape
 
 class Generated(DatasetBase):
     @classmethod
-    def from_generator(cls, generator: Callable[..., Iterable[Any]], output_types: Any, output_shapes: Any = None, args: Any = None) -> Self:
+    def from_generator(
+        cls, generator: Callable[..., Iterable[Any]], output_types: Any, output_shapes: Any = None, args: Any = None
+    ) -> Self:
         """The elements that `generator(*args)`, called anew for each iteration, yields.
 
         output_types, output_shapes: of its elements, as nests; shapes that are not given may differ. args: tensors,
@@ -128,5 +130,3 @@ def _array(value: Any, dtype: DType, shape: TensorShape) -> Any:
             f"`generator` yielded an element of shape {array.shape} where an element of shape {shape} was expected."
         )
     return array
-
-

@@ -140,9 +140,7 @@ class _Imported:
             raise ValueError(f"Requested return_element {name!r} not found in graph_def.") from None
 
 
-def _import(
-    graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str, library: Library
-) -> _Imported:
+def _import(graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str, library: Library) -> _Imported:
     imported = _Imported(mapping, graph_def.versions.producer, library)
     imported.back_nodes = {proto.name for proto in graph_def.node if proto.op in BACK}
     with graph.name_scope(scope_name or None) as scope:

@@ -94,9 +94,7 @@ def _of_first(op: Operation, inputs: Sequence[Batched]) -> Any:
 @rule("Equal", "NotEqual", "SelectV2")
 def _broadcasting(op: Operation, inputs: Sequence[Batched]) -> Any:
     """Dimensions of one go between the first and those of an element that has fewer."""
-    if len(inputs) > 1 and not all(each.batched or each.shape.ndims == 0 for each in inputs):
-        rank = max(each.rank for each in inputs)
-    elif sum(each.batched for each in inputs) > 1:
+    if (len(inputs) > 1 and not all(each.batched or each.shape.ndims == 0 for each in inputs)) or sum(each.batched for each in inputs) > 1:
         rank = max(each.rank for each in inputs)
     else:
         return _same(op, [each.tensor for each in inputs])
@@ -297,14 +295,19 @@ def _strided_slice(op: Operation, inputs: Sequence[Batched]) -> Any:
     masks = {name: int(op.attrs[name]) << 1 for name in op.attrs if name.endswith("_mask")}
     masks["begin_mask"] |= 1
     masks["end_mask"] |= 1
-    vectors = [constant(np.concatenate([[first], v]).astype(v.dtype)) for first, v in zip((0, 0, 1), (begin, end, strides), strict=True)]
+    vectors = [
+        constant(np.concatenate([[first], v]).astype(v.dtype))
+        for first, v in zip((0, 0, 1), (begin, end, strides), strict=True)
+    ]
     return _same(op, [x.tensor, *vectors], **masks)
 
 
 @rule("Slice")
 def _slice(op: Operation, inputs: Sequence[Batched]) -> Any:
     begin, size = map(_value, inputs[1:])
-    parts = [constant(np.concatenate([[first], v]).astype(v.dtype)) for first, v in zip((0, -1), (begin, size), strict=True)]
+    parts = [
+        constant(np.concatenate([[first], v]).astype(v.dtype)) for first, v in zip((0, -1), (begin, size), strict=True)
+    ]
     return _same(op, [inputs[0].tensor, *parts])
 
 

@@ -6,10 +6,10 @@ from collections import deque
 from typing import Any
 
 from penstock import errors
-from penstock.ops.datasets.calls_ahead import CallsAhead
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Element
 from penstock.ops.datasets.calls import OTHERS, Call
+from penstock.ops.datasets.calls_ahead import CallsAhead
 from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset, scalar
 from penstock.ops.datasets.flattening import INPUTS, Interleave, InterleaveIterator, lengths
 from penstock.ops.datasets.mapping import parallel_calls
@@ -151,7 +151,13 @@ class _Reader(ElementIterator):
                     self._found.append(found)
                     self._done = found is None
                     self._ahead.changed.notify_all()
-                    if self._done or self._stop or len(self._found) >= self._buffer or self._ahead.closed or self._ctx.closed:
+                    if (
+                        self._done
+                        or self._stop
+                        or len(self._found) >= self._buffer
+                        or self._ahead.closed
+                        or self._ctx.closed
+                    ):
                         self._reading = False
                         return
         finally:

@@ -28,9 +28,7 @@ def map_and_batch_dataset(ctx: KernelContext) -> Any:
 
     def state(source: Any, others: Any, size: Any, parallel: Any, drop: Any) -> DatasetState:
         count = at_least(1, "batch_size", size, "batch_size must be greater than zero.")
-        mapped = Map(
-            dataset_of(source), Call(function, others), dtypes, single, parallel_calls(parallel), may_end
-        )
+        mapped = Map(dataset_of(source), Call(function, others), dtypes, single, parallel_calls(parallel), may_end)
         return Batches(mapped, count, scalar("drop_remainder", drop), stacked, dtypes, shapes)
 
     return state

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from penstock.ops.datasets.calls_ahead import CallsAhead
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Block, Element, of_elements
 from penstock.ops.datasets.calls import OTHERS, Call, MappedIterator, ends
+from penstock.ops.datasets.calls_ahead import CallsAhead
 from penstock.ops.datasets.define import dataset_kernel, define_dataset, scalar
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
