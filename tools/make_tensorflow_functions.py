@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow.compat.v1 as tf  # type: ignore[import-not-found]
+import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import function
 
 tf.disable_v2_behavior()

@@ -13,9 +13,9 @@ from penstock.data.traced import traced
 from penstock.data.transformations import batch_arguments, batched
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
+from penstock.ops.datasets.filtering import SCAN_DATASET
 from penstock.ops.datasets.interleaving_ahead import PARALLEL_INTERLEAVE_DATASET
 from penstock.ops.datasets.map_and_batch import MAP_AND_BATCH_DATASET
-from penstock.ops.datasets.mapping import SCAN_DATASET
 from penstock.tensor.dtypes import bool as boolean, int64
 
 Fn = Callable[..., Any]

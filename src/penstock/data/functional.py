@@ -11,10 +11,11 @@ from penstock.data.structure import Structure, as_tensors, structure_of, to_comp
 from penstock.data.traced import Traced, is_scalar, traced
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
+from penstock.ops.datasets.filtering import FILTER_DATASET, TAKE_WHILE_DATASET
 from penstock.ops.datasets.flattening import FLAT_MAP_DATASET, INTERLEAVE_DATASET
 from penstock.ops.datasets.generating import REDUCE_DATASET
 from penstock.ops.datasets.interleaving_ahead import PARALLEL_INTERLEAVE_DATASET_V2
-from penstock.ops.datasets.mapping import FILTER_DATASET, MAP_DATASET, PARALLEL_MAP_DATASET, TAKE_WHILE_DATASET
+from penstock.ops.datasets.mapping import MAP_DATASET, PARALLEL_MAP_DATASET
 from penstock.tensor.dtypes import bool as boolean, int32, int64
 
 Fn = Callable[..., Any]
@@ -119,7 +120,8 @@ def traced_with_state(
 ) -> tuple[Traced, Structure]:
     """`fn(state, element)`, where `next_state` of its result is the state of the next call; and the state's structure.
 
-    state: the first one, or its structure. TypeError where the next has another structure, classes or dtypes than `state`. Dimensions that differ become unknown.
+    state: the first one, or its structure. TypeError where the next has another structure, classes or dtypes.
+    Dimensions that differ become unknown.
     """
     start = state if isinstance(state, Structure) else structure_of(state)
     while True:

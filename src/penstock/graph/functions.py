@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from penstock.graph.contexts import outside
@@ -55,11 +54,12 @@ class FunctionGraph(Graph):
         with super().control_dependencies(control_inputs):
             yield
 
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """As in any graph; where what is outside is does not matter here."""
-        if isinstance(getattr(op, "graph", None), Graph) and op.graph is not self:
-            return contextlib.nullcontext()
-        return super().colocate_with(op, ignore_existing)
+        elsewhere = isinstance(getattr(op, "graph", None), Graph) and op.graph is not self
+        with contextlib.nullcontext() if elsewhere else super().colocate_with(op, ignore_existing):
+            yield
 
     def capture(self, tensor: Tensor) -> Tensor:
         """`tensor`, of this graph or one outside, as nodes here may use it."""

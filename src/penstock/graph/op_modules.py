@@ -63,6 +63,7 @@ _OPS: dict[str, str] = {
     "penstock.ops.datasets.files": (
         "FixedLengthRecordDataset FixedLengthRecordDatasetV2 TFRecordDataset TextLineDataset"
     ),
+    "penstock.ops.datasets.filtering": "FilterDataset ScanDataset TakeWhileDataset",
     "penstock.ops.datasets.flattening": "FlatMapDataset InterleaveDataset",
     "penstock.ops.datasets.generating": "GeneratorDataset ReduceDataset",
     "penstock.ops.datasets.grouping": "GroupByReducerDataset GroupByWindowDataset",
@@ -73,7 +74,7 @@ _OPS: dict[str, str] = {
         "IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator OneShotIterator"
     ),
     "penstock.ops.datasets.map_and_batch": "MapAndBatchDataset",
-    "penstock.ops.datasets.mapping": "FilterDataset MapDataset ParallelMapDataset ScanDataset TakeWhileDataset",
+    "penstock.ops.datasets.mapping": "MapDataset ParallelMapDataset",
     "penstock.ops.datasets.prefetching": "PrefetchDataset",
     "penstock.ops.datasets.sequences": (
         "ConcatenateDataset RepeatDataset ShardDataset SkipDataset TakeDataset ZipDataset"

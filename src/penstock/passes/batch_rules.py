@@ -82,11 +82,12 @@ def _element_wise_rule(op: Operation) -> Rule | None:
 
 def _of_first(op: Operation, inputs: Sequence[Batched]) -> Any:
     """All inputs are of the first's shape, or settings that are the same for all elements."""
-    for each in inputs[1:]:
-        if each.batched != inputs[0].batched or each.rank != inputs[0].rank:
-            if each.batched or each.rank:
-                raise CannotBatch(op.type)
-    if not inputs[0].batched:
+    first, *others = inputs
+    for each in others:
+        is_setting = not each.batched and each.rank == 0
+        if not is_setting and not (each.batched and each.rank == first.rank):
+            raise CannotBatch(op.type)
+    if not first.batched:
         raise CannotBatch(op.type)
     return _same(op, [each.tensor for each in inputs])
 
@@ -94,10 +95,10 @@ def _of_first(op: Operation, inputs: Sequence[Batched]) -> Any:
 @rule("Equal", "NotEqual", "SelectV2")
 def _broadcasting(op: Operation, inputs: Sequence[Batched]) -> Any:
     """Dimensions of one go between the first and those of an element that has fewer."""
-    if (len(inputs) > 1 and not all(each.batched or each.shape.ndims == 0 for each in inputs)) or sum(each.batched for each in inputs) > 1:
-        rank = max(each.rank for each in inputs)
-    else:
+    vectors = [each for each in inputs if each.batched or each.shape.ndims != 0]
+    if len(vectors) == 1:
         return _same(op, [each.tensor for each in inputs])
+    rank = max(each.rank for each in inputs)
     return _same(op, [_of_rank(each, rank) if each.batched else each.tensor for each in inputs])
 
 
@@ -111,7 +112,7 @@ def _of_rank(each: Batched, rank: int) -> Tensor:
 @rule("Select")
 def _select(op: Operation, inputs: Sequence[Batched]) -> Any:
     """With scalar conditions, whole elements are chosen: with a vector of them, rows."""
-    condition, x, y = inputs
+    condition, x, _ = inputs
     if not all(each.batched for each in inputs) or condition.rank not in (0, x.rank):
         raise CannotBatch(op.type)
     return _same(op, [each.tensor for each in inputs])
@@ -140,12 +141,12 @@ def _shape(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 
 def _tail(vector: Tensor, begin: int) -> Tensor:
-    return get_op("StridedSlice")(vector, [begin], [0], [1], end_mask=1)  # type: ignore[no-any-return]
+    return get_op("StridedSlice")(vector, [begin], [0], [1], end_mask=1)
 
 
 def _count(x: Tensor, dtype: Any) -> Tensor:
     """How many elements there are, as a vector of one."""
-    return get_op("StridedSlice")(get_op("Shape")(x, out_type=dtype), [0], [1], [1])  # type: ignore[no-any-return]
+    return get_op("StridedSlice")(get_op("Shape")(x, out_type=dtype), [0], [1], [1])
 
 
 @rule("Reshape")

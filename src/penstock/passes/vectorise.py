@@ -84,8 +84,8 @@ def _only_reads(op: Operation) -> bool:
 def _rebuild(op: Operation, graph: FunctionGraph, found: dict[Tensor, Batched]) -> None:
     inputs = [found[tensor] for tensor in op._inputs]
     if any(each.batched for each in inputs):
-        of_each = [tensor for tensor, each in zip(op._inputs, inputs, strict=True) if each.batched]
-        if any(tensor.dtype in (resource, variant) for tensor in (*of_each, *op._outputs)):
+        differing = [tensor for tensor, each in zip(op._inputs, inputs, strict=True) if each.batched]
+        if any(tensor.dtype in (resource, variant) for tensor in (*differing, *op._outputs)):
             raise CannotBatch(op.name)
         outputs = batched_outputs(op, inputs)
         made = outputs[0].op

@@ -1,4 +1,4 @@
-"""Calls of the functions that datasets take: with the values that they have captured, element by element or in blocks."""
+"""Calls of the functions that datasets take, with the values that these have captured: by elements or by blocks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import torch
 from penstock import errors
 from penstock.ops.datasets.base import ElementIterator, State
 from penstock.ops.datasets.blocks import Block, Element, of_elements, stack
+from penstock.ops.datasets.define import TYPES
 from penstock.runtime.kernels import RuntimeFunction
 
-OTHERS = ["Targuments: list(type) >= 0"]
+OTHERS = ["Targuments: list(type) >= 0", *TYPES]
+"""Attributes behind the function's: of what it has captured, and of elements."""
 LEAST_BLOCK = 4
 """Elements for which a call of the function of many pays."""
 MOST_BLOCK = 4096

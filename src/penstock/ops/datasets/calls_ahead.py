@@ -51,7 +51,8 @@ class CallsAhead:
         found = Result()
 
         def task() -> None:
-            value, error = None, None
+            value: Any = None
+            error: Exception | None = None
             try:
                 if self.closed or self._ctx.closed:
                     error = errors.CancelledError(None, None, "Iterator was closed")

@@ -15,9 +15,9 @@ from penstock.tensor.shapes import TensorShape
 
 INPUTS = "input_dataset: variant, other_arguments: Targuments"
 
-FLAT_MAP_DATASET = define_dataset("FlatMapDataset", INPUTS, ["f: func", *OTHERS])
+FLAT_MAP_DATASET = define_dataset("FlatMapDataset", INPUTS, ["f: func", *OTHERS], typed=False)
 INTERLEAVE_DATASET = define_dataset(
-    "InterleaveDataset", f"{INPUTS}, cycle_length: int64, block_length: int64", ["f: func", *OTHERS]
+    "InterleaveDataset", f"{INPUTS}, cycle_length: int64, block_length: int64", ["f: func", *OTHERS], typed=False
 )
 
 

@@ -20,14 +20,17 @@ _FUNCTIONS = ("init", "next", "finalize")
 GENERATOR_DATASET = define_dataset(
     "GeneratorDataset",
     ", ".join(f"{name}_func_other_args: T{name}_func_args" for name in _FUNCTIONS),
-    [f"{name}_func: func" for name in _FUNCTIONS] + [f"T{name}_func_args: list(type) >= 0" for name in _FUNCTIONS],
+    [f"{name}_func: func" for name in _FUNCTIONS]
+    + [f"T{name}_func_args: list(type) >= 0" for name in _FUNCTIONS]
+    + TYPES,
     stateful=True,
+    typed=False,
 )
 REDUCE_DATASET = define_op(
     "ReduceDataset",
     "input_dataset: variant, initial_state: Tstate, other_arguments: Targuments",
     "components: output_types",
-    attrs=["f: func", "Tstate: list(type) >= 1", *OTHERS, *TYPES, "use_inter_op_parallelism: bool = true", METADATA],
+    attrs=["f: func", "Tstate: list(type) >= 1", *OTHERS, "use_inter_op_parallelism: bool = true", METADATA],
     work=UNKNOWN_WORK,
 )
 

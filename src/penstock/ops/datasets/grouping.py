@@ -16,7 +16,7 @@ from penstock.ops.datasets.base import (
 )
 from penstock.ops.datasets.blocks import Element, of_elements
 from penstock.ops.datasets.calls import Call
-from penstock.ops.datasets.define import dataset_kernel, define_dataset
+from penstock.ops.datasets.define import TYPES, dataset_kernel, define_dataset
 from penstock.ops.datasets.sources import Slices
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
@@ -26,13 +26,14 @@ def _functions(*names: str) -> tuple[str, list[str]]:
     """The inputs and the attributes of an op with functions of these names."""
     inputs = "".join(f", {name}_other_arguments: T{name}_other_arguments" for name in names)
     attrs = [f"{name}: func" for name in names] + [f"T{name}_other_arguments: list(type) >= 0" for name in names]
+    attrs += TYPES
     return f"input_dataset: variant{inputs}", attrs
 
 
 _WINDOW = ("key_func", "reduce_func", "window_size_func")
 _REDUCER = ("key_func", "init_func", "reduce_func", "finalize_func")
-GROUP_BY_WINDOW_DATASET = define_dataset("GroupByWindowDataset", *_functions(*_WINDOW))
-GROUP_BY_REDUCER_DATASET = define_dataset("GroupByReducerDataset", *_functions(*_REDUCER), metadata=False)
+GROUP_BY_WINDOW_DATASET = define_dataset("GroupByWindowDataset", *_functions(*_WINDOW), typed=False)
+GROUP_BY_REDUCER_DATASET = define_dataset("GroupByReducerDataset", *_functions(*_REDUCER), metadata=False, typed=False)
 
 
 def _key(call: Call, element: Element) -> int:
@@ -124,7 +125,7 @@ class _GroupByWindowIterator(ElementIterator):
     def _restore(self, state: State) -> None:
         self._input.restore(state["input"])
         self._groups = {key: block.rows() for key, block in state["groups"]}
-        self._sizes = {key: size for key, size in state["sizes"]}
+        self._sizes = dict(state["sizes"])
         self._ended = state["ended"]
         saved = state["window"]
         if saved is not None:

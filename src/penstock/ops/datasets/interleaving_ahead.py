@@ -20,11 +20,13 @@ PARALLEL_INTERLEAVE_DATASET = define_dataset(
     "ParallelInterleaveDataset",
     f"{INPUTS}, {_LENGTHS}, sloppy: bool, buffer_output_elements: int64, prefetch_input_elements: int64",
     ["f: func", *OTHERS],
+    typed=False,
 )
 PARALLEL_INTERLEAVE_DATASET_V2 = define_dataset(
     "ParallelInterleaveDatasetV2",
     f"{INPUTS}, {_LENGTHS}, num_parallel_calls: int64",
     ["f: func", *OTHERS, "sloppy: bool = false"],
+    typed=False,
 )
 
 _AHEAD = 16
@@ -69,8 +71,8 @@ class _InterleaveAheadIterator(InterleaveIterator):
                     break
         self._at = here
         if self._open[here] is None and self._held_back is not None:
-            error, self._held_back = self._held_back, None
-            raise error
+            held_back, self._held_back = self._held_back, None
+            raise held_back
         found = super()._current()
         return self._ready(found) if self._dataset.sloppy and found is not None else found
 

@@ -17,6 +17,7 @@ MAP_AND_BATCH_DATASET = define_dataset(
     "input_dataset: variant, other_arguments: Targuments, batch_size: int64, num_parallel_calls: int64, "
     "drop_remainder: bool",
     ["f: func", *OTHERS, "preserve_cardinality: bool = false"],
+    typed=False,
 )
 
 

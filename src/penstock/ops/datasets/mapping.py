@@ -1,5 +1,4 @@
-"""Datasets of what functions make of elements, one of each: MapDataset, ParallelMapDataset, FilterDataset,
-TakeWhileDataset, ScanDataset."""
+"""Datasets of what functions make of elements, one of each: MapDataset, ParallelMapDataset."""
 
 from __future__ import annotations
 
@@ -9,8 +8,6 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
-
-import torch
 
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
 from penstock.ops.datasets.blocks import Block, Element, of_elements
@@ -22,27 +19,19 @@ from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
 
-_INPUTS = "input_dataset: variant, other_arguments: Targuments"
+INPUTS = "input_dataset: variant, other_arguments: Targuments"
 _INTER_OP = "use_inter_op_parallelism: bool = true"
-_CARDINALITY = "preserve_cardinality: bool = false"
+CARDINALITY = "preserve_cardinality: bool = false"
 
 MAP_DATASET = define_dataset(
-    "MapDataset", _INPUTS, ["f: func", *OTHERS, _INTER_OP, _CARDINALITY, "force_synchronous: bool = false"]
+    "MapDataset", INPUTS, ["f: func", *OTHERS, _INTER_OP, CARDINALITY, "force_synchronous: bool = false"], typed=False
 )
 PARALLEL_MAP_DATASET = define_dataset(
     "ParallelMapDataset",
-    f"{_INPUTS}, num_parallel_calls: int32",
-    ["f: func", *OTHERS, _INTER_OP, "sloppy: bool = false", _CARDINALITY],
+    f"{INPUTS}, num_parallel_calls: int32",
+    ["f: func", *OTHERS, _INTER_OP, "sloppy: bool = false", CARDINALITY],
+    typed=False,
 )
-FILTER_DATASET = define_dataset("FilterDataset", _INPUTS, ["predicate: func", *OTHERS])
-TAKE_WHILE_DATASET = define_dataset("TakeWhileDataset", _INPUTS, ["predicate: func", *OTHERS])
-SCAN_DATASET = define_dataset(
-    "ScanDataset",
-    "input_dataset: variant, initial_state: Tstate, other_arguments: Targuments",
-    ["f: func", "Tstate: list(type) >= 1", *OTHERS, _CARDINALITY, "use_default_device: bool = true"],
-)
-
-
 _HAND_OVER = 100e-6
 """Seconds that it takes to give a call to another thread and to get its result back, more or less."""
 
@@ -98,7 +87,8 @@ class _MapIterator(MappedIterator):
         found = self._dataset.call.of_block(block)
         if found is not None:
             return found
-        rows, results = block.rows(), []
+        rows = block.rows()
+        results: list[Element] = []
         for i, row in enumerate(rows):
             try:
                 result = _called(self._dataset, row)
@@ -160,7 +150,10 @@ class _ParallelMapIterator(MappedIterator):
             return None if element is None else self._timed(element)
         self._fill()
         if not self._calls:
-            return self._no_more()
+            error, self._failed = self._failed, None
+            if error is not None:
+                raise error
+            return None
         found = self._ahead.wait(self._calls[0][1])
         self._calls.popleft()
         self._fill()
@@ -212,11 +205,6 @@ class _ParallelMapIterator(MappedIterator):
     def _plain(self, element: Element) -> Element | None:
         return _called(self._dataset, element)
 
-    def _no_more(self) -> None:
-        error, self._failed = self._failed, None
-        if error is not None:
-            raise error
-
     def close(self) -> None:
         self._ahead.close()
         super().close()
@@ -228,103 +216,6 @@ class _ParallelMapIterator(MappedIterator):
     def _restore(self, state: State) -> None:
         super()._restore(state)
         self._ended = False
-
-
-class Filter(DatasetState):
-    """The elements of which `call` gives True."""
-
-    def __init__(self, source: DatasetState, call: Call, only_first: bool) -> None:
-        super().__init__(source.dtypes, source.shapes)
-        self.source, self.call, self.only_first = source, call, only_first
-
-    def iterate(self, ctx: IterationContext) -> ElementIterator:
-        return _FilterIterator(self.source.iterate(ctx), self)
-
-
-class _FilterIterator(MappedIterator):
-    """only_first: those before the first of which it gives False."""
-
-    def __init__(self, source: ElementIterator, dataset: Filter) -> None:
-        super().__init__(source)
-        self._dataset = dataset
-
-    def _one(self) -> Element | None:
-        while (element := self._taken()) is not None:
-            keep = self._keeps(element)
-            if keep is None:
-                return None
-            if keep:
-                return element
-            if self._dataset.only_first:
-                self._held = "end"
-                return None
-        return None
-
-    def _many(self, count: int) -> Block | None:
-        if self._dataset.only_first:
-            return super()._many(count)
-        while (block := self._taken_many(count)) is not None:
-            found = self._dataset.call.of_block(block)
-            if found is None:
-                self._waiting = block.rows() + self._waiting
-                return super()._many(count)
-            kept = found.columns[0].nonzero()
-            indices = kept.reshape(-1).numpy() if isinstance(kept, torch.Tensor) else kept[0]
-            if len(indices):
-                return block if len(indices) == block.size else block.take(indices)
-        return None
-
-    def _keeps(self, element: Element) -> bool | None:
-        try:
-            (keep, *_) = self._dataset.call(*element)
-        except Exception as error:
-            if ends(error):
-                return None
-            raise
-        if keep.numel() != 1:
-            raise invalid("Filter predicate `f` must return a scalar bool.")
-        return bool(keep)
-
-
-class Scan(DatasetState):
-    """`call` of a state and each element gives the next state, and an element."""
-
-    def __init__(
-        self, source: DatasetState, start: Sequence[Any], call: Call, dtypes: Sequence[DType], shapes: Sequence[Any]
-    ) -> None:
-        super().__init__(dtypes, shapes)
-        self.source, self.start, self.call = source, tuple(start), call
-
-    def iterate(self, ctx: IterationContext) -> ElementIterator:
-        return _ScanIterator(self.source.iterate(ctx), self)
-
-
-class _ScanIterator(MappedIterator):
-    def __init__(self, source: ElementIterator, dataset: Scan) -> None:
-        super().__init__(source)
-        self._dataset = dataset
-        self._state = dataset.start
-
-    def _one(self) -> Element | None:
-        element = self._taken()
-        if element is None:
-            return None
-        try:
-            found = self._dataset.call(*self._state, *element)
-        except Exception as error:
-            if ends(error):
-                return None
-            raise
-        size = len(self._state)
-        self._state = tuple(found[:size])
-        return tuple(found[size:])
-
-    def _save(self) -> State:
-        return {**super()._save(), "state": list(self._state)}
-
-    def _restore(self, state: State) -> None:
-        super()._restore(state)
-        self._state = tuple(state["state"])
 
 
 # --- kernels --------------------------------------------------------------------------------------------
@@ -356,15 +247,3 @@ def parallel_calls(value: Any) -> int:
     if number < 1 and number != -1:
         raise invalid("num_parallel_calls must be greater than zero.")
     return number if number > 0 else os.cpu_count() or 1
-
-
-@dataset_kernel(FILTER_DATASET, TAKE_WHILE_DATASET)
-def filter_dataset(ctx: KernelContext) -> Any:
-    predicate, first = ctx.function("predicate"), ctx.node.op is TAKE_WHILE_DATASET
-    return lambda source, others: Filter(dataset_of(source), Call(predicate, others), first)
-
-
-@dataset_kernel(SCAN_DATASET)
-def scan_dataset(ctx: KernelContext) -> Any:
-    function, types = ctx.function("f"), (ctx["output_types"], ctx["output_shapes"])
-    return lambda source, start, others: Scan(dataset_of(source), start, Call(function, others), *types)
