@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import ShapeContext
-from penstock.graph.traits import UNKNOWN_WORK
+from penstock.graph.traits import SERIAL
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 
@@ -16,9 +16,9 @@ _ATTRS = [
     "config_proto: string = ''",
     "executor_type: string = ''",
 ]
-PARTITIONED_CALL = define_op("PartitionedCall", "args: Tin", "output: Tout", attrs=_ATTRS, work=UNKNOWN_WORK)
+PARTITIONED_CALL = define_op("PartitionedCall", "args: Tin", "output: Tout", attrs=_ATTRS, aliases=True, work=SERIAL)
 STATEFUL_PARTITIONED_CALL = define_op(
-    "StatefulPartitionedCall", "args: Tin", "output: Tout", attrs=_ATTRS, stateful=True, work=UNKNOWN_WORK
+    "StatefulPartitionedCall", "args: Tin", "output: Tout", attrs=_ATTRS, stateful=True, aliases=True, work=SERIAL
 )
 
 

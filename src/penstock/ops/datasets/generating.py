@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import ShapeContext
-from penstock.graph.traits import UNKNOWN_WORK
+from penstock.graph.traits import SERIAL
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, dataset_of
 from penstock.ops.datasets.blocks import Element
 from penstock.ops.datasets.calls import OTHERS, Call, ends
@@ -31,7 +31,8 @@ REDUCE_DATASET = define_op(
     "input_dataset: variant, initial_state: Tstate, other_arguments: Targuments",
     "components: output_types",
     attrs=["f: func", "Tstate: list(type) >= 1", *OTHERS, "use_inter_op_parallelism: bool = true", METADATA],
-    work=UNKNOWN_WORK,
+    stateful=True,
+    work=SERIAL,  # beside that of the function, which sees to threads itself
 )
 
 

@@ -33,7 +33,9 @@ def _functions(*names: str) -> tuple[str, list[str]]:
 _WINDOW = ("key_func", "reduce_func", "window_size_func")
 _REDUCER = ("key_func", "init_func", "reduce_func", "finalize_func")
 GROUP_BY_WINDOW_DATASET = define_dataset("GroupByWindowDataset", *_functions(*_WINDOW), typed=False)
-GROUP_BY_REDUCER_DATASET = define_dataset("GroupByReducerDataset", *_functions(*_REDUCER), metadata=False, typed=False)
+GROUP_BY_REDUCER_DATASET = define_dataset(
+    "GroupByReducerDataset", *_functions(*_REDUCER), stateful=True, metadata=False, typed=False
+)
 
 
 def _key(call: Call, element: Element) -> int:
