@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -34,12 +36,14 @@ class Result:
 
 
 class CallsAhead:
-    """Calls in other threads, on behalf of one iterator."""
+    """Calls in other threads, on behalf of one iterator: `most` at once, others wait for their turn."""
 
-    def __init__(self, ctx: IterationContext) -> None:
-        self._ctx = ctx
+    def __init__(self, ctx: IterationContext, most: float = math.inf) -> None:
+        self._ctx, self._most = ctx, most
         self.changed = threading.Condition()
         self.closed = False
+        self._waiting: deque[tuple[Result, Callable[..., Any], tuple[Any, ...]]] = deque()
+        self._working = 0
         ctx.on_close(self.notify)
 
     def notify(self) -> None:
@@ -47,10 +51,23 @@ class CallsAhead:
             self.changed.notify_all()
 
     def run(self, fn: Callable[..., Any], *args: Any) -> Result:
-        """Begin `fn(*args)`."""
+        """Begin `fn(*args)`, now or when a thread is free."""
         found = Result()
+        with self.changed:
+            self._waiting.append((found, fn, args))
+            if self._working >= self._most:
+                return found
+            self._working += 1
+        _workers.run(self._work)
+        return found
 
-        def task() -> None:
+    def _work(self) -> None:
+        while True:
+            with self.changed:
+                if not self._waiting:
+                    self._working -= 1
+                    return
+                found, fn, args = self._waiting.popleft()
             value: Any = None
             error: Exception | None = None
             try:
@@ -63,9 +80,7 @@ class CallsAhead:
             with self.changed:
                 found.set(value, error)
                 self.changed.notify_all()
-
-        _workers.run(task)
-        return found
+            del found, fn, args, value, error  # or they live until the next call
 
     def wait(self, result: Result) -> Result:
         """`result`, once it is done. CancelledError where the iterator is closed meanwhile."""

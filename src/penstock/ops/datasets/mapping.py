@@ -130,7 +130,7 @@ class _Pace:
 
 
 class _ParallelMapIterator(MappedIterator):
-    """Calls ahead: at any time, `parallel` calls are under way or done, in the order of the elements.
+    """Calls ahead: `parallel` at once, and as many more done or waiting, so that no thread has to wait for this one.
 
     Until it is known how long they take there is one at a time, and none ahead while they are quick.
     """
@@ -138,7 +138,7 @@ class _ParallelMapIterator(MappedIterator):
     def __init__(self, source: ElementIterator, dataset: Map, ctx: IterationContext) -> None:
         super().__init__(source)
         self._dataset = dataset
-        self._ahead = CallsAhead(ctx)
+        self._ahead = CallsAhead(ctx, dataset.parallel)
         self._calls: deque[tuple[Element, Any]] = deque()
         self._failed: Exception | None = None  # of the input, behind the calls
         self._ended = False
@@ -190,7 +190,7 @@ class _ParallelMapIterator(MappedIterator):
         pace = self._dataset.pace
         if pace.quick:
             return
-        most, call = (self._dataset.parallel, self._plain) if pace.known else (1, self._timed)
+        most, call = (2 * self._dataset.parallel, self._plain) if pace.known else (1, self._timed)
         while len(self._calls) < most and not self._ended and self._failed is None:
             try:
                 element = self._taken()
