@@ -15,7 +15,7 @@ from penstock.graph.opdef import Kernel, OpDef, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import SHAPE
-from penstock.ops.image_taps import TapMaker, area_taps, cubic_taps, linear_taps, nearest_indices, resample, unsample
+from penstock.ops.image_taps import TapMaker, area_taps, cubic_taps, linear_taps, nearest_indices, resized, unsample
 from penstock.ops.kernel_tools import as_signed, invalid
 from penstock.ops.slicing import SLICE
 from penstock.runtime.kernels import KernelContext
@@ -82,11 +82,10 @@ def _smooth_op(name: str, taps: TapMaker, more: str, grad_types: str) -> tuple[O
         def resize(images: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
             check_images(images)
             height, width = size_of(size)
-            x = images.float()
-            if x.shape[1:3] == (height, width):
-                return x.clone() if x is images else x
-            x = resample(x, 1, taps(x.shape[1], height, align, half))
-            return resample(x, 2, taps(x.shape[2], width, align, half))
+            _, rows, columns, _ = images.shape
+            if (rows, columns) == (height, width):
+                return images.to(torch.float32, copy=True)
+            return resized(images, taps(rows, height, align, half), taps(columns, width, align, half))
 
         return resize
 
@@ -198,9 +197,8 @@ def resize_area_kernel(ctx: KernelContext) -> Kernel:
     def resize(images: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
         check_images(images)
         height, width = size_of(size)
-        x = images.float()
-        x = resample(x, 1, area_taps(x.shape[1], height, align))
-        return resample(x, 2, area_taps(x.shape[2], width, align))
+        _, rows, columns, _ = images.shape
+        return resized(images, area_taps(rows, height, align), area_taps(columns, width, align))
 
     return resize
 

@@ -6,13 +6,25 @@ Positions are computed in float32, as in TensorFlow.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import torch
 
-Taps = list[tuple[torch.Tensor, torch.Tensor]]
-"""For each tap: the input position and the weight of every output position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taps:
+    """For each tap: the input position and the weight of every output position.
+
+    stride: where that is all, each so many-th input position is an output, from the first on; else 0.
+    """
+
+    each: list[tuple[torch.Tensor, torch.Tensor]]
+    stride: int
+
+
 TapMaker = Callable[[int, int, bool, bool], Taps]
 f32 = np.float32
 
@@ -31,10 +43,19 @@ def positions(size: int, wanted: int, align_corners: bool, half_pixel: bool) -> 
 
 
 def _taps(indices: list[np.ndarray], weights: list[np.ndarray]) -> Taps:
-    return [
+    each = [
         (torch.from_numpy(i.astype(np.int64)), torch.from_numpy(w.astype(f32)))
         for i, w in zip(indices, weights, strict=True)
     ]
+    return Taps(each, _stride(indices, weights))
+
+
+def _stride(indices: list[np.ndarray], weights: list[np.ndarray]) -> int:
+    first = indices[0]
+    if len(first) < 2 or not (weights[0] == 1).all() or any(w.any() for w in weights[1:]):
+        return 0
+    step = int(first[1])
+    return step if step > 0 and np.array_equal(first, np.arange(len(first)) * step) else 0
 
 
 @lru_cache(64)
@@ -122,15 +143,28 @@ def _placed(tap: tuple[torch.Tensor, torch.Tensor], flat: torch.Tensor, step: in
 def resample(x: torch.Tensor, axis: int, taps: Taps) -> torch.Tensor:
     """Images [batch, height, width, channels] resampled along `axis`, 1 or 2, with `taps`."""
     dims = list(x.shape)
-    dims[axis] = len(taps[0][0])
+    dims[axis] = len(taps.each[0][0])
     flat, step = _flat(x, axis)
     found: torch.Tensor | None = None
-    for tap in taps:
+    for tap in taps.each:
         index, weight = _placed(tap, flat, step)
         part = flat.index_select(1, index)
         found = part.mul_(weight) if found is None else found.addcmul_(part, weight)
     assert found is not None
     return found.view(dims)
+
+
+def resized(images: torch.Tensor, rows: Taps, columns: Taps) -> torch.Tensor:
+    """Images of any type, along both axes, as float32."""
+    finite = not images.is_floating_point()  # so what counts nothing need not be multiplied with nothing
+    x = images
+    for axis, taps in ((1, rows), (2, columns)):
+        if finite and taps.stride:
+            x = x.narrow(axis, 0, (len(taps.each[0][0]) - 1) * taps.stride + 1)
+            x = x[:, :: taps.stride] if axis == 1 else x[:, :, :: taps.stride]
+        else:
+            x = resample(x.float(), axis, taps)
+    return x.to(torch.float32, memory_format=torch.contiguous_format)
 
 
 def unsample(g: torch.Tensor, axis: int, taps: Taps, size: int) -> torch.Tensor:
@@ -139,7 +173,7 @@ def unsample(g: torch.Tensor, axis: int, taps: Taps, size: int) -> torch.Tensor:
     dims[axis] = size
     flat, step = _flat(g, axis)
     found = flat.new_zeros((flat.shape[0], size * step, *flat.shape[2:]))
-    for tap in taps:
+    for tap in taps.each:
         index, weight = _placed(tap, flat, step)
         found.index_add_(1, index, flat * weight)
     return found.view(dims)
