@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 
-
 @dataclass(frozen=True, slots=True)
 class Taps:
     """For each tap: the input position and the weight of every output position.
