@@ -12,26 +12,26 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from penstock import errors
-from penstock.ops.data_flow.queue_elements import Element, Elements, Piece, Slice, join
+from penstock.ops.data_flow.queue_attempts import (
+    Attempt,
+    Close,
+    Dequeue,
+    DequeueMany,
+    Done,
+    Enqueue,
+    EnqueueMany,
+    Served,
+)
+from penstock.ops.data_flow.queue_elements import Element, Elements, Piece, join
 from penstock.runtime.failures import invalid
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
 
-Done = Callable[[Any], None]
 UNBOUNDED = 2**31 - 1
 _numbers = itertools.count()
-
-
-class Served(Enum):
-    """How far an attempt has come."""
-
-    NOT = 0
-    PARTLY = 1
-    DONE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +83,18 @@ class Queue:
 
         As of all of these: None if `done` has been called by now, or else the attempt that waits.
         """
-        return self._submit(self._enqueues, _Enqueue(self, element, done))
+        return self._submit(self._enqueues, Enqueue(self, element, done))
 
     def enqueue_many(self, batch: tuple[Any, ...], done: Done) -> Attempt | None:
         """As `enqueue`, for the rows of `batch`."""
         if not len(batch[0]):
             done(())
             return None
-        return self._submit(self._enqueues, _EnqueueMany(self, batch, done))
+        return self._submit(self._enqueues, EnqueueMany(self, batch, done))
 
     def dequeue(self, done: Done) -> Attempt | None:
         """Call `done` with an element."""
-        return self._submit(self._dequeues, _Dequeue(self, done))
+        return self._submit(self._dequeues, Dequeue(self, done))
 
     def dequeue_many(self, count: int, up_to: bool, done: Done) -> Attempt | None:
         """Call `done` with a batch of `count` elements; `up_to`: of as many as a closed queue has left."""
@@ -107,12 +107,12 @@ class Queue:
         if not count:
             done(join([], self.spec.dtypes, self._shapes()))
             return None
-        return self._submit(self._dequeues, _DequeueMany(self, count, up_to, done))
+        return self._submit(self._dequeues, DequeueMany(self, count, up_to, done))
 
     def close(self, cancel: bool, done: Done) -> Attempt | None:
         """Let nothing more in: after the enqueues that wait, or instead of them."""
         if not cancel:
-            return self._submit(self._enqueues, _Close(self, done))
+            return self._submit(self._enqueues, Close(self, done))
         with self.lock:
             self.closed = True
             ended = self._end(self._enqueues) + self._serve()
@@ -190,17 +190,17 @@ class Queue:
 
     def closed_error(self) -> errors.CancelledError:
         kind = "FIFOQueue" if self.spec.kind == "PaddingFIFOQueue" else self.spec.kind
-        return errors.CancelledError(None, None, f"{kind} '{self.name}' is closed.{self._built()}")
+        return errors.CancelledError(None, None, f"{kind} '{self.name}' is closed.{self.built()}")
 
     def exhausted(self, kind: str, wanted: int) -> errors.OutOfRangeError:
         return errors.OutOfRangeError(
             None,
             None,
             f"{kind} '{self.name}' is closed and has insufficient elements (requested {wanted}, current size "
-            f"{len(self.elements)}){self._built()}",
+            f"{len(self.elements)}){self.built()}",
         )
 
-    def _built(self) -> str:
+    def built(self) -> str:
         return f"\n  the queue was built at {self.line}" if self.line else ""
 
     def __str__(self) -> str:
@@ -222,157 +222,3 @@ def _tell(ended: Sequence[Attempt]) -> None:
 def unique_name(node: str) -> str:
     """The name of a queue that is not shared."""
     return f"_{next(_numbers)}_{node}"
-
-
-class Attempt:
-    """An operation on a queue that is under way."""
-
-    __slots__ = ("done", "ended", "queue", "result")
-    action = "Enqueue"
-
-    def __init__(self, queue: Queue, done: Done) -> None:
-        self.queue, self.done = queue, done
-        self.ended = False
-        self.result: Any = ()
-
-    def serve(self) -> Served:
-        """Go as far as the queue lets it."""
-        raise NotImplementedError
-
-    def outcome(self) -> Any:
-        """What `done` is called with, once it has ended."""
-        return self.result
-
-    def give_back(self) -> None:
-        """Undo what can be undone."""
-
-    def withdraw(self) -> bool:
-        """End it: nothing has been taken, and `done` is not called. False if it has been, or will be, by now."""
-        return self.queue.withdraw(self)
-
-    def wants(self) -> str:
-        """What it waits for."""
-        return "a place"
-
-    def __str__(self) -> str:
-        return f"waits for {self.wants()} in {self.queue}"
-
-
-class _Enqueue(Attempt):
-    __slots__ = ("_element",)
-
-    def __init__(self, queue: Queue, element: Element, done: Done) -> None:
-        super().__init__(queue, done)
-        self._element = element
-
-    def serve(self) -> Served:
-        queue = self.queue
-        if queue.closed:
-            self.result = queue.closed_error()
-            return Served.DONE
-        if len(queue.elements) >= queue.spec.capacity:
-            return Served.NOT
-        queue.elements.add(self._element)
-        return Served.DONE
-
-
-class _EnqueueMany(Attempt):
-    """What is in stays in, as in TensorFlow: others may have taken it by now."""
-
-    __slots__ = ("_batch", "_next")
-
-    def __init__(self, queue: Queue, batch: tuple[Any, ...], done: Done) -> None:
-        super().__init__(queue, done)
-        self._batch, self._next = batch, 0
-
-    def serve(self) -> Served:
-        queue = self.queue
-        if queue.closed:
-            self.result = queue.closed_error()
-            return Served.DONE
-        count = len(self._batch[0]) - self._next
-        room = min(queue.spec.capacity - len(queue.elements), count)
-        if room <= 0:
-            return Served.NOT
-        queue.elements.add_many(Slice(self._batch, self._next, self._next + room))
-        self._next += room
-        return Served.DONE if room == count else Served.PARTLY
-
-    def wants(self) -> str:
-        return f"{len(self._batch[0]) - self._next} places"
-
-
-class _Close(Attempt):
-    """Closing waits behind the enqueues that are there before it."""
-
-    __slots__ = ()
-
-    def serve(self) -> Served:
-        queue = self.queue
-        if queue.closed:
-            self.result = errors.CancelledError(None, None, f"Queue '{queue.name}' is already closed.{queue._built()}")
-        queue.closed = True
-        return Served.DONE
-
-    def wants(self) -> str:
-        return "the enqueues before it"
-
-
-class _Dequeue(Attempt):
-    __slots__ = ()
-    action = "Dequeue"
-
-    def serve(self) -> Served:
-        queue = self.queue
-        size = len(queue.elements)
-        if queue.closed and not size:
-            kind = "FIFOQueue" if queue.spec.kind == "PaddingFIFOQueue" else queue.spec.kind
-            self.result = queue.exhausted(kind, 1)
-            return Served.DONE
-        if size <= (0 if queue.closed else queue.spec.least):
-            return Served.NOT
-        self.result = queue.elements.take()
-        return Served.DONE
-
-    def wants(self) -> str:
-        return "an element"
-
-
-class _DequeueMany(Attempt):
-    """Takes elements as they come, so that it can have more than the queue has room for."""
-
-    __slots__ = ("_left", "_pieces", "_up_to")
-    action = "Dequeue"
-
-    def __init__(self, queue: Queue, count: int, up_to: bool, done: Done) -> None:
-        super().__init__(queue, done)
-        self._left, self._up_to = count, up_to
-        self._pieces: list[Piece] = []
-
-    def serve(self) -> Served:
-        queue, wanted = self.queue, self._left
-        size = len(queue.elements)
-        if queue.closed and size < wanted:
-            error = queue.exhausted(queue.spec.kind, wanted)
-            self.give_back()
-            size = wanted = len(queue.elements)
-            if not (self._up_to and size):
-                self.result = error
-                return Served.DONE
-        count = min(wanted, size - (0 if queue.closed else queue.spec.least))
-        if count <= 0 or (count < wanted and queue.spec.kind == "PriorityQueue"):
-            return Served.NOT  # of a batch by priority the last may come first
-        self._pieces += queue.elements.take_many(count)
-        self._left = wanted - count
-        return Served.PARTLY if self._left else Served.DONE
-
-    def outcome(self) -> Any:
-        """Outside the lock, since joining takes time."""
-        return self.queue.join(self._pieces) if self._pieces else self.result
-
-    def give_back(self) -> None:
-        self.queue.elements.put_back(self._pieces)
-        self._pieces = []
-
-    def wants(self) -> str:
-        return f"{self._left} elements"
