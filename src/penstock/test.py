@@ -36,6 +36,10 @@ __all__ = [
 class TestCase(unittest.TestCase):
     """A unittest.TestCase with a fresh graph for each test, and comparisons of arrays (TF: tf.test.TestCase)."""
 
+    def __init__(self, methodName: str = "runTest") -> None:
+        super().__init__(methodName)
+        self._cached: dict[Graph, Session] = {}
+
     def setUp(self) -> None:
         super().setUp()
         reset_default_graph()
@@ -49,13 +53,21 @@ class TestCase(unittest.TestCase):
         with graph.as_default(), Session(graph=graph, config=config) as opened:
             yield opened
 
-    cached_session = session
+    @contextlib.contextmanager
+    def cached_session(self, graph: Graph | None = None, config: Any = None, **_: Any) -> Iterator[Session]:
+        """As `session`, but the session of a graph stays open, with its variables, until the test ends."""
+        graph = graph or get_default_graph()
+        if graph not in self._cached:
+            self._cached[graph] = Session(graph=graph, config=config)
+            self.addCleanup(self._cached[graph].close)
+        with graph.as_default(), self._cached[graph].as_default():
+            yield self._cached[graph]
 
-    def test_session(self, *args: Any, **kwargs: Any) -> Any:
-        """`session` under its old name, which unittest takes for a test."""
+    def test_session(self, graph: Graph | None = None, config: Any = None, **_: Any) -> Any:
+        """`cached_session` without a graph, and `session` with one. (unittest takes the name for that of a test.)"""
         if self._testMethodName == "test_session":
             self.skipTest("not a test")
-        return self.session(*args, **kwargs)
+        return self.cached_session(config=config) if graph is None else self.session(graph, config)
 
     def get_temp_dir(self) -> str:
         """A directory for this test, deleted after it."""
@@ -65,11 +77,12 @@ class TestCase(unittest.TestCase):
         return self._temp_dir
 
     def evaluate(self, tensors: Any) -> Any:
-        """The value of `tensors` in the default session."""
+        """The value of `tensors` in the default session, or else in that of `cached_session`."""
         session = get_default_session()
-        if session is None:
-            raise ValueError("evaluate() needs a default session: `with self.session():`")
-        return session.run(tensors)
+        if session is not None:
+            return session.run(tensors)
+        with self.cached_session() as session:
+            return session.run(tensors)
 
     def _array(self, value: Any) -> np.ndarray:
         return np.asarray(self.evaluate(value) if isinstance(value, Tensor) else value)

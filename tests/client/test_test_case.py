@@ -32,6 +32,19 @@ class Example(tf.test.TestCase):
     def test_starts_with_an_empty_graph(self) -> None:
         self.assertEqual(tf.get_default_graph().get_operations(), [])
 
+    def test_sessions_of_a_test_are_one_session_unless_they_are_asked_for_anew(self) -> None:
+        v = tf.Variable(1.0)
+        with self.test_session() as first:
+            first.run(v.initializer)
+        with self.cached_session() as again:
+            self.assertIs(again, first)
+            self.assertEqual(v.eval(), 1.0)
+        self.assertEqual(self.evaluate(v), 1.0)
+        with self.test_session(graph=tf.get_default_graph()) as other, self.assertRaisesOpError("uninitialized"):
+            other.run(v)
+        with tf.Graph().as_default(), self.test_session() as session:
+            self.assertEqual(session.run(tf.constant(2)), 2)
+
     def test_fails_by_shape(self) -> None:
         self.assertAllEqual([1, 1], 1)
 
@@ -52,6 +65,13 @@ def test_each_comparison_tells_right_from_wrong() -> None:
         Example(name).run(result)
         assert not result.errors, result.errors
         assert bool(result.failures) == name.startswith("test_fails"), (name, result.failures)
+
+
+def test_sessions_of_a_test_end_with_it() -> None:
+    case = Example("test_sessions_of_a_test_are_one_session_unless_they_are_asked_for_anew")
+    case.run(unittest.TestResult())
+    assert len(case._cached) == 2
+    assert all(session._closed for session in case._cached.values())
 
 
 def test_a_temporary_directory_is_gone_after_its_test() -> None:
