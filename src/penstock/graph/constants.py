@@ -135,14 +135,19 @@ def _string_array(value: Any) -> np.ndarray:
         return found
     array = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
     found = np.empty(array.shape, object)
-    for index in np.ndindex(array.shape):
-        item = array[index]
-        if isinstance(item, str):
-            item = item.encode()
-        if not isinstance(item, bytes):
-            raise TypeError(f"Expected string, got {_brief(item)} of type '{type(item).__name__}' instead.")
-        found[index] = bytes(item)
+    items = array.reshape(-1).tolist()
+    if set(map(type, items)) - {bytes}:
+        items = [_bytes_of(item) for item in items]
+    found.reshape(-1)[:] = items
     return found
+
+
+def _bytes_of(item: Any) -> bytes:
+    if isinstance(item, str):
+        return item.encode()
+    if not isinstance(item, bytes):
+        raise TypeError(f"Expected string, got {_brief(item)} of type '{type(item).__name__}' instead.")
+    return bytes(item)
 
 
 def _brief(value: Any) -> str:
