@@ -118,3 +118,29 @@ def test_files_are_listed_by_pattern(tmp_path: Any) -> None:
     assert sorted(elements(Dataset.list_files(pattern))) == names
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"No files matched pattern: .*/nothing"):
         elements(Dataset.list_files(str(tmp_path / "nothing*")))
+
+
+def test_options_go_along_with_a_dataset() -> None:
+    options, more = tf.data.Options(), tf.data.Options()
+    options.experimental_autotune = True
+    more.experimental_numa_aware = False
+    dataset = Dataset.range(3).with_options(options).repeat(2).with_options(more)
+    assert elements(dataset) == [0, 1, 2] * 2
+    assert dataset.options().experimental_autotune is True
+    assert dataset.options() == options.merge(more)
+    assert Dataset.range(3).options() == tf.data.Options()
+    with pytest.raises(AttributeError):
+        options.nonsense = 1
+    more.experimental_autotune = False
+    with pytest.raises(ValueError, match="incompatible values"):
+        dataset.with_options(more)
+
+
+def test_a_class_of_the_users_is_a_dataset() -> None:
+    class Squares(tf.data.Dataset):  # type: ignore[misc]
+        output_types, output_shapes, output_classes = tf.int64, tf.TensorShape([]), tf.Tensor
+
+        def _as_variant_tensor(self) -> Any:
+            return Dataset.range(4).map(lambda n: n * n)._as_variant_tensor()
+
+    assert elements(Squares().skip(1).batch(2)) == [[1, 4], [9]]

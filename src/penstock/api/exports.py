@@ -453,6 +453,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.dataset": "Dataset",
         "penstock.data.files": "FixedLengthRecordDataset TFRecordDataset TextLineDataset",
         "penstock.data.iterators": "Iterator make_initializable_iterator make_one_shot_iterator",
+        "penstock.data.options": "Options",
     },
     "penstock.data.experimental": {
         "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan take_while",

@@ -7,8 +7,9 @@ from penstock.data.files import TextLineDataset as TextLineDataset
 from penstock.data.iterators import Iterator as Iterator
 from penstock.data.iterators import make_initializable_iterator as make_initializable_iterator
 from penstock.data.iterators import make_one_shot_iterator as make_one_shot_iterator
+from penstock.data.options import Options as Options
 
 __all__ = [
     "experimental", "Dataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset", "Iterator",
-    "make_initializable_iterator", "make_one_shot_iterator"
+    "make_initializable_iterator", "make_one_shot_iterator", "Options"
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from penstock.data.options import Options
 from penstock.data.structure import Structure
 from penstock.graph.operation import Tensor
 
@@ -17,6 +18,10 @@ class DatasetBase:
 
     A subclass may instead override `_as_variant_tensor`, `output_types`, `output_shapes` and `output_classes`.
     """
+
+    _structure: Structure | None = None
+    _as_variant: Callable[[], Tensor] | None = None
+    _options: Options | None = None
 
     def __init__(self, structure: Structure | None = None, as_variant: Callable[[], Tensor] | None = None) -> None:
         self._structure = structure
@@ -59,7 +64,9 @@ class DatasetBase:
 
         Its class has all methods that this one's has; a subclass's own constructor is not called.
         """
-        return self._made(self.structure if structure is None else structure, as_variant)
+        made = self._made(self.structure if structure is None else structure, as_variant)
+        made._options = self._options
+        return made
 
     @classmethod
     def _made(cls, structure: Structure, as_variant: Callable[[], Tensor]) -> Self:

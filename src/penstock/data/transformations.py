@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.data import nest
 from penstock.data.core import DatasetBase
+from penstock.data.options import Options
 from penstock.data.structure import Structure
 from penstock.graph.composite import SparseTensor
 from penstock.graph.constants import constant_value, constant_value_as_shape
@@ -142,6 +143,16 @@ class Transformations(DatasetBase):
         """The same elements, computed once: kept in memory, or in a file whose name begins with `filename`."""
         name = convert_to_tensor(filename, string, name="filename")
         return self._derived(lambda: CACHE_DATASET(self._as_variant_tensor(), name, **self.structure.attrs()))
+
+    def with_options(self, options: Options) -> Self:
+        """The same elements, with `options` added to those of this dataset (see `tf.data.Options`)."""
+        found = self._derived(self._as_variant_tensor)
+        found._options = self.options().merge(options)
+        return found
+
+    def options(self) -> Options:
+        """The options of this dataset."""
+        return Options() if self._options is None else self._options
 
     def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
         """What `transformation_func` makes of this dataset, which has to be a dataset."""
