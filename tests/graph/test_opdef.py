@@ -99,8 +99,15 @@ def reference_attr(attr: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
+PENSTOCKS_OWN = {"ParquetDataset"}
+"""Ops that TensorFlow does not have."""
+
+
 @pytest.mark.parametrize("op", registered_ops().values(), ids=lambda op: op.name)
 def test_every_registered_op_has_the_signature_of_tensorflows_opdef(op: OpDef) -> None:
+    if op.name in PENSTOCKS_OWN:
+        assert op.name not in REFERENCE
+        return
     reference = REFERENCE[op.name]
     assert [arg_row(a) for a in op.inputs] == reference["inputs"]
     assert [arg_row(a) for a in op.outputs] == reference["outputs"]

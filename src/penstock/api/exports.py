@@ -260,6 +260,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.features": "make_batched_features_dataset read_batch_features",
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
         "penstock.data.iterators": "make_saveable_from_iterator",
+        "penstock.data.parquet": "ParquetDataset",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
     },
     "penstock.contrib.distributions": {
@@ -464,6 +465,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.features": "make_batched_features_dataset",
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
         "penstock.data.iterators": "make_saveable_from_iterator",
+        "penstock.data.parquet": "ParquetDataset",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
     },
     "penstock.debugging": {

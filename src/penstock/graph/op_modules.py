@@ -75,6 +75,7 @@ _OPS: dict[str, str] = {
     ),
     "penstock.ops.datasets.map_and_batch": "MapAndBatchDataset",
     "penstock.ops.datasets.mapping": "MapDataset ParallelMapDataset",
+    "penstock.ops.datasets.parquet": "ParquetDataset",
     "penstock.ops.datasets.prefetching": "PrefetchDataset",
     "penstock.ops.datasets.sequences": (
         "ConcatenateDataset RepeatDataset ShardDataset SkipDataset TakeDataset ZipDataset"
