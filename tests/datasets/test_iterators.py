@@ -237,3 +237,51 @@ def test_one_element_is_taken_as_tensors() -> None:
             session.run(none)
         with pytest.raises(tf.errors.InvalidArgumentError, match="more than one element"):
             session.run(many)
+
+
+def test_plans_are_for_the_sizes_of_batches_that_come() -> None:
+    dataset = Dataset.from_tensor_slices((np.ones((20, 3), np.float32), np.ones(20))).batch(8).repeat(30).prefetch(2)
+    images, labels = dataset.make_one_shot_iterator().get_next()
+    assert images.shape.as_list() == [None, 3]
+    total = tf.reduce_sum(images * tf.Variable(2.0)), tf.shape(labels)[0]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = [tuple(map(float, session.run(total))) for _ in range(90)]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(total)
+        text = session.explain(total)
+    assert found == [(48.0, 8.0), (48.0, 8.0), (24.0, 4.0)] * 30
+    assert text.count("def step") == 2
+
+
+def test_elements_are_fed_and_traced_and_have_deadlines_as_all_values() -> None:
+    gate = threading.Event()
+
+    def slow(n: Any) -> Any:
+        gate.wait(20)
+        return n
+
+    numbers = Dataset.range(30).batch(2).make_one_shot_iterator().get_next()
+    doubled = numbers * 2
+    never = Dataset.range(9).map(lambda n: tf.py_func(slow, [n], tf.int64)).batch(2).prefetch(1)
+    late = never.make_one_shot_iterator().get_next() + 1
+    with tf.Session() as session:
+        assert session.run(doubled, {numbers: [5, 6, 7]}).tolist() == [10, 12, 14]
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        assert session.run(doubled, options=options, run_metadata=metadata).tolist() == [0, 2]
+        assert session.run([doubled, numbers])[1].tolist() == [2, 3]
+        traced = [node.node_name for device in metadata.step_stats.dev_stats for node in device.node_stats]
+        assert traced == ["IteratorGetNext", "mul"]
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(late, options=tf.RunOptions(timeout_in_ms=100))
+        gate.set()
+        assert session.run(late).tolist() == [1, 2]  # no element was lost
+
+
+def test_an_initializer_in_the_same_step_runs_in_the_order_of_building() -> None:
+    iterator = Dataset.range(5).batch(2).make_initializable_iterator()
+    with tf.control_dependencies([iterator.initializer]):
+        take = iterator.get_next()
+    with tf.Session() as session:
+        assert [session.run(take).tolist() for _ in range(2)] == [[0, 1]] * 2

@@ -185,7 +185,7 @@ class _Layout:
         self, files: list[str], delimiter: str, quotes: bool, na_value: str, header: bool, rows: int | None
     ) -> None:
         self._files, self._na_value, self._has_header, self._count = files, na_value, header, rows
-        self._format = {"delimiter": delimiter, "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
+        self._format: Any = {"delimiter": delimiter, "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
 
     def _rows(self, file: str) -> Iterator[list[str]]:
         with gfile.GFile(file, "r") as lines:
@@ -207,7 +207,7 @@ class _Layout:
             if len(row) != count:
                 raise ValueError("Problem inferring types: CSV row has different number of fields than expected.")
             found = [self._dtype(row[number], before) for number, before in zip(chosen, found, strict=True)]
-        return [[""] if d in (None, string) else np.zeros(1, d.as_numpy_dtype) for d in found]  # type: ignore[union-attr]
+        return [[""] if d in (None, string) else np.zeros(1, d.as_numpy_dtype) for d in found]
 
     def _dtype(self, text: str, before: DType | None) -> DType | None:
         if text in ("", self._na_value):

@@ -54,6 +54,9 @@ def _copied(value: Any) -> Any:
 CALL = Border(False, lambda edge, device: None, lambda edge, device, shared, of_state: _copied if of_state else None)
 """Of calls of functions: nobody writes to what goes in or comes out, but the variables whose memory it would show."""
 
+TAKING = Border(False, _feed, CALL.fetch)
+"""Of what takes elements for a step: fed by its client, fetched by its rest."""
+
 
 def array_feed(edge: Edge) -> Converter:
     return array_feed_converter(edge.node.attrs["tensor"], edge.node.shapes[0])

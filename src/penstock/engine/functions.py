@@ -30,10 +30,13 @@ def function_planner(
 
     They run on the first CPU, where the values that they are called with are.
     """
-    cpus = [device for device in options.devices if device.kernel_type == "CPU"]
-    if cpus:
-        options = replace(options, devices=cpus[:1], soft_placement=True, strategy=None, hardware=None)
+    options = on_first_cpu(options)
     return functools.partial(PlannedFunction, resources=resources, closing=closing, options=options, flushes=flushes)
+
+
+def on_first_cpu(options: StepOptions) -> StepOptions:
+    cpus = [device for device in options.devices if device.kernel_type == "CPU"]
+    return replace(options, devices=cpus[:1], soft_placement=True, strategy=None, hardware=None) if cpus else options
 
 
 class PlannedFunction:

@@ -58,6 +58,8 @@ class Traits:
     repeatable: declared stateful, but leaves no state behind.
     constant: always returns its attribute `value`.
     placeholder: returns what a client feeds.
+    takes_element: gives an element of a dataset, which has nothing to do with the rest of the step: it may be taken
+    before all else.
     of_shapes: depends only on the shapes of its inputs, not on their contents.
     waits: its kernels may wait for what other nodes, steps or threads do.
     shared: its state is used by several steps at once, and keeps itself consistent: the order of building does not
@@ -79,6 +81,7 @@ class Traits:
     repeatable: bool = False
     constant: bool = False
     placeholder: bool = False
+    takes_element: bool = False
     of_shapes: bool = False
     waits: bool = False
     shared: bool = False

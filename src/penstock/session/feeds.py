@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from penstock.engine.elements import WithElements
 from penstock.engine.pipeline import Passed
 from penstock.engine.plan import Plan
 from penstock.engine.specialised import SpecialisedPlan
@@ -15,7 +16,7 @@ from penstock.graph.operation import Tensor
 from penstock.graph.step_graph import StepGraph
 from penstock.ops.control_flow.nest import flatten
 
-AnyPlan = Plan | SpecialisedPlan
+AnyPlan = Plan | SpecialisedPlan | WithElements
 Arrange = Callable[[Any], list[Any]]
 
 
@@ -88,7 +89,7 @@ class Rearranged:
     def summary(self) -> str:
         return self._plan.summary()
 
-    def choose(self, values: Any) -> Plan:
+    def choose(self, values: Any) -> Plan | WithElements:
         return self._plan if isinstance(self._plan, Plan) else self._plan.choose(self._arrange(values))
 
     def run(self, values: Any) -> tuple[Any, ...]:

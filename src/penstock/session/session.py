@@ -14,11 +14,13 @@ import torch
 from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock import errors
+from penstock.engine.border import TAKING
 from penstock.engine.checked import CHECK_STEPS, checked
-from penstock.engine.functions import function_planner
+from penstock.engine.elements import WithElements, elements_of
+from penstock.engine.functions import function_planner, on_first_cpu
 from penstock.engine.partitioned import make_step_plan
 from penstock.engine.pipeline import pass_line, prepare
-from penstock.engine.plan import Plan
+from penstock.engine.plan import Plan, make_plan
 from penstock.engine.specialised import SpecialisedPlan, is_open, plan_bytes
 from penstock.export import export
 from penstock.graph.default_session import default_sessions
@@ -174,8 +176,19 @@ class BaseSession:
         if not self._graph.version:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds, arrange = feeds_of(self._graph, keys)
-        plan = self._make_plan(feeds, wanted.tensors, wanted.targets)
+        plan = self._make_step(feeds, wanted.tensors, wanted.targets)
         return (Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
+
+    def _make_step(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> AnyPlan:
+        taken = elements_of(feeds, fetches, targets) if "infer_shapes" in self._options.passes else []
+        if not taken:
+            return self._make_plan(feeds, fetches, targets)
+        options = on_first_cpu(self._options)
+        with planning_errors():
+            prepared = prepare(feeds, taken, [], options)
+            first = make_plan(prepared.graph, self._state, options.devices[0], TAKING)
+        first.passed = prepared.passed
+        return WithElements(first, self._make_plan([*feeds, *taken], fetches, targets), taken)
 
     def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> AnyPlan:
         if not is_open(feeds) or "infer_shapes" not in self._options.passes:

@@ -32,10 +32,22 @@ ITERATOR = define_op("Iterator", "", "handle: resource", attrs=[*_NAMES, *TYPES]
 ITERATOR_V2 = define_op("IteratorV2", "", "handle: resource", attrs=[*_NAMES, *TYPES], stateful=True)
 MAKE_ITERATOR = define_op("MakeIterator", "dataset: variant, iterator: resource", "", stateful=True, sets_up=True)
 ITERATOR_GET_NEXT = define_op(
-    "IteratorGetNext", "iterator: resource", "components: output_types", attrs=TYPES, stateful=True, aliases=True
+    "IteratorGetNext",
+    "iterator: resource",
+    "components: output_types",
+    attrs=TYPES,
+    stateful=True,
+    aliases=True,
+    takes_element=True,
 )
 ITERATOR_GET_NEXT_SYNC = define_op(
-    "IteratorGetNextSync", "iterator: resource", "components: output_types", attrs=TYPES, stateful=True, aliases=True
+    "IteratorGetNextSync",
+    "iterator: resource",
+    "components: output_types",
+    attrs=TYPES,
+    stateful=True,
+    aliases=True,
+    takes_element=True,
 )
 ITERATOR_TO_STRING_HANDLE = define_op(
     "IteratorToStringHandle",

@@ -276,6 +276,6 @@ def sql_dataset(ctx: KernelContext) -> Any:
         if name != "sqlite":
             raise invalid(f"The database type, {name}, is not supported by SqlDataset: it has to be 'sqlite'.")
         texts = [scalar(what, value).decode() for what, value in (("data_source_name", source), ("query", query))]
-        return SqlRows(*texts, dtypes, shapes)
+        return SqlRows(texts[0], texts[1], dtypes, shapes)
 
     return rows
