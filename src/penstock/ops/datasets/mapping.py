@@ -142,6 +142,7 @@ class _ParallelMapIterator(MappedIterator):
         self._calls: deque[tuple[Element, Any]] = deque()
         self._failed: Exception | None = None  # of the input, behind the calls
         self._ended = False
+        self._wanted = 0  # elements that were asked for at once
 
     def _one(self) -> Element | None:
         dataset = self._dataset
@@ -170,6 +171,7 @@ class _ParallelMapIterator(MappedIterator):
         """Those that are there, but at least one."""
         results: list[Element] = []
         while len(results) < count:
+            self._wanted = count - len(results)
             self._fill()
             if results and not (self._calls[0][1].done if self._calls else self._dataset.pace.quick):
                 break
@@ -190,7 +192,7 @@ class _ParallelMapIterator(MappedIterator):
         pace = self._dataset.pace
         if pace.quick:
             return
-        most, call = (2 * self._dataset.parallel, self._plain) if pace.known else (1, self._timed)
+        most, call = (2 * self._dataset.parallel + self._wanted, self._plain) if pace.known else (1, self._timed)
         while len(self._calls) < most and not self._ended and self._failed is None:
             try:
                 element = self._taken()
