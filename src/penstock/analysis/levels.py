@@ -16,7 +16,7 @@ from penstock.graph.step_graph import Node, StepGraph
 T = TypeVar("T")
 Step = Callable[[Node, Node], int]
 Sources = Mapping[T, list[tuple[T, int]]]
-"""For each node (or set of nodes) what comes before it, and by how much that raises its level."""
+"""For each node (or set of nodes), what comes before it, and by how much each of these raises its level."""
 
 
 def find_sources(
@@ -51,7 +51,7 @@ def find_levels(sources: Sources[T]) -> dict[T, int]:
 
 
 def lift_levels(levels: dict[T, int], sources: Sources[T], may_rise: Callable[[T], bool]) -> None:
-    """Raise nodes to the level of one that takes them, where all that do are as high: there they need not come out."""
+    """Raises nodes to the lowest level of their users, where that saves an output."""
     users: dict[T, list[tuple[T, int]]] = {}
     for node, before in sources.items():
         for source, step in before:

@@ -49,7 +49,8 @@ class ClusterProgram:
         return self.instructions[value - len(self.inputs)].operands
 
     def element(self, value: int, memory: Mapping[int, Value], names: Mapping[int, str]) -> Element:
-        """What computes a value in a loop of those that have `names`. memory: where others are, and where it goes."""
+        """Returns the element for a value in a loop that computes those in `names`. memory: where other values are
+        stored."""
         operands = [o if isinstance(o, str) else names.get(o) or memory[o] for o in self.operands(value)]
         expression = self.instructions[value - len(self.inputs)].expression
         return Element(names[value], expression, tuple(operands), memory.get(value))
@@ -61,7 +62,7 @@ class ClusterProgram:
 
 
 def program_of(body: StepGraph) -> ClusterProgram:
-    """The program of the nodes in the body of a cluster. Their constants, which are scalars, become part of it."""
+    """Returns the program of a cluster's body. Its constants, which are scalars, become part of the text."""
     values: dict[Edge, int | str] = {Edge(feed, 0): i for i, feed in enumerate(body.feeds)}
     instructions: list[Instruction] = []
     for node in body.nodes:
@@ -99,7 +100,7 @@ def fit(program: ClusterProgram, shapes: Sequence[Shape]) -> Fit | None:
         operands = [() if isinstance(o, str) else values[o] for o in instruction.operands]
         found = result_shape(instruction.expression.shape, operands)
         if found is None or (instruction.expression.shape == SELECT and operands[0] not in ((), found)):
-            return None  # what says it of rows has another layout than all else of its shape
+            return None  # a condition for rows is laid out differently from other inputs of its shape
         values.append(found)
     full = values[program.outputs[0]]
     if any(values[output] != full for output in program.outputs):

@@ -1,13 +1,13 @@
-"""C source of a program, which works in strips.
+"""The C source of a cluster's program, strip-mined.
 
-A strip is a few hundred elements, of which all intermediate values stay in the first cache. Each passes through a row
-of short loops, a few operations each: a loop over everything would wait for each operation's result, and one loop an
-operation would store and load too much. The last strip, if it is not whole, is computed in buffers whose length is a
-multiple of the widest vector, so that loops need no remainder.
+A strip is a few hundred elements, so that all intermediate values stay in the L1 cache. It is computed by a sequence of
+short loops with a few operations each: a single loop would wait for the result of each operation, and one loop for each
+operation would load and store too much. The last strip, if it is shorter, is computed in buffers whose length is a
+multiple of the widest vector, so that loops have no remainder.
 
-In a range of strips all sizes are arguments, so one compiled object serves tensors of all sizes. Large tensors are
-divided among the threads that torch uses: its OpenMP runtime is in the process already, and is called directly
-(`GOMP_parallel`), which works with any compiler.
+All sizes are arguments, so one compiled object serves tensors of all sizes. Large tensors are divided among the threads
+that torch uses: its OpenMP runtime, which is already in the process, is called directly (`GOMP_parallel`). This works
+with any compiler.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from penstock.codegen.compiled.elementwise import loop_text
 from penstock.emit.site import Value, local
 
 LOOP_WEIGHT = 10
-"""A loop gets operations up to this weight."""
+"""The largest total weight of the operations in one loop."""
 STRIP, SHORT_STRIP = 256, 64
-"""Elements of a strip, and of one whose values would not stay in a cache otherwise."""
+"""Elements of a strip, and of a shorter one for programs with many intermediate values."""
 CACHED = 1 << 16
-"""Bytes that the values of a strip may have."""
+"""The most bytes that the intermediate values of a strip take; otherwise strips are shorter."""
 _LINE = 16
-"""Elements to which the last strip is rounded up."""
+"""The last strip is rounded up to a multiple of so many elements."""
 _PARAMETERS = ("char *const NAME_arena", "void *const *const NAME_given", "const i64 NAME_w")
 
 
 def c_source(program: ClusterProgram, pattern: str, reused: Collection[tuple[int, int]] = ()) -> Source:
-    """The C function of `program` for inputs that fill the outputs' shape as `pattern` says (see `program.Fit`).
+    """Returns the C function of `program` for inputs laid out according to `pattern` (see `program.Fit`).
 
-    `reused`: pairs of an input and an output that may be given the same memory.
+    `reused`: pairs of an input and an output that may share memory.
     """
     pattern, strip = pattern.replace(EXPANDED, FULL), STRIP
     text, memory = _strip(program, pattern, dict(reused), strip)
@@ -47,7 +47,8 @@ def c_source(program: ClusterProgram, pattern: str, reused: Collection[tuple[int
 
 
 def _loops(program: ClusterProgram) -> list[range]:
-    """The numbers of the values that each loop computes: instructions in their order."""
+    """Divides the instructions, in their order, into loops; returns the numbers of the values that each loop
+    computes."""
     first = start = len(program.inputs)
     loops, weight = [], 0
     for number, instruction in enumerate(program.instructions, first):
@@ -59,9 +60,9 @@ def _loops(program: ClusterProgram) -> list[range]:
 
 
 def _strip(program: ClusterProgram, pattern: str, reused: Mapping[int, int], strip: int) -> tuple[str, int]:
-    """The text of NAME_run, which computes one strip, and the bytes of memory that it takes.
+    """Returns the text of NAME_run, which computes one strip, and the size of its memory in bytes.
 
-    `NAME_given` has the addresses of the strip's elements of inputs and outputs, `NAME_w` says how many to compute.
+    `NAME_given` has the addresses of the strip in each input and output, and `NAME_w` is its length.
     """
     c = CFunction(_PARAMETERS)
     c.types["NAME_w"] = "i64 "
@@ -75,7 +76,7 @@ def _strip(program: ClusterProgram, pattern: str, reused: Mapping[int, int], str
 
     values = {i: given(i, ctype, way) for i, (ctype, way) in enumerate(zip(program.inputs, pattern, strict=True))}
     targets = {o: given(len(program.inputs) + i, program.ctype(o)) for i, o in enumerate(program.outputs)}
-    # What takes the memory of an input that a later loop still reads is kept elsewhere until the end.
+    # An output in the memory of an input that a later loop still reads is computed in a buffer, and copied at the end.
     late = {output for taken, output in reused.items() if last.get(taken, -1) > made[output]}
     for i, loop in enumerate(loops):
         for value in loop:
@@ -100,9 +101,9 @@ def _count(program: ClusterProgram) -> int:
 
 
 def _range(program: ClusterProgram, pattern: str, strip: int, memory: int) -> list[str]:
-    """The statements that compute the elements from `begin` to `end` of what is at the addresses `a`.
+    """Returns the statements that compute the elements from `begin` to `end` of the tensors at the addresses `a`.
 
-    The compiler is not told where the memory begins; see `regions/region_source.py`.
+    The compiler cannot see how the memory is aligned; see `regions/region_source.py`.
     """
     lines = [f"void *v[{_count(program)}];", f"char memory[{memory + 1}] ALIGNED, *volatile place = memory;"]
     steps, ends = [], []

@@ -1,1 +1,1 @@
-"""Functions in C that stand for several nodes: what clusters and regions have in common."""
+"""C functions that replace several nodes: what clusters and regions share."""

@@ -1,8 +1,8 @@
-"""Where the values of a compiled step lie: buffers in one block of memory, which is planned when the step is written.
+"""Memory planning for C functions: each value has a buffer in one block of memory.
 
-Each buffer is needed from the statement that writes it to the last one that reads it. Buffers that are not needed at
-the same time share memory. Statements are numbered in the order of the text; what is read in a loop but written before
-it is needed until the loop ends.
+The live range of a buffer is from the statement that writes it to the last one that reads it. Buffers whose live ranges
+do not overlap share memory. Statements are numbered in the order of the text. A buffer that is written before a loop
+and read in it is live until the loop ends.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 LINE = 64
-"""Bytes of a cache line: where buffers begin."""
+"""Bytes of a cache line; buffers start on one."""
 
 
 @dataclass(eq=False, slots=True)
 class Buffer:
-    """Memory for one value: its C name, its size, and the first and the last statement that need it."""
+    """Memory for one value: its C name, its size, and the first and last statement of its live range."""
 
     name: str
     nbytes: int
@@ -26,13 +26,13 @@ class Buffer:
 
 
 _SPAN = 64
-"""Statements that are looked up together."""
+"""Statements that are indexed together."""
 
 
 def assign_offsets(buffers: Iterable[Buffer], start: int = 0) -> int:
-    """Give each buffer its `offset`, from `start` on; returns the bytes of the whole block.
+    """Sets the `offset` of each buffer, at least `start`; returns the size of the whole block in bytes.
 
-    The largest first, each at the lowest place that is free as long as it is needed.
+    Buffers are placed in order of size, the largest first, each at the lowest offset that is free in its live range.
     """
     placed: dict[int, list[Buffer]] = {}
     end = start

@@ -1,8 +1,8 @@
-"""A C function in the making: its statements, and the memory that its values take.
+"""A C function that is being written: its statements, and the memory of its values.
 
-In its text NAME stands for the name that the function gets in the end (`c/source.py`). All names that belong to the
-whole begin with it, those of values among them, and what statements declare has other ones (`site.local`): so nothing
-means something else where it is written than where it is read.
+In its text NAME is a placeholder for the function's final name (`c/source.py`). Names that are used by several
+statements, including those of values, start with NAME; names that a statement declares come from `site.local`. So names
+cannot clash.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from penstock.emit.site import Value, numbered, uses
 from penstock.emit.tools import BYTES
 
 _BREATH, _PAUSE = 32, 1e-4
-"""Statements after which whoever writes a function, in the background mostly, lets steps have Python for some seconds:
-they would wait for it fifty times as long."""
+"""After so many statements the writer sleeps for so many seconds: it mostly runs in the background, and steps would
+otherwise wait fifty times as long for Python's lock."""
 _NAME = re.compile(r"NAME_\w+")
 
 
 @dataclass(slots=True)
 class CFunction:
-    """`parameters`: what it takes, declared. One is NAME_arena, the address of its memory.
+    """`parameters`: their declarations. One of them is NAME_arena, the address of its memory.
 
-    `depth`: of the blocks around the next statement. `time`: the number of statements so far, which tells when a
-    buffer is used.
+    `depth`: the number of blocks around the next statement. `time`: the number of statements so far, by which live
+    ranges of buffers are measured.
     """
 
     parameters: tuple[str, ...]
@@ -36,27 +36,27 @@ class CFunction:
     depth: int = 0
     time: int = 0
     types: dict[str, str] = field(default_factory=dict)
-    """Of the names in statements, as C says it."""
+    """The C types of names in statements."""
     places: dict[str, str] = field(default_factory=dict)
-    """What pointers among them are, in terms of the parameters."""
+    """What each pointer among them is, as an expression of the parameters."""
     _names: dict[str, str] = field(default_factory=dict)
     _buffers: dict[str, Buffer] = field(default_factory=dict)
     _outline: Outline = field(init=False)
     _blocks: list[list[Statement]] = field(default_factory=list)
-    """Statements, each with those in the block that it opens."""
+    """Top-level statements, each with those in the block that it opens."""
 
     def __post_init__(self) -> None:
         self._outline = Outline(self.types)
 
     @property
     def distinct(self) -> int:
-        """Characters of all statements so far but those that say the same again, of other names."""
+        """Characters of all statements so far, with repeated ones counted once."""
         return self._outline.distinct
 
     def emit(self, text: str) -> None:
-        """Add a statement.
+        """Adds a statement.
 
-        What it declares is numbered anew in each, so that those that say the same are the same.
+        Local names are numbered from zero in each, so that equal statements have equal text.
         """
         whole = is_whole(text)
         text = numbered(text, {} if whole and not uses(text, self._names) else self._names)
@@ -72,25 +72,25 @@ class CFunction:
     # --- values ---------------------------------------------------------------------------------------
 
     def pointer(self, name: str, ctype: str, place: str) -> str:
-        """The name of a pointer, which is `place` in terms of the parameters."""
+        """Declares a pointer with the value `place`, an expression of the parameters; returns its name."""
         self.types[name], self.places[name] = f"{ctype} *", place
         return name
 
     def new(self, like: Value) -> Value:
-        """New memory for a value of the type and shape of another."""
+        """Returns new memory for a value of the type and shape of another."""
         name = f"NAME_b{len(self._buffers)}"
         self._buffers[name] = Buffer(name, like.size * BYTES[like.ctype], self.time, self.time)
         self.types[name] = f"{like.ctype} *"
         return Value(name, like.ctype, like.shape)
 
     def use(self, value: Value) -> Value:
-        """`value`, which the next statement uses: until then nothing takes its memory."""
+        """Extends the live range of `value` to the next statement, which uses it; returns `value`."""
         if value.pointer in self._buffers:
             self._buffers[value.pointer].last = self.time
         return value
 
     def keep_since(self, start: int) -> None:
-        """What a loop that began at the time `start` reads from outside must not be written over before it ends."""
+        """Extends the live ranges of what the loop that began at the time `start` reads from outside it to its end."""
         for buffer in self._buffers.values():
             if buffer.first < start <= buffer.last:
                 buffer.last = self.time
@@ -104,13 +104,13 @@ class CFunction:
     # --- text -----------------------------------------------------------------------------------------
 
     def plan(self, start: int = 0) -> int:
-        """Settle where in its memory the buffers are, from `start` on; returns the bytes of the whole."""
+        """Places the buffers in its memory, from `start` on; returns the size of the memory in bytes."""
         memory = assign_offsets(self._buffers.values(), start)
         self.places |= {b.name: f"(NAME_arena + {b.offset})" for b in self._buffers.values()}
         return memory
 
     def text(self) -> str:
-        """The whole, of which the last function is NAME_run: it gives 0, or what a statement returned."""
+        """Returns the C text. Its last function is NAME_run, which returns 0, or what a statement returned."""
         functions, blocks = outlined(self._blocks)
         parts = _parts(blocks)
         declared = ", ".join(self.parameters)
@@ -129,7 +129,7 @@ class CFunction:
 
 
 def _parts(blocks: list[list[str]]) -> list[list[str]]:
-    """The statements of each function of a row of them."""
+    """Divides the statements among functions that are called one after the other."""
     parts: list[list[str]] = []
     size = MOST_TEXT
     for block in blocks:

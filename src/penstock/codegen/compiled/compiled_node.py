@@ -1,4 +1,4 @@
-"""Putting one node in place of several, which become its body: a graph of copies of them, with feeds for its inputs."""
+"""Replaces several nodes by one, whose body is a graph of copies of them, with feeds for its inputs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from penstock.runtime.kernels import KernelContext
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of compiled node: its op, and its kernel factory.
+    """A kind of compiled node: the name of its op, and its kernel factory.
 
-    has_own: the constants of which its body has copies, in place of inputs. gives: if nobody takes a value of one, it
-    gives its last one, since its kernel must give something.
+    has_own: whether its body has a copy of a constant, which is then not an input. gives: whether it must have an
+    output: if no other node uses its values, the last one is its output.
     """
 
     op: str
@@ -29,9 +29,9 @@ class Kind:
 
 
 def replace_groups(graph: StepGraph, groups: list[list[Node]], order: Order, mode: str, kind: Kind) -> StepGraph:
-    """`graph` with a node in place of each of `groups`, whose members are in an order in which they can run.
+    """Returns `graph` with each of `groups` replaced by one node.
 
-    order: nodes of which the first must stay before the second.
+    The members of a group must be in an order in which they can run. order: pairs of nodes whose order must be kept.
     """
     home = {node: i for i, members in enumerate(groups) for node in members}
     outside: dict[Edge, None] = {edge: None for edge in graph.fetches if edge.node in home}
@@ -58,10 +58,10 @@ def replace_groups(graph: StepGraph, groups: list[list[Node]], order: Order, mod
 
 
 def _unnamed(edge: Edge) -> Edge:
-    """What a value was before Identities gave it another name: two names of one condition must stay one.
+    """Returns the input of a chain of Identities, so that the same condition does not get two names.
 
-    Of a handle the variable itself, since no compiled node gives handles. An Identity that reads a variable is more
-    than that.
+    For a handle it returns the variable itself, because compiled nodes do not output handles. An Identity that reads a
+    variable does more than rename it, and is kept.
     """
     while (
         edge.node.op.name == "Identity" and not edge.node.controls and is_state(edge) == is_state(edge.node.inputs[0])
@@ -71,13 +71,13 @@ def _unnamed(edge: Edge) -> Edge:
 
 
 def _compiled_node(members: list[Node], outputs: list[Edge], mode: str, kind: Kind) -> Node:
-    """The node for `members`."""
+    """Returns the node that replaces `members`."""
     inside = set(members)
     inputs = list(dict.fromkeys(e for n in members for e in n.inputs if e.node not in inside))
     own = [e.node for e in inputs if kind.has_own(e.node)]
     values = [e for e in inputs if not is_state(e) and not kind.has_own(e.node)]
     states = [e for e in inputs if is_state(e)]
-    # A constant that waits says more than its value.
+    # A constant with control inputs also orders nodes.
     controls = dict.fromkeys(c for n in [*members, *own] for c in n.controls if c not in inside)
     body = _body(members, inputs, values, outputs)
     written = {e for n in members if updates_variable(n) for e in n.inputs if is_state(e)}
@@ -90,7 +90,7 @@ def _compiled_node(members: list[Node], outputs: list[Edge], mode: str, kind: Ki
 
 
 def _body(members: list[Node], inputs: list[Edge], values: list[Edge], outputs: list[Edge]) -> StepGraph:
-    """The members as a graph of their own, fed with `values`, with copies of the constants and variables they take."""
+    """Returns the members as a separate graph, fed with `values`, with copies of constants and variables they use."""
     copies: dict[Node, Node] = {}
     edges: dict[Edge, Edge] = {}
     for e in values:
@@ -112,7 +112,7 @@ def _body(members: list[Node], inputs: list[Edge], values: list[Edge], outputs: 
 
 
 def _op(kind: Kind, values: list[Edge], states: list[Edge], outputs: list[Edge], read: set[Edge]) -> OpDef:
-    """The op of one node, with its signature: internal, hence in no registry."""
+    """Returns the op of one compiled node, with its signature. It is not in the registry."""
     arguments = [ArgDef(f"x{i}", dtype=e.dtype) for i, e in enumerate(values)]
     arguments += [ArgDef(f"s{i}", dtype=e.dtype.base_dtype, is_ref=e.dtype._is_ref_dtype) for i, e in enumerate(states)]
     op = OpDef(

@@ -1,4 +1,4 @@
-"""Loops over elements in C: several element-wise nodes of one shape as one loop, whose values stay in registers."""
+"""Loops over elements in C: several element-wise nodes of one shape become one loop, with its values in registers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from penstock.emit.tools import block, loop, merged, offset
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One node of a loop: `name`, which is `site.local`, is computed from `operands`: values in memory, C text of
-    constants, or names of elements before it. `stored`: where it goes, if it is needed outside the loop."""
+    """One node of a loop. `name` is computed from `operands`: values in memory, C text of constants, or names of
+    earlier elements. `stored`: where it is written, if it is used outside the loop."""
 
     name: str
     expression: Expression
@@ -23,17 +23,17 @@ class Element:
 
 
 def fits(expression: Expression, shapes: Sequence[Shape], result: Shape) -> bool:
-    """Whether an op with this expression takes operands of `shapes` and gives `result`; all sizes are known."""
+    """Whether an op with this expression accepts operands of `shapes` and returns `result`; all sizes are known."""
     return result_shape(expression.shape, shapes) == result
 
 
 def one_round(
     elements: Sequence[Element], reads: Mapping[tuple[str, int], str], targets: Mapping[str, str]
 ) -> list[str]:
-    """The statements that compute `elements` in one place of their shape.
+    """Returns the statements that compute one element of each of `elements`.
 
-    reads: what operands in memory are there, by the element and their number. targets: where elements are stored there.
-    Nothing is stored before all is read, since an output may have the memory of an input.
+    reads: C text for operands in memory, by the name of the element and the operand's index. targets: C text for where
+    an element is stored. Stores come last, because an output may share memory with an input.
     """
     lines = []
     for e in elements:
@@ -43,7 +43,8 @@ def one_round(
 
 
 def loop_text(shape: Shape, elements: Sequence[Element], rounds: str = "") -> str:
-    """A C block that computes `elements`, each for all of `shape`. rounds: how many of its last axis, if not all."""
+    """Returns a C block that computes `elements`, all of `shape`. rounds: C text for the end of its last axis, if
+    shorter."""
     steps_of: dict[tuple[str, int], tuple[Value, tuple[int, ...]]] = {}
     for element in elements:
         for index, operand in enumerate(element.operands):
@@ -79,7 +80,7 @@ def loop_text(shape: Shape, elements: Sequence[Element], rounds: str = "") -> st
 
 
 def _strides(padded: Shape, shape: Shape) -> tuple[int, ...]:
-    """The step of each axis of `shape` through a tensor of the shape `padded`: 0 where it is repeated."""
+    """Returns the stride of each axis of `shape` in a tensor of shape `padded`: 0 if the axis is repeated."""
     return tuple(
         0 if size == 1 and whole != 1 else math.prod(padded[axis + 1 :])
         for axis, (size, whole) in enumerate(zip(padded, shape, strict=True))

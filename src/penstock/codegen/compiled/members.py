@@ -1,4 +1,4 @@
-"""`Members`: what runs for a compiled node until its function is there, where that is not believed, and in traces."""
+"""`Members`: what a compiled node runs until its function has been compiled and validated, and when it is traced."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from penstock.tensor.dtypes import as_dtype
 
 
 class Members:
-    """The kernels of the nodes of a `body`, one after the other. Any number of threads may call them at once.
+    """Runs the kernels of the nodes of a `body`, one after the other. It is thread-safe.
 
-    arrays_in, arrays_out: the inputs and outputs that are NumPy arrays.
+    arrays_in, arrays_out: the indices of inputs and outputs that are NumPy arrays.
     """
 
     def __init__(
@@ -46,14 +46,14 @@ class Members:
 
     @property
     def source(self) -> str:
-        """What the nodes do, as Python."""
+        """The Python source of the function that runs the kernels."""
         return self._segment.source
 
     def run(self, *values: Any) -> Any:
         return _call(self._segment, values)
 
     def run_observed(self, observer: Any, *values: Any) -> Any:
-        """As `run`, with `observer(node)` called before each node."""
+        """Like `run`, but calls `observer(node)` before each node."""
         with self._lock:
             if self._observed is None:
                 self._observed = self._lowered.segment(self._params, self._results, observed=True)

@@ -1,8 +1,8 @@
-"""Statements of C that differ only in what they take, as calls of one function.
+"""Turns C statements that differ only in names and literals into calls of one function.
 
-A compiler's time goes with the text that it is given, and more than in proportion with the length of a function. An
-unrolled network, or the updates of many variables, says the same hundreds of times, of other buffers and with other
-constants: it is compiled once. Where all say the same of a constant it stays in the text.
+Compile time depends on how much text is distinct, and grows faster than linearly with the length of a function. An
+unrolled network, or the updates of many variables, repeats the same statement hundreds of times with other buffers and
+constants; it is compiled once. A constant that is the same in all of them stays in the text.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MOST_TEXT = 6000
-"""Characters of statements that one function holds, if it can be divided."""
+"""The most characters of statements in one function, if it can be divided."""
 LEAST_TEXT = 100
-"""Characters from which a statement is worth a function; loops always are."""
+"""The fewest characters for which a statement is worth a function; loops always are."""
 
 _TAKEN = re.compile(r"\((NAME_\w+) \+ (\d+)\)|NAME_\w+|\((?:-?0x[0-9a-f.]+p[+-]\d+|-?NAN_f\d+|-?INF_f\d+)f?\)")
 _PLACE = re.compile(r"@(\d+)@")
 _RETURNS = re.compile(r"\b(?:FAIL|return)\b")
 _BOUND = re.compile(r"\b(?:static|NAME_arena|NAME_table|NAME_given|goto)\b|[#@]")
-"""What has a meaning only where it stands."""
+"""What cannot be moved to another function."""
 
 
 @dataclass(eq=False, slots=True)
 class Pattern:
-    """Statements of one `text`, in which @0@, @1@ and so on stand for what each of them takes.
+    """The common `text` of some statements, with the placeholders @0@, @1@ and so on for their arguments.
 
-    types: of what they take, as C says it. takes: of each statement the names and literals, in order.
+    types: the C types of the arguments. takes: the arguments of each statement (names and literals), in order.
     """
 
     text: str
@@ -37,18 +37,18 @@ class Pattern:
 
 @dataclass(slots=True)
 class Outline:
-    """The statements of a function in the making, in which those that say the same are found.
+    """Finds statements of the same pattern in a function that is being written.
 
-    types: of the names that statements take, as C says it; what has none is the same in all statements.
+    types: the C types of names that can be arguments; other names are part of the text.
     """
 
     types: Mapping[str, str]
     distinct: int = 0
-    """Characters of all statements so far but those that say the same again."""
+    """Characters of all statements so far, with repeated ones counted once."""
     patterns: dict[tuple[str, tuple[str, ...]], Pattern] = field(default_factory=dict)
 
     def add(self, text: str) -> Statement:
-        """A statement that `is_whole`."""
+        """Adds a statement that `is_whole`."""
         if len(text) < LEAST_TEXT and "for (" not in text:
             return Statement(text)
         said, takes, types = _divided(text, self.types)
@@ -68,9 +68,9 @@ class Statement:
 
 
 def outlined(blocks: list[list[Statement]]) -> tuple[list[str], list[list[str]]]:
-    """Functions, and the text of `blocks` of statements, which is calls of them where that is worth it.
+    """Returns functions, and the text of `blocks` of statements with calls of these functions where it is worth it.
 
-    So are statements that come again, and all of a block that is too long for one function.
+    It is for repeated statements, and for all statements of a block that is too long for one function.
     """
     long = [sum(len(s.text) for s in block) > MOST_TEXT for block in blocks]
     numbers: dict[Pattern, int] = {}
@@ -88,12 +88,12 @@ def outlined(blocks: list[list[Statement]]) -> tuple[list[str], list[list[str]]]
 
 
 def is_whole(text: str) -> bool:
-    """Whether a statement means the same in a function of its own."""
+    """Whether a statement has the same meaning in its own function."""
     return text.count("{") == text.count("}") and not text.startswith("}") and not _BOUND.search(text)
 
 
 def _divided(text: str, types: Mapping[str, str]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The text with places for what it takes, and that with its types."""
+    """Returns the text with placeholders, its arguments, and their types."""
     names: dict[str, int] = {}
     takes: list[str] = []
     found: list[str] = []
@@ -118,7 +118,7 @@ def _divided(text: str, types: Mapping[str, str]) -> tuple[str, tuple[str, ...],
 
 
 def _same(pattern: Pattern) -> set[int]:
-    """The places of the literals that are the same in all statements."""
+    """Returns the placeholders of literals that are the same in all statements."""
     literals = [i for i, take in enumerate(pattern.takes[0]) if "NAME_" not in take]
     return {i for i in literals if len({takes[i] for takes in pattern.takes}) == 1}
 

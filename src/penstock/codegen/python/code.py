@@ -23,7 +23,7 @@ _counter = itertools.count()
 
 
 def python_code(source: str, what: str) -> CodeType:
-    """The code of the one function in `source`, which tracebacks can show as long as it is there."""
+    """Compiles the one function in `source`, which tracebacks can show as long as the code exists."""
     name = f"<penstock {what} {next(_counter)}>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     module = compile(source, name, "exec")

@@ -14,7 +14,7 @@ from penstock.graph.step_graph import Node, StepGraph
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What a graph's segment is written from. `host`: the nodes that compute with Python numbers."""
+    """What a graph's segment is generated from. `host`: the nodes that compute with Python numbers."""
 
     schedule: Schedule
     host: Set[Node]

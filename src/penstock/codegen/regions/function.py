@@ -1,4 +1,4 @@
-"""The C function of a region: what it takes from outside, and what a caller must know of it."""
+"""The C function of a region: its inputs from outside, and what its caller must know."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Written:
 
 @dataclass(slots=True)
 class RegionFunction(CFunction):
-    """`NAME_given` has the addresses of inputs and outputs, `NAME_table` those of constants and variables."""
+    """`NAME_given` has the addresses of inputs and outputs, and `NAME_table` those of constants and variables."""
 
     parameters: tuple[str, ...] = _PARAMETERS
     _constants: list[np.ndarray] = field(default_factory=list)
@@ -58,7 +58,7 @@ class RegionFunction(CFunction):
     _structs: dict[tuple[Node, bytes | None], int] = field(default_factory=dict)
 
     def given(self, index: int, edge: Edge) -> Value:
-        """The input or output of this number."""
+        """Returns the input or output with this index."""
         name = self.pointer(f"NAME_x{index}", c_type(edge), f"NAME_given[{index}]")
         return Value(name, c_type(edge), shape_of(edge))
 
