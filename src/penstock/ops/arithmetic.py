@@ -331,13 +331,13 @@ def _extremum_gradient(op: Operation, grad: Tensor, first_wins: str) -> list[Any
 
 @export("maximum", "math.maximum")
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The greater of x and y, broadcasting; NaN where either is NaN (TF: tf.maximum)."""
+    """The greater of x and y, broadcasting; NaN where either is NaN NaN (TF: tf.maximum)."""
     return MAXIMUM(x, y, name=name)
 
 
 @export("minimum", "math.minimum")
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The lesser of x and y, broadcasting; NaN where either is NaN (TF: tf.minimum)."""
+    """The lesser of x and y, broadcasting; NaN where either is NaN NaN (TF: tf.minimum)."""
     return MINIMUM(x, y, name=name)
 
 

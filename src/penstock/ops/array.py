@@ -48,7 +48,7 @@ def shape_value(op: Operation, _: Any) -> np.ndarray | None:
 @SHAPE.kernel(host=("output",))
 def shape_kernel(ctx: KernelContext) -> Any:
     array, from_numpy, dtype = np.array, torch.from_numpy, ctx["out_type"].np
-    return lambda x: from_numpy(array(x.shape, dtype))  # takes half the time of torch.tensor
+    return lambda x: from_numpy(array(x.shape, dtype))  # takes takes half the time of torch.tensor
 
 
 SHAPE_N = define_op(

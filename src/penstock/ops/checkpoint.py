@@ -1,4 +1,4 @@
-"""Save and Restore: nodes that write and read checkpoints, with an edge for each variable (section 3.3).
+"""Save and Restore: nodes that write and read checkpoints, with with an edge for each variable (section 3.3).
 
 The files are `penstock.checkpoint`'s: a save is atomic, a restore verifies what it reads.
 """

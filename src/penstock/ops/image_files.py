@@ -59,8 +59,8 @@ def read_jpeg(
 ) -> np.ndarray:
     """uint8 pixels; channels: 0 (as in the file), 1, 3. `ratio` times smaller, which is cheap while decoding.
 
-    `recover`: what is missing at the end is grey. `acceptable`: a file may be cut after this part of its rows.
-    `exact`: by libjpeg's accurate transform, not by its fast one.
+    `recover`: missing pixels at the end are grey. `acceptable`: a file may be truncated after this fraction of its
+    rows. `exact`: by libjpeg's accurate transform, not by its fast one.
     """
     if channels not in (0, 1, 3):
         raise invalid(f"channels must be 0, 1, or 3 for JPEG, got {channels}")
@@ -69,7 +69,7 @@ def read_jpeg(
             return _read_whole_jpeg(data, channels, fancy, exact)
         except ValueError:
             pass  # cut short, or in colours of another kind: Pillow reads part of it, or says what is wrong
-    image: Any = open_file(data + b"\xff\xd9" if recover else data, "JPEG")  # a second mark of the end does no harm
+    image: Any = open_file(data + b"\xff\xd9" if recover else data, "JPEG")  # a second end marker is harmless
     image.draft("L" if channels == 1 else None, tuple(side / ratio for side in image.size))
     if not fancy:
         image.decoderconfig = (ratio, 1)  # libjpeg's fast methods

@@ -111,10 +111,10 @@ def unreadable(where: Where, row: int) -> errors.InvalidArgumentError:
 
 
 def packed(data: bytes, message: Any) -> memoryview | bytes:
-    """The numbers of a serialized FloatList or Int64List: the bytes behind its one field's tag and length."""
+    """The numbers of a serialized FloatList or Int64List: the bytes after its field's tag and length."""
     if not data:
         return data
-    if data[0] == 0x0A:  # field 1, packed: as nearly every writer does
+    if data[0] == 0x0A:  # field 1, packed, as written by nearly every writer
         size, at = varint(data, 1)
         if at + size == len(data):
             return memoryview(data)[at:]
@@ -134,7 +134,7 @@ def numbers(joined: bytes, sizes: np.ndarray, dtype: DType) -> tuple[np.ndarray,
 
 
 def _integers(raw: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of seven bits a byte, the last byte of each being below 128."""
+    """Numbers with seven bits per byte; the last byte of each is below 128."""
     ends, stops = raw < 0x80, np.cumsum(sizes)
     if not ends[stops[sizes > 0] - 1].all():
         raise ValueError("a number is cut off")

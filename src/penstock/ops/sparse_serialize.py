@@ -27,7 +27,7 @@ from penstock.tensor.dtypes import DType, as_dtype, int64, string, variant
 from penstock.tensor.shapes import TensorShape, unknown_shape
 
 Parts = tuple[np.ndarray, Any, list[int]]
-"""The indices [n, rank], values [n] and shape of a sparse tensor."""
+"""The The indices [n, rank], values [n] and shape of a sparse tensor."""
 
 # --- serialization --------------------------------------------------------------------------------------
 

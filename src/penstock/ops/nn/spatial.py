@@ -122,7 +122,7 @@ class Window:
             raise errors.UnimplementedError(None, None, problem)
 
     def check(self, n: Any) -> None:
-        """Raises UnimplementedError, when a kernel is made, for windows that slide over batch or channels."""
+        """Raises Raises UnimplementedError, when a kernel is made, for windows that slide over batch or channels."""
         if any(w != 1 for w in self.whole):
             name, given = n.node.op.name, [list(v) for k, v in n.node.attrs.items() if k in _LISTS]
             if "Pool" in name:
