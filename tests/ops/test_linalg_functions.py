@@ -106,7 +106,7 @@ def test_an_einsum_of_unknown_sizes_has_gradients() -> None:
 def test_wrong_einsums_are_refused() -> None:
     with pytest.raises(ValueError, match="2 inputs"):
         tf.einsum("ij->i", np.ones((2, 2)), np.ones(2))
-    with pytest.raises(ValueError, match="letters must be inputs'"):
+    with pytest.raises(ValueError, match="must be distinct letters of the inputs"):
         tf.einsum("ij->ik", np.ones((2, 2)))
     with pytest.raises(ValueError, match="rank"):
         tf.einsum("ijk->i", np.ones((2, 2)))

@@ -142,7 +142,7 @@ def test_a_list_or_tuple_is_as_many_values() -> None:
         (3, []),
     ):
         y = tf.py_func(lambda given=given: given, [], types)
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"gives \d values?, and Tout names \d"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"returns \d values?, and Tout names \d"):
             run(y)
     assert run(tf.py_func(lambda: [1.0, 2.0], [], [tf.float64] * 2)) == [1, 2]
     assert run(tf.py_func(lambda: [[b"a", b"b"]], [], [tf.string]))[0].tolist() == [b"a", b"b"]
