@@ -144,7 +144,7 @@ def test_every_size_near_a_longer_length_is_read(parse: Any) -> None:
 
 def test_large_records_are_read_one_by_one(parse: Any) -> None:
     rng = random.Random(3)
-    rows = [example(image=[rng.randbytes(9000)] * rng.randint(1, 3), label=[1], weights=[0.5]) for _ in range(20)]
+    rows = [example(image=[rng.randbytes(70_000)] * rng.randint(1, 3), label=[1], weights=[0.5]) for _ in range(20)]
     check(parse, [*rows, an_example(rng, False)])
 
 

@@ -16,7 +16,7 @@ import torch
 
 from penstock import errors
 from penstock.ops.kernel_tools import invalid
-from penstock.ops.parsing_wire import varint
+from penstock.ops.parsing_wire import joined, varint
 from penstock.tensor.dtypes import DType, float32, int64, opdef_name, string
 from penstock.tensor.example_protos import BytesList, FloatList, Int64List
 
@@ -141,14 +141,23 @@ def _integers(raw: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarra
     last = np.flatnonzero(ends)
     first = np.concatenate([[0], last[:-1] + 1])
     width = last - first + 1
-    if width.max() > 10:
+    longest = int(width.max())
+    if longest > 10:
         raise ValueError("a number of more than 64 bits")
-    found, rest = np.zeros(len(first), np.uint64), np.arange(len(first))
-    for byte in range(int(width.max())):  # of all numbers that have so many
-        found[rest] |= (raw[first[rest] + byte] & 0x7F).astype(np.uint64) << np.uint64(7 * byte)
-        rest = rest[width[rest] > byte + 1]
-    before = np.concatenate([[0], np.cumsum(ends)])
-    return found.view(np.int64), before[stops] - before[stops - sizes]
+    words = np.ndarray((raw.size,), "<u4", np.concatenate([raw, _THREE]), strides=(1,))[first]
+    found = joined(words & _WIDTHS[np.minimum(width, 4)])
+    if longest > 4:
+        long = np.flatnonzero(width > 4)
+        rest, bits = found[long].view(np.uint64), (width - 1)[long]
+        for byte in range(4, longest):
+            more = raw[np.minimum(first[long] + byte, raw.size - 1)].astype(np.uint64) & np.uint64(0x7F)
+            rest |= np.where(byte <= bits, more, 0) << np.uint64(7 * byte)
+        found[long] = rest.view(np.int64)
+    return found, np.diff(last.searchsorted(stops), prepend=0)
+
+
+_THREE = np.zeros(3, np.uint8)
+_WIDTHS = np.array([0, 0x7F, 0x7F7F, 0x7F7F7F, 0x7F7F7F7F], np.uint32)
 
 
 def _strings(rows: list[bytes]) -> tuple[np.ndarray, np.ndarray]:

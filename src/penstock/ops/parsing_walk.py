@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.ops.parsing_wire import ABSENT, Entry, layouts, read_entry
+from penstock.ops.parsing_wire import ABSENT, SHORT, Entry, joined, layouts, read_entry
 
 _FEW = 8
 """As many records are read one by one in the time of a turn."""
@@ -56,13 +56,20 @@ class Walk:
         self._walk()
 
     def _enter(self, sizes: np.ndarray) -> None:
-        """To the first entry of each record."""
-        length, width = _varints(self._words[self._at + 1])
-        begin = self._at + 1 + width
-        tag = np.frombuffer(self.data, np.uint8)[self._at]
-        good = (sizes == 0) | (tag == 0x0A) & (begin + length == self._stop)
-        self._at = np.where(good & (sizes > 0), begin, self._at)
-        self._give_up(np.flatnonzero(~good))
+        """To the first entry of each record, behind a tag and the length of all."""
+        width = _width(int(sizes.min()))
+        if width < 4 and width == _width(int(sizes.max())):
+            wanted = 0x0A | _varint(sizes - 1 - width, width) << 8
+            good = (self._words[self._at] & (1 << 8 * (width + 1)) - 1) == wanted
+            self._at += 1 + width
+        else:
+            tags = self._words[self._at] & 0xFF
+            length, widths = _varints(self._words[self._at + 1])
+            some = sizes > 0
+            good = ~some | (tags == 0x0A) & (length == sizes - 1 - widths)
+            self._at += (1 + widths) * some
+        if np.count_nonzero(good) < self._count:
+            self._give_up(np.flatnonzero(~good))
 
     def _walk(self) -> None:
         few = 0
@@ -92,6 +99,13 @@ class Walk:
         """The bytes from there on."""
         return np.ndarray((len(self.data) - width + 1,), f"V{width}", self.data, strides=(1,))[at]
 
+    def _alike(self, at: np.ndarray, width: int) -> np.ndarray:
+        """Where so many bytes are the same as at the first place."""
+        count = -(-width // 8)
+        windows = self._window(at, 8 * count).view(np.uint64).reshape(-1, count)
+        cover = np.frombuffer((b"\xff" * width).ljust(8 * count, b"\0"), np.uint64)
+        return ~_any((windows ^ windows[0]) & cover)
+
     def _turn(self, rows: Rows, entry: Entry) -> int:
         """Moves the records that are at an entry like the first one's; how many."""
         at, width = self._at[rows], entry.header
@@ -99,17 +113,30 @@ class Walk:
         if headers == headers[:width] * len(at):
             self._move(rows, entry.key, entry.kind, entry.whole, at + width, entry.size)
             return len(at)
+        same = self._alike(at, width)
+        alike = np.count_nonzero(same)
+        if 4 * alike >= len(at):
+            self._move(
+                np.arange(self._count)[rows][same], entry.key, entry.kind, entry.whole, at[same] + width, entry.size
+            )
+            return alike
         known = layouts(entry.key, entry.kind)
         lengths, size_bytes = _varints(self._words[at + 1])
         which = known.entry.searchsorted(lengths, "right") - 1
         chosen = int(which[0])
         layout = known.of([chosen] if np.count_nonzero(which == chosen) == len(which) else which)
-        words = known.mask.shape[1]
-        differ = self._window(at, 8 * words).view(np.uint64).reshape(-1, words) ^ layout.fixed
-        parts = _joined(self._words[at[:, None] + layout.places] & layout.masks)
+        width = known.mask.shape[1]
+        windows = self._window(at, 8 * width).view(np.uint64).reshape(-1, width)
+        stop, start = at + 1 + size_bytes + lengths, at + layout.header
+        if lengths.max() < SHORT:
+            wanted = layout.least + (lengths - layout.entry).astype(np.uint64)[:, None] * layout.step
+            if not _any((windows ^ wanted) & layout.cover).any():
+                self._move(rows, entry.key, layout.kind, layout.whole, start, stop - start)
+                return len(at)
+        differ = windows ^ layout.fixed
+        parts = joined(self._words[at[:, None] + layout.places] & layout.masks)
         unequal = (parts != lengths[:, None] - layout.less) & (layout.less != ABSENT)
         good = ~(_any(differ & layout.mask) | _any(unequal))
-        stop, start = at + 1 + size_bytes + lengths, at + layout.header
         if good.all():
             self._move(rows, entry.key, layout.kind, layout.whole, start, stop - start)
             return len(at)
@@ -127,6 +154,9 @@ class Walk:
         self._at[rows] = start + size
         if key not in self._wanted:
             return
+        if isinstance(rows, slice):
+            self.places[key] = Places(*(np.full(self._count, value) for value in (kind, whole, start, size)))
+            return
         if key not in self.places:
             self.places[key] = Places.of(self._count)
         places = self.places[key]
@@ -138,10 +168,17 @@ def _any(table: np.ndarray) -> np.ndarray:
     return reduce(np.bitwise_or, table.T) != 0
 
 
-def _joined(words: np.ndarray) -> np.ndarray:
-    """The numbers in four bytes each, seven bits a byte."""
-    low, high = words & 0x7F | (words & 0x7F00) >> 1, (words & 0x7F0000) >> 2 | (words & 0x7F000000) >> 3
-    return (low | high).astype(np.int64)
+def _width(size: int) -> int:
+    """How many bytes the length at the start of a record of this size takes; 4 also for 0 and longer ones."""
+    return next((width for width in (1, 2, 3) if 1 < size <= width + (1 << 7 * width)), 4)
+
+
+def _varint(numbers: np.ndarray, width: int) -> np.ndarray:
+    """The numbers as they are written in so many bytes, at most three."""
+    found = numbers & 0x7F
+    for i in range(1, width):
+        found |= 0x80 << 8 * (i - 1) | (numbers >> 7 * i & 0x7F) << 8 * i
+    return found
 
 
 def _varints(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +188,7 @@ def _varints(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     stops = ~words & 0x80808080
     last = stops & (~stops + 1)  # the bit that says so of the last byte
     width = 1 + _LAST_BITS.searchsorted(last)
-    return np.where(last, _joined(words & (last - 1)), -1), width
+    return np.where(last, joined(words & (last - 1)), -1), width
 
 
 _LAST_BITS = np.array([0x80, 0x8000, 0x800000], np.uint32)
