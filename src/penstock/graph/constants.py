@@ -134,6 +134,8 @@ def _string_array(value: Any) -> np.ndarray:
         found[()] = value.encode() if isinstance(value, str) else bytes(value)
         return found
     array = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
+    if array.dtype == object and set(map(type, array.reshape(-1).tolist())) <= {bytes}:
+        return array.copy()
     found = np.empty(array.shape, object)
     items = array.reshape(-1).tolist()
     if set(map(type, items)) - {bytes}:

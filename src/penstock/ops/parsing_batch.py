@@ -7,7 +7,6 @@ large (their bytes are then copied only once), and by protobuf, which knows all 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from penstock.tensor.example_protos import BytesList, WireExample
 
 _FEW = 12
 """Fewer records are left to protobuf."""
-_LARGE = 65536
+_LARGE = 8192
 """Records of more bytes than this, on average, are not joined."""
 _SHORT = 64
 """Values of more bytes than this, on average, are copied one by one."""
@@ -106,15 +105,19 @@ class Batch:
                 field = None if feature is None else feature.WhichOneof("kind")
                 kind[row] = NOTHING if field is None else _FIELD_TAGS[field]
                 lists[row] = b"" if field is None else getattr(feature, field)
-        lacking = kind == NOTHING
-        wrong = (kind != _TAGS[dtype]) & ~lacking
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise mismatch(_FIELDS[int(kind[row])], dtype, where, row)
-        for row in np.flatnonzero(whole).tolist():
-            if row not in lists:
-                lists[row] = self._bytes(row, int(start[row]), int(size[row]))
-        missing = np.flatnonzero(lacking).tolist()
+        missing: list[int] = []
+        fitting = kind == _TAGS[dtype]
+        if np.count_nonzero(fitting) < len(kind):
+            lacking = kind == NOTHING
+            wrong = ~(fitting | lacking)
+            if wrong.any():
+                row = int(wrong.argmax())
+                raise mismatch(_FIELDS[int(kind[row])], dtype, where, row)
+            missing = np.flatnonzero(lacking).tolist()
+        if np.count_nonzero(whole):
+            for row in np.flatnonzero(whole).tolist():
+                if row not in lists:
+                    lists[row] = self._bytes(row, int(start[row]), int(size[row]))
         if dtype == string:
             return Column(*self._strings(start, size, missing, lists, where), missing)
         return Column(*self._numbers(start, size, lists, dtype, where), missing)
@@ -141,11 +144,11 @@ class Batch:
             rows[row] = ()
         for row, data in lists.items():
             try:
-                rows[row] = BytesList.FromString(data).value[:]
+                rows[row] = BytesList.FromString(data).value
             except DecodeError:
                 raise unreadable(where, row) from None
         counts[:] = list(map(len, rows))
-        return strings(list(chain.from_iterable(rows))), counts
+        return strings([value for row in rows for value in row]), counts
 
     def _numbers(
         self, start: np.ndarray, size: np.ndarray, lists: dict[int, bytes], dtype: DType, where: Where

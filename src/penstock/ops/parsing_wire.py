@@ -104,15 +104,10 @@ def read_example(data: bytes) -> dict[bytes, Span] | None:
     return found if at == stop else None
 
 
-def joined(words: np.ndarray) -> np.ndarray:
-    """The numbers in four bytes each, seven bits a byte."""
-    low, high = words & 0x7F | (words & 0x7F00) >> 1, (words & 0x7F0000) >> 2 | (words & 0x7F000000) >> 3
-    return (low | high).astype(np.int64)
-
-
 # --- all layouts of a key -------------------------------------------------------------------------------
 
 
+SHORT = 128
 ABSENT = -1
 """Of a length that a layout lacks, in `less` below."""
 
@@ -139,6 +134,13 @@ class Layouts(NamedTuple):
     list_header: np.ndarray
     list_mask: np.ndarray
     """As `header` and `mask`, up to the bytes of the list as it is serialized."""
+    least: np.ndarray
+    step: np.ndarray
+    cover: np.ndarray
+    """The whole header of an entry of the size `entry`, what each byte more adds, and a mask of all of it.
+
+    For entries below SHORT: their lengths take a byte each.
+    """
 
     def of(self, rows: np.ndarray | list[int]) -> Layouts:
         """These rows: one for all entries, or one for each."""
@@ -160,11 +162,13 @@ def _layout(key: bytes, kind: int, parts: int, values: int) -> tuple[Any, ...]:
         lengths.insert(0, 1 + _bytes_of(lengths[0]) + lengths[0])
     lengths.insert(0, 2 + len(key) + 1 + _bytes_of(lengths[0]) + lengths[0])
     tags = [b"\x0a", b"\x0a" + bytes([len(key)]) + key + b"\x12", bytes([kind]), b"\x0a"]
-    fixed, mask, stops = bytearray(), bytearray(), []
+    fixed, mask, least, step, stops = bytearray(), bytearray(), bytearray(), bytearray(), []
     for tag, length in zip(tags, lengths, strict=False):
         width = _bytes_of(length)
         fixed += tag + b"\x80" * (width - 1) + b"\0"
         mask += b"\xff" * len(tag) + b"\x80" * width
+        least += tag + bytes(width - 1) + bytes([length & 0x7F])
+        step += bytes(len(tag)) + b"\1" * width
         stops.append(len(fixed))
     words = -(-(len(key) + 22) // 8)  # of the longest header
     absent = [0] * (3 - parts)
@@ -181,6 +185,9 @@ def _layout(key: bytes, kind: int, parts: int, values: int) -> tuple[Any, ...]:
         parts == 2,
         before,
         _words(mask[:before], words),
+        _words(least, words),
+        _words(step, words),
+        _words(b"\xff" * len(fixed), words),
     )
 
 
