@@ -7,6 +7,7 @@ large (their bytes are then copied only once), and by protobuf, which knows all 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from penstock.tensor.example_protos import BytesList, WireExample
 
 _FEW = 12
 """Fewer records are left to protobuf."""
-_LARGE = 8192
+_LARGE = 65536
 """Records of more bytes than this, on average, are not joined."""
 _SHORT = 64
 """Values of more bytes than this, on average, are copied one by one."""
@@ -144,11 +145,11 @@ class Batch:
             rows[row] = ()
         for row, data in lists.items():
             try:
-                rows[row] = BytesList.FromString(data).value
+                rows[row] = BytesList.FromString(data).value[:]
             except DecodeError:
                 raise unreadable(where, row) from None
         counts[:] = list(map(len, rows))
-        return strings([value for row in rows for value in row]), counts
+        return strings(list(chain.from_iterable(rows))), counts
 
     def _numbers(
         self, start: np.ndarray, size: np.ndarray, lists: dict[int, bytes], dtype: DType, where: Where

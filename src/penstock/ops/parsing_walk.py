@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.ops.parsing_wire import ABSENT, SHORT, Entry, layouts, read_entry
+from penstock.ops.parsing_wire import ABSENT, SHORT, Entry, joined, layouts, read_entry
 
 _FEW = 8
 """As many records are read one by one in the time of a turn."""
@@ -99,6 +99,13 @@ class Walk:
         """The bytes from there on."""
         return np.ndarray((len(self.data) - width + 1,), f"V{width}", self.data, strides=(1,))[at]
 
+    def _alike(self, at: np.ndarray, width: int) -> np.ndarray:
+        """Where so many bytes are the same as at the first place."""
+        count = -(-width // 8)
+        windows = self._window(at, 8 * count).view(np.uint64).reshape(-1, count)
+        cover = np.frombuffer((b"\xff" * width).ljust(8 * count, b"\0"), np.uint64)
+        return ~_any((windows ^ windows[0]) & cover)
+
     def _turn(self, rows: Rows, entry: Entry) -> int:
         """Moves the records that are at an entry like the first one's; how many."""
         at, width = self._at[rows], entry.header
@@ -106,6 +113,13 @@ class Walk:
         if headers == headers[:width] * len(at):
             self._move(rows, entry.key, entry.kind, entry.whole, at + width, entry.size)
             return len(at)
+        same = self._alike(at, width)
+        alike = np.count_nonzero(same)
+        if 4 * alike >= len(at):
+            self._move(
+                np.arange(self._count)[rows][same], entry.key, entry.kind, entry.whole, at[same] + width, entry.size
+            )
+            return alike
         known = layouts(entry.key, entry.kind)
         lengths, size_bytes = _varints(self._words[at + 1])
         which = known.entry.searchsorted(lengths, "right") - 1
@@ -120,7 +134,7 @@ class Walk:
                 self._move(rows, entry.key, layout.kind, layout.whole, start, stop - start)
                 return len(at)
         differ = windows ^ layout.fixed
-        parts = _joined(self._words[at[:, None] + layout.places] & layout.masks)
+        parts = joined(self._words[at[:, None] + layout.places] & layout.masks)
         unequal = (parts != lengths[:, None] - layout.less) & (layout.less != ABSENT)
         good = ~(_any(differ & layout.mask) | _any(unequal))
         if good.all():
@@ -167,12 +181,6 @@ def _varint(numbers: np.ndarray, width: int) -> np.ndarray:
     return found
 
 
-def _joined(words: np.ndarray) -> np.ndarray:
-    """The numbers in four bytes each, seven bits a byte."""
-    low, high = words & 0x7F | (words & 0x7F00) >> 1, (words & 0x7F0000) >> 2 | (words & 0x7F000000) >> 3
-    return (low | high).astype(np.int64)
-
-
 def _varints(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The number that each four bytes begin with, and how many bytes it has; -1 for one that goes on."""
     if not (words & 0x80).any():
@@ -180,7 +188,7 @@ def _varints(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     stops = ~words & 0x80808080
     last = stops & (~stops + 1)  # the bit that says so of the last byte
     width = 1 + _LAST_BITS.searchsorted(last)
-    return np.where(last, _joined(words & (last - 1)), -1), width
+    return np.where(last, joined(words & (last - 1)), -1), width
 
 
 _LAST_BITS = np.array([0x80, 0x8000, 0x800000], np.uint32)

@@ -104,6 +104,12 @@ def read_example(data: bytes) -> dict[bytes, Span] | None:
     return found if at == stop else None
 
 
+def joined(words: np.ndarray) -> np.ndarray:
+    """The numbers in four bytes each, seven bits a byte."""
+    low, high = words & 0x7F | (words & 0x7F00) >> 1, (words & 0x7F0000) >> 2 | (words & 0x7F000000) >> 3
+    return (low | high).astype(np.int64)
+
+
 # --- all layouts of a key -------------------------------------------------------------------------------
 
 
