@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.emit.expressions import Expression, aligned, result_shape
+from penstock.emit.expressions import Expression, aligned
 from penstock.emit.site import Shape, Value, local
 from penstock.emit.tools import block, loop, merged, offset
 
@@ -20,11 +20,6 @@ class Element:
     expression: Expression
     operands: tuple[Value | str, ...]
     stored: Value | None = None
-
-
-def fits(expression: Expression, shapes: Sequence[Shape], result: Shape) -> bool:
-    """Whether an op with this expression accepts operands of `shapes` and returns `result`; all sizes are known."""
-    return result_shape(expression.shape, shapes) == result
 
 
 def one_round(

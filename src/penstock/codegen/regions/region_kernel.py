@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 import types
@@ -71,16 +70,20 @@ class Region:
         self._lock = threading.RLock()
         self._patience = Patience(since=time.monotonic(), prepare=lambda: compiler().prepare())
         self._requested = False
+        self._members: Members | None = None
         self.current: list[Launch] = [self._begin]
         names = [f"x{i}" for i in range(len(node.inputs))]
         values = names[: len(self.body.feeds)]
         text = f"def call({', '.join(names)}): return current[0]({', '.join(values)})\n"
         self.call: Launch = types.FunctionType(python_code(text, "region"), {"current": self.current})
 
-    @functools.cached_property
+    @property
     def members(self) -> Members:
-        with self._lock:
-            return Members(self.body, self._device, self._state, self.arrays_in, self.arrays_out)
+        if self._members is None:
+            with self._lock:
+                if self._members is None:
+                    self._members = Members(self.body, self._device, self._state, self.arrays_in, self.arrays_out)
+        return self._members
 
     def with_arrays(self, arrays_in: frozenset[int], arrays_out: frozenset[int]) -> Region:
         """This region, ready to be called, with arrays for these inputs and outputs."""
@@ -96,10 +99,11 @@ class Region:
         with self._lock:
             if self.current[0] != self._begin:
                 return
+            run_members = self.members.run
             if self.node.attrs["mode"] == "on":
                 written = self._write()
                 function = compiler().compile(region_source(written))
-                self.current[0] = self.members.run
+                self.current[0] = run_members
                 if function is not None:
                     self.use(written, function)
             else:

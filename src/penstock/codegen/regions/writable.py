@@ -11,9 +11,8 @@ import math
 
 from penstock.analysis.hazards import is_state, variable_of, writes_state
 from penstock.analysis.thresholds import REGION_ELEMENTS
-from penstock.codegen.compiled.elementwise import fits
 from penstock.codegen.regions.growing_arrays import ARRAY_OPS
-from penstock.emit.expressions import C_TYPES, express
+from penstock.emit.expressions import C_TYPES, express, result_shape
 from penstock.emit.registry import emitter_of
 from penstock.emit.site import Shape, Site, Value, known_sizes
 from penstock.graph.primitives import MERGES, PRIMITIVES, SWITCHES
@@ -54,7 +53,7 @@ def is_element_wise(node: Node) -> bool:
     expression = express(node)
     if expression is None:
         return False
-    return fits(expression, [shape_of(edge) for edge in node.inputs], shape_of(Edge(node, 0)))
+    return result_shape(expression.shape, [shape_of(edge) for edge in node.inputs]) == shape_of(Edge(node, 0))
 
 
 def is_writable(node: Node, rules: ShapeRules) -> bool | None:
