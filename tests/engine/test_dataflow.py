@@ -157,6 +157,25 @@ def test_who_takes_a_constant_that_waits_waits_for_the_same_and_no_unit_for_itse
     """)
 
 
+def test_constants_are_bound_to_what_takes_them_and_are_no_unit_of_their_own() -> None:
+    found = program(
+        """
+        one = Const value=1.0 : float32
+        x = Feed : float32
+        slow = Add(x, one)
+        y = Add(slow, one)
+        fetch y
+    """,
+        waits=frozenset({"slow"}),
+    )
+    assert program_text(found) == tidy("""
+        feed 0 > slow.0
+        async slow(x): 0 > y.0
+        segment y(slow): y(slow, one) > y:0.0
+        take y:0(y)
+    """)
+
+
 def test_a_kernel_that_waits_is_a_unit_of_its_own_and_what_does_not_need_it_does_not_wait() -> None:
     text = """
         x = Feed : float32

@@ -7,7 +7,7 @@ back into it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.analysis.frames import find_frames, is_back_edge, is_loop_merge
@@ -16,7 +16,7 @@ from penstock.analysis.levels import find_levels, find_sources
 from penstock.codegen.python.cuda_graphs import Capturing
 from penstock.codegen.python.segment import Param, Result, build_segment
 from penstock.graph.node_kernel import NodeKernel, abilities
-from penstock.graph.opdef import ArgDef, Bound
+from penstock.graph.opdef import Bound
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.transfer_ops import RECVS, SENDS, TRANSFERS
@@ -90,6 +90,7 @@ class _Builder:
         for unit, nodes in self._members.items():
             self._finish(unit, nodes, used)
             controls[unit] = self._controls(unit, nodes)
+        self._leave_constants(controls)
         takers = [Unit(tokens.TAKE, edge.name, [edge], []) for edge in self._graph.fetches]
         units = [*self._members, *takers]
         self._connect(units)
@@ -105,6 +106,14 @@ class _Builder:
             takers,
             units,
         )
+
+    def _leave_constants(self, controls: dict[Unit, dict[Unit, None]]) -> None:
+        """Remove units that only have constants, if nobody takes or waits for one."""
+        awaited = {source for sources in controls.values() for source in sources}
+        for unit, nodes in list(self._members.items()):
+            constant = all(isinstance(self._kernels.get(node), Bound) for node in nodes)
+            if constant and not unit.outputs and unit not in awaited:
+                del self._members[unit], controls[unit]
 
     # --- grouping -------------------------------------------------------------------------------------
 
@@ -141,11 +150,17 @@ class _Builder:
         found: dict[Node, frozenset[Node]] = {}
         for node in self._graph.nodes:
             before = [e.node for i, e in enumerate(node.inputs) if not is_back_edge(node, i)] + list(node.controls)
+            before = [source for source in before if not self._is_there(source)]
             inside = [s for s in before if depth[s] == depth[node] and not self._is_alone(s)]
             if self._feeds_wait:
                 inside = [s for s in inside if s.op is not FEED]
             found[node] = frozenset(s for s in before if s not in inside).union(*(found[s] for s in inside))
         return found
+
+    def _is_there(self, source: Node) -> bool:
+        """Whether nothing ever waits for `source`."""
+        bound = isinstance(self._kernels.get(source), Bound) and not source.controls
+        return bound or (source.op is FEED and not self._feeds_wait)
 
     def _depths(self) -> dict[Node, int]:
         """How many primitives lead to each node, on the longest way that does not go round a loop.
@@ -189,25 +204,27 @@ class _Builder:
 
     def _is_bound(self, edge: Edge, unit: Unit) -> bool:
         """Whether `unit`, which takes `edge`, has it as a constant of its own."""
-        return unit.kind == tokens.SEGMENT and isinstance(self._kernels.get(edge.node), Bound)
+        return unit.kind in (tokens.SEGMENT, tokens.ASYNC) and isinstance(self._kernels.get(edge.node), Bound)
 
     # --- units ----------------------------------------------------------------------------------------
 
     def _finish(self, unit: Unit, nodes: list[Node], used: set[Edge]) -> None:
         unit.explain = lambda error, where: self._explain(error, nodes[0], where)
         if unit.kind == tokens.ASYNC:
-            unit.run = _starter(nodes[0], abilities(self._kernels[nodes[0]]))
+            bound = {i: self._kernels[e.node].value for i, e in enumerate(unit.inputs) if self._is_bound(e, unit)}
+            unit.run = _starter(nodes[0], abilities(self._kernels[nodes[0]]), bound)
+            unit.inputs = [edge for i, edge in enumerate(unit.inputs) if i not in bound]
         if unit.kind in (tokens.SEND, tokens.RECV) and self._carry is not None:
             unit.run, unit.arrived = self._carry(nodes[0])
         if unit.kind != tokens.SEGMENT:
             return
         inside = set(nodes)
         taken = dict.fromkeys(e for node in nodes for e in node.inputs if e.node not in inside)
-        bound = [e.node for e in taken if self._is_bound(e, unit)]
-        unit.inputs = [e for e in taken if e.node not in set(bound)]
+        constants = [e.node for e in taken if self._is_bound(e, unit)]
+        unit.inputs = [e for e in taken if e.node not in set(constants)]
         unit.outputs = [Edge(n, p) for n in nodes for p in range(len(n.dtypes)) if Edge(n, p) in used]
         segment = build_segment(
-            [*dict.fromkeys(bound), *nodes],
+            [*dict.fromkeys(constants), *nodes],
             self._kernels,
             [Param(edge) for edge in unit.inputs],
             [Result(edge) for edge in unit.outputs],
@@ -224,7 +241,7 @@ class _Builder:
         """The units that `unit` waits for without a value: also those that constants it uses wait for."""
         found: dict[Unit, None] = {}
         pending = list(nodes)
-        if unit.kind == tokens.SEGMENT:
+        if unit.kind in (tokens.SEGMENT, tokens.ASYNC):
             pending += [e.node for n in nodes for e in n.inputs if isinstance(self._kernels.get(e.node), Bound)]
         for node in pending:
             for control in node.controls:
@@ -254,26 +271,27 @@ class _Builder:
                 unit.enters, unit.exits = len(frame.enters), exits
 
 
-def _starter(node: Node, kernel: NodeKernel) -> Callable[..., Any]:
-    """What begins an asynchronous kernel, of the values of a node's inputs: as a segment would call it."""
+def _starter(node: Node, kernel: NodeKernel, bound: Mapping[int, Any]) -> Callable[..., Any]:
+    """Starts an asynchronous kernel with the values of a node's inputs, passed as in a segment. bound: the values of
+    inputs that are the same in every step, which are not passed."""
     start = kernel.start
     assert start is not None
-    read = [edge.dtype._is_ref_dtype and not arg.is_ref for arg, edges in _arguments(node) for edge in edges]
-    lists = [len(edges) if arg.is_list else 0 for arg, edges in _arguments(node)]
-    if not any(read) and not any(arg.is_list for arg in node.op.inputs):
+    arguments = [(arg, len(edges)) for arg, (_, _, edges) in zip(node.op.inputs, node.grouped_inputs(), strict=True)]
+    refs = [arg.is_ref for arg, count in arguments for _ in range(count)]
+    reads = [e.dtype._is_ref_dtype and not is_ref for e, is_ref in zip(node.inputs, refs, strict=True)]
+    if not bound and not any(reads) and not any(arg.is_list for arg, _ in arguments):
         return start
 
-    def begin(done: Callable[[Any], None], *values: Any) -> Any:
-        rest = iter([v.read() if asked else v for v, asked in zip(values, read, strict=True)])
-        pairs = zip(lists, node.op.inputs, strict=True)
-        return start(done, *([next(rest) for _ in range(n)] if arg.is_list else next(rest) for n, arg in pairs))
+    def grouped(values: Sequence[Any]) -> list[Any]:
+        given = iter(values)
+        every = [bound[i] if i in bound else next(given) for i in range(len(reads))]
+        rest = iter([v.read() if asked else v for v, asked in zip(every, reads, strict=True)])
+        return [[next(rest) for _ in range(n)] if arg.is_list else next(rest) for arg, n in arguments]
 
-    return begin
-
-
-def _arguments(node: Node) -> Iterator[tuple[ArgDef, tuple[Edge, ...]]]:
-    groups = (edges for _, _, edges in node.grouped_inputs())
-    return zip(node.op.inputs, groups, strict=True)
+    if len(bound) == len(reads) and not any(reads):
+        settled = grouped(())
+        return lambda done: start(done, *settled)
+    return lambda done, *values: start(done, *grouped(values))
 
 
 def is_asynchronous(kernel: Any) -> bool:
