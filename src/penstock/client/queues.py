@@ -188,7 +188,7 @@ class FIFOQueue(QueueBase):
         shapes: Any = None,
         names: Any = None,
         shared_name: str | None = None,
-        name: str = "fifo_queue",
+        name: str | None = "fifo_queue",
     ) -> None:
         types = _types(dtypes)
         known = _shape_list(shapes)
@@ -216,7 +216,7 @@ class RandomShuffleQueue(QueueBase):
         names: Any = None,
         seed: int | None = None,
         shared_name: str | None = None,
-        name: str = "random_shuffle_queue",
+        name: str | None = "random_shuffle_queue",
     ) -> None:
         types = _types(dtypes)
         known = _shape_list(shapes)
@@ -249,7 +249,7 @@ class PaddingFIFOQueue(QueueBase):
         shapes: Any,
         names: Any = None,
         shared_name: str | None = None,
-        name: str = "padding_fifo_queue",
+        name: str | None = "padding_fifo_queue",
     ) -> None:
         types = _types(dtypes)
         known = _shape_list(shapes, partial=True) or []
@@ -278,7 +278,7 @@ class PriorityQueue(QueueBase):
         shapes: Any = None,
         names: Any = None,
         shared_name: str | None = None,
-        name: str = "priority_queue",
+        name: str | None = "priority_queue",
     ) -> None:
         dtypes = _types(types)
         known = _shape_list(shapes)

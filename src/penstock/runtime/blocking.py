@@ -9,7 +9,7 @@ from typing import Any
 from penstock import errors
 from penstock.graph.node_kernel import NodeKernel, Pending
 from penstock.graph.step_graph import Node
-from penstock.runtime.inbox import Closing, Inbox, receive
+from penstock.runtime.inbox import Closing, Ended, Inbox, receive
 from penstock.runtime.observer import Observer
 
 
@@ -29,11 +29,15 @@ def blocking(node: Node, kernel: NodeKernel, closing: Closing) -> NodeKernel:
         try:
             deadline, check = (observer.deadline, observer.check) if observer is not None else (None, None)
             return receive(inbox, lambda: [(node, pending)] if pending is not None else None, closing, deadline, check)
-        except BaseException as error:
+        except errors.OpError as error:
+            if pending is None:
+                raise
+            if pending.withdraw():
+                raise ended(error, pending.action) from None
+            return _result(inbox)  # it was done at that moment, and what it has taken must not be lost
+        except BaseException:
             if pending is not None:
                 pending.withdraw()
-                if isinstance(error, errors.OpError):
-                    raise ended(error, pending.action) from None
             raise
 
     def run(observer: Observer | None, inputs: tuple[Any, ...]) -> Any:
@@ -49,3 +53,10 @@ def blocking(node: Node, kernel: NodeKernel, closing: Closing) -> NodeKernel:
         return run(before, inputs)
 
     return replace(kernel, call=lambda *inputs: run(None, inputs), start=None, observed=observed)
+
+
+def _result(inbox: Inbox) -> Any:
+    """What the kernel has called back with, or is about to."""
+    while isinstance(found := inbox.get(), Ended):
+        pass
+    return found
