@@ -151,8 +151,10 @@ def test_queue_runners_with_a_coordinator_cannot_serve_each_other() -> None:
     coord = tf.train.Coordinator()
     with tf.Session() as sess:
         threads = tf.train.start_queue_runners(sess, coord)
-        with pytest.raises(errors.FailedPreconditionError, match=r"(?s)Deadlock.*'empty' \(size 0.*'full' \(size 3"):
+        with pytest.raises(errors.FailedPreconditionError, match="Deadlock") as raised:
             sess.run(empty.dequeue())
+        assert "'empty' (size 0, capacity 3" in raised.value.message
+        assert raised.value.message.count("waits for a place in FIFOQueue 'full' (size 3, capacity 3") == 2
         with pytest.raises(errors.FailedPreconditionError, match="Deadlock"):
             coord.join(threads, stop_grace_period_secs=30)
 

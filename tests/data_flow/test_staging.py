@@ -317,3 +317,44 @@ def test_indices_of_maps_are_checked() -> None:
         area.get(key(1), [0, "a"])
     with pytest.raises(ValueError, match="not created with names"):
         area.get(key(1), ["a"])
+
+
+def test_steps_that_run_out_of_time_neither_lose_nor_double_elements() -> None:
+    area = StagingArea([tf.int32], shapes=[[]], capacity=2)
+    x = tf.placeholder(tf.int32, [])
+    put, (get,) = area.put(x), area.get()
+    hurried = tf.RunOptions(timeout_in_ms=1)
+
+    def puts(first: int) -> list[int]:
+        done = []
+        for number in range(first, first + 60):
+            try:
+                sess.run(put, {x: number}, options=hurried if number % 3 else None)
+            except tf.errors.DeadlineExceededError:
+                continue
+            done.append(number)
+        return done
+
+    def gets() -> list[int]:
+        found = []
+        while len(found) < 12:
+            try:
+                found.append(int(sess.run(get, options=hurried)))
+            except tf.errors.DeadlineExceededError:
+                continue
+        return found
+
+    with tf.Session() as sess:
+        takers = [Later(gets), Later(gets)]
+        givers = [Later(puts, 0), Later(puts, 1000)]
+        late = Later(lambda: [int(sess.run(get)) for _ in range(12)])
+        taken = takers[0].result() + takers[1].result() + late.result()
+        # What is put and not taken yet is in the area, or waits before it.
+        rest: list[int] = []
+        while any(giver.waits(0.01) for giver in givers) or sess.run(area.size()):
+            try:
+                rest.append(int(sess.run(get, options=tf.RunOptions(timeout_in_ms=50))))
+            except tf.errors.DeadlineExceededError:
+                continue
+        given = givers[0].result() + givers[1].result()
+    assert sorted(taken + rest) == sorted(given)

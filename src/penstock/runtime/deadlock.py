@@ -42,7 +42,7 @@ class Entry:
 
 _lock = threading.Lock()
 _entries: dict[int, Entry] = {}
-_watchers: dict[int, Sequence[threading.Thread]] = {}
+_watchers: dict[int, Watcher] = {}
 
 
 @contextmanager
@@ -62,12 +62,25 @@ def noted(entry: Entry) -> Iterator[None]:
                 _entries[here] = before
 
 
+@dataclass(eq=False, slots=True)
+class Watcher:
+    """A thread that does nothing until `woken()`, or until one of `threads` ends."""
+
+    woken: Callable[[], bool]
+    threads: Sequence[threading.Thread]
+
+    def is_stuck(self, stuck: set[int]) -> bool:
+        """Whether it never will, given the idents of threads that never do anything again."""
+        alive = [thread.ident in stuck for thread in self.threads if thread.is_alive()]
+        return not self.woken() and (all(alive) if alive else not self.threads)
+
+
 @contextmanager
-def watching(threads: Sequence[threading.Thread] = ()) -> Iterator[None]:
-    """Notes that the calling thread does nothing unless one of `threads`, or of all if there are none, does first."""
+def watching(woken: Callable[[], bool], threads: Sequence[threading.Thread] = ()) -> Iterator[None]:
+    """Notes that the calling thread is a `Watcher`."""
     here = threading.get_ident()
     with _lock:
-        _watchers[here] = threads
+        _watchers[here] = Watcher(woken, threads)
     try:
         yield
     finally:
@@ -146,9 +159,8 @@ def _is_idle(frame: FrameType, thread: threading.Thread | None) -> bool:
 
 
 def _only_watches(ident: int, stuck: set[int]) -> bool:
-    threads = _watchers.get(ident)
-    alive = [thread.ident in stuck for thread in threads or () if thread.is_alive()]
-    return threads is not None and (all(alive) if alive else not threads)
+    watcher = _watchers.get(ident)
+    return watcher is not None and watcher.is_stuck(stuck)
 
 
 def _joined(frame: FrameType) -> int | None:

@@ -105,7 +105,7 @@ class Coordinator:
         """
         with self._lock:
             waited_for = list(self._registered_threads.union(threads or ()))
-        with watching(waited_for):
+        with watching(self.should_stop, waited_for):
             while _alive(waited_for) and not self.wait_for_stop(_LONGEST_PAUSE):
                 pass
         deadline, pause = time.monotonic() + stop_grace_period_secs, 0.001

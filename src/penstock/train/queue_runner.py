@@ -164,7 +164,7 @@ class QueueRunner:
             self._exceptions_raised.append(error)
 
     def _close_on_stop(self, sess: Any, coord: Coordinator) -> None:
-        with watching():
+        with watching(coord.should_stop):
             while not coord.wait_for_stop(_LOOK_AGAIN):
                 if getattr(sess, "_closed", False):
                     return

@@ -44,10 +44,8 @@ class Accumulator(Shared):
         def add() -> None:
             if local_step < self.global_step:
                 return
-            if self.count:
-                self.add(*gradient)
-            else:
-                self.begin(*gradient)
+            with torch.inference_mode():  # as in steps, whose tensors could not be added to elsewhere
+                (self.add if self.count else self.begin)(*gradient)
             self.count += 1
             self.wake("take")
 

@@ -12,8 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-import torch
-
 from penstock import errors
 from penstock.ops.data_flow.queue_state import unique_name
 from penstock.runtime.kernels import KernelContext
@@ -51,7 +49,7 @@ class Shared:
         """Returns the result of `what`, which does not wait, and serves the attempts that it wakes."""
         ended: list[Attempt] = []
         try:
-            with self.lock, torch.inference_mode():
+            with self.lock:
                 try:
                     return what()
                 finally:
@@ -129,8 +127,7 @@ class Attempt:
     def run(self) -> Any:
         """Returns NOT_YET, or what `done` is to be called with."""
         try:
-            with torch.inference_mode():
-                self.result = self._what()
+            self.result = self._what()
         except Exception as error:
             self.result = error
         self.ended = self.result is not NOT_YET
