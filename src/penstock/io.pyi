@@ -18,6 +18,7 @@ from penstock.ops.parsing import VarLenFeature as VarLenFeature
 from penstock.ops.parsing import parse_example as parse_example
 from penstock.ops.parsing import parse_single_example as parse_single_example
 from penstock.ops.parsing_sequence import parse_single_sequence_example as parse_single_sequence_example
+from penstock.ops.parsing_sequences import parse_sequence_example as parse_sequence_example
 from penstock.ops.parsing_tensors import parse_tensor as parse_tensor
 from penstock.ops.parsing_tensors import serialize_tensor as serialize_tensor
 from penstock.ops.sparse_serialize import deserialize_many_sparse as deserialize_many_sparse
@@ -36,7 +37,8 @@ __all__ = [
     "gfile", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue", "decode_compressed",
     "decode_json_example", "decode_raw", "decode_csv", "matching_files", "read_file", "write_file", "FixedLenFeature",
     "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature", "parse_example", "parse_single_example",
-    "parse_single_sequence_example", "parse_tensor", "serialize_tensor", "deserialize_many_sparse",
-    "serialize_many_sparse", "serialize_sparse", "decode_base64", "encode_base64", "TFRecordCompressionType",
-    "TFRecordOptions", "TFRecordWriter", "tf_record_iterator", "match_filenames_once", "write_graph"
+    "parse_single_sequence_example", "parse_sequence_example", "parse_tensor", "serialize_tensor",
+    "deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse", "decode_base64", "encode_base64",
+    "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator", "match_filenames_once",
+    "write_graph"
 ]

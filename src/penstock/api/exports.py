@@ -136,6 +136,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature parse_example parse_single_example"
         ),
         "penstock.ops.parsing_sequence": "parse_single_sequence_example",
+        "penstock.ops.parsing_sequences": "parse_sequence_example",
         "penstock.ops.parsing_tensors": "parse_tensor serialize_tensor",
         "penstock.ops.partition": "dynamic_partition dynamic_stitch where",
         "penstock.ops.passing": (
@@ -557,6 +558,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature parse_example parse_single_example"
         ),
         "penstock.ops.parsing_sequence": "parse_single_sequence_example",
+        "penstock.ops.parsing_sequences": "parse_sequence_example",
         "penstock.ops.parsing_tensors": "parse_tensor serialize_tensor",
         "penstock.ops.sparse_serialize": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
         "penstock.ops.string_conversions": "decode_base64 encode_base64",

@@ -175,6 +175,7 @@ _OPS: dict[str, str] = {
     "penstock.ops.padding": "MirrorPad MirrorPadGrad Pad PadV2",
     "penstock.ops.parsing_ops": "ParseExample ParseExampleV2 ParseSingleExample",
     "penstock.ops.parsing_sequence": "ParseSingleSequenceExample",
+    "penstock.ops.parsing_sequences": "ParseSequenceExample ParseSequenceExampleV2",
     "penstock.ops.parsing_tensors": "ParseTensor SerializeTensor",
     "penstock.ops.partition": "DynamicPartition DynamicStitch Where",
     "penstock.ops.passing": "Bitcast CheckNumerics EnsureShape IdentityN PreventGradient Snapshot StopGradient",

@@ -44,23 +44,31 @@ class Where(NamedTuple):
     names: Sequence[bytes] | None
     """The names of the examples in a batch; empty if they have none, None outside a batch."""
     kind: str = "Key"
-    """In a sequence example, what the key belongs to; `names` then has only the example's name."""
+    """In a sequence example, what the key belongs to."""
+    places: Sequence[tuple[int, int]] | None = None
+    """In sequence examples: the example of each row, and its index in a feature list. None: there is one example."""
 
     def at(self, row: int) -> str:
+        example, index = self._place(row)
         match self.kind:
             case "Context feature":
-                return f"{self._example(0)}Context feature: {self.key}.  "
+                return f"{self._example(example)}Context feature: {self.key}.  "
             case "Feature list":
-                return f"{self._example(0)}Feature list: {self.key}, Index: {row}.  "
+                return f"{self._example(example)}Feature list: {self.key}, Index: {index}.  "
             case _ if self.names is None:
                 return f"Key: {self.key}.  "
             case _:
-                return f"{self._example(row)}Key: {self.key}, Index: {row}.  "
+                return f"{self._example(example)}Key: {self.key}, Index: {index}.  "
 
-    def _example(self, row: int) -> str:
+    def _place(self, row: int) -> tuple[int, int]:
+        if self.places is not None:
+            return self.places[row]
+        return row if self.kind == "Key" else 0, row
+
+    def _example(self, example: int) -> str:
         if self.names is None:
             return ""
-        name = self.names[row].decode(errors="replace") if self.names else ""
+        name = self.names[example].decode(errors="replace") if self.names else ""
         return f"Name: {name or '<unknown>'}, "
 
     def mismatch(self, found: str, wanted: DType) -> str:
@@ -69,8 +77,9 @@ class Where(NamedTuple):
         return f"Expected type: {opdef_name(wanted)}, Feature is of type: {found}"
 
     def required(self, row: int, dtype: DType) -> errors.InvalidArgumentError:
-        prefix, kind = self._example(row if self.kind == "Key" else 0), self.kind.replace("Key", "Feature")
-        place = f", Index: {row}" if kind == "Feature list" else ""
+        example, index = self._place(row)
+        prefix, kind = self._example(example), self.kind.replace("Key", "Feature")
+        place = f", Index: {index}" if kind == "Feature list" else ""
         return invalid(
             f"{prefix}{kind}: {self.key}{place} (data type: {opdef_name(dtype)}) is required but could not be found."
         )

@@ -165,7 +165,7 @@ def parse_single_sequence_example(
         raise ValueError("Missing features.")
     context = raw_features(context_features, (VarLenFeature, FixedLenFeature))
     sequences = raw_features(sequence_features, (VarLenFeature, FixedLenSequenceFeature))
-    shapes = _item_shapes(sequences)
+    shapes = item_shapes(sequences)
     empty = [key for key in sequences.dense if sequence_features[key].allow_missing]
     with name_scope(name, "ParseSingleSequenceExample", [serialized, example_name]):
         found = PARSE_SINGLE_SEQUENCE_EXAMPLE(
@@ -189,7 +189,7 @@ def parse_single_sequence_example(
         return by_key(context.sparse, context.dense, found[:4]), by_key(sequences.sparse, sequences.dense, found[4:])
 
 
-def _item_shapes(sequences: Raw) -> list[TensorShape]:
+def item_shapes(sequences: Raw) -> list[TensorShape]:
     """The shape of an item of each dense sequence. Raises ValueError for unknown dims, and for a default."""
     found: list[TensorShape] = []
     for key, (_, shape, default) in sequences.dense.items():

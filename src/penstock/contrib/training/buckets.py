@@ -77,7 +77,7 @@ def bucket(
         stored, kept = keep_sparse(components, False, keep)
         types, element_shapes = dtypes_of([stored]), shapes_of([stored], shapes, False)
         kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
-        queues = [
+        queues: list[QueueBase] = [
             kind(
                 size, types, element_shapes, shared_name=shared_name and f"{shared_name}_{i}", name=f"bucket_queue_{i}"
             )
