@@ -305,7 +305,7 @@ def parse_sequence_example_v2_kernel(ctx: KernelContext) -> Kernel:
         if serialized.ndim > 1:
             raise invalid(f"Expected serialized to be a scalar or vector, got shape: {list(serialized.shape)}")
         *given, may_lack, defaults = inputs
-        keys = _Keys(*([key.decode() for key in part.tolist()] for part in given), may_lack.tolist())
+        keys = _Keys._make([*([key.decode() for key in part.tolist()] for part in given), may_lack.tolist()])
         batch = _Batch(serialized.reshape(-1).tolist(), names.reshape(-1).tolist())
         parts = parser.parse(batch, keys, defaults)
         if not serialized.ndim:

@@ -147,7 +147,7 @@ class Walk:
         lists = ~(good | _any(differ & layout.list_mask) | _any(unequal[:, :2])) & (layout.less[:, 2] != ABSENT)
         start = (at + layout.list_header)[lists]  # of lists that are not one packed field
         self._move(rows[lists], entry.key, entry.kind, True, start, stop[lists] - start)
-        return np.count_nonzero(good | lists)
+        return int(np.count_nonzero(good | lists))
 
     def _move(self, rows: Rows, key: bytes, kind: Any, whole: Any, start: np.ndarray, size: Any) -> None:
         """Behind the values, which are at `start`; their places are kept."""

@@ -45,7 +45,8 @@ def keep_sparse(
 
     Who takes them from the queue asks what `shared` says, where it is given.
     """
-    found, kept = [], []
+    found: list[Tensor] = []
+    kept: list[Kept | None] = []
     for tensor, place in zip(tensors, shared or [None] * len(tensors), strict=True):
         if not isinstance(tensor, SparseTensor):
             found.append(tensor)

@@ -88,8 +88,7 @@ def input_producer(
         if shuffle:
             rows = random_shuffle(rows, seed=seed)
         rows = limit_epochs(rows, num_epochs)
-        names: dict[str, Any] = {"shared_name": shared_name, "name": name}
-        queue = FIFOQueue(capacity, [rows.dtype.base_dtype], [shape], **names)
+        queue = FIFOQueue(capacity, [rows.dtype.base_dtype], [shape], shared_name=shared_name, name=name)
         add_queue_runner(QueueRunner(queue, [queue.enqueue_many([rows])], cancel_op=cancel_op))
         if summary_name is not None:
             summarize(summary_name, cast(queue.size(), float32) * (1.0 / capacity))
