@@ -312,3 +312,21 @@ def test_record_input_names_what_it_does_not_find(tmp_path: Path) -> None:
                 sess.run(missing)
             with pytest.raises(tf.errors.DataLossError, match="damaged"):
                 sess.run(damaged)
+
+
+def test_a_read_that_a_deadline_ends_takes_no_record(files: list[str]) -> None:
+    reader, name = tf.TFRecordReader(), tf.placeholder(tf.string, [])
+    with tf.Session() as sess:
+        queue = queue_of(sess, [], close=False)
+        read, put = reader.read(queue), queue.enqueue(name)
+        for _ in range(2):
+            with pytest.raises(tf.errors.DeadlineExceededError):
+                sess.run(read, options=tf.RunOptions(timeout_in_ms=50))
+        sess.run(put, {name: files[1]})
+        assert [sess.run(read)[1] for _ in range(3)] == [b"10", b"11", b"12"]
+
+
+def test_a_read_that_nobody_can_serve_says_which_queue_it_waits_for() -> None:
+    read = tf.TFRecordReader().read(tf.FIFOQueue(3, tf.string, [[]], name="file_names"))
+    with tf.Session() as sess, pytest.raises(tf.errors.FailedPreconditionError, match="file_names"):
+        sess.run(read)
