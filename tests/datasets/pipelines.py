@@ -56,6 +56,11 @@ def map_with_conditionals_and_loops(tf: Any) -> Any:
 
 
 @pipeline
+def map_with_arrays_in_loops(tf: Any) -> Any:
+    return tf.data.Dataset.range(4).map(lambda n: tf.map_fn(lambda x: x * x, tf.stack([n, n + 1])))
+
+
+@pipeline
 def map_of_sparse_tensors(tf: Any) -> Any:
     def fn(x: Any) -> Any:
         return tf.SparseTensor([[0, 0], [1, 2]], tf.stack([x, x + 1]), [2, 3])

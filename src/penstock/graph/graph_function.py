@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.graph.traits import lives_for_a_step
+
 if TYPE_CHECKING:
     from penstock.graph.graph import Graph
     from penstock.graph.operation import Operation, Tensor
@@ -50,14 +52,23 @@ class GraphFunction:
 
 
 def _acts(graph: Graph) -> list[Operation]:
-    """The nodes that do something besides giving results."""
+    """The nodes that do something besides giving results.
+
+    Those inside of a loop run with it, if something needs it; arrays of tensors are gone when the call ends.
+    """
     return [
         op
         for op in graph.get_operations()
         if op.op_def.stateful
         and not (op.op_def.traits.placeholder or op.op_def.traits.repeatable or op.op_def.traits.holds)
         and not any(name in op.op_def.attrs for name in ("seed", "seed2"))
+        and not (lives_for_a_step(op.op_def) or _in_loop(op))
     ]
+
+
+def _in_loop(op: Operation) -> bool:
+    context = op._control_flow_context
+    return context is not None and bool(context.in_loop)
 
 
 def functions_in(graph: Graph) -> list[GraphFunction]:
