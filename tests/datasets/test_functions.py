@@ -320,3 +320,33 @@ def test_an_iterator_goes_on_where_it_was_saved(name: str, tmp_path: Any) -> Non
             except tf.errors.OutOfRangeError:
                 break
     assert [np.asarray(r).tolist() for r in rest] == whole[5:]
+
+
+# --- graphs from elsewhere ------------------------------------------------------------------------------
+
+
+def test_a_graph_whose_functions_do_not_fit_its_datasets_is_refused_in_the_step() -> None:
+    numbers = Dataset.range(3)
+    kinds = [numbers.map(lambda x: x * 2), numbers.filter(lambda x: x > 1), numbers.flat_map(Dataset.range)]
+    for dataset in kinds:
+        dataset.make_initializable_iterator()
+    Dataset.range(2).map(lambda x: (tf.cast(x, tf.float32), x)).map(lambda x, y: x).make_initializable_iterator()
+    message = tf.get_default_graph().as_graph_def()
+    names = [function.signature.name for function in message.library.function]
+    refused = 0
+    for node in message.node:
+        for key in ("f", "predicate"):
+            for name in names if key in node.attr else ():
+                spoiled = tf.GraphDef()
+                spoiled.CopyFrom(message)
+                next(n for n in spoiled.node if n.name == node.name).attr[key].func.name = name
+                with tf.Graph().as_default() as graph, tf.Session() as session:
+                    tf.import_graph_def(spoiled, name="")
+                    for op in graph.get_operations():
+                        if op.type == "MakeIterator":
+                            try:
+                                session.run(op)
+                            except tf.errors.InvalidArgumentError as error:
+                                refused += 1
+                                assert "Function" in str(error)
+    assert refused >= 15

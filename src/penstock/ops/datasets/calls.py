@@ -11,13 +11,14 @@ from penstock import errors
 from penstock.ops.datasets.base import ElementIterator, State
 from penstock.ops.datasets.blocks import Block, Element, of_elements, stack
 from penstock.ops.datasets.define import TYPES
+from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import RuntimeFunction
+from penstock.tensor.dtypes import DType
 
 OTHERS = ["Targuments: list(type) >= 0", *TYPES]
 """Attributes behind the function's: of what it has captured, and of elements."""
 LEAST_BLOCK = 4
 """Elements for which a call of the function of many pays."""
-MOST_BLOCK = 4096
 _PATIENCE = 3
 
 
@@ -34,6 +35,20 @@ class Call:
     def of_many(self) -> Callable[..., Element] | None:
         """The function of columns, without any check; None where there is none."""
         return self._function.vectorised(len(self._captured))
+
+    def check(self, takes: Sequence[DType], gives: Sequence[DType]) -> None:
+        """InvalidArgumentError unless it is a function of these, and of what it has captured, that gives those.
+
+        A graph from elsewhere may say anything.
+        """
+        function = self._function.function
+        wanted = [tensor.dtype.base_dtype for tensor in function.arguments]
+        found = [tensor.dtype.base_dtype for tensor in function.results]
+        if wanted[: len(takes)] != list(takes) or len(wanted) != len(takes) + len(self._captured):
+            have = f"{_names(takes)} and {len(self._captured)} captured values"
+            raise invalid(f"Function {function.name} takes {_names(wanted)}, and is given {have}")
+        if found != list(gives):
+            raise invalid(f"Function {function.name} gives {_names(found)}, and its dataset says {_names(gives)}")
 
     def __call__(self, *element: Any) -> Element:
         return self._function(*element, *self._captured)
@@ -55,6 +70,10 @@ class Call:
             return None
         self._failures = 0
         return Block(block.size, found)
+
+
+def _names(dtypes: Sequence[DType]) -> str:
+    return f"({', '.join(dtype.name for dtype in dtypes)})"
 
 
 class MappedIterator(ElementIterator):

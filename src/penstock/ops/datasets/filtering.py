@@ -15,7 +15,7 @@ from penstock.ops.datasets.define import dataset_kernel, define_dataset
 from penstock.ops.datasets.mapping import CARDINALITY, INPUTS
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
-from penstock.tensor.dtypes import DType
+from penstock.tensor.dtypes import DType, bool as boolean
 
 FILTER_DATASET = define_dataset("FilterDataset", INPUTS, ["predicate: func", *OTHERS], typed=False)
 TAKE_WHILE_DATASET = define_dataset("TakeWhileDataset", INPUTS, ["predicate: func", *OTHERS], typed=False)
@@ -32,6 +32,7 @@ class Filter(DatasetState):
 
     def __init__(self, source: DatasetState, call: Call, only_first: bool) -> None:
         super().__init__(source.dtypes, source.shapes)
+        call.check(source.dtypes, [boolean])
         self.source, self.call, self.only_first = source, call, only_first
 
     def iterate(self, ctx: IterationContext) -> ElementIterator:

@@ -10,7 +10,7 @@ from penstock.ops.datasets.blocks import Block, Element
 from penstock.ops.datasets.calls import OTHERS, Call, ends
 from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset
 from penstock.runtime.kernels import KernelContext
-from penstock.tensor.dtypes import DType
+from penstock.tensor.dtypes import DType, variant
 from penstock.tensor.shapes import TensorShape
 
 INPUTS = "input_dataset: variant, other_arguments: Targuments"
@@ -34,6 +34,7 @@ class Interleave(DatasetState):
         block: int,
     ) -> None:
         super().__init__(dtypes, shapes)
+        call.check(source.dtypes, [variant])
         self.source, self.call, self.cycle, self.block = source, call, cycle, block
 
     def iterate(self, ctx: IterationContext) -> ElementIterator:

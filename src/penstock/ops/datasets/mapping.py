@@ -49,6 +49,7 @@ class Map(DatasetState):
         may_end: bool = True,
     ) -> None:
         super().__init__(dtypes, shapes)
+        call.check(source.dtypes, dtypes)
         self.source, self.call, self.parallel, self.may_end = source, call, parallel, may_end
         self.pace = _Pace()
 
