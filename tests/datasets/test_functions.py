@@ -350,3 +350,19 @@ def test_a_graph_whose_functions_do_not_fit_its_datasets_is_refused_in_the_step(
                                 refused += 1
                                 assert "Function" in str(error)
     assert refused >= 15
+
+
+# --- resampling -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("initial", [None, [0.8, 0.15, 0.05]])
+def test_rejection_resampling_gives_classes_with_the_wanted_probabilities(initial: list[float] | None) -> None:
+    classes = np.random.RandomState(0).choice(3, 8000, p=[0.8, 0.15, 0.05]).astype(np.int32)
+    dataset = Dataset.from_tensor_slices((classes, np.arange(8000)))
+    wanted = [0.5, 0.25, 0.25]
+    resample = tf.contrib.data.rejection_resample(lambda c, i: c, wanted, initial, seed=1)
+    found = elements(dataset.apply(resample).skip(200).batch(10_000))
+    (kept, (same, places)) = found[0]
+    assert kept == same == classes[places].tolist()
+    assert len(kept) > 1000
+    np.testing.assert_allclose(np.bincount(kept) / len(kept), wanted, atol=0.05)

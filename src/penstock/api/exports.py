@@ -262,6 +262,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
         "penstock.data.iterators": "make_saveable_from_iterator",
         "penstock.data.parquet": "ParquetDataset",
+        "penstock.data.resampling": "rejection_resample",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
     },
     "penstock.contrib.distributions": {
@@ -467,6 +468,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
         "penstock.data.iterators": "make_saveable_from_iterator",
         "penstock.data.parquet": "ParquetDataset",
+        "penstock.data.resampling": "rejection_resample",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
     },
     "penstock.debugging": {

@@ -25,6 +25,7 @@ from penstock.data.grouping import group_by_reducer as group_by_reducer
 from penstock.data.grouping import group_by_window as group_by_window
 from penstock.data.iterators import make_saveable_from_iterator as make_saveable_from_iterator
 from penstock.data.parquet import ParquetDataset as ParquetDataset
+from penstock.data.resampling import rejection_resample as rejection_resample
 from penstock.data.tables import CsvDataset as CsvDataset
 from penstock.data.tables import SqlDataset as SqlDataset
 from penstock.data.tables import make_csv_dataset as make_csv_dataset
@@ -35,5 +36,5 @@ __all__ = [
     "get_single_element", "ignore_errors", "padded_batch_and_drop_remainder", "prefetch_to_device",
     "sample_from_datasets", "shuffle_and_repeat", "unbatch", "make_batched_features_dataset", "read_batch_features",
     "Reducer", "bucket_by_sequence_length", "group_by_reducer", "group_by_window", "make_saveable_from_iterator",
-    "ParquetDataset", "CsvDataset", "SqlDataset", "make_csv_dataset"
+    "ParquetDataset", "rejection_resample", "CsvDataset", "SqlDataset", "make_csv_dataset"
 ]
