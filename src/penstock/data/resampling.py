@@ -45,7 +45,7 @@ def rejection_resample(
 
         pairs = dataset.map(with_class).apply(scan(ones_like(target) * _SEEN_BEFORE, with_chance))
         kept: DatasetBase = pairs.filter(lambda chance, pair: random_uniform([], seed=seed) < chance)
-        return kept.map(lambda chance, pair: pair)  # type: ignore[attr-defined, no-any-return]
+        return kept.map(lambda chance, pair: pair)  # type: ignore[attr-defined]
 
     return apply
 
