@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -203,6 +204,22 @@ def test_decode_csv_gives_a_tensor_per_column() -> None:
 def test_decode_csv_refuses_columns_out_of_order() -> None:
     with pytest.raises(ValueError, match="strictly increasing"):
         tf.decode_csv("1,2", [[0], [0]], select_cols=[1, 0])
+
+
+def test_many_records_of_csv_have_the_fields_that_pythons_reader_finds() -> None:
+    rng = np.random.RandomState(4)
+    pieces = [b"", b"a", b"a_b", b'"x, y"', b'"say ""it"""', b'""', b'"line\nbreak"']
+    rows = [b"%s,%.3f,%d,%s" % (pieces[i % 7], rng.randn(), rng.randint(99), pieces[i // 7]) for i in range(49)]
+    text = tf.placeholder(tf.string, [None])
+    columns = tf.decode_csv(text, [[""], [0.0], [0], [""]])
+    with tf.Session() as session:
+        for chosen in (rows, [row for row in rows if b'"' not in row]):
+            read = [next(csv.reader([row.decode()])) for row in chosen]
+            found = session.run(columns, {text: texts(*chosen)})
+            for given, wanted in zip(found, zip(*read, strict=True), strict=True):
+                kind = type(given.tolist()[0])
+                values = [each.encode() if kind is bytes else kind(each) for each in wanted]
+                np.testing.assert_array_equal(given, np.array(values, given.dtype))
 
 
 def test_a_serialized_tensor_is_parsed_back() -> None:

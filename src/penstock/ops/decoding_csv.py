@@ -75,10 +75,34 @@ def _splitter(delimiter: bytes, quotes: bool) -> Callable[[bytes], list[bytes]]:
 
     def split(record: bytes) -> list[bytes]:
         if special.search(record):
-            return split_quoted(record)
+            return (_split_at_quotes(record, delimiter) if quotes else None) or split_quoted(record)
         return record.split(delimiter) if record else []
 
     return split
+
+
+def _split_at_quotes(record: bytes, delimiter: bytes) -> list[bytes] | None:
+    """The fields of a record with quotes, if quotes surround only whole fields and none is inside one."""
+    parts = record.split(b'"')
+    fields: list[bytes] = []
+    last = len(parts) - 1
+    if last % 2:
+        return None
+    for i in range(0, last + 1, 2):
+        between = parts[i]
+        if b"\n" in between or b"\r" in between:
+            return None
+        if between != delimiter or i in (0, last):  # not just what separates two quoted fields
+            begin, end = i > 0, i < last
+            if between:
+                if (begin and not between.startswith(delimiter)) or (end and not between.endswith(delimiter)):
+                    return None
+                fields += between[begin : len(between) - end].split(delimiter)
+            elif begin and end:
+                return None
+        if i < last:
+            fields.append(parts[i + 1])
+    return fields
 
 
 def _misquoted(rest: bytes) -> str:
@@ -119,6 +143,26 @@ def _real(text: bytes) -> float:
     return value
 
 
+def _plain_values(texts: Sequence[bytes], dtype: DType, default: Any) -> Any:
+    """The values of a column in which nothing needs a second look, or None."""
+    lacking = b"" in texts
+    if lacking and default is None:
+        return None
+    if dtype == string:
+        return [text or default for text in texts] if lacking else texts
+    if b"_" in b",".join(texts):
+        return None
+    convert = float if dtype.is_floating else int
+    try:
+        found = [convert(text) if text else default for text in texts] if lacking else list(map(convert, texts))
+        if dtype.is_floating:
+            return found
+        whole = np.array(found, np.int64)
+    except (ValueError, OverflowError):
+        return None
+    return whole if dtype.min <= whole.min(initial=0) and whole.max(initial=0) <= dtype.max else None
+
+
 Columns = Callable[[list[bytes], Sequence[Any]], list[np.ndarray]]
 """From records, and for each column its default or None, to the values of each column."""
 
@@ -136,6 +180,18 @@ def column_reader(
     if columns and len(columns) != len(dtypes):
         raise invalid("select_cols should match output size")
     split, parsers = _splitter(delimiter, quotes), [_parser(dtype) for dtype in dtypes]
+    marks = (b"\r", b"\n", b'"')[: 2 + quotes]
+    width = len(dtypes)
+
+    def split_all(records: list[bytes]) -> list[list[bytes]]:
+        joined = b"".join(records)
+        if all(records) and not any(mark in joined for mark in marks):
+            rows = [record.split(delimiter) for record in records]
+            if columns:
+                rows = [[fields[column] for column in columns if column < len(fields)] for fields in rows]
+            if all(len(fields) == width for fields in rows):
+                return rows
+        return [fields_of(row, record) for row, record in enumerate(records)]
 
     def fields_of(row: int, record: bytes) -> list[bytes]:
         fields = split(record)
@@ -163,13 +219,15 @@ def column_reader(
         return values
 
     def decode(records: list[bytes], defaults: Sequence[Any]) -> list[np.ndarray]:
-        rows = [fields_of(row, record) for row, record in enumerate(records)]
+        rows = split_all(records)
         texts = list(zip(*rows, strict=True)) if rows else [()] * len(dtypes)
         found = []
         for column, (dtype, default) in enumerate(zip(dtypes, defaults, strict=True)):
+            plain = not na_value or na_value not in texts[column]
+            quick = _plain_values(texts[column], dtype, default) if plain else None
             values = np.empty(len(records), dtype.np)
             with np.errstate(over="ignore"):
-                values[:] = read(column, texts[column], default)
+                values[:] = read(column, texts[column], default) if quick is None else quick
             found.append(values)
         return found
 
