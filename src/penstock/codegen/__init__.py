@@ -1,1 +1,1 @@
-"""COMPILE: nodes of a placed graph become code: Python of whole segments, C of regions and clusters, CUDA."""
+"""COMPILE: turns nodes of a placed graph into code: Python for whole segments, C for regions and clusters, CUDA."""

@@ -13,7 +13,7 @@ def compile_nodes(graph: StepGraph, mode: str = "auto") -> StepGraph:
     """`graph` with clusters and compiled kernels in it.
 
     mode "auto": compiled in the background, and tuned kernels used where they are faster; "on": at their first call,
-    where errors of the compiler are raised; "off": `graph` itself. ValueError for another mode.
+    where errors of the compiler are raised; "off": `graph` itself. Raises ValueError for other modes.
     """
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")

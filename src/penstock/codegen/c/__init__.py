@@ -1,1 +1,1 @@
-"""The C compiler: found, probed, run in the background, its objects kept on disk and believed only once tried."""
+"""The C compiler: finding, probing and running it in the background, and caching and validating its objects."""

@@ -1,8 +1,8 @@
-"""Whether two ways to compute the same agree: as exactly as rounding lets them, and no more exactly than that.
+"""Whether two computations of the same results agree, up to rounding errors.
 
-Most results are alike but for their last bits. Where they are not, the question is whether the numbers are such that
-any rounding decides: a difference of large numbers, a tie of two scores. So what is computed is computed again from
-inputs of which the last bits are changed, and what varies as much as that was no mistake.
+Most results differ at most in their last bits. If they differ more, the reason may be that rounding is decisive, as in
+the difference of large numbers or a tie of two scores. So the results are computed again from inputs whose last bits
+are changed; differences no larger than that variation are not errors.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ import numpy as np
 import torch
 
 CLOSE = {torch.float64: 1e-11, torch.float32: 1e-4}
-"""Of the largest element of a result, or ten times that of an element itself: differences that need no second look."""
+"""Accepted differences, relative to a result's largest element, or ten times that relative to the element itself."""
 CLOSE_16_BITS = 0.05
 VARIATIONS = 8
 CHANGE = 8.0
-"""By how many of its last bits an input is changed."""
+"""How many of its last bits are changed in an input."""
 MARGIN = 32.0
-"""Times as much as what the results of changed inputs differ by is no mistake."""
+"""Accepted differences, as a multiple of the variation of results for changed inputs."""
 FLOOR = 16.0
-"""Last bits of the largest number that is there: what is lost where all else cancels."""
+"""Accepted differences in last bits of the largest number: what is lost if everything else cancels."""
 
 Values = Sequence[Any]
 
 
 def tensors(values: Values) -> list[torch.Tensor]:
-    """Tensors of arrays and tensors."""
+    """Converts arrays and tensors to tensors."""
     return [value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value)) for value in values]
 
 
 def are_close(found: Values, wanted: Values) -> bool:
-    """Whether all of `found` needs no second look."""
+    """Whether all of `found` is close without a second check."""
     return all(_is_close(f, w) for f, w in zip(tensors(found), tensors(wanted), strict=True))
 
 
 def agree(found: Values, wanted: Values, taken: Values, varied: Callable[[], Iterator[Values]]) -> str:
-    """What is wrong with `found`, as words for people; nothing if it differs from `wanted` by rounding at most.
+    """What is wrong with `found`, as a readable text; empty if it differs from `wanted` by at most rounding.
 
-    taken: what both were computed from. varied: gives results of the way that is believed, for changed inputs.
+    taken: the inputs of both. varied: computes the trusted results for changed inputs.
     """
     found, wanted = tensors(found), tensors(wanted)
     suspects = [i for i, (f, w) in enumerate(zip(found, wanted, strict=True)) if not _is_close(f, w)]
@@ -80,7 +80,7 @@ def changed(values: Values) -> list[Any]:
 
 
 def _random() -> torch.Generator:
-    """Numbers that take none of the program's own."""
+    """Random numbers that do not consume the program's."""
     return torch.Generator().manual_seed(next(_seeds))
 
 

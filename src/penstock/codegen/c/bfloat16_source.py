@@ -1,8 +1,8 @@
-"""C source of the numbers that a kernel in C takes and gives, float32 or bfloat16, while it computes with float32.
+"""C source for kernels whose inputs and outputs are float32 or bfloat16, and that compute in float32.
 
-NUMBER is their type in memory; LOADED(number) is a float, and ROUNDED(float) a number. A source that begins so exists
-once for each dtype, and both may be compiled as one file: its functions have NAME in their names, and what does not
-depend on the dtype is defined once (#ifndef).
+NUMBER is their type in memory; LOADED(number) is a float, and ROUNDED(float) a number. A source that starts with this
+exists once for each dtype, and both may be compiled in one file: its functions have NAME in their names, and what does
+not depend on the dtype is defined only once (#ifndef).
 """
 
 from __future__ import annotations

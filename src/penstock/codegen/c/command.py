@@ -1,7 +1,7 @@
-"""Running a compiler: stopped if it does not end, and able to end well without the process that started it.
+"""Runs a compiler, with a time limit, so that it can finish even if the process that started it ends.
 
-It runs in a session of its own, so that neither Ctrl-C nor the end of this process ends it: what was begun is there for
-the next process. It is bounded by itself then, in seconds of the processor, and in seconds where there is `timeout`.
+It runs in its own process session, so that neither Ctrl-C nor the end of this process ends it, and the next process can
+use its result. It limits itself in processor time, and in elapsed time if there is `timeout`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import IO
 from penstock.devices.neighbours import NEIGHBOURS
 
 GENTLE_AFTER = 3.0
-"""Seconds after which a compiler gives way to steps, which also keep the processor busy. Not before: beside others that
-are busy, what gives way from the beginning does not end before the program does."""
+"""Seconds after which a compiler lowers its priority in favour of steps. Not earlier: on a busy machine, a compiler of
+low priority might not finish before the program does."""
 GENTLE = 10
 _SHELL = "/bin/sh"
 _SCRIPT = 'made=$1 target=$2; ulimit -t "$3"; shift 3; "$@" && mv -f "$made" "$target"'
 
 
 class NoCompiler(Exception):
-    """No compiler is there, or it does not work; the message says what happened."""
+    """There is no compiler, or it does not work; the message says what happened."""
 
 
 class Stopped(NoCompiler):
@@ -35,7 +35,7 @@ class Stopped(NoCompiler):
 
 
 def output_of(command: Sequence[str], limit: float) -> str:
-    """What a command prints. NoCompiler if it fails, or does not end within `limit` seconds."""
+    """The output of a command. Raises NoCompiler if it fails or does not end within `limit` seconds."""
     process = _start(command, command, subprocess.PIPE)
     with process:
         text = _end(process, command, limit)
@@ -43,8 +43,8 @@ def output_of(command: Sequence[str], limit: float) -> str:
 
 
 def make(command: Sequence[str], made: Path, target: Path, limit: float) -> None:
-    """Run a command that makes a file, which then is `target`, whole or not at all, even if this process is gone by
-    then. NoCompiler as of `output_of`."""
+    """Run a command that makes a file, which becomes `target` atomically, even if this process has ended by then.
+    Raises NoCompiler like `output_of`."""
     words = [*command]
     if os.path.exists(_SHELL):
         words = [_SHELL, "-c", _SCRIPT, _SHELL, str(made), str(target), str(int(limit) + 1), *command]
@@ -74,7 +74,7 @@ def _start(words: Sequence[str], command: Sequence[str], output: int | IO[bytes]
 
 
 def _end(process: subprocess.Popen[bytes], command: Sequence[str], limit: float) -> str:
-    """Wait for a process. Returns what it printed, if that does not go to a file."""
+    """Wait for a process. Returns its output, unless that goes to a file."""
     try:
         try:
             with NEIGHBOURS.beside():

@@ -1,7 +1,7 @@
-"""Compiling in the background: several sources of a kind as one file where they wait, several files where cores are
+"""Compiling in the background: several waiting sources of a kind as one file, and several files at once if cores are
 idle.
 
-No step waits for it. `toolchain.py` runs the compiler, `object_cache.py` keeps what it made.
+No step waits for it. `toolchain.py` runs the compiler, `object_cache.py` keeps its objects.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from penstock.devices import processors
 
 _LOG = logging.getLogger("penstock")
 BATCH = 8
-"""Sources that are compiled as one file, at most."""
+"""The most sources that are compiled as one file."""
 
 Done = Callable[["Function | None"], None]
 Write = Callable[[], Source | None]
-"""Returns the source of a function, or None where there is none to write."""
+"""Returns the source of a function, or None if there is nothing to write."""
 
 
 class Compiler:
-    """Compiles sources in threads of its own, of which the first begins with the first request.
+    """Compiles sources in its own threads; the first starts with the first request.
 
-    Another begins where all are at work and a core of the machine is not.
+    Another starts if all are busy and a core of the machine is idle.
     """
 
     MOST_THREADS = 4
@@ -44,11 +44,11 @@ class Compiler:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._working = threading.Lock()
-        """Held by who writes sources or looks for functions; not while a compiler runs."""
+        """Held while writing sources or looking for functions; not while a compiler runs."""
         self._pending: queue.SimpleQueue[tuple[Write, Done]] = queue.SimpleQueue()
         self._threads = 0
         self._waiting = 0
-        """Threads that wait for requests, less the requests that they have not taken yet."""
+        """The number of threads that wait for requests, minus the requests that they have not taken yet."""
         self._tools: tuple[Toolchain, ObjectCache] | NoCompiler | None = None
         self._told: NoCompiler | None = None
         self._loaded: dict[str, Function | None] = {}
@@ -56,9 +56,9 @@ class Compiler:
         self._answered = threading.Condition(self._lock)
 
     def request(self, write: Write, done: Done) -> None:
-        """Have `done(function)` called some time, in another thread; with None if it cannot be compiled.
+        """Request that `done(function)` be called later, in another thread; with None if it cannot be compiled.
 
-        The source is written there as well: that of a large region takes longer than a step.
+        The source is also written there, because writing that of a large region takes longer than a step.
         """
         with self._lock:
             self._unanswered += 1
@@ -68,7 +68,7 @@ class Compiler:
                 self._start()
 
     def prepare(self) -> None:
-        """Find out how to compile, in another thread: something will be asked for soon."""
+        """Find a compiler, in another thread, because it will be needed soon."""
         with self._lock:
             if not self._threads:
                 self._start()
@@ -80,14 +80,14 @@ class Compiler:
         threading.Thread(target=self._serve, name="penstock-compiler", daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all requests are answered; whether they are within `timeout` seconds."""
+        """Wait until all requests are answered; returns whether they are within `timeout` seconds."""
         with self._answered:
             return self._answered.wait_for(lambda: not self._unanswered, timeout)
 
     def compile(self, source: Source) -> Function | None:
-        """The function of `source`, now; None if it is known to be bad.
+        """Compile `source` now; returns None if it is known to be bad.
 
-        UnimplementedError, with the compiler's words, if it cannot be had.
+        Raises UnimplementedError with the compiler's messages if it cannot be compiled.
         """
         try:
             self._compile([source])
@@ -95,7 +95,7 @@ class Compiler:
         except (NoCompiler, OSError) as error:
             raise errors.UnimplementedError(None, None, f"cannot compile a cluster: {error}") from error
 
-    # --- what is known of functions -------------------------------------------------------------------
+    # --- what is known about functions -------------------------------------------------------------------
 
     def watch(self, name: str, about: str) -> contextlib.AbstractContextManager[bool]:
         """While the function of this name runs for the first time; see `ObjectCache.watch`."""
@@ -104,7 +104,7 @@ class Compiler:
         return self._tools[1].watch(name, about)
 
     def condemn(self, name: str, about: str) -> None:
-        """Give None in place of the function of this name from now on, and in later processes."""
+        """Return None instead of the function of this name from now on, and in later processes."""
         self._loaded[name] = None
         if isinstance(self._tools, tuple):
             self._tools[1].condemn(name, about)
@@ -124,7 +124,7 @@ class Compiler:
                 while len(batch) < BATCH:
                     batch.append(self._pending.get_nowait())
             with self._lock:
-                self._waiting += len(batch) - 1  # this one does not wait any more
+                self._waiting += len(batch) - 1  # this one no longer waits
             with self._working:
                 written = [(_written(write), done) for write, done in batch]
             mine = next(iter(slowest_first(groups(source for source, _ in written if source is not None))), [])
@@ -141,7 +141,7 @@ class Compiler:
                 self._answered.notify_all()
 
     def _hand_on(self, source: Source, done: Done) -> None:
-        """Leave a source to whichever thread comes first: another one, if a processor is there for it."""
+        """Leave a source to the first available thread: a new one if there is a processor for it."""
         with self._lock:
             self._pending.put((lambda: source, done))
             self._waiting -= 1
@@ -149,12 +149,12 @@ class Compiler:
                 self._start()
 
     def _try(self, sources: Sequence[Source]) -> None:
-        """Compile together; where that fails each by itself, so that one does not harm the others."""
+        """Compile together, or if that fails each separately, so that one source does not affect the others."""
         try:
             self._compile(sources)
         except Exception as error:
             if isinstance(self._tools, NoCompiler) or len(sources) == 1:
-                if error is not self._told:  # what one source did to a compiler is for those who look for it
+                if error is not self._told:  # a compiler error caused by one source is only of interest for debugging
                     nothing_works = isinstance(self._tools, NoCompiler)
                     level = logging.WARNING if nothing_works else logging.INFO
                     _LOG.log(level, "Clusters stay uncompiled: %s", error)
@@ -171,9 +171,9 @@ class Compiler:
 
     def build(self, sources: Sequence[Source]) -> dict[str, Function | None]:
         """The functions of `sources` by name, from the disk or from the C compiler; None for those that are known to be
-        bad. NoCompiler if it fails.
+        bad. Raises NoCompiler if it fails.
 
-        Compilers of other languages have a way of their own.
+        Compilers for other languages override this.
         """
         with self._working:
             toolchain, cache = self._toolchain()
@@ -188,14 +188,14 @@ class Compiler:
             with cache.compiling(missing) as target:
                 toolchain.compile(file_of(missing), target, missing[0].flags)
                 bad = self._crashing(target, missing)
-                # Not under its name in the cache: a wrong object may have been loaded from there, and would be found.
+                # Not under its name in the cache: a wrong object may have been loaded from there, and would be reused.
                 made = {s.name: function_of(target, s.name) if s.name not in bad else None for s in missing}
                 return found | made
         except (OSError, ValueError) as error:
-            raise NoCompiler(f"{shlex.join(toolchain.command[:1])} gave no object that can be kept: {error}") from error
+            raise NoCompiler(f"{shlex.join(toolchain.command[:1])} produced no usable object: {error}") from error
 
     def _crashing(self, made: Path, sources: Sequence[Source]) -> list[str]:
-        """The names of functions that must not be called, which is said and kept."""
+        """The names of functions that must not be called; this is logged and recorded."""
         calls = {source.name: source.first for source in sources if source.first is not None}
         found = crashing(made, calls)
         for name in found:
@@ -217,12 +217,12 @@ class Compiler:
 
 
 def idle_cores() -> float:
-    """Cores that this process may use and that were idle in the last minute, about."""
+    """Roughly the number of cores that this process may use and that were idle in the last minute."""
     return processors.usable() - os.getloadavg()[0]
 
 
 def slowest_first(found: list[list[Source]]) -> list[list[Source]]:
-    """Groups in the order in which compilers begin with them: first those whose flags ask for more than the usual."""
+    """Groups in the order in which they are compiled: first those whose flags require more time."""
     return sorted(found, key=lambda group: not group[0].flags)
 
 
@@ -251,15 +251,15 @@ def compiler() -> Compiler:
 
 
 def other_compiler(target: Hashable, make: Callable[[], Compiler]) -> Compiler:
-    """The compiler of this process for another target, which is made at first."""
+    """The compiler of this process for another target, created on first use."""
     found = _others.get(target)
     return found if found is not None else _others.setdefault(target, make())
 
 
 def wait(timeout: float | None = None) -> bool:
-    """Wait until nothing that steps have asked for is left to compile; whether that came within `timeout` seconds.
+    """Wait until everything that steps have requested is compiled; returns whether it is within `timeout` seconds.
 
-    What is compiled is used from the next step on, which may ask for more.
+    Compiled functions are used from the next step on, which may request more.
     """
     end = None if timeout is None else time.monotonic() + timeout
     compilers = [_compiler, *_others.values()]
@@ -267,7 +267,7 @@ def wait(timeout: float | None = None) -> bool:
 
 
 def _forget() -> None:
-    """A forked process has no thread of its parent's, and perhaps its lock held: it begins anew."""
+    """A forked process has none of its parent's threads, and perhaps a locked lock: it starts over."""
     global _compiler
     _compiler = Compiler()
     _others.clear()

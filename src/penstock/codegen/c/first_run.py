@@ -1,8 +1,8 @@
-"""The first run of what a compiler has just made: in a process of its own, before it is let into the user's.
+"""The first run of newly compiled functions, in a separate process, before they are loaded into the user's.
 
-A crash there costs nobody anything. The function gets what a step has given to the nodes that it stands for, or memory
-of the same sizes, and behind each block is a page that nothing may touch. That process has no torch, so that it begins
-within some hundredths of a second; nobody waits for it but who waits for the compiler anyway.
+A crash there is harmless. The function gets the inputs that a step passed to the nodes that it replaces, or memory of
+the same sizes, and each block is followed by a guard page. That process does not load torch, so it starts within a few
+hundredths of a second; only code that waits for the compiler anyway waits for it.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TIMEOUT = 2.0
-"""Seconds after which a run is stopped, of which nothing is known then."""
+"""Seconds after which a run is stopped, without a verdict."""
 MOST_MEMORY = 1 << 26
-"""Bytes of one call; what takes more is not tried here."""
+"""The most bytes of one call; larger ones are not tried here."""
 _CRASHES = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGTRAP")
 
 Block = tuple[int, bytes]
-"""So many bytes, of which the first are these, and the others zero."""
+"""A block of this many bytes: first these, then zeros."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The arguments of one call: numbers, addresses of blocks, and addresses of tables of such. about: whose function
-    it is, in words."""
+    """The arguments of one call: numbers, addresses of blocks, and addresses of tables of them. about: a description of
+    the function."""
 
     arguments: tuple[int | Block | list[Block], ...]
     about: str
 
     @property
     def memory(self) -> int:
-        """Bytes that its blocks have."""
+        """The total bytes of its blocks."""
         tables = [a if isinstance(a, list) else [a] for a in self.arguments if not isinstance(a, int)]
         return sum(size for table in tables for size, _ in table)
 
@@ -80,7 +80,7 @@ for name, arguments in calls:
 
 
 def crashing(made: Path, calls: Mapping[str, Call]) -> list[str]:
-    """Those functions of a shared object, by name, that end a process which calls them so."""
+    """The names of functions of a shared object that crash a process with these calls."""
     left = {name: call for name, call in calls.items() if call.memory <= MOST_MEMORY}
     found: list[str] = []
     while left and sys.executable:
@@ -94,7 +94,7 @@ def crashing(made: Path, calls: Mapping[str, Call]) -> list[str]:
 
 
 def _run(made: Path, calls: Mapping[str, Call]) -> tuple[Sequence[str], bool]:
-    """The functions that a process has begun to call, and whether it died of the last."""
+    """The functions that a process has started to call, and whether it crashed in the last one."""
     import signal
 
     given = marshal.dumps((str(made), [(name, call.arguments) for name, call in calls.items()]))

@@ -1,16 +1,16 @@
 """Compiled objects on disk, and loading functions from them.
 
-Each compiled function is a file of its own name under `$PENSTOCK_CACHE/compiled` or the user's cache folder. The name
-is a hash of the source, the compiler, the processor's features and the version of the calling convention; the file
-ends with a checksum of the rest, and is moved into place whole. So processes that compile the same at once, or are
-killed meanwhile, do no harm, and a damaged file is noticed and made again.
+Each compiled function is a file under `$PENSTOCK_CACHE/compiled` or the user's cache folder. The name is a hash of the
+source, the compiler, the processor's features and the version of the calling convention; the file ends with a checksum
+of the rest, and is moved into place atomically. So processes that compile the same at once, or are killed meanwhile, do
+no harm, and a damaged file is noticed and recompiled.
 
-Beside an object may be two more files. KEY.running says which process runs it for the first time: one that is left by a
-process that is gone puts the object under suspicion, since the process may have died of it or of anything else. KEY.bad
-says that it must not be used, for good.
+Next to an object there may be two more files. KEY.running says which process is running it for the first time: one left
+by a process that no longer exists makes the object suspect, because the process may have died in it. KEY.bad says that
+it must never be used.
 
-A compiler works in a folder of its own beside them. It goes on if the process that started it ends, and the next one
-finds there what it made.
+A compiler works in its own folder inside the cache. It continues if the process that started it ends, and the next
+process finds its result there.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _STALE = 3600.0
 """Seconds after which files of killed compilers are removed."""
 _DIGEST = hashlib.sha256().digest_size
 _OBJECT, _NAMES = "clusters.so", "names"
-"""In the folder that a compiler works in: what it makes, there when it is whole; and the names it gets, one in a line,
-in a file that the process locks which waits for it."""
+"""Files in the folder that a compiler works in: its complete result, and the names that it gets, one per line, in a
+file that is locked by the process waiting for it."""
 
 Function = Callable[..., None]
 
@@ -50,7 +50,7 @@ def cache_folder() -> Path:
 
 
 class ObjectCache:
-    """A folder of compiled objects, in which nobody else can write. Where there can be none, a temporary one."""
+    """A folder of compiled objects that only the user can write to; a temporary one if that is not possible."""
 
     def __init__(self, folder: Path, identity: str) -> None:
         self._identity = identity
@@ -74,7 +74,7 @@ class ObjectCache:
         return self.folder / f"{key}.so"
 
     def load(self, source: Source) -> Function | None:
-        """The function of `source`, None if it is not there. A file that is damaged is removed."""
+        """The function of `source`; None if it does not exist. A damaged file is removed."""
         path = self.path(source)
         try:
             data = path.read_bytes()
@@ -83,7 +83,7 @@ class ObjectCache:
         except OSError:
             return None
         if hashlib.sha256(data[:-_DIGEST]).digest() == data[-_DIGEST:]:
-            with contextlib.suppress(OSError, ValueError):  # no object, or not this function's
+            with contextlib.suppress(OSError, ValueError):  # not an object, or not this function's
                 return function_of(path, source.name)
         with contextlib.suppress(OSError):
             path.unlink()
@@ -92,19 +92,19 @@ class ObjectCache:
     # --- what must not be used ------------------------------------------------------------------------
 
     def is_bad(self, name: str) -> bool:
-        """Whether the function of this name has been condemned, in this process or another."""
+        """Whether the function of this name has been marked bad, in this process or another."""
         return self._beside(name, ".bad").exists()
 
     def condemn(self, name: str, about: str) -> None:
-        """Never give the function of this name again. about: what it is, for people who look."""
+        """Mark the function of this name as bad, permanently. about: a description for readers of the file."""
         with contextlib.suppress(OSError):
             self._beside(name, ".bad").write_text(f"{about}\n")
 
     @contextlib.contextmanager
     def watch(self, name: str, about: str) -> Iterator[bool]:
-        """While the function of this name runs for the first time in this process. Says whether it is under suspicion.
+        """A context for the first run of this function in this process. Yields whether it is suspect.
 
-        A process that is killed in the middle leaves its marker. Of several that run it at once one has a marker.
+        A process that is killed in the middle leaves its marker. If several processes run it at once, one has a marker.
         """
         marker = self._beside(name, ".running")
         suspected = False
@@ -134,7 +134,7 @@ class ObjectCache:
 
     @contextlib.contextmanager
     def compiling(self, sources: Sequence[Source]) -> Iterator[Path]:
-        """Where a compiler is to put the object of `sources`; what it has put there by the end is stored."""
+        """Yields the path for the object of `sources`; the object is stored at the end."""
         folder = self.folder / f"{secrets.token_hex(8)}.tmp"
         folder.mkdir()
         try:
@@ -148,7 +148,7 @@ class ObjectCache:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _take_over(self) -> None:
-        """Store what was made for processes that had ended by then."""
+        """Store objects that were compiled for processes that had already ended."""
         for path in self.folder.glob(f"*.tmp/{_NAMES}"):
             with contextlib.suppress(OSError), path.open() as names:
                 fcntl.flock(names, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -178,7 +178,7 @@ class ObjectCache:
 
 
 def _runs(marker: Path) -> bool:
-    """Whether the process that wrote a marker is still there."""
+    """Whether the process that wrote a marker still exists."""
     try:
         pid, start = marker.read_text().split("\n")[0].split(" ", 1)
         os.kill(int(pid), 0)
@@ -190,7 +190,7 @@ def _runs(marker: Path) -> bool:
 
 
 def _start_of(pid: int) -> str:
-    """When a process began, where that can be known: another may have its number by now."""
+    """When a process started, if that is known: another may have its number by now."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -198,13 +198,14 @@ def _start_of(pid: int) -> str:
 
 
 def _make_private(folder: Path) -> None:
-    """Only we may write in a folder whose files are run. OSError if it is another's."""
+    """Ensures that only this user can write to a folder whose files are run. Raises OSError if it belongs to another
+    user."""
     found = folder.stat()
     if found.st_uid != os.geteuid():
         raise PermissionError(f"{folder} belongs to another user")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         folder.chmod(0o700)
-        for path in folder.iterdir():  # whoever may have put it there
+        for path in folder.iterdir():  # whoever put it there
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 

@@ -1,4 +1,4 @@
-"""When a function that runs again and again has become worth a compiler's time."""
+"""Decides when a function that runs repeatedly is worth compiling."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Callable
 
 CALLS_BEFORE_COMPILING = 2
 SECONDS_BEFORE_COMPILING = 0.2
-"""Steps that initialise, or run once or for a moment, are not worth a compiler's time; and in the first step of a loop
-it would take a core from the step."""
+"""Steps that initialise, or run only a few times, are not worth compiling; and in the first step of a loop the compiler
+would take a core from the step."""
 
 _REPEATED = 2
 
 
 class Patience:
-    """Of one function; any number of threads may call it at once. since: when its time began, if before the first call.
-    prepare: called at the second call, when the compiler is likely to be wanted soon.
+    """The counter of one function; any number of threads may call it at once. since: when its time started, if before
+    the first call. prepare: called at the second call, when the compiler is likely to be needed soon.
 
     Seconds are those of `time.monotonic`.
     """
@@ -27,7 +27,8 @@ class Patience:
         self._calls = itertools.count(1)
 
     def is_over(self) -> bool:
-        """Asked at each call of the function: whether it ran often enough, and long enough ago for the first time."""
+        """Called at each call of the function: whether it has run often enough, and its first run was long enough
+        ago."""
         now = time.monotonic()
         self._since = min(self._since, now)
         calls = next(self._calls)

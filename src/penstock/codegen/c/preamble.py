@@ -1,10 +1,9 @@
-"""What generated sources begin with: the functions that their expressions call, for each target.
+"""The beginning of generated sources: the functions that their expressions call, for each target.
 
-The C ones are written so that compilers turn loops of them into vector code: no branches, no tables, no calls. Where
-a result may be subnormal, infinite or NaN it is so here. Of the exact value they are within these ulps, in float32 and
-float64: exp 1.1, log and log1p 0.9, expm1 1.9, tanh 2.6.
-Sources: Cody and Waite's reduction and a Taylor polynomial for exponentials; the formulas of FreeBSD's e_log.c and
-s_log1p.c (as in musl) for logarithms.
+The C functions are written so that compilers can vectorise loops of them: no branches, tables or calls. Subnormal,
+infinite and NaN results are correct. Errors, in ulps of the exact value, in float32 and float64: exp 1.1, log and log1p
+0.9, expm1 1.9, tanh 2.6. Sources: Cody and Waite's reduction and a Taylor polynomial for exponentials; the formulas of
+FreeBSD's e_log.c and s_log1p.c (as in musl) for logarithms.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ def _functions(kind: str) -> str:
     single = kind == "f32"
     mantissa, bias = (23, 127) if single else (52, 1023)
     ln2_high = math.ldexp(round(math.ldexp(math.log(2), 13 if single else 30)), -13 if single else -30)
-    # log(2) - ln2_high, with more digits than a double of log(2) has
+    # log(2) - ln2_high, with more digits than a double of log(2)
     ln2_low = (0.6931471805599453 - ln2_high) + 2.3190468138462996e-17
     suffix = "" if single else "LL"
     degree = 7 if single else 13
@@ -197,7 +196,7 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 
 def c_preamble() -> str:
-    """What a C source begins with."""
+    """The beginning of a C source."""
     return _COMMON + _C + "".join(_functions(kind) + shared_functions(kind) for kind in ("f32", "f64"))
 
 

@@ -1,9 +1,8 @@
-"""What a compiler must get right before its code is let into the process: loops that compilers have got wrong.
+"""What a compiler must get right before its code is loaded: loops that compilers have miscompiled.
 
-They are such as steps are made of, compiled with the very flags that steps are, and run in a process of their own: in
-one block of memory rows are moved, transposed and put side by side, with other strides in each loop, and reduced in
-lanes, looked up in tables and converted. Each is done once more through volatile pointers, which no compiler turns into
-vector code, and all must be the same to the byte.
+They are like those in steps, compiled with the same flags, and run in a separate process: within one block of memory,
+rows are moved, transposed and concatenated with different strides, reduced in lanes, looked up in tables and converted.
+Each loop is repeated through volatile pointers, which compilers do not vectorise, and the results must be identical.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import sys
 from pathlib import Path
 
 TIMEOUT = 20.0
-"""Seconds that the process may take. It needs a fiftieth of one, and more only where others keep the machine busy."""
+"""Seconds that the process may take. It needs a fiftieth of a second, and more only on a busy machine."""
 
 _BEGIN = r"""
 #include <stdint.h>
@@ -31,8 +30,8 @@ static int later(void *arena) { static int calls; return ++calls % 3 != 0; }
 static int (*volatile again)(void *) = later;
 """
 
-# The first is a recurrent network of ten examples as it lies in an arena: GCC 12 gives its last loop aligned loads of
-# places that are not aligned, if it knows that the arena is. Clang 14 gets an element of the last wrong with AVX-512.
+# The first is a recurrent network of ten examples in an arena: GCC 12 uses aligned loads for unaligned addresses in its
+# last loop, if it knows that the arena is aligned. Clang 14 miscompiles an element of the last one with AVX-512.
 _MOVES = r"""
 #define at(offset) ((@Q @T *)(arena + (offset) * sizeof(@T)))
 APART void recurrent_@N(char *const arena, void *const *const x) {

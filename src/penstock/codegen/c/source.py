@@ -1,4 +1,4 @@
-"""`Source`: the text of a C function, what it shares with others, and which are compiled as one file."""
+"""`Source`: the text of a C function, the text it shares with others, and which sources form one file."""
 
 from __future__ import annotations
 
@@ -61,41 +61,42 @@ REPEAT(f32) REPEAT(f64) REPEAT(i32) REPEAT(i64) REPEAT(u8)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Text of a function. Its name tells its text, so that equal sources are compiled once.
+    """The text of a function. Its name is derived from its text, so equal sources are compiled once.
 
-    In C `name` is a PyMethodDef; its function takes ints: the number of elements, that of threads, the address of the
-    layout (see `program.Fit`), then those of the inputs and of the outputs.
+    In C `name` is a PyMethodDef; its function takes ints: the number of elements, the number of threads, the address of
+    the layout (see `program.Fit`), then the addresses of the inputs and outputs.
 
-    first: how it may be called where it can do no harm.
+    first: a call that can do no harm.
     """
 
     name: str
     text: str
     support: str = ""
-    """What it calls."""
+    """The functions that it calls."""
     flags: tuple[str, ...] = ()
-    """What a compiler is told besides what it always is."""
+    """Compiler flags in addition to the usual ones."""
     first: Call | None = field(default=None, compare=False)
 
     @classmethod
     def named_after_itself(
         cls, text: str, shared: str | None = None, support: str = "", flags: tuple[str, ...] = ()
     ) -> Source:
-        """`text` with NAME replaced by a name made of its contents. `shared`: what stands before it, if not C's."""
+        """`text` with NAME replaced by a name made of its contents. `shared`: the text that precedes it, by default
+        that of C sources."""
         shared = shared_text() if shared is None else shared
         name = "cluster_" + hashlib.sha256("\n".join([shared, support, *flags, text]).encode()).hexdigest()[:24]
         return cls(name, text.replace("NAME", name), support, flags)
 
 
 def shared_text() -> str:
-    """What stands before the sources of one file."""
+    """The text that precedes the sources of a file."""
     return c_preamble() + _SHARED
 
 
 def groups(sources: Iterable[Source]) -> list[list[Source]]:
-    """Those that are compiled together, as one file: they call the same functions and have the same flags.
+    """The sources by file: those of a file call the same functions and have the same flags.
 
-    Others are not, so that nothing that one kind of them defines can be taken for what another does.
+    Separate files keep definitions of the one from being used by the other.
     """
     found: dict[tuple[str, tuple[str, ...]], list[Source]] = {}
     for source in sources:
@@ -104,5 +105,5 @@ def groups(sources: Iterable[Source]) -> list[list[Source]]:
 
 
 def file_of(group: Sequence[Source]) -> str:
-    """The file of a group."""
+    """The text of the file of a group."""
     return "".join([shared_text(), group[0].support, *(source.text for source in group)])

@@ -1,10 +1,10 @@
-"""The first runs of a compiled function, beside those of the nodes that it stands for.
+"""The first runs of a compiled function, compared with the nodes that it replaces.
 
-Compilers have bugs, and so may what writes C for them. So a function is believed when its results have agreed with
-those of the nodes' own kernels a few times; until then those are what steps get. A function that gives something else
-is not used again, now or in a later process. While it runs for the first time in a process a marker lies beside its
-object (`object_cache.py`). One that is found there without its process is of a process that died meanwhile: then the
-function first runs in a child of this one, and if that dies as well, the object is never used again.
+Compilers have bugs, and so may the generators of their C. So a function is trusted only after its results have agreed
+with those of the nodes' own kernels a few times; until then steps get the kernels' results. A function whose results
+differ is not used again, in this or a later process. While it runs for the first time in a process, a marker is next to
+its object (`object_cache.py`). A marker whose process no longer exists means that the process died: the function then
+first runs in a child of this process, and if that dies as well, the object is never used again.
 """
 
 from __future__ import annotations
@@ -28,43 +28,44 @@ from penstock.graph.step_graph import FEED, Node
 
 _LOG = logging.getLogger("penstock")
 RUNS = 3
-"""Results of a function that are compared, in each process."""
+"""How many results of a function are compared in each process."""
 ENOUGH_S = 0.05
-"""Seconds of the nodes' own kernels after which fewer are enough: millions of numbers have been compared then."""
+"""Seconds of the nodes' own kernels after which fewer are enough, because millions of numbers have been compared."""
 CHILD_SECONDS = 10.0
-"""That a function under suspicion may take in a child."""
+"""Seconds that a suspect function may take in a child process."""
 NAMED = 8
-"""Ops that a warning names."""
+"""The most ops that a warning names."""
 
 Launch = Callable[..., Any]
 
 
 class Rehearsal(Protocol):
-    """Running a function without doing any harm, beside the nodes that it stands for."""
+    """Runs a function without side effects, alongside the nodes that it replaces."""
 
     def compiled(self, inputs: Values) -> Values | None:
-        """The function's results, and the variables that it changed, of copies; None where it does not take these."""
+        """The function's results and changed variables, computed on copies; None if it does not support these
+        inputs."""
 
     def members(self, *inputs: Any) -> Any:
-        """The nodes' own kernels, for good."""
+        """The results of the nodes' own kernels, with their effects."""
 
     def made(self, result: Any) -> Values:
-        """What `members` gave, and the variables as they are now: to be compared with what `compiled` gives."""
+        """The results of `members` and the current variables, to compare with those of `compiled`."""
 
     def taken(self, inputs: Values) -> Values:
-        """All that the last call of `compiled` computed from."""
+        """All inputs of the last call of `compiled`."""
 
     def again(self, inputs: Values) -> Values:
-        """What the nodes' kernels make of what `compiled` was given, computed from copies."""
+        """The nodes' kernels' results for the inputs of `compiled`, computed on copies."""
 
     def varied(self, inputs: Values) -> Iterator[Values]:
-        """The same, of inputs and variables whose last bits are changed."""
+        """The same for inputs and variables whose last bits are changed."""
 
 
 class Pure:
-    """The rehearsal of a function whose results depend on its inputs alone.
+    """The rehearsal of a function whose results depend only on its inputs.
 
-    given: which inputs' memory it may take over, so that it gets copies of them.
+    given: the inputs whose memory it may reuse, so that it gets copies of them.
     """
 
     def __init__(self, function: Launch, members: Launch, given: Collection[int] = ()) -> None:
@@ -90,25 +91,25 @@ class Pure:
 
 
 def as_values(result: Any) -> list[Any]:
-    """The results of a kernel, of which there may be one."""
+    """The results of a kernel as a tuple, even if there is one."""
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
 class Keeper(Protocol):
-    """Where objects are kept: it knows which ones are under suspicion, and which are bad."""
+    """The store of objects, which knows which ones are suspect or bad."""
 
     def watch(self, name: str, about: str) -> contextlib.AbstractContextManager[bool]:
-        """While the function of this name runs for the first time; whether a process died while it ran."""
+        """A context for the first run of the function of this name; yields whether a process died while it ran."""
 
     def condemn(self, name: str, about: str) -> None:
-        """Never give this function again."""
+        """Never return this function again."""
 
 
 class Trial:
-    """What is known of one function, in this process. Any number of kernels, in any number of threads, may share it."""
+    """The state of one function in this process. Any number of kernels, in any number of threads, may share it."""
 
     believed = 0
-    """Functions of this process that have passed."""
+    """How many functions have passed in this process."""
 
     def __init__(self, function: Function, keeper: Keeper) -> None:
         self.passed, self.failed = RUNS <= 0, False
@@ -119,7 +120,8 @@ class Trial:
         self._watched = False
 
     def run(self, rehearsal: Rehearsal, nodes: Iterable[Node], inputs: Values) -> Any:
-        """What `rehearsal.members` gives for `inputs`; the function runs beside them, in one thread at a time."""
+        """Returns the result of `rehearsal.members` for `inputs`; the function runs alongside, in one thread at a
+        time."""
         if self.passed or self.failed or not self._lock.acquire(blocking=False):
             return rehearsal.members(*inputs)
         try:
@@ -130,7 +132,7 @@ class Trial:
             try:
                 result = rehearsal.members(*inputs)
             except errors.InvalidArgumentError as error:
-                self._condemn(nodes, f"did not refuse what its nodes refuse ({str(error).splitlines()[0]})")
+                self._condemn(nodes, f"did not reject what its nodes reject ({str(error).splitlines()[0]})")
                 raise
             self._seconds += time.monotonic() - begin
             self._compare(rehearsal, nodes, inputs, found, result)
@@ -167,7 +169,7 @@ class Trial:
 
 
 def describe(nodes: Iterable[Node]) -> str:
-    """Ops, and where the last of them was built, in a few words."""
+    """A short description: the ops, and where the last of them was built."""
     found = [node for node in nodes if node.op is not FEED and not node.is_constant]
     ops = list(dict.fromkeys(node.op.name for node in found))
     words = ", ".join(ops[:NAMED]) + (", …" if len(ops) > NAMED else "")
@@ -180,19 +182,19 @@ _trials: dict[int, tuple[Function, Trial]] = {}
 
 
 def trial_of(function: Function, keeper: Keeper) -> Trial:
-    """The trial that all kernels of one function share."""
+    """The trial that all kernels of a function share."""
     return _trials.setdefault(id(function), (function, Trial(function, keeper)))[1]
 
 
 def _survives(run: Callable[[], Any]) -> bool:
-    """Whether a copy of this process comes to an end by itself when it runs that."""
+    """Whether a fork of this process ends normally when it runs this."""
     if not hasattr(os, "fork"):
         return False
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that other threads are not there: nothing waits for them
+        warnings.simplefilter("ignore")  # forks without other threads are fine: nothing waits for those
         pid = os.fork()
     if not pid:
-        with contextlib.suppress(BaseException):  # an error is no crash
+        with contextlib.suppress(BaseException):  # an error is not a crash
             _be_alone()
             run()
         os._exit(0)
@@ -208,7 +210,7 @@ def _survives(run: Callable[[], Any]) -> bool:
 
 
 def _be_alone() -> None:
-    """In a child: no threads to wait for, no words about a crash, and no picture of the memory."""
+    """Prepares a child process: no threads to wait for, no crash message, no core dump."""
     import faulthandler
     import resource
 

@@ -1,1 +1,1 @@
-"""Clusters: element-wise nodes that become one compiled function."""
+"""Clusters: element-wise nodes compiled to one function."""

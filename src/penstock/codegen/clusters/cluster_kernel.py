@@ -1,4 +1,4 @@
-"""`ClusterKernel`: what runs for a `_Cluster` node: the members' own kernels at first, then the compiled function."""
+"""`ClusterKernel`: runs a `_Cluster` node: at first the members' own kernels, later the compiled function."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ from penstock.graph.step_graph import Node
 from penstock.runtime.kernels import KernelContext, SessionState
 
 REUSE_AT = 1 << 14
-"""Bytes from which taking over an input's memory is quicker than new memory."""
+"""Bytes from which reusing an input's memory is faster than allocating."""
 MOST_SHAPES = 256
-"""Shapes that a kernel remembers."""
+"""The most shapes that a kernel remembers."""
 
 
 class Target(Protocol):
-    """A device that runs compiled functions: how they are made for it, and called."""
+    """A device that runs compiled functions: how they are compiled and called."""
 
     device: torch.device
 
     def compiler(self) -> Compiler:
-        """What compiles for it."""
+        """The compiler for it."""
 
     def source(self, program: ClusterProgram, pattern: str, reused: Reused) -> Source:
         """The text of `program` for this device."""
 
     def bound(self, function: Function, found: Fit) -> Function:
-        """`function` for inputs laid out as `found` says, as a C function is called (see `source.Source`)."""
+        """`function` for inputs with the layout `found`, with the signature of a C function (see `source.Source`)."""
 
 
 class _Host:
-    """The processor, which calls C functions as they are."""
+    """The processor, which calls C functions directly."""
 
     device = torch.device("cpu")
 
@@ -73,7 +73,7 @@ _HOST = _Host()
 def _target_of(device: torch.device) -> Target:
     if device.type == "cpu":
         return _HOST
-    from penstock.codegen.clusters.cuda_target import cuda_target  # which a machine without a GPU has no use for
+    from penstock.codegen.clusters.cuda_target import cuda_target  # not needed on a machine without a GPU
 
     return cuda_target(device)
 
@@ -91,11 +91,11 @@ def make_cluster_kernel(
     given: Sequence[int] = (),
     target: Target | None = None,
 ) -> NodeKernel:
-    """The kernel of a `_Cluster` node. `given`: inputs whose tensors the caller needs no more after a call.
+    """The kernel of a `_Cluster` node. `given`: inputs whose tensors the caller does not need after a call (donation).
 
     mode: "auto" compiles in the background after some calls; "on" at the first call, where errors are raised; "off"
-    runs the members' kernels only, as do devices that have no compiler. target: where compiled functions run, if not
-    simply on `device`.
+    runs only the members' kernels, like devices without a compiler. target: where compiled functions run, by default
+    `device`.
     """
     fallback = Members(node.attrs["body"], device, state).run
     if mode == "off" or (target is None and device.type not in ("cpu", "cuda")):
@@ -107,7 +107,7 @@ def make_cluster_kernel(
 def _kernel(
     program: ClusterProgram, fallback: Launch, target: Target, mode: str, nodes: Sequence[Node], given: Sequence[int]
 ) -> NodeKernel:
-    """A new ClusterKernel, with what can be done with it."""
+    """A new ClusterKernel, with its abilities."""
     made = ClusterKernel(program, fallback, target, mode, nodes, given)
     donating = functools.partial(_kernel, program, fallback, target, mode, nodes)
     return NodeKernel(call=made.call, donating=donating, settled=made.settled)
@@ -116,7 +116,7 @@ def _kernel(
 class ClusterKernel:
     """A kernel: `call(*tensors)` returns a tensor or a tuple of tensors. Any number of threads may call it at once.
 
-    `_launches` says what to do for inputs of shapes that came before.
+    `_launches` has what to call for shapes that have occurred before.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class ClusterKernel:
         )
 
     def settled(self) -> bool:
-        """Whether it is decided for some shapes what runs: a compiled function, or the members' kernels for good."""
+        """Whether the choice is final for some shapes: a compiled function, or the members' kernels."""
         return bool(self._launches)
 
     def _launch_for(self, shapes: tuple[Shape, ...]) -> Launch:
@@ -169,7 +169,7 @@ class ClusterKernel:
             if key in self._requested:
                 return
             self._requested.add(key)
-        me = weakref.ref(self)  # a session that is gone needs no function
+        me = weakref.ref(self)  # a closed session needs no function
 
         def done(function: Function | None) -> None:
             kernel = me()
@@ -196,7 +196,7 @@ class ClusterKernel:
         return launcher(self.program, self.fallback, run, self.target.device, shapes, found, reused)
 
     def _tried(self, shapes: tuple[Shape, ...], function: Function, launch: Launch) -> Launch:
-        """`launch`, if its function can be believed; the members' kernels, if not; or both until that is known."""
+        """`launch` if its function is trusted; the members' kernels if it is bad; both until that is known."""
         trial = trial_of(function, self.target.compiler())
         if trial.passed or trial.failed:
             return self._remember(shapes, launch if trial.passed else self.fallback)
@@ -210,7 +210,7 @@ class ClusterKernel:
         return launch
 
     def _reused(self, found: Fit) -> Reused:
-        """Pairs of a given input and an output of the same dtype that may take its memory."""
+        """Pairs of a donated input and an output of the same dtype that may reuse its memory."""
         program = self.program
         pairs = []
         left = list(program.outputs)
@@ -226,7 +226,7 @@ class ClusterKernel:
 
 @functools.cache
 def _call_code(count: int) -> types.CodeType:
-    """The code of `call` for so many inputs: a loop over them would take longer than the rest."""
+    """The code of `call` for this number of inputs: a loop over them would take longer than the rest."""
     inputs = ", ".join(f"a{i}" for i in range(count))
     shapes = "".join(f"a{i}.shape, " for i in range(count))
     return python_code(

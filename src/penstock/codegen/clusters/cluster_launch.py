@@ -1,4 +1,4 @@
-"""Calling the compiled function of a cluster: checks that cost little, new memory for the outputs, one call."""
+"""Calling the compiled function of a cluster: cheap checks, new memory for the outputs, one call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.emit.expressions import C_TYPES
 from penstock.emit.site import Shape
 
 THREADS_AT = 1 << 17
-"""Elements times weight from which several threads are worth their 5 µs."""
+"""Elements times weight from which several threads are worth their overhead of 5 µs."""
 
 _DTYPES = {f"d_{ctype}": dtype.torch for dtype, ctype in C_TYPES.items()}
 
@@ -34,21 +34,21 @@ def launcher(
     found: Fit,
     reused: Reused,
 ) -> Launch:
-    """A function of the program's inputs that checks them, makes the outputs and calls `run`. See `_launch_text`.
+    """A function of the program's inputs that checks them, allocates the outputs and calls `run`. See `_launch_text`.
 
-    members: what takes inputs that are not such as `run` takes. found: how inputs of `shapes` lie. reused: pairs of an
-    input whose memory may be taken over, and the output that takes it.
+    members: the function for inputs that `run` does not support. found: the layout of inputs of `shapes`. reused: pairs
+    of an input whose memory may be reused, and the output that reuses it.
     """
     layout = (ctypes.c_int64 * len(found.layout))(*found.layout)
     alike = "".join("=" if shape == found.shape else "-" for shape in shapes)
     threads = found.size * program.weight >= THREADS_AT
     namespace = {
-        "__builtins__": __builtins__,  # torch imports in the name of what calls it
+        "__builtins__": __builtins__,  # torch imports on behalf of its caller
         **_DTYPES,
         "size": found.size,
         "shape": found.shape,
         "layout": ctypes.addressof(layout),
-        "kept": layout,  # its address keeps nothing alive
+        "kept": layout,  # its address does not keep it alive
         "run": run,
         "device": device,
         "members": members,
@@ -68,9 +68,9 @@ def _launch_code(
 
 
 def _launch_text(program: ClusterProgram, pattern: str, alike: str, reused: Reused, threads: bool, place: str) -> str:
-    """Python source: tests that cost little, new memory for the outputs, one call. `place`: the type of the device.
+    """Python source: cheap checks, new memory for the outputs, one call. `place`: the type of the device.
 
-    `alike` has a "=" for each input of the outputs' shape: it is quicker to make a tensor like another.
+    `alike` has a "=" for each input with the outputs' shape: making a tensor like another one is faster.
     """
     names = [f"a{i}" for i in range(len(program.inputs))]
     lines = [f"def launch({', '.join(names)}):"]
@@ -106,7 +106,7 @@ def _launch_text(program: ClusterProgram, pattern: str, alike: str, reused: Reus
 
 
 def _memory_for(given: torch.Tensor, shape: Shape, others: list[torch.Tensor]) -> torch.Tensor:
-    """A tensor of `shape` and the dtype of `given`: that itself, if nothing else shows its memory."""
+    """A tensor with `shape` and the dtype of `given`: `given` itself, if nothing else shares its memory."""
     storage = given.untyped_storage()
     alone = torch._C._storage_Use_Count(storage._cdata) <= 2  # the tensor, and `storage`
     if alone and given.shape == shape and not any(other is given for other in others):

@@ -1,11 +1,11 @@
-"""Clusters: sets of element-wise nodes that become one node, whose kernel is compiled.
+"""Clusters: sets of element-wise nodes that are merged into one node with a compiled kernel.
 
-Each node gets a *level*, as low as may be. Edges never lead to a lower one; those from a node that may be in a cluster
-lead to a higher one, but for values taken by a node that may be in the same. So a path that leaves a cluster never
-comes back to its level, and each connected part of a level can be replaced by one node without making a cycle: this
-holds for all parts at once, and takes linear time. Nodes may be in one cluster if they have an expression, run on the
-same device, in the same frame, under the same conditions, after the same waits, and give the same shape as far as that
-is known.
+Each node gets a *level*, as low as possible. Edges never lead to a lower level; those from a node that may be in a
+cluster lead to a higher one, except for values used by a node that may be in the same cluster. So a path that leaves a
+cluster never returns to its level, and each connected part of a level can be replaced by one node without making a
+cycle. This holds for all parts at once, and takes linear time. Nodes may be in one cluster if they have an expression,
+run on the same device, in the same frame, under the same conditions, after the same waits, and have the same shape as
+far as that is known.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from penstock.graph.traits import Traits
 from penstock.passes.nodes import device_type, on_cpu
 
 LEAST = 2
-"""Calls of kernels that a cluster must save one of to be worth it."""
+"""A cluster must replace at least this many calls of kernels."""
 ALONE_FROM = 4096
-"""Elements from which expressions that are worth it alone are, on a CPU."""
+"""Elements from which expressions that are worth a cluster on their own are so on a CPU."""
 MOST_MEMBERS = 1000
 MOST_VALUES = 200
-"""Larger clusters are cut: the time to compile one, and the arguments of one call, have an end."""
+"""Larger clusters are split: compile time and the number of arguments must be bounded."""
 
 Key = tuple[Any, ...]
 
 
 def form_clusters(graph: StepGraph, mode: str) -> StepGraph:
-    """`graph` with a `_Cluster` node in place of each set of nodes that is worth it; itself where there is none."""
+    """`graph` with a `_Cluster` node instead of each worthwhile set of nodes; `graph` itself if there are none."""
     finder = _Finder(graph)
     clusters = [c for c in finder.clusters() if _is_worth_it(c)]
     if not clusters:
@@ -62,14 +62,14 @@ def _is_worth_it(members: dict[Node, Expression]) -> bool:
 
 @dataclass(slots=True)
 class _Finder:
-    """Levels, and the connected parts of each."""
+    """Finds levels, and the connected parts of each."""
 
     graph: StepGraph
     expressions: dict[Node, Expression] = field(default_factory=dict)
     keys: dict[Node, Key] = field(default_factory=dict)
     sources: dict[Node, list[tuple[Node, int]]] = field(default_factory=dict)
     order: list[tuple[Node, Node]] = field(default_factory=list)
-    """Nodes that use one variable, of which one writes: the first must stay before the second."""
+    """Pairs of nodes that use the same variable, one of which writes: the first must stay before the second."""
 
     def clusters(self) -> list[dict[Node, Expression]]:
         """The members of each cluster, in the order of the graph, with their expressions."""
@@ -97,10 +97,10 @@ class _Finder:
         self._leave_names()
 
     def _leave_names(self) -> None:
-        """Take out what only passes a value on to others than candidates: it costs nothing where it is.
+        """Remove nodes that only pass a value to nodes that are not candidates: they cost nothing outside.
 
-        And it has a meaning there, as another name of a condition, say; or, with an attribute that its op does not
-        have, anywhere: how the value travels to another device, say.
+        They may also have a meaning there, for example as another name of a condition; or, with an attribute that their
+        op does not declare, anywhere, such as how the value is sent to another device.
         """
         users: dict[Node, list[Node | None]] = {}
         for node in self.graph.nodes:
@@ -116,17 +116,17 @@ class _Finder:
                 del self.keys[node], self.expressions[node]
 
     def _find_sources(self, frames: dict[Node, Frame]) -> None:
-        """For each node what comes before it, and by how much that raises its level."""
+        """For each node its predecessors, and by how much each raises its level."""
         self.sources = find_sources(self.graph, frames, self._step, lambda control, _: int(control in self.keys))
         for first, second in self.order:
             self.sources[second].append((first, 0))
 
     def _step(self, source: Node, node: Node) -> int:
-        """By how much a value of `source` that `node` takes raises its level."""
+        """By how much using a value of `source` raises the level of `node`."""
         return int(source in self.keys and self.keys[source] != self.keys.get(node))
 
     def _raise_loners(self, levels: dict[Node, int]) -> None:
-        """Give nodes that are alone on their level that of what takes them, where it lets them."""
+        """Move nodes that are alone on their level to that of their consumers, if possible."""
         neighbours: dict[Node, list[Node]] = {}
         for node, sources in self.sources.items():
             for source, step in sources:
@@ -153,7 +153,7 @@ class _Finder:
             for edge in node.inputs:
                 if edge.node in self.keys and not self._step(edge.node, node) and levels[edge.node] == levels[node]:
                     leader[find(node)] = find(edge.node)
-                elif edge.node.shapes[edge.port].tuple == node.shapes[0].tuple:  # what two take is read once
+                elif edge.node.shapes[edge.port].tuple == node.shapes[0].tuple:  # a value with two users is read once
                     other = taker.setdefault((edge, self.keys[node], levels[node]), node)
                     leader[find(node)] = find(other)
         parts: dict[Node, dict[Node, Expression]] = {}
@@ -162,7 +162,7 @@ class _Finder:
         return list(parts.values())
 
     def _cut(self, whole: dict[Node, Expression]) -> list[dict[Node, Expression]]:
-        """`whole`, or pieces of it in the order of the graph: edges only lead from a piece to later ones."""
+        """`whole`, or parts of it in the order of the graph: edges only lead from a part to later ones."""
         pieces: list[dict[Node, Expression]] = [{}]
         taken: set[Edge] = set()
         for node, expression in whole.items():
@@ -184,7 +184,7 @@ def _guards(graph: StepGraph, frames: dict[Node, Frame]) -> dict[Node, Guard]:
 
 
 def _is_compiled_for(device: str) -> bool:
-    """Whether clusters on `device` have a compiler; types of devices that others register have none."""
+    """Whether clusters on `device` have a compiler; custom device types have none."""
     return device_type(device) in ("CPU", "GPU")
 
 

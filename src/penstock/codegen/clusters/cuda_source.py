@@ -1,6 +1,6 @@
 """CUDA source of a program.
 
-Each thread computes elements in registers, in a loop over the grid, so any grid will do. NVRTC has no headers of C's
+Each thread computes elements in registers, in a grid-stride loop, so any grid size works. NVRTC has no headers of the C
 library, so the types have their own names here.
 """
 
@@ -30,16 +30,16 @@ _FUNCTIONS = ("sqrt", "floor", "ceil", "trunc", "rint", "exp", "expm1", "log", "
 
 @functools.cache
 def cuda_shared_text() -> str:
-    """What stands before the sources of one file: CUDA's functions (of 1 to 2 ulps) under the names of the C ones."""
+    """The text before the sources of one file: CUDA's functions (of 1 to 2 ulps) under the names of the C ones."""
     names = "".join(f"#define {name}_f32 {name}f\n#define {name}_f64 {name}\n" for name in _FUNCTIONS)
     return _WORDS + names + "".join(map(shared_functions, ("f32", "f64")))
 
 
 def cuda_source(program: ClusterProgram, pattern: str) -> Source:
-    """The kernel of `program` for inputs that fill the outputs' shape as `pattern` says (see `program.Fit`).
+    """The kernel of `program` for inputs that fill the outputs' shape according to `pattern` (see `program.Fit`).
 
     Its arguments have 8 bytes each: the number of elements, the numbers of the layout, the addresses of the inputs and
-    of the outputs. An output may have the memory of a FULL input.
+    of the outputs. An output may share the memory of a FULL input.
     """
     inputs, outputs = program.inputs, program.outputs
     pattern = pattern.replace(EXPANDED, FULL)

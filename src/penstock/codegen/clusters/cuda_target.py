@@ -1,7 +1,7 @@
 """Clusters on a GPU: compiled with NVRTC, launched with CUDA's driver.
 
-NVRTC is called here and not through `torch.cuda._compile_kernel`, which asks for the folder of a CUDA toolkit that
-torch's wheels do not bring. Loading is torch's. Nothing is kept on disk: NVRTC takes a fraction of a second.
+NVRTC is called directly, not through `torch.cuda._compile_kernel`, which requires a CUDA toolkit that torch's wheels do
+not include. torch loads the result. Nothing is cached on disk: NVRTC takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from penstock.codegen.clusters.program import ClusterProgram, Fit
 BLOCK = 256
 """Threads of a block."""
 BLOCKS_AT_ONCE = 8
-"""Blocks that a multiprocessor runs at once, of those with so many threads; more only wait."""
-# Products and sums are not contracted, so that + - * / give torch's bits; subnormal numbers are kept by default.
+"""How many blocks with this many threads a multiprocessor runs at once; more would only wait."""
+# Products and sums are not contracted, so that + - * / produce torch's bits; subnormal numbers are kept by default.
 _OPTIONS = (b"--std=c++17", b"--fmad=false", b"-w")
 
 
 class Gpu(Protocol):
-    """What launching takes of a device."""
+    """What launching needs from a device."""
 
     device: torch.device
     most_blocks: int
-    """A larger grid is no faster."""
+    """A larger grid is not faster."""
 
     def __hash__(self) -> int: ...
 
     def load(self, text: str, names: Sequence[str]) -> dict[str, Any]:
-        """The kernels called `names` in CUDA text. NoCompiler, with the compiler's words, if it does not compile."""
+        """The kernels called `names` in CUDA text. Raises NoCompiler with the compiler's messages if it does not
+        compile."""
 
     def launch(self, kernel: Any, blocks: int, parameters: ctypes.Array[ctypes.c_void_p]) -> None:
         """Start `kernel` on torch's current stream. `parameters`: the addresses of its arguments."""
@@ -59,7 +60,7 @@ class CudaTarget:
         return cuda_source(program, pattern)
 
     def bound(self, function: Function, found: Fit) -> Function:
-        """A call of the kernel on so many elements. The caller's threads and layout are the host's matter."""
+        """A call of the kernel on a number of elements. The caller's threads and layout only matter on the host."""
         launch, numbers = self.gpu.launch, (found.size, *found.layout)
         blocks = min(-(-found.size // BLOCK), self.gpu.most_blocks)
 
@@ -82,7 +83,7 @@ class CudaCompiler(Compiler):
         self._gpu = gpu
 
     def get_ready(self) -> None:
-        """NVRTC is there, or it is not."""
+        """There is nothing to prepare: NVRTC either exists or not."""
 
     def build(self, sources: Sequence[Source]) -> dict[str, Function | None]:
         text = cuda_shared_text() + "".join(source.text for source in sources)
@@ -96,7 +97,7 @@ def cuda_target(device: torch.device) -> CudaTarget:
 
 
 class CudaGpu:
-    """A GPU that is there."""
+    """An existing GPU."""
 
     def __init__(self, device: torch.device) -> None:
         properties = torch.cuda.get_device_properties(device)
@@ -110,11 +111,11 @@ class CudaGpu:
         try:
             cubin = compile_cuda(_get_gpu_rtc_library(), text, self._architecture)
             with torch.cuda.device(self.device):
-                torch.cuda.mem_get_info()  # a thread has a context only after a call that needs one
+                torch.cuda.mem_get_info()  # a thread has a context only after a call that needs it
                 found = _cuda_load_module(cubin, list(names))
         except (OSError, RuntimeError) as error:
             raise NoCompiler(f"NVRTC: {error}") from error
-        assert isinstance(found, dict)  # by name, since there are names
+        assert isinstance(found, dict)  # by name, because there are name expressions
         return {name: kernel.func for name, kernel in found.items()}
 
     @functools.cached_property
@@ -132,7 +133,8 @@ class CudaGpu:
 
 
 def compile_cuda(nvrtc: ctypes.CDLL, text: str, architecture: str) -> bytes:
-    """The object ("cubin") of CUDA text for an architecture such as "sm_90". RuntimeError, with NVRTC's words."""
+    """The object ("cubin") of CUDA text for an architecture such as "sm_90". Raises RuntimeError with NVRTC's
+    messages."""
     program = ctypes.c_void_p()
     _check(nvrtc, nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"clusters.cu", 0, None, None))
     try:

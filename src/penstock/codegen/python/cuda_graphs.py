@@ -1,10 +1,10 @@
-"""CUDA graphs: what a segment launches on a GPU, recorded once and from then on started by one call.
+"""CUDA graphs: a segment's launches on a GPU, captured once and then replayed by one call.
 
-A GPU computes small kernels faster than Python launches them. So a segment whose nodes do nothing but launch is run
-a few times as it is, then recorded, and replayed in the steps that follow: values are copied into the tensors that it
-was recorded with, and out of those that it fills. All graphs of a device share one pool of memory, in which one
-graph's results may lie where another's intermediate values do; so from copying in to copying out a replay holds the
-device's lock. Kernels of different threads are on one stream anyway.
+A GPU computes small kernels faster than Python launches them. So a segment whose nodes only launch is run normally a
+few times, then captured, and replayed in later steps: values are copied into the tensors that it was captured with, and
+out of those that it fills. All graphs of a device share one memory pool, in which one graph's results may overlap
+another's intermediate values, so a replay holds the device's lock from copying in to copying out. Kernels of different
+threads share one stream anyway.
 """
 
 from __future__ import annotations
@@ -33,30 +33,31 @@ from penstock.runtime.resources import ResourceManager, VariableState
 _LOG = logging.getLogger("penstock")
 MODES = ("auto", "off")
 LEAST = 2
-"""Kernels from which a segment is worth recording."""
+"""The number of kernels from which a segment is worth capturing."""
 RUNS_BEFORE = 3
-"""Runs before the recording, in which libraries choose algorithms and allocate what they keep."""
+"""Runs before capture, in which libraries choose algorithms and allocate persistent memory."""
 MOST_RECORDINGS = 4
-"""Of one segment: one whose variables get new buffers all the time runs as it is."""
+"""The most captures of one segment: one whose variables constantly get new buffers runs normally."""
 
 R = TypeVar("R")
 Run = Callable[..., tuple[Any, ...]]
 
 
 class Recorder(Protocol):
-    """What a device that records has as `recorder`."""
+    """The `recorder` of a device that supports capture."""
 
     lock: threading.Lock
-    """Held while one of its graphs is recorded or replayed."""
+    """Held while one of its graphs is captured or replayed."""
 
     def record(self, launch: Callable[[], R]) -> tuple[Callable[[], None], R]:
-        """Call `launch` without what it launches being run; returns what runs that, and what `launch` gave."""
+        """Call `launch` and capture its launches without running them; returns a function that replays them, and the
+        result of `launch`."""
 
 
 def capturing_on(device: Device) -> Capturing | None:
-    """How segments are captured on `device`; None where they are not: no GPU, or PENSTOCK_CUDA_GRAPHS is "off".
+    """How segments are captured on `device`; None if they are not: no GPU, or PENSTOCK_CUDA_GRAPHS is "off".
 
-    ValueError for another value of it than those of MODES.
+    Raises ValueError if its value is not in MODES.
     """
     mode = os.environ.get("PENSTOCK_CUDA_GRAPHS") or "auto"
     if mode not in MODES:
@@ -66,14 +67,15 @@ def capturing_on(device: Device) -> Capturing | None:
 
 
 class Capturing:
-    """Which nodes of a plan can be in a captured segment, and what makes one."""
+    """Which nodes of a plan can be in a captured segment, and how to capture one."""
 
     def __init__(self, device: Device, recorder: Recorder) -> None:
         self._device, self._recorder = device, recorder
         self._known: dict[Node, bool] = {}
 
     def takes(self, node: Node, kernels: Mapping[Node, Any]) -> bool:
-        """Whether `node` only launches kernels: its op is known for that, and it runs on tensors without contents."""
+        """Whether `node` only launches kernels: its op is declared so, and its kernel runs on tensors without
+        contents."""
         if node not in self._known:
             self._known[node] = only_launches(node.op) and (
                 isinstance(kernels[node], Bound) or _runs_without_contents(node, kernels, self._device.kernel_type)
@@ -81,14 +83,14 @@ class Capturing:
         return self._known[node]
 
     def order(self, graph: StepGraph, kernels: Mapping[Node, Any]) -> list[tuple[Node, bool]] | None:
-        """The order in which the nodes of a graph run, if they are all in one captured segment, as `find_hazards` wants
-        it; else None. Then no read of a variable has to be copied for fear of another segment.
+        """The order in which the nodes of a graph run, if they are all in one captured segment, as `find_hazards`
+        expects it; otherwise None. No reads of variables then need to be copied because of other segments.
         """
         whole = all(node.op is FEED or self.takes(node, kernels) for node in graph.nodes)
         return [(node, False) for node in graph.nodes] if whole else None
 
     def captured(self, run: Run, nodes: Sequence[Node], kernels: Mapping[Node, Any]) -> Run:
-        """`run`, the function of a segment of `nodes`, captured; or itself, where that gains nothing."""
+        """`run`, the function of a segment of `nodes`, captured; or `run` itself if that is not worthwhile."""
         own = [kernels[n] for n in nodes if not isinstance(kernels[n], Bound | PassThrough | None)]
         if len(own) < LEAST:
             return run
@@ -102,7 +104,7 @@ class Capturing:
 
 
 class _NothingFromTheHost(TorchFunctionMode):
-    """In it, making a tensor of what is on the host fails: on a GPU that is a copy which is waited for."""
+    """Inside, making a tensor from host data fails: on a GPU that is a synchronous copy."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in (torch.tensor, torch.as_tensor, torch.from_numpy):
@@ -111,10 +113,10 @@ class _NothingFromTheHost(TorchFunctionMode):
 
 
 def _runs_without_contents(node: Node, kernels: Mapping[Node, Any], kernel_type: str) -> bool:
-    """Whether the kernel of `node` computes shapes alone: then it asks the GPU for nothing.
+    """Whether the kernel of `node` runs on shapes alone, so that it does not wait for the GPU.
 
-    It runs on torch's "meta" device, whose tensors have no contents, so that whatever looks at them fails. What it
-    gives must be such tensors as well, and variables must keep their buffers.
+    It is run on torch's "meta" device, whose tensors have no contents, so that looking at contents fails. Its results
+    must also be such tensors, and variables must keep their buffers.
     """
     meta = torch.device("meta")
     states: dict[VariableState, Any] = {}
@@ -143,7 +145,7 @@ def _runs_without_contents(node: Node, kernels: Mapping[Node, Any], kernel_type:
             ]
             with _NothingFromTheHost():
                 found = kernel.call(*inputs) if isinstance(kernel, NodeKernel) else ()
-    except Exception:  # of whatever kind: then it does more than launch, or its shapes are not known
+    except Exception:  # any error: it does more than launch, or its shapes are unknown
         return False
     results = found if isinstance(found, tuple) else (found,) * len(node.dtypes)
     launched = all(isinstance(r, VariableState) or (isinstance(r, torch.Tensor) and r.is_meta) for r in results)
@@ -154,10 +156,10 @@ def _runs_without_contents(node: Node, kernels: Mapping[Node, Any], kernel_type:
 
 
 class CapturedSegment:
-    """A segment's function: `run` itself at first, and wherever what was recorded does not fit.
+    """A segment's function: `run` itself at first, and whenever the capture does not fit.
 
-    Any number of threads may call it. `states`: the variables that `run` is bound to. `waiting`: what says of kernels
-    that they will not be replaced any more.
+    Any number of threads may call it. `states`: the variables that `run` is bound to. `waiting`: functions that say
+    whether kernels are final.
     """
 
     def __init__(
@@ -181,7 +183,7 @@ class CapturedSegment:
         states = sorted({*self._states, *(v for v in values if isinstance(v, VariableState))}, key=id)
         with contextlib.ExitStack() as held:
             held.enter_context(self._recorder.lock)
-            for state in states:  # others that change them wait, or their changes come before
+            for state in states:  # other threads that change them wait, or their changes come first
                 held.enter_context(state.lock)
             recording = self._recording
             if recording is None or not recording.is_of(states):
@@ -194,7 +196,7 @@ class CapturedSegment:
         return self._left > 0 and next(self._runs) > RUNS_BEFORE and all(settled() for settled in self._waiting)
 
     def _recorded(self, states: list[VariableState], values: tuple[Any, ...]) -> _Recording | None:
-        """A recording for variables with the buffers that they have, and values like these; None if there is none."""
+        """A capture for the variables' current buffers and values like these; None if there is none."""
         self._left -= 1
         buffers = {state: state.value for state in states}
         if self._left < 0 or not all(_is_on(v, self._device) for v in (*buffers.values(), *values)):
@@ -221,7 +223,7 @@ def _is_on(value: Any, device: torch.device) -> bool:
 
 @dataclass(slots=True)
 class _Recording:
-    """A graph, with the tensors that it reads and writes: they stay where they are for as long as it is used."""
+    """A graph, with the tensors that it reads and writes, which stay in place while it is used."""
 
     buffers: dict[VariableState, Any]
     inputs: tuple[Any, ...]
@@ -229,7 +231,7 @@ class _Recording:
     replay: Callable[[], None]
 
     def is_of(self, states: list[VariableState]) -> bool:
-        """Whether the variables are the same, in the same buffers."""
+        """Whether the variables are the same and have the same buffers."""
         return len(states) == len(self.buffers) and all(self.buffers.get(s) is s.value is not None for s in states)
 
     def fits(self, values: tuple[Any, ...]) -> bool:

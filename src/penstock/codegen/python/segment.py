@@ -1,7 +1,7 @@
 """Segments: blocks of nodes as one generated Python function.
 
-A step that needs no concurrency is one call of such a function: kernels are its globals, values its locals, freed
-after their last use, loops are `while` and conditionals `if`. `segment.source` is meant to be read::
+A step without concurrency is one call of such a function: kernels are globals, values are locals that are freed after
+their last use, loops are `while` and conditionals `if`. `segment.source` is meant to be read::
 
     def step(a0, a1):
         with inference(True):
@@ -11,7 +11,7 @@ after their last use, loops are `while` and conditionals `if`. `segment.source` 
             del v0
             ...
 
-An exception in it is traced back to its node by line number, so that a step spends nothing on being traceable.
+An exception is mapped to its node by line number, so tracebacks cost a step nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ _INFERENCE_AT = 4
 
 @dataclass(slots=True)
 class Param:
-    """A value given to the segment: an edge, and what converts it (None: it comes as kernels take it)."""
+    """A parameter of the segment: an edge, and its converter (None: the value already has the form that kernels
+    take)."""
 
     edge: Edge
     convert: Converter | None = None
@@ -54,7 +55,7 @@ class Param:
 
 @dataclass(slots=True)
 class Result:
-    """A value taken from the segment, what converts it for the client, and when it is there at all."""
+    """A result of the segment, its converter for the client, and the condition under which it exists."""
 
     edge: Edge
     convert: Converter | None = None
@@ -75,7 +76,7 @@ class Segment:
     counters: dict[Block, tuple[str, str]]
 
     def failed_node(self, traceback: TracebackType | None) -> tuple[Node | None, dict[str, Any], str]:
-        """The node whose line raised, the values alive there, and the iterations of the loops around it.
+        """The node whose line raised an exception, the values alive there, and the iterations of the loops around it.
 
         (None, {}, "") for a feed or a fetch.
         """
@@ -89,7 +90,7 @@ class Segment:
         return None, {}, ""
 
     def input_values(self, node: Node, alive: dict[str, Any]) -> list[Any]:
-        """The values that `node` was given, out of those that `failed_node` found alive."""
+        """The inputs of `node`, from the values that `failed_node` found alive."""
         names = (self.names.get(edge, "") for edge in node.inputs)
         return [alive.get(name, self.namespace.get(name)) for name in names]
 
@@ -104,7 +105,8 @@ def build_segment(
     host: Set[Node] = frozenset(),
     in_place: Mapping[Node, InPlace] = MappingProxyType({}),
 ) -> Segment:
-    """Compile `statements`, in their order. An `observed` one takes a hook first, called before each node runs.
+    """Compile `statements`, in their order. An `observed` one takes a hook as its first argument, which is called
+    before each node runs.
 
     The nodes in `host` (see `host_scalars.py`) compute with Python numbers, those of `in_place` write over an input.
     """
@@ -112,18 +114,18 @@ def build_segment(
 
 
 def explain(error: Exception, segment: Segment, around: str = "") -> Exception:
-    """What to raise for an exception that came out of `segment`: the typed error of the node that failed.
+    """The error to raise for an exception from `segment`: the typed error of the node that failed.
 
     `around` names the iterations of loops that are not the segment's own.
     """
     node, values, where = segment.failed_node(error.__traceback__)
     if node is None:
-        return error  # a feed or fetch that does not fit says so itself
+        return error  # errors of feeds and fetches are already descriptive
     return node_error(error, node, segment.input_values(node, values), where or around)
 
 
 def copy_value(value: Any) -> Any:
-    """A value that keeps its contents whatever happens to the original."""
+    """A copy that keeps its contents whatever happens to the original."""
     return value.clone() if isinstance(value, torch.Tensor) else value.copy()
 
 
@@ -144,7 +146,7 @@ class _SegmentWriter:
 
     @property
     def own_memory(self) -> set[Node | None]:
-        """The loop variables that are written over in the loop, so that they must not begin with others' memory."""
+        """The loop variables that are overwritten in the loop, so their initial memory must not be shared."""
         return {found.variable for found in self.in_place.values()}
 
     def write(self, statements: list[Statement], params: list[Param], results: list[Result]) -> Segment:
@@ -166,7 +168,7 @@ class _SegmentWriter:
     # --- statements -----------------------------------------------------------------------------------
 
     def _block(self, statements: list[Statement]) -> None:
-        before: Branch | None = None  # that an `else` may follow
+        before: Branch | None = None  # which an `else` may follow
         for statement in statements:
             match statement:
                 case Node():
@@ -185,7 +187,7 @@ class _SegmentWriter:
             before = None
 
     def _condition(self, condition: Condition) -> str:
-        """A Python expression for a condition, whose predicate is looked at once in this block and those in it."""
+        """A Python expression for a condition; its predicate is evaluated once in this block and those inside it."""
         edge, side = condition
         for block, name in self.bools.get(edge, ()):
             if self.code.block.inside(block):
@@ -209,7 +211,7 @@ class _SegmentWriter:
             self.code.line(f"{self._assigned(Edge(side.node, 1))} = {self._index(side.node, side.index)}")
 
     def _index(self, merge: Node, index: int) -> str:
-        """The second output of a Merge whose `index`-th input came."""
+        """The second output of a Merge whose `index`-th input arrived."""
         return str(index) if merge in self.host else self.code.bind(f"index{index}", merge_index(index))
 
     def _assigned(self, edge: Edge) -> str:
@@ -239,7 +241,7 @@ class _SegmentWriter:
         self.code.open(f"for {counter} in {self.code.bind('count', itertools.count)}():")
         self.counters[self.code.block] = (counter, frame.name)
         assert frame.loop_cond is not None
-        if self.observed:  # also a loop of nothing must be stopped
+        if self.observed:  # even an empty loop must be stoppable
             self.code.line(f"before({self.code.bind('node', frame.loop_cond)})")
         self._block(loop.before)
         self.code.line(f"if not {self._number(frame.loop_cond.inputs[0])}: break", frame.loop_cond)
@@ -250,7 +252,7 @@ class _SegmentWriter:
             self._exit(exit_)
 
     def _exit(self, node: Node) -> None:
-        """What comes out of a loop goes on under its name; a Python number as a new tensor, which may be fetched."""
+        """The result of a loop keeps its name; a Python number becomes a new tensor, which may be fetched."""
         source = node.inputs[0]
         if source.node not in self.host:
             self.names[Edge(node, 0)] = self.names[source]
@@ -261,7 +263,7 @@ class _SegmentWriter:
             self.code.line(f"{name} = {make}({value})", node)
 
     def _go_round(self, loop: Loop) -> None:
-        """All loop variables get their next values at once: one may be the other's."""
+        """All loop variables are assigned simultaneously: one's next value may be another's value."""
         targets, values = [], []
         for merge in loop.frame.merges:
             self._bring_tensors(merge)
@@ -314,7 +316,7 @@ class _SegmentWriter:
         self.code.line(left + call, node)
 
     def _call(self, node: Node, kernel: NodeKernel, arguments: list[str]) -> str:
-        if self.observed and kernel.observed is not None:  # a node that runs others, which are to be seen
+        if self.observed and kernel.observed is not None:  # a node that runs others, which must be observed
             observed = self.code.bind(f"{node.op.name}_observed", kernel.observed)
             return f"{observed}({', '.join(['before', *arguments])})"
         call = f"{self.code.bind(node.op.name, kernel.call)}({', '.join(arguments)})"
@@ -328,7 +330,7 @@ class _SegmentWriter:
         return f"{over} if {same} else {call}"
 
     def _move(self, node: Node) -> None:
-        """Switch, LoopCond, NextIteration: the value goes on under its name."""
+        """Switch, LoopCond, NextIteration: the value keeps its name."""
         if node.op.name == "LoopCond" and node not in self.host:
             self.names[Edge(node, 0)] = self._use(node.inputs[0])
             return
@@ -337,7 +339,7 @@ class _SegmentWriter:
             self.names[Edge(node, 1)] = self.names[Edge(node, 0)]
 
     def _moved(self, node: Node, index: int) -> str:
-        """An input of a primitive as it goes on: a number on the host, else as it is."""
+        """An input of a primitive in the form in which it is passed on: a number on the host, otherwise unchanged."""
         if node in self.host:
             return self._number(node.inputs[index])
         return self._value(node, index, node.inputs[index], node.op.inputs[0].is_ref)
@@ -351,7 +353,7 @@ class _SegmentWriter:
         self.code.line(f"{name} = {text}", node)
 
     def _number(self, edge: Edge) -> str:
-        """`edge` as a Python number: what a host node takes, and what decides whether a loop goes on."""
+        """`edge` as a Python number, for a host node or a loop condition."""
         name = self._use(edge)
         if edge.node in self.host:
             return name
@@ -359,14 +361,14 @@ class _SegmentWriter:
         return repr(constant.item()) if isinstance(constant, torch.Tensor) else f"{name}.item()"
 
     def _bring_tensors(self, node: Node) -> None:
-        """Make the tensors that `node` takes of numbers, before the line that uses them is written."""
+        """Convert numbers that `node` takes as tensors, before the line that uses them."""
         if node not in self.host:
             for edge in node.inputs:
                 if edge.node in self.host and edge in self.names:
                     self._as_tensor(edge)
 
     def _as_tensor(self, edge: Edge) -> str:
-        """A host node's number as a tensor, made once in this block and those in it."""
+        """A host node's number as a tensor, made once in this block and those inside it."""
         value = self._use(edge)
         for block, name in self.tensors.get(value, ()):
             if self.code.block.inside(block):
@@ -378,7 +380,7 @@ class _SegmentWriter:
         return self.code.use(name)
 
     def _name_or_assign(self, edge: Edge, value: str, node: Node) -> None:
-        """Another name for the same value; a read of state is a statement of its own, at its own moment."""
+        """Another name for the same value; a read of state is a separate statement at its own time."""
         if value.isidentifier():
             self.names[edge] = value
         else:
@@ -407,7 +409,7 @@ class _SegmentWriter:
         return f"{self.code.bind('copy', copy_value)}({read})" if (node, index) in self.copied_reads else read
 
     def _reads_through_kernel(self, node: Node) -> bool:
-        """A resource is read by the kernel itself, so its result is what must be copied, if it shows the buffer."""
+        """A resource is read by the kernel itself, so its result must be copied if it shares the buffer."""
         return node.op.aliases and any(
             (node, i) in self.copied_reads and not e.dtype._is_ref_dtype for i, e in enumerate(node.inputs)
         )
@@ -432,9 +434,9 @@ class _SegmentWriter:
     # --- source ---------------------------------------------------------------------------------------
 
     def _compile(self, arguments: list[str]) -> Segment:
-        # State made under inference mode can only be updated under it; else it is worth entering for a few calls.
+        # State created in inference mode can only be updated in it; otherwise it is worth entering for a few calls.
         header = None
-        # Kernels that have `with_arrays` see to it themselves.
+        # Kernels that have `with_arrays` handle this themselves.
         state = self.calls and any(map(is_state, self.names))
         if self.calls >= _INFERENCE_AT or state or self.counters:
             self.code.namespace["inference"] = _inference
@@ -447,7 +449,7 @@ class _SegmentWriter:
 
 
 _inference = getattr(torch._C, "_InferenceMode", torch.inference_mode)
-"""torch's own guard enters in 0.5 µs; the public decorator-and-context class, which wraps it, in 1.2."""
+"""torch's guard is entered in 0.5 µs; the public decorator-and-context class that wraps it in 1.2 µs."""
 
 
 MOVES = SWITCHES | NEXT_ITERATIONS | {"LoopCond"}

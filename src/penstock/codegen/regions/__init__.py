@@ -1,1 +1,2 @@
-"""Whole small steps in C: which nodes become one function (`regions.py`), and how it is written (`writer.py`)."""
+"""Whole small steps in C: which nodes are compiled to one function (`regions.py`), and how it is written
+(`writer.py`)."""

@@ -1,7 +1,7 @@
-"""Stacks and tensor arrays in C: for each a growing block of elements, which all have one shape.
+"""Growing arrays: stacks and TensorArrays in C, each a growing block of elements of the same shape.
 
-Values are copied into it and out of it, so it belongs to nobody else. Whatever a kernel would refuse (an element read
-twice, say) ends the step with FAIL, and the op's own kernel says what is wrong.
+Values are copied in and out, so its memory is not shared. Whatever a kernel would reject (such as reading an element
+twice) ends the step with FAIL, and the op's own kernel raises the error.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ _ELEMENTS = {
     "StackPushV2": (1, 0), "StackPopV2": (None, 0), "TensorArrayWriteV3": (2, 0), "TensorArrayReadV3": (None, 0),
     "TensorArrayScatterV3": (2, 1), "TensorArrayGatherV3": (None, 1),
 }  # fmt: skip
-"""Where the elements are that an op takes (the number of its input) or gives (None), and how many axes come before
-theirs."""
+"""Where an op's elements are: the number of its input, or None for its output, and the number of axes before theirs."""
 
 _C = r"""
 struct holder {
@@ -109,13 +108,13 @@ APART int array_read(struct holder *h, i64 i, void *to) {
 
 
 def growing_array_source() -> str:
-    """What the C of a step with stacks or arrays needs."""
+    """The C source that steps with stacks or arrays need."""
     return _C
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A stack or an array: the node that makes it, for an array of gradients what it belongs to, its elements."""
+    """A stack or an array: the node that makes it, the array it belongs to (for gradients), and its elements."""
 
     maker: Node
     source: bytes | None
@@ -124,18 +123,18 @@ class Holder:
 
     @property
     def nbytes(self) -> int:
-        """Of one element."""
+        """The bytes of one element."""
         return math.prod((*self.shape, self.dtype.size))
 
 
 class GrowingArrays:
-    """The stacks and arrays of some nodes, which must be all that use them."""
+    """The stacks and arrays of some nodes, which must include all their users."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self.users: dict[Node, list[Node]] = {}
-        """Of each maker: the nodes that take or pass on its handle, itself too."""
+        """For each maker: the nodes that use or forward its handle, including itself."""
         self.known: dict[Node, tuple[DType, Shape]] = {}
-        """The makers whose elements all have one known dtype and shape."""
+        """The makers whose elements all have the same known dtype and shape."""
         listed = list(nodes)
         shapes: dict[Node, set[tuple[DType, Shape | None]]] = {}
         for node in listed:
@@ -157,14 +156,14 @@ class GrowingArrays:
                     self.known[maker] = dtype, shape
 
     def find(self, edge: Edge) -> Holder:
-        """What a handle of one of `known` leads to."""
+        """What a handle of one of `known` refers to."""
         maker = maker_of(edge)
         assert maker is not None
         return Holder(maker, _source_of(edge), *self.known[maker])
 
 
 def _indexes(node: Node) -> bool:
-    """Whether a node says by numbers of the right shape where elements are, and how many there are."""
+    """Whether a node's indices and sizes have the right shapes."""
     name = node.op.name
     if name in ("TensorArrayGatherV3", "TensorArrayScatterV3"):
         elements = node.inputs[2] if name == "TensorArrayScatterV3" else Edge(node, 0)
@@ -175,7 +174,7 @@ def _indexes(node: Node) -> bool:
 
 
 def maker_of(edge: Edge) -> Node | None:
-    """The StackV2 or TensorArrayV3 that a handle comes from, None for other resources."""
+    """The StackV2 or TensorArrayV3 that a handle comes from; None for other resources."""
     while edge.node.op.name in _PASSING or (edge.node.op.name == "TensorArrayGradV3" and edge.port == 0):
         edge = edge.node.inputs[0]
     return edge.node if edge.node.op.name in _MAKERS and edge.port == 0 else None
@@ -204,9 +203,11 @@ def _shape_of(edge: Edge) -> TensorShape:
 
 
 def write(node: Node, holder: Holder, own: str, others: list[str], inputs: list[Value | None], out: list[Value]) -> str:
-    """The C of an op on the holder whose struct is at `own`. `inputs`: None for handles; `out`: without handles.
+    """The C of an op on the stack or array whose struct is at `own`. `inputs`: None for handles; `out`: without
+    handles.
 
-    `others`: for an op that makes an array its gradients' structs; for one that makes gradients the array's.
+    `others`: the structs of its gradients for an op that makes an array; the array's struct for one that makes
+    gradients.
     """
     x = [value.pointer if value is not None else "" for value in inputs]
     ctype, size = C_TYPES[holder.dtype], math.prod(holder.shape)
@@ -244,11 +245,11 @@ def write(node: Node, holder: Holder, own: str, others: list[str], inputs: list[
             return f"if ({own}->closed) FAIL();\n*{out[0].pointer} = (i32){own}->count;"
         case "TensorArrayCloseV3" | "StackCloseV2":
             return f"holder_clear({own}); {own}->closed = 1;"
-    raise LookupError(f"{node.op.name} is no op on a stack or an array")
+    raise LookupError(f"{node.op.name} is not an op on a stack or an array")
 
 
 def _written(own: str, index: str, value: str, ctype: str, size: int) -> str:
-    """Writes an element, and adds where one is there already that it may be added to."""
+    """Writes an element, or adds to an existing one if that is allowed."""
     place, found, to, i = map(local, ("place", "found", "to", "i"))
     add = block(
         f"{ctype} *const {to} = ({ctype} *){own}->data + {place} * {size};",

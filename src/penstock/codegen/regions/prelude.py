@@ -1,4 +1,4 @@
-"""What the C of steps begins with, after what it shares with that of clusters (`codegen/c/source.py`)."""
+"""The beginning of the C of steps, after the part that it shares with clusters (`codegen/c/source.py`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calling a region's compiled function: checks that cost little, addresses, new memory for what comes out."""
+"""Calling a region's compiled function: cheap checks, addresses, new memory for outputs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Launch = Callable[..., Any]
 
 
 class Binding:
-    """The table of addresses that a function takes: of constants and of variables' buffers, as these are now.
+    """The table of addresses that a function takes: of constants and of the variables' current buffers.
 
-    `now` is a tuple: the table's address, the tensors of the variables, and what must live as long.
+    `now` is a tuple: the table's address, the tensors of the variables, and what must stay alive with it.
     """
 
     def __init__(self, written: Written, variables: list[VariableState]) -> None:
@@ -36,12 +36,12 @@ class Binding:
             (node.attrs["dtype"].base_dtype.torch, torch.Size(node.attrs["shape"].as_list()))
             for node in written.variables
         ]
-        self.now: tuple[Any, ...] = (0, *(self for _ in variables))  # nothing that a variable holds
+        self.now: tuple[Any, ...] = (0, *(self for _ in variables))  # never held by a variable
         if not variables:
             self.bind()
 
     def bind(self) -> tuple[Any, ...] | None:
-        """The table for the variables' present buffers; None where they are not such as the function takes."""
+        """The table for the variables' current buffers; None if the function does not support them."""
         values = [variable.value for variable in self._variables]
         for value, (dtype, shape) in zip(values, self._expected, strict=True):
             if not isinstance(value, torch.Tensor) or value.dtype is not dtype or value.shape != shape:
@@ -57,10 +57,10 @@ class Binding:
 def launcher(
     region: Region, written: Written, function: Function, variables: list[VariableState], members: Launch
 ) -> Launch:
-    """A function of the region's values that checks them, makes the outputs and calls `function` on them and on
-    `variables`, or `members` where it does not take them.
+    """A function of the region's values that checks them, allocates the outputs and calls `function` on them and on
+    `variables`, or `members` if it does not support them.
 
-    It holds the locks of the variables that ops of the region lock, in one order for all regions.
+    It holds the locks of the variables that the region's ops lock, in the same order for all regions.
     """
     body = region.body
     binding = Binding(written, variables)
@@ -77,7 +77,7 @@ def launcher(
     for i, (name, feed) in enumerate(zip(names, body.feeds, strict=True)):
         edge = Edge(feed, 0)
         if i in region.arrays_in:
-            continue  # the function looks at it itself
+            continue  # the function checks it itself
         namespace[f"{name}_shape"] = torch.Size(shape_of(edge))
         namespace[f"{name}_dtype"] = edge.dtype.torch
         wrong = f"{name}.shape != {name}_shape or {name}.dtype is not {name}_dtype or not {name}.is_cpu"
@@ -113,7 +113,7 @@ def launcher(
 
 
 class _Together:
-    """Several locks, taken in their order. (Python nests no more than 20 blocks, which those of a `with` count as.)"""
+    """Several locks, acquired in order. (Python nests at most 20 blocks, including those of `with`.)"""
 
     def __init__(self, locks: list[Any]) -> None:
         self._locks = locks
@@ -137,6 +137,6 @@ class _Together:
 
 
 def _locked(body: StepGraph) -> set[Node]:
-    """The variables whose locks ops hold while they change them: their first inputs, as in `ops/state.py`."""
+    """The variables that ops lock while they change them: their first inputs, as in `ops/state.py`."""
     found = (variable_of(n.inputs[0]) for n in body.nodes if updates_variable(n) and n.attrs.get("use_locking", True))
     return {variable for variable in found if variable is not None}

@@ -8,24 +8,24 @@ from penstock.codegen.regions.prelude import prelude
 from penstock.emit.registry import support_text
 
 ON_STACK = 1 << 16
-"""Bytes that a function takes of its thread's stack; more come from malloc."""
+"""The most bytes that a function uses of its thread's stack; larger blocks come from malloc."""
 
 
 def region_source(written: Written) -> Source:
     """A function that takes the address of the table of constants and variables, then those of inputs and outputs, or
     arrays of them.
 
-    It gives False when it is done, True where a node could not compute what it was given, and raises what a signal's
-    handler raised.
+    It returns False when it is done, True if a node could not compute its inputs, and raises what a signal handler
+    raised.
     """
     return Source.named_after_itself(written.text + _entry(written), support=prelude() + support_text())
 
 
 def _entry(written: Written) -> str:
-    """The entry. Its memory begins on a cache line, but the compiler is not told so: it cannot see through `place`.
+    """The entry point. Its memory is aligned to a cache line, but `place` hides this from the compiler.
 
-    GCC 12 loads whole aligned vectors from places in an aligned block that are not aligned, where one pointer serves
-    loops of different strides. Vector code that takes any address is as fast where the addresses are good.
+    GCC 12 uses aligned vector loads for unaligned addresses in an aligned block if one pointer is used by loops of
+    different strides. Unaligned loads are as fast if addresses are aligned.
     """
     small = written.memory <= ON_STACK
     room = f"char block[{written.memory} + 63];" if small else (

@@ -1,10 +1,10 @@
-"""Regions: small nodes, and loops of them, that become one node, whose kernel is compiled.
+"""Regions: small nodes, and loops of them, that are merged into one node with a compiled kernel.
 
-Where tensors are small a step spends its time between kernels, so nearly all nodes of such a step go into one region.
-An outermost loop is taken whole, or left whole. Nodes and loops get *levels*, as low as may be: the level rises by one
-on each way from a node that can be written to one that cannot. All that can be written on one level, and comes after
-the same waits (analysis/waits.py), is a region; what leaves it comes back at a higher level or after more waits, so
-regions make no cycle.
+With small tensors, a step spends its time between kernels, so nearly all nodes of such a step go into one region. An
+outermost loop is either entirely in a region or not. Nodes and loops get *levels*, as low as possible: the level rises
+by one on each path from a node that can be written in C to one that cannot. All writable nodes on one level that come
+after the same waits (analysis/waits.py) are a region; paths that leave it return at a higher level or after more waits,
+so regions make no cycle.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from penstock.passes.nodes import on_cpu
 from penstock.tensor.dtypes import resource
 
 LEAST = 2
-"""Calls of kernels that a region must save one of to be worth it."""
+"""A region must replace at least this many calls of kernels."""
 MOST_NODES = 20_000
-"""A region with more nodes would take a compiler too long."""
+"""A region with more nodes would take too long to compile."""
 
 
 _Place = tuple[str, int, Waits]
@@ -54,18 +54,18 @@ class _Unit:
 
     @property
     def place(self) -> _Place:
-        """What units of one region have in common."""
+        """What units of a region must have in common."""
         return self.device, self.level, self.waits
 
 
 def form_regions(graph: StepGraph, mode: str = "auto") -> StepGraph:
-    """`graph` with a `_Region` node in place of each set of nodes that is worth it; itself where there is none.
+    """`graph` with a `_Region` node instead of each worthwhile set of nodes; `graph` itself if there are none.
 
     mode "auto": they are compiled in the background; "on": when the plan is made, where errors of the compiler are
     raised; "off": `graph` itself.
     """
     if mode == "off" or len({node.device for node in graph.nodes}) > 1:
-        return graph  # what a region waits for would keep back what other devices wait for
+        return graph  # a region's waits would delay what other devices wait for
     units = _Units(_with_own_reads(graph))
     graph = units.graph
     found = units.regions()
@@ -81,7 +81,7 @@ def _region() -> Kind:
 
 
 def _is_worth_it(nodes: list[Node], alone: bool) -> bool:
-    """alone: no other kernel runs in the step, so that what is fed and fetched can stay as it is."""
+    """alone: no other kernel runs in the step, so feeds and fetches need no conversion."""
     if len(nodes) > MOST_NODES:
         return False
     return any(n.op.name in PRIMITIVES for n in nodes) or sum(map(_costs, nodes)) >= (1 if alone else LEAST)
@@ -93,13 +93,13 @@ def _costs(node: Node) -> bool:
 
 
 def _is_large_read(node: Node) -> bool:
-    """Whether a node gives the value of a variable of which a region would have to give a copy that takes time."""
+    """Whether a node returns the value of a large variable, which a region would have to copy."""
     reads = is_view(node) and any(map(is_state, node.inputs)) and not is_state(Edge(node, 0))
     return reads and (node.shapes[0].num_elements() or 0) > REGION_ELEMENTS
 
 
 def _with_own_reads(graph: StepGraph) -> StepGraph:
-    """`graph` with a read for each node that takes a large variable's value: in a region, or outside."""
+    """`graph` with a separate read for each node that uses a large variable's value, in a region or outside."""
     users: dict[Node, list[Node]] = {}
     for node in graph.nodes:
         for taken in dict.fromkeys(edge.node for edge in node.inputs if _is_large_read(edge.node)):
@@ -191,24 +191,24 @@ class _Units:
         if unit.loop is None and node.op.name in PRIMITIVES:
             return False
         if unit.loop is not None and (writes_state(node) and node.op.name not in ARRAY_OPS):
-            return False  # what changes in a loop changes for others meanwhile
+            return False  # changes in a loop are visible to others meanwhile
         if any(edge.dtype._is_ref_dtype and not is_variable(edge.node) for edge in node.inputs):
             return False  # a reference that comes from an update
         if is_loop_merge(node) and any(Edge(node, 1) in user.inputs for user in self.users.get(node, ())):
-            return False  # which input came has no variable in C
+            return False  # the index of the arrived input has no variable in C
         passes_on = node.op.name in ARRAY_OPS | PRIMITIVES | {"Identity"}
         gives_state = any(is_state(Edge(node, port)) for port in range(len(node.dtypes)))
         if gives_state and not passes_on and (node in fetched or self.users.get(node)):
             return False
         if gives_state and node.op.name == "Identity" and node.controls and unit.loop is None:
-            return False  # who takes the handle must wait, in whatever region it is
+            return False  # users of the handle must wait, in whatever region they are
         found = is_writable(node, self.rules)
         if found is FAILS:
             self.fails.add(node)
         return found is not None
 
     def _keep_handles_together(self, growing_arrays: GrowingArrays) -> None:
-        """Stacks and arrays can only be written with all that uses them."""
+        """Stacks and arrays can only be written in C together with all their users."""
         changed = True
         while changed:
             changed = False
@@ -236,7 +236,7 @@ class _Units:
                 self.of[second].sources[self.of[first]] = None
 
     def _settle(self) -> None:
-        """Levels; handles whose users are on several levels leave, and levels are found again."""
+        """Finds levels; handles whose users are on several levels are removed, and levels are found again."""
         ordered = in_order(self.units, {unit: unit.sources for unit in self.units})
         assert len(ordered) == len(self.units), "units wait for each other in a circle"
         while True:
@@ -256,7 +256,7 @@ class _Units:
             self._keep_handles_together(self.growing_arrays)
 
     def _cannot_follow(self) -> list[_Unit]:
-        """The units that could fail although a variable has been changed before them in their region."""
+        """The units that could fail after a variable has been changed in their region."""
         groups: dict[_Place, list[_Unit]] = {}
         for unit in self.units:
             if unit.writable:
@@ -274,7 +274,7 @@ class _Units:
 def _writes_last(units: list[_Unit], fails: Set[Node]) -> list[_Unit]:
     """The units of a region in an order in which they can run.
 
-    Those that change variables come as late as may be, and of these the ones that can fail first.
+    Those that change variables come as late as possible, and among them those that can fail come first.
     """
     rank = {u: (2 if fails.isdisjoint(u.nodes) else 1) if any(map(updates_variable, u.nodes)) else 0 for u in units}
     found = in_order(sorted(units, key=rank.__getitem__), {unit: unit.sources for unit in units})

@@ -1,4 +1,4 @@
-"""Running a region's function on copies of its variables, beside the members, until it can be believed."""
+"""Running a region's function on copies of its variables, alongside the members, until it is trusted."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 _REFUSED: Any = object()
 MOST_FOR_FIRST_CALL = 1 << 22
-"""Bytes of inputs, and of constants and variables, that are copied for a call in another process."""
+"""The most bytes of inputs, constants and variables that are copied for a call in another process."""
 MOST_COPIED = 1 << 28
-"""Bytes of updated variables that are copied; what updates more is believed without a trial."""
+"""The most bytes of updated variables that are copied; functions that update more are trusted without a trial."""
 
 
 def contents(values: Values) -> list[bytes] | None:
-    """The bytes of tensors and arrays as they are now; None where copying them would take a step's time."""
+    """The current bytes of tensors and arrays; None if copying them would take as long as a step."""
     if sum(value.nbytes for value in values) > MOST_FOR_FIRST_CALL:
         return None
     return [np.asarray(value).tobytes() for value in values]
 
 
 def first_call(region: Region, written: Written, inputs: Sequence[bytes]) -> Call | None:
-    """A call with these inputs and with copies of the variables; None where the function does not take them."""
+    """A call with these inputs and copies of the variables; None if the function does not support them."""
     variables = region.variables(written)
     count = len(inputs)
     if Binding(written, variables).bind() is None or [len(value) for value in inputs] != written.sizes[:count]:
@@ -51,9 +51,9 @@ def first_call(region: Region, written: Written, inputs: Sequence[bytes]) -> Cal
 
 
 class RegionRehearsal:
-    """Of one function of a region; see `trials.Rehearsal`. One thread at a time uses it.
+    """The rehearsal of a region's function; see `trials.Rehearsal`. One thread at a time uses it.
 
-    Variables that the region only reads are the session's own; the others are copied.
+    Variables that the region only reads are the session's; the others are copied.
     """
 
     def __init__(self, region: Region, written: Written, function: Function) -> None:
@@ -68,7 +68,7 @@ class RegionRehearsal:
         self.members = region.members.run
 
     def is_cheap(self) -> bool:
-        """Whether there is memory for the copies, as far as that can be told."""
+        """Whether there seems to be memory for the copies."""
         values = [self._variables[i].value for i in self._updated]
         return sum(value.nbytes for value in values if isinstance(value, torch.Tensor)) <= MOST_COPIED
 
@@ -98,10 +98,10 @@ class RegionRehearsal:
             try:
                 yield self._with_copies(changed(inputs), changed(self._before))
             except errors.OpError:
-                continue  # what is near to what was given is refused: nothing can be said
+                continue  # inputs close to these are rejected: there is no verdict
 
     def forget(self) -> None:
-        """Let go of the copies."""
+        """Release the copies."""
         self._before, self._stand_in = [], None
         for copy in self._copies:
             copy.value = None

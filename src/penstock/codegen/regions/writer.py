@@ -1,8 +1,9 @@
 """A step in C: statements of nodes (`analysis/structure.py`) as one function.
 
-What the generated Python function of a step does, with everything known beforehand settled: shapes, where values lie,
-what is copied. Element-wise nodes become loops (`compiled/elementwise.py`), stacks and TensorArrays structs
-(`growing_arrays.py`), other nodes what their emitters say (`emit/registry.py`), loops and conditionals themselves.
+Does what the generated Python function of a step does, with everything decided in advance: shapes, memory, copies.
+Element-wise nodes become loops (`compiled/elementwise.py`), stacks and TensorArrays become structs
+(`growing_arrays.py`), other nodes are written by their emitters (`emit/registry.py`), and loops and conditionals become
+C's.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from penstock.graph.traits import does_nothing
 from penstock.tensor.dtypes import resource
 
 LONGEST_LOOP = 8
-"""Element-wise nodes in one loop, at most. Longer ones have more values than there are registers, and are compiled to
-code that is slower than short ones'."""
+"""The most element-wise nodes in one loop. Longer ones have more values than registers, and are slower than several
+short ones."""
 MOST_DISTINCT = 16_000
-"""Characters of statements that are no others' again, from which each node gets a loop of its own: there are as many
-different ones of those as there are ops, and a compiler needs a fraction of a second for any number of nodes."""
+"""Characters of distinct statements from which each node gets a separate loop: there are only as many distinct ones of
+those as there are ops, and a compiler takes a fraction of a second for any number of nodes."""
 PATIENCE = 100 * LONG
-"""Additions and multiplications between two looks for Ctrl-C: a look may have to wait for other threads."""
+"""Additions and multiplications between two checks for Ctrl-C: a check may have to wait for other threads."""
 MOST_ROUNDS = 1 << 14
-"""Rounds of a loop between two looks, at most."""
+"""The most iterations of a loop between two checks."""
 
 
 class Unwritable(Exception):
@@ -47,9 +48,9 @@ class Unwritable(Exception):
 def write_step(
     body: StepGraph, statements: list[Statement], hazards: Hazards, sums: Mapping[Node, Node] = MappingProxyType({})
 ) -> Written:
-    """The C of `body`, whose nodes run as `statements` say. Unwritable where that cannot be.
+    """The C of `body`, whose nodes run in the order of `statements`. Raises Unwritable if that is not possible.
 
-    sums: nodes that add a product to a loop variable, by its Merge, which nothing else sees.
+    sums: nodes that add a product to a loop variable that nothing else uses, by its Merge.
     """
     try:
         return _RegionWriter(body, hazards, sums).write(statements)
@@ -58,7 +59,7 @@ def write_step(
 
 
 class _TooDistinct(Exception):
-    """Of long loops hardly two are alike."""
+    """Raised because long loops are nearly all different."""
 
 
 @dataclass(slots=True)
@@ -71,12 +72,12 @@ class _RegionWriter:
     literals: dict[Edge, str] = field(default_factory=dict)
     c: RegionFunction = field(default_factory=RegionFunction)
     open: dict[Node, Element] = field(default_factory=dict)
-    """The element-wise nodes that the next loop will compute, all of one shape."""
+    """The element-wise nodes of the next loop, all of the same shape."""
     direct: dict[Edge, Value] = field(default_factory=dict)
-    """Where the caller wants what is fetched."""
+    """The caller's memory for fetched values."""
     users: dict[Edge, list[Node]] = field(default_factory=dict)
     tested: set[Edge] = field(default_factory=set)
-    """What decides between branches."""
+    """The predicates of branches."""
     known: growing_arrays.GrowingArrays = field(init=False)
     wrote: Node | None = None
     looping: bool = False
@@ -173,7 +174,7 @@ class _RegionWriter:
                 self._name(Edge(node, 0), self._value(node.inputs[0]))
 
     def _go_round(self, variables: list[tuple[Node, Value]]) -> None:
-        """All loop variables get their next values at once: one may be the other's."""
+        """All loop variables are assigned simultaneously: one's next value may be another's value."""
         own = {value.pointer for _, value in variables}
         copies: list[tuple[Value, Value]] = []
         for merge, target in variables:
@@ -239,7 +240,7 @@ class _RegionWriter:
         self.open[node] = Element(local("e"), expression, tuple(operands), None)
 
     def _flush(self) -> None:
-        """Write the loop of the element-wise nodes that were collected."""
+        """Write the loop of the collected element-wise nodes."""
         if not self.open:
             return
         members, self.open = self.open, {}
@@ -301,7 +302,7 @@ class _RegionWriter:
             edge = Edge(node, port)
             if edge.dtype == resource:
                 continue
-            if makes:  # a flow, whose value means nothing
+            if makes:  # a flow, whose value has no meaning
                 self.values[edge] = self.c.constant(np.zeros((), np.float32))
             elif node.op.puts_fn is not None:  # it passes on what it was given last
                 passed = inputs[-1]
@@ -320,7 +321,7 @@ class _RegionWriter:
     # --- values ---------------------------------------------------------------------------------------
 
     def _read(self, node: Node, index: int) -> Value:
-        """The value of an input of `node`; of state its buffer, or a copy of it where it changes before it is used."""
+        """The value of an input of `node`; for state its buffer, or a copy if it changes before it is used."""
         edge = node.inputs[index]
         if not is_state(edge):
             return self._value(edge)
@@ -340,14 +341,14 @@ class _RegionWriter:
         return self.c.use(self.values[edge])
 
     def _name(self, edge: Edge, value: Value) -> None:
-        """`edge` shows the memory of `value`."""
+        """Make `edge` share the memory of `value`."""
         found = Value(value.pointer, c_type(edge), shape_of(edge))
         if (found.ctype, found.size) != (value.ctype, value.size):
             raise Unwritable(f"{edge.name} is not of the type and size of what it shows")
         self.values[edge] = found
 
     def _buffer(self, edge: Edge) -> Value:
-        """New memory for a value: where the caller wants it, if it is fetched."""
+        """New memory for a value: the caller's, if it is fetched."""
         if edge in self.direct and not self.c.depth:
             return self.direct[edge]
         return self.c.new(Value("", c_type(edge), shape_of(edge)))
@@ -365,7 +366,7 @@ def _tests(statements: list[Statement]) -> Iterator[Edge]:
 
 
 def _wanted(elements: list[Element]) -> list[Element]:
-    """Those of a loop that are stored, or that lead to one: a node may be there only for others to wait for."""
+    """The elements of a loop that are stored or used by stored ones: some nodes exist only to be waited for."""
     found: list[Element] = []
     names: set[str] = set()
     for element in reversed(elements):

@@ -1,1 +1,1 @@
-"""Kernels of single ops, written once, and raced against torch's."""
+"""Hand-written kernels of single ops, autotuned against torch's."""

@@ -1,8 +1,8 @@
-"""`Autotuned`: a kernel that is torch's until another is there, mostly a compiled one, and then the faster of the two.
+"""`Autotuned`: a kernel that is torch's until another is ready, usually a compiled one, and then the faster of the two.
 
-Which one that is depends on the processor, on the number of threads and on shapes, and a measurement is both simpler
-and more reliable than a rule. It costs nothing but the slower one's time: the first steps run them in turn, and all
-results are as good. With mode "on" the other kernel runs from the first call on.
+Which one is faster depends on the processor, the number of threads and the shapes, and a measurement is both simpler
+and more reliable than a rule. It only costs the slower one's time: the first steps alternate between them, and all
+results are equally good. With mode "on" the other kernel runs from the first call on.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 
 ROUNDS = 6
-"""Times that each of the two runs before the quickest time of both decides."""
+"""How often each of the two runs before their best times are compared."""
 FEW_ROUNDS, CLEARLY = 2, 0.8
-"""Times that are enough where one takes no more than such a part of the other's time: a step has better to do."""
+"""How many runs are enough if one takes at most this fraction of the other's time."""
 
 Prepare = Callable[[Any, Any], Kernel | None]
 
@@ -34,9 +34,9 @@ Prepare = Callable[[Any, Any], Kernel | None]
 class Autotuned:
     """`call(*inputs)` for one node; any number of threads may call it at once.
 
-    key: what the other kernel has to know of its inputs, which is asked for at each call. prepare: makes that kernel
-    for a key from the function of `source` (None: it needs none), or says that it is none of its (None). nodes: what a
-    warning names.
+    key: what the other kernel must know about its inputs, computed at each call. prepare: makes that kernel for a key
+    from the function of `source` (None: it needs none), or returns None if it does not support the key. nodes: for
+    warnings.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Autotuned:
         return kernel(*inputs)
 
     def _kernel_for(self, key: Hashable) -> Kernel:
-        """What to call this time for inputs with `key`, and what to remember for the next."""
+        """What to call this time for inputs with `key`, and what to remember for next time."""
         function = None
         if self._source is not None and (function := self._function(self._source)) is None:
             return self._fallback
@@ -81,7 +81,7 @@ class Autotuned:
         return self._kernels[key]
 
     def _function(self, source: Source) -> Function | None:
-        """The compiled function, if it is there."""
+        """The compiled function, if it is ready."""
         loaded = _Loaded.of(compiler(), source)
         if loaded.function is None and self._mode == "on":
             loaded.function = compiler().compile(source)
@@ -91,7 +91,7 @@ class Autotuned:
 
 
 class _Loaded:
-    """The function of a source, which all kernels that it serves share: one that fails is not tried again."""
+    """The function of a source, shared by all kernels that use it: one that fails is not tried again."""
 
     def __init__(self, compiler: Compiler, source: Source) -> None:
         self.function: Function | None = None
@@ -112,7 +112,7 @@ class _Loaded:
 
 
 def _race(kernels: list[Kernel], settle: Callable[[Kernel], None]) -> Kernel:
-    """A kernel that runs each of `kernels` in turn, and tells `settle` the fastest once that is known."""
+    """A kernel that alternates between `kernels`, and calls `settle` with the fastest once that is known."""
     times: list[list[float]] = [[] for _ in kernels]
     turns = itertools.cycle(range(len(kernels)))
 

@@ -1,7 +1,8 @@
-"""Large products of matrices by oneDNN, which torch has beside the BLAS that torch.mm calls.
+"""Large matrix products by oneDNN, which torch includes in addition to the BLAS that torch.mm calls.
 
-Which of the two is quicker depends on processor and shapes. On a Zen 4, oneDNN takes 0.7 to 0.85 of MKL's time for the
-products of a dense layer and for the gradients by what it takes, and about as long for the gradients by weights.
+Which of the two is faster depends on the processor and on shapes. On a Zen 4, oneDNN takes 0.7 to 0.85 of MKL's time
+for the products of a dense layer and for the gradients with respect to its input, and about as long for those with
+respect to weights.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from penstock.graph.step_graph import Node
 from penstock.runtime.kernels import KernelContext
 
 LEAST = 1 << 22
-"""Multiplications from which the quicker of two kernels is worth finding out."""
+"""Multiplications from which autotuning is worthwhile."""
 
 
 def is_large(node: Node) -> bool:
-    """Whether a MatMul is worth it, or may be: its shapes may not be known before it runs."""
+    """Whether a MatMul is, or may be, worth it: its shapes may not be known before it runs."""
     if _linear() is None:
         return False
     a, b = (edge.node.shapes[edge.port] for edge in node.inputs)
@@ -35,7 +36,7 @@ def _multiplications(a: Sequence[Any], b: Sequence[Any], turn_b: bool) -> int:
 
 
 def _linear() -> Callable[..., torch.Tensor] | None:
-    """oneDNN's `linear(x [m, k], w [n, k], None, "none", [], "") -> [m, n]`, where this torch has it."""
+    """oneDNN's `linear(x [m, k], w [n, k], None, "none", [], "") -> [m, n]`, if this torch has it."""
     if not torch.backends.mkldnn.is_available():
         return None
     found = getattr(torch.ops.mkldnn, "_linear_pointwise", None)

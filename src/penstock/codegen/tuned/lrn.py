@@ -1,7 +1,7 @@
 """Local response normalization of float32 images, and its gradient, on CPUs, as C: one pass over the image.
 
-torch's kernels (ops/nn/lrn.py) pass over it a dozen times. The operations and their order are the same; roots are
-rounded correctly here.
+torch's kernels (ops/nn/lrn.py) make a dozen passes. The operations and their order are the same; roots are correctly
+rounded here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from penstock.graph.step_graph import Node
 from penstock.runtime.kernels import KernelContext
 
 BETA = 0.75
-"""The power that networks use, which is made of roots; others stay torch's."""
+"""The power that networks use, which is computed by roots; others use torch's kernels."""
 MOST_NEIGHBOURS = 31
-"""In a window: each is an addition for each channel, so in very wide ones another algorithm is quicker."""
+"""The most channels in a window: each costs an addition per channel, so for wider ones another algorithm is faster."""
 SUMS_OF_A_THREAD = 1 << 17
-"""Fewer are not worth another thread."""
+"""Fewer elements per thread are not worth another thread."""
 
 _C = r"""
 struct lrn {
@@ -100,13 +100,14 @@ def lrn_source() -> Source:
     """`run(threads, pixels, channels, radius, numbers, g, x, y, to, work)`.
 
     x [pixels, channels] at an address; numbers: floats bias, alpha, 2 * alpha * beta. g and y 0: normalises x to `to`;
-    else the gradient by x of y, its normalised image, along g. work: 3 * channels + 2 * radius floats a thread.
+    otherwise computes the gradient with respect to x, given its normalised image y and the gradient g. work: 3 *
+    channels + 2 * radius floats per thread.
     """
     return Source.named_after_itself(_C, flags=MOST)
 
 
 def has_common_power(node: Node) -> bool:
-    """Whether an LRN or its gradient is one of those that the source is for."""
+    """Whether the source supports this LRN or its gradient."""
     attrs = node.attrs
     return attrs["beta"] == BETA and 1 <= 2 * attrs["depth_radius"] + 1 <= MOST_NEIGHBOURS
 
@@ -134,7 +135,8 @@ def normalize_grad(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
 
 
 def _runner(ctx: KernelContext, function: Callable[..., Any], shape: Any) -> Kernel | None:
-    """`run(g, x, y)`, with None for g and y where there is no gradient; None for what is no image or empty."""
+    """`run(g, x, y)`, with None for g and y if there is no gradient; None for inputs that are not images or are
+    empty."""
     if len(shape) != 4 or 0 in shape:
         return None
     channels, radius, alpha = shape[3], ctx["depth_radius"], ctx["alpha"]

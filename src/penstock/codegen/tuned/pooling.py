@@ -1,6 +1,6 @@
-"""Max-pools of images [n, h, w, c] and their gradients, on CPUs, as C: torch's also writes indices.
+"""Max-pools of images [n, h, w, c] and their gradients on CPUs, in C: torch's kernel also writes indices.
 
-The bits are torch's: of equal values the first of a window counts, a NaN counts as the largest, and gradients are
+Results have torch's bits: the first of equal values in a window counts, a NaN counts as the largest, and gradients are
 added in the order of the windows.
 """
 
@@ -24,7 +24,7 @@ from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType
 
 COMPARISONS_OF_A_THREAD = 1 << 17
-"""Fewer are not worth another thread."""
+"""Fewer elements per thread are not worth another thread."""
 
 _C = r"""
 #ifndef POOLED
@@ -147,15 +147,15 @@ struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
 def pooling_source(dtype: DType) -> Source:
     """`run(threads, n, h, w, c, oh, ow, rows, columns, down, across, top, left, x, g, y)`.
 
-    x [n, h, w, c] at an address; windows of `rows` by `columns`, which move `down` and `across`, the first `top` and
-    `left` outside of the image. y: the largest values [n, oh, ow, c]; with a gradient by these at `g` (else 0), the
-    gradient by x.
+    x [n, h, w, c] at an address; windows of `rows` by `columns`, which move by `down` and `across`, the first one `top`
+    and `left` outside the image. y: the largest values [n, oh, ow, c]; with a gradient with respect to them at `g`
+    (otherwise 0), the gradient with respect to x.
     """
     return Source.named_after_itself(NUMBERS[dtype] + _C, flags=MOST)
 
 
 def is_plain(node: Node) -> bool:
-    """Whether a MaxPool or its gradient slides over images of this layout only."""
+    """Whether a MaxPool or its gradient only slides over images of this layout."""
     win = window_of(node.attrs)
     return win.channels_last and set(win.whole) == {1}
 
@@ -205,7 +205,7 @@ def max_pool_grad(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
 
 
 def _numbers(win: Window, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The dims of the result, and what the function is told of them."""
+    """The dims of the result, and the function's arguments for them."""
     assert win.ksize is not None
     batch, height, width, channels = dims
     down, across = win.extents((height, width), win.ksize)

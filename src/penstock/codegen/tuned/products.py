@@ -1,10 +1,9 @@
-"""C source of blocks of products of matrices, for functions that lay out their matrices for them.
+"""C source of blocked matrix products, for functions that lay out their matrices for it.
 
-A block is ROWS by two vectors (or one), which stay in registers while it is summed up: `product_2` and `product_1`.
-Compilers make vector code for any processor of it, at nine tenths of what multiplies and adds at best.
-Matrices consist of words: floats, or, where a processor multiplies bfloat16, pairs of these along the axis that is
-summed up; sums are floats.
-Source: Goto and van de Geijn, Anatomy of high-performance matrix multiplication (2008).
+A block is ROWS by two vectors (or one), which stay in registers during the sum: `product_2` and `product_1`. Compilers
+vectorise it for any processor, at nine tenths of the peak rate of multiply-adds. Matrices consist of words: floats, or,
+if the processor multiplies bfloat16, pairs of these along the axis that is summed over; sums are floats. Source: Goto
+and van de Geijn, Anatomy of high-performance matrix multiplication (2008).
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _TAKEN = {
     float32: "#define TAKEN(from) (*(const vec *)(from))",
     bfloat16: "#define TAKEN(from) ((vec)(__builtin_convertvector(*(const u16_vec *)(from), u32_vec) << 16))",
 }
-"""LANES numbers, said with vectors: not every compiler sees them in a loop."""
+"""LANES numbers, written with vectors: not every compiler vectorises a loop over them."""
 
 _FLOATS = r"""
 #define WORD f32
@@ -123,10 +122,10 @@ _WORDS = {
 
 
 def products(dtype: DType) -> str:
-    """`NAME_product_1` and `NAME_product_2` of matrices of words of numbers, and `NAME_put`, which writes these.
+    """`NAME_product_1` and `NAME_product_2` for matrices of words, and `NAME_put`, which writes words.
 
-    WORD: the type of a word, which is PAIR numbers. `NAME_put(to, i, x, part)` puts the vector `x` into the words from
-    i on, as part 0 or 1 of pairs; part 0 is put first, and makes the other zero. As part ALONG it becomes the numbers
-    from i on of a row of pairs.
+    WORD: the type of a word, which is PAIR numbers. `NAME_put(to, i, x, part)` writes the vector `x` to the words from
+    i on, as part 0 or 1 of pairs; part 0 is written first, and clears the other. With part ALONG it becomes the numbers
+    from i on in a row of pairs.
     """
     return "".join([NUMBERS[dtype], _BLOCKS.replace("@TAKEN@", _TAKEN[dtype]), _WORDS[dtype], _PRODUCTS])

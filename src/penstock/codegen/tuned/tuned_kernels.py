@@ -1,4 +1,4 @@
-"""Single nodes that have a kernel of their own beside torch's, mostly in C: they keep their op's name."""
+"""Tuned kernels of single nodes, mostly in C, as alternatives to torch's; the nodes keep their op's name."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from penstock.tensor.dtypes import DType, bfloat16, float32
 
 @dataclass(frozen=True, slots=True)
 class _Tuned:
-    """fits: whether the kernel can be that of a node. make: `make(n, mode, fallback)`, where that is torch's kernel.
+    """fits: whether the kernel supports a node. make: `make(n, mode, fallback)`, where fallback is torch's kernel.
 
-    dtypes: those it computes with.
+    dtypes: those that it supports.
     """
 
     fits: Callable[[Node], bool]
@@ -42,7 +42,7 @@ _KERNELS = {
 
 
 def use_tuned_kernels(graph: StepGraph, mode: str) -> StepGraph:
-    """`graph` with such nodes replaced by ones that have both kernels; itself where there is none."""
+    """`graph` with such nodes replaced by ones that have both kernels; `graph` itself if there are none."""
     return rewritten(graph, {n: replace(n, op=_variant(n.op, mode)) for n in graph.nodes if _has_own(n)})
 
 
@@ -55,7 +55,7 @@ def _has_own(node: Node) -> bool:
 
 @functools.cache
 def _variant(op: OpDef, mode: str) -> OpDef:
-    """`op` with kernels before its own for CPUs, one for each dtype that both torch's and ours compute with."""
+    """`op` with additional CPU kernels before its own, one for each dtype that both torch's and ours support."""
     own = _KERNELS[op.name]
     torchs = {dtype: op.find_kernel("CPU", {"T": dtype}) for dtype in own.dtypes}
     both = [_autotuned(own, mode, kernel, dtype) for dtype, kernel in torchs.items() if kernel is not None]

@@ -1,9 +1,9 @@
 """Convolutions by 3x3 filters with stride 1, and their gradients, on CPUs: kernels around `winograd_source`.
 
-Of float32 sums of products they are as exact as direct convolution. Of bfloat16 the root-mean-square error is 2.6 times
-that of direct convolution, which rounds results only (0.43% against 0.17%): transformed tiles and filters are rounded
-before they are multiplied. tests/codegen has the errors of both. What is not finite reaches all outputs of the tiles
-that it is in, one pixel further than it would else.
+With float32 they are as exact as direct convolution. With bfloat16 the root-mean-square error is 2.6 times that of
+direct convolution, which only rounds results (0.43% against 0.17%): transformed tiles and filters are rounded before
+they are multiplied. tests/codegen has the errors of both. Values that are not finite reach all outputs of their tiles,
+one pixel further than otherwise.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType
 
 LEAST_CHANNELS = 8
-"""With fewer, transforming tiles takes longer than the products that it saves."""
+"""With fewer channels, transforming tiles takes longer than the products that it saves."""
 OPERATIONS_OF_A_THREAD = 1 << 21
-"""Fewer are not worth another thread."""
+"""Less work per thread is not worth another thread."""
 MOST_SUMS = 1 << 26
-"""Floats that the sums of all threads may take in the gradient by a filter."""
+"""The most floats for the sums of all threads in the gradient with respect to a filter."""
 
 Dims = Sequence[int]
 
 
 def is_winograd(node: Node) -> bool:
-    """Whether a Conv2D, its gradients or their fused kin may be computed so, as far as is known of the shapes."""
+    """Whether a Conv2D, its gradients or their fused variants may be computed this way, as far as shapes are known."""
     attrs, edge = node.attrs, node.inputs[1]
     filters = node.shapes[0] if node.op.name == "Conv2DBackpropFilter" else edge.node.shapes[edge.port]
     if attrs["data_format"] != b"NHWC" or not filters.is_fully_defined():
@@ -64,7 +64,7 @@ def convolve(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
 def by_input(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of Conv2DBackpropInput: `fn(input_sizes, filter, out_backprop)`.
 
-    It is a convolution of the gradient, padded by what the filter's window reaches over the input's padding.
+    It is a convolution of the gradient, padded by the extent of the filter's window beyond the input's padding.
     """
     win, dtype = window_of(ctx.node.attrs), ctx.node.attrs["T"]
     dims_of = _sizes(ctx.const("input_sizes"))
@@ -112,7 +112,7 @@ def by_filter(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
 
 
 def _sizes(known: Any) -> Callable[[torch.Tensor], tuple[int, ...]]:
-    """What gives the sizes that an input tells: always the same where that is a constant."""
+    """A function that returns the sizes in an input: always the same if it is constant."""
     if known is None:
         return lambda sizes: tuple(sizes.tolist())
     constant = tuple(int(size) for size in known)
@@ -122,7 +122,8 @@ def _sizes(known: Any) -> Callable[[torch.Tensor], tuple[int, ...]]:
 def _runner(
     function: Callable[..., Any], dtype: DType, kind: int, image: Dims, result: Dims, before: Dims
 ) -> Callable[..., torch.Tensor]:
-    """`run(x, filter, bias, dims)` gives a tensor of `dims`. `image`, `result`: [n, h, w, channels] of the convolution.
+    """`run(x, filter, bias, dims)` returns a tensor of `dims`. `image`, `result`: [n, h, w, channels] of the
+    convolution.
 
     `before`: rows and columns of zeros above and left of the image.
     """

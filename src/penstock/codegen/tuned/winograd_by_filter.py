@@ -1,6 +1,7 @@
-"""C source of the gradient of a 3x3 convolution by its filter, which sums products of tiles; after `winograd_source`'s.
+"""C source of the gradient of a 3x3 convolution with respect to its filter, which sums products of tiles; follows
+`winograd_source`'s.
 
-The transformed tiles of DEPTH words (see `products`) are summed up at a time, so that they stay in the cache.
+Transformed tiles of DEPTH words (see `products`) are summed at a time, so that they stay in the cache.
 """
 
 from __future__ import annotations

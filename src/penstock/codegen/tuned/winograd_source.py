@@ -1,14 +1,15 @@
 """C source of 3x3 convolutions with stride 1, and of both their gradients, for images [n, h, w, c].
 
-Winograd's F(2x2, 3x3): a tile of 4x4 inputs gives 2x2 outputs by 16 products in place of 36, once tile and filter are
-transformed. For each of the 16 places the sum over channels is a product of matrices, [tiles, c] by [c, k]. The filter
-is transformed into panels of a few vectors' width, in the order in which the product reads them; the tiles are
-transformed a few rows at a time, so that they stay in the cache; and a block of products is transformed back as soon
-as it is there. The gradient by the input is the same convolution with the filter turned by half and transposed. That
-by the filter sums products of tiles of inputs and of gradients, [c, tiles] by [tiles, k] (`winograd_by_filter`).
+Winograd's F(2x2, 3x3): a tile of 4x4 inputs yields 2x2 outputs with 16 products instead of 36, after transforming tile
+and filter. For each of the 16 positions, the sum over channels is a matrix product, [tiles, c] by [c, k]. The filter is
+transformed into panels a few vectors wide, in the order in which the product reads them; tiles are transformed a few
+rows at a time, so that they stay in the cache; and a block of products is transformed back as soon as it is ready. The
+gradient with respect to the input is the same convolution with the filter rotated by 180 degrees and transposed. That
+with respect to the filter sums products of tiles of inputs and gradients, [c, tiles] by [tiles, k]
+(`winograd_by_filter`).
 
-Images are float32 or bfloat16. All is computed with float32, but for products of bfloat16 where a processor has such:
-then the transformed tiles and filters are rounded to pairs of bfloat16 along what is summed up, the sums are float32.
+Images are float32 or bfloat16. Everything is computed in float32, except products of bfloat16 if the processor has
+them: then transformed tiles and filters are rounded to pairs of bfloat16 along the summed axis, and sums are float32.
 Source: Lavin and Gray, Fast algorithms for convolutional neural networks (2015), section 4.1.
 """
 
@@ -235,12 +236,12 @@ FORWARD, BY_INPUT, BY_FILTER = range(3)
 
 @functools.cache
 def winograd_source(dtype: DType) -> Source:
-    """`run(kind, threads, n, h, w, c, oh, ow, k, top, left, x, filter, bias, y, work)`: the floats that it needs at
-    `work`; if that is not 0 it computes.
+    """`run(kind, threads, n, h, w, c, oh, ow, k, top, left, x, filter, bias, y, work)`: returns the number of floats
+    that it needs at `work`; if `work` is not 0 it computes.
 
-    x [n, h, w, c] at an address, of `dtype` as all but `work`, with `top` and `left` zeros before it. kind FORWARD:
-    y [n, oh, ow, k] by filter [3, 3, c, k] and bias [k] (or 0); BY_INPUT: the same by the filter [3, 3, k, c], turned
-    by half and transposed; BY_FILTER: y [3, 3, c, k] by the gradient [n, oh, ow, k] at `filter`.
+    x [n, h, w, c] at an address, of `dtype` like everything except `work`, with `top` and `left` zeros before it. kind
+    FORWARD: y [n, oh, ow, k] by filter [3, 3, c, k] and bias [k] (or 0); BY_INPUT: the same by the filter [3, 3, k, c],
+    rotated by 180 degrees and transposed; BY_FILTER: y [3, 3, c, k] by the gradient [n, oh, ow, k] at `filter`.
     """
     python = "extern void *PyLong_FromLongLong(long long);\n"
     text = python + products(dtype) + _TILES + _CONVOLVE + SUM_TILES + _ENTRY
