@@ -85,7 +85,7 @@ def test_a_step_that_waits_for_what_a_device_never_sent_ends_with_an_error(sessi
     program: Any = plan._plans[1]._program  # type: ignore[attr-defined]
     for unit in program.units:
         unit.consumers = [[] for _ in unit.consumers]  # the second device ends without having sent anything
-    with pytest.raises(errors.InternalError, match=r"cannot go on: all devices wait, and nobody will send back:0 to"):
+    with pytest.raises(errors.InternalError, match=r"cannot go on: all devices wait, and none will send back:0 to"):
         plan.run([torch.tensor(1.0)])
 
 

@@ -1,6 +1,6 @@
-"""Plans: everything about a kind of step that can be settled before it runs.
+"""Plans: everything about a step that can be decided before it runs.
 
-A plan is made once for (fetches, feeds) from the pruned graph: kernels chosen and made, hazards resolved, one
+A plan is made once for (fetches, feeds) from the pruned graph: kernels are chosen and made, hazards resolved, one
 segment compiled. Running it is one function call. `partitioned.py` has steps on several devices.
 """
 
@@ -56,7 +56,7 @@ def make_plan(graph: StepGraph, state: SessionState, device: Device, border: Bor
     """The plan of one device's step: one generated function if its control flow has a structured form and its waits
     come in turn, otherwise a dataflow.
 
-    Raises the typed error, naming the node, of a kernel that cannot be made or control flow that is malformed.
+    Raises a typed error, naming the node, for a kernel that cannot be made or malformed control flow.
     """
     kernels = make_kernels(graph.nodes, device, state)
     if not has_control_flow(graph):
@@ -84,28 +84,28 @@ class Plan:
         self.graph = graph
         self._kernels = kernels
         self.passed: list[Passed] = []
-        """What each pass left, for `Session.explain`."""
+        """The result of each pass, for `Session.explain`."""
 
     @property
     def made(self) -> list[Plan]:
-        """The plans that this one is made of, by what is fed (engine/specialised.py)."""
+        """The plans that this one consists of, by fed shapes (engine/specialised.py)."""
         return [self]
 
     @property
     def source(self) -> str:
-        """What runs, to read."""
+        """The text of what runs."""
         raise NotImplementedError
 
     def summary(self) -> str:
-        """The memory that the step will take and the threads that it will use, in a line for each device."""
+        """The memory and the threads that the step will use, one line per device."""
         raise NotImplementedError
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """One step: the fetched values for the fed ones, in the order of the plan's graph."""
+        """Runs one step: from fed values to fetched ones, in the order of the plan's graph."""
         raise NotImplementedError
 
     def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
-        """One step with `observer(node)` called before each node: for tracing, deadlines and cancellation."""
+        """Runs one step with `observer(node)` called before each node, for tracing, deadlines and cancellation."""
         raise NotImplementedError
 
 
@@ -216,7 +216,7 @@ class DataflowPlan(Plan):
     def run_part(
         self, values: Sequence[Any], rendezvous: Rendezvous | None, observer: Observer | None = None
     ) -> tuple[Any, ...]:
-        """One step, as one device of those that meet at `rendezvous`."""
+        """Runs one device's part of a step; the devices meet at `rendezvous`."""
         if observer is None:
             return self._finish(self._run, Execution(self._program, self._closing, None, rendezvous), values)
         self._observed = self._observed or self._build(observed=True)
@@ -238,7 +238,7 @@ class DataflowPlan(Plan):
 def _memory_of(
     graph: StepGraph, order: Iterable[Node], hazards: Hazards, in_place: Mapping[Node, InPlace]
 ) -> StepMemory:
-    """What a plan takes, or at least so much where sizes are not known before the step."""
+    """The memory of a plan, or a lower bound if sizes are not known before the step."""
     least = Sizes(unknown_dim=1)
     return predict_memory(graph, order, hazards, in_place, least, PlannedMemory(least).bodies(graph.nodes))
 
@@ -250,7 +250,7 @@ def explain_unit(error: Exception, where_from: Segment | Node, where: str) -> Ex
 
 
 def make_kernels(nodes: list[Node], device: Device, state: SessionState) -> dict[Node, Any]:
-    """The kernel of each node; the typed error, naming the node, of one that cannot be made."""
+    """The kernel of each node; raises a typed error, naming the node, for one that cannot be made."""
     kernels: dict[Node, Any] = {}
     for node in nodes:
         if node.op is not FEED and node.op.name not in PRIMITIVES | TRANSFERS:

@@ -1,7 +1,7 @@
-"""Tensors, attributes and nodes as messages and back: the bytes are TensorFlow's own (messages are TensorBoard's copies
-of its protos).
+"""Converts tensors, attributes and nodes to messages and back: the bytes are TensorFlow's (messages are TensorBoard's
+copies of its protos).
 
-Reading builds plain data only; nothing that a message says is executed.
+Reading only builds plain data; nothing in a message is executed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penstock.graph.operation import Operation
 
 _MOST_BYTES = 1 << 31
-"""Of a tensor in a message: that is as large as messages can be."""
+"""The most bytes of a tensor in a message: the maximum size of messages."""
 
 # --- tensors --------------------------------------------------------------------------------------------
 
@@ -36,9 +36,9 @@ _FIELDS = {
 
 
 def tensor_proto(array: np.ndarray, dtype: DType | None = None, shape: tuple[int, ...] | None = None) -> Any:
-    """An array as a TensorProto; where `shape` has more elements, the last value stands for those too.
+    """An array as a TensorProto; if `shape` has more elements, the last value is repeated.
 
-    Values go where TensorFlow puts them: as bytes where they are several and fill the shape, else one by one.
+    Values are stored as in TensorFlow: as bytes if there are several that fill the shape, otherwise one by one.
     """
     dtype = (dtype or as_dtype(array.dtype)).base_dtype
     shape = array.shape if shape is None else shape
@@ -53,7 +53,8 @@ def tensor_proto(array: np.ndarray, dtype: DType | None = None, shape: tuple[int
 
 
 def _field_values(flat: np.ndarray, dtype: DType) -> list[Any]:
-    """What the field of `dtype` holds for these values: halves are their bits, a complex number is two floats."""
+    """The content of the field of `dtype` for these values: halves are stored as bits, a complex number as two
+    floats."""
     if dtype.name in ("float16", "bfloat16"):
         flat = flat.view(np.uint16)
     elif dtype.is_complex:
@@ -64,13 +65,13 @@ def _field_values(flat: np.ndarray, dtype: DType) -> list[Any]:
 
 
 def tensor_array(proto: Any) -> np.ndarray:
-    """A TensorProto as an array (TF: tf.make_ndarray). ValueError where it contradicts itself."""
+    """A TensorProto as an array (TF: tf.make_ndarray). Raises ValueError if it contradicts itself."""
     dtype = as_dtype(proto.dtype).base_dtype
     shape = tuple(d.size for d in proto.tensor_shape.dim)
     size = math.prod(shape)
     if any(d < 0 for d in shape) or dtype.name not in _FIELDS:
         raise ValueError(f"a tensor message of dtype {dtype.name} and shape {list(shape)} has no value")
-    if size * dtype.np.itemsize > _MOST_BYTES:  # one value may stand for all, so that the message itself can be short
+    if size * dtype.np.itemsize > _MOST_BYTES:  # one value may represent all, so the message itself can be short
         raise ValueError(f"a tensor message of dtype {dtype.name} and shape {list(shape)} would be of more than 2 GiB")
     if proto.tensor_content:
         if size * dtype.np.itemsize != len(proto.tensor_content):
@@ -123,7 +124,7 @@ def _plain(kind: str, value: Any) -> Any:
 
 
 def attr_proto(kind: str, value: Any) -> Any:
-    """An attribute's Python value as an AttrValue message. `kind` is the OpDef's word for its type."""
+    """An attribute's Python value as an AttrValue message. `kind` is the OpDef's name of its type."""
     if isinstance(value, attr_value_pb2.AttrValue):
         return value
     proto = attr_value_pb2.AttrValue()
@@ -199,7 +200,7 @@ def versions() -> Any:
 
 
 def node_attrs(op_def: OpDef, proto: Any) -> dict[str, Any]:
-    """The attributes of a NodeDef as Python values. ValueError where one is not of its declared type."""
+    """The attributes of a NodeDef as Python values. Raises ValueError if one does not have its declared type."""
     attrs: dict[str, Any] = {}
     for name, value in proto.attr.items():
         declared = op_def.attrs.get(name)
@@ -212,7 +213,7 @@ def node_attrs(op_def: OpDef, proto: Any) -> dict[str, Any]:
         field = value.WhichOneof("value")
         wanted = "list" if declared.type.startswith("list(") else _PROTO_FIELD[declared.type]
         if field != wanted:
-            raise ValueError(f"node {proto.name!r}: attribute {name!r} of {op_def.name} is no {declared.type}")
+            raise ValueError(f"node {proto.name!r}: attribute {name!r} of {op_def.name} is not a valid {declared.type}")
         attrs[name] = attr_from_proto(value)
     return attrs
 
@@ -225,7 +226,7 @@ def make_ndarray(tensor: Any) -> np.ndarray:
 
 @export("make_tensor_proto")
 def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> Any:
-    """A TensorProto message of `values`, with the dtype that `tf.constant` would choose (TF's function)."""
+    """A TensorProto message with `values`, with the dtype that `tf.constant` would choose (TF's function)."""
     from penstock.graph.constants import make_array
 
     if isinstance(values, tensor_pb2.TensorProto):

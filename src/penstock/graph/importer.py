@@ -1,4 +1,4 @@
-"""`import_graph_def`: the nodes of a GraphDef become nodes of the current graph."""
+"""`import_graph_def`: adds the nodes of a GraphDef to the current graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.graph.verify import BACK
 from penstock.tensor.shapes import TensorShape
 
 _SHAPES_OF_PLACEHOLDERS = 24
-"""The version of graphs since which a placeholder's shape [] says "a scalar"; before, it said that none is known."""
+"""The graph version since which a placeholder's shape [] means "a scalar"; earlier, it meant "unknown"."""
 
 
 @export("import_graph_def")
@@ -35,8 +35,8 @@ def import_graph_def(
 ) -> list[Any] | None:
     """Add the nodes of `graph_def` under the name scope `name` ("import") and return `return_elements`.
 
-    `input_map` replaces edges of the message ("node:port", "node", "^node") by tensors of this graph. ValueError
-    names the node that is malformed, of an unknown op, or whose input is missing; the graph stays as it was.
+    `input_map` replaces edges of the message ("node:port", "node", "^node") by tensors of this graph. Raises
+    ValueError, naming the node, if one is malformed, has an unknown op, or lacks an input; the graph is then unchanged.
     library: the functions that nodes may name; None: those of `graph_def`.
     """
     if not hasattr(graph_def, "node"):
@@ -62,7 +62,7 @@ def import_graph_def(
 
 
 def _forget(graph: Graph, count: int, names: dict[str, int]) -> None:
-    """Take back the nodes added since there were `count`."""
+    """Remove the nodes added since there were `count`."""
     for op in graph._nodes[count:]:
         for tensor in dict.fromkeys(op._inputs):
             tensor._consumers.remove(op)
@@ -72,7 +72,7 @@ def _forget(graph: Graph, count: int, names: dict[str, int]) -> None:
 
 
 def _keys(text: str) -> list[str]:
-    """How `input_map` may call the input `text` of a node."""
+    """The keys by which `input_map` may name the input `text` of a node."""
     if text.startswith("^"):
         return [text]
     node, _, port = text.partition(":")
@@ -101,7 +101,7 @@ class _Imported:
             raise ValueError(f"node {consumer!r}: its input {text!r} is not in the graph_def") from None
 
     def inputs(self, proto: Any) -> list[Tensor]:
-        """The inputs of a node; for one that comes later, which closes a loop, another until `close_loops`."""
+        """The inputs of a node; for one that comes later and closes a loop, a stand-in until `close_loops`."""
         texts = [text for text in proto.input if not text.startswith("^")]
         if proto.op not in MERGES:
             return [self.tensor(text, proto.name) for text in texts]
@@ -179,12 +179,12 @@ def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> 
 
 
 def _is_back_edge(source: Any, consumer: Any) -> bool:
-    """Whether an edge closes a loop: the consumer comes first then."""
+    """Whether an edge closes a loop, so that the consumer comes first."""
     return consumer.op in MERGES and source.op in BACK
 
 
 def _in_order(graph_def: Any) -> list[Any]:
-    """The nodes, inputs before consumers; stable. ValueError for a name that appears twice, or a cycle."""
+    """The nodes, inputs before consumers; stable. Raises ValueError for a duplicate name or a cycle."""
     by_name: dict[str, Any] = {}
     for proto in graph_def.node:
         if by_name.setdefault(proto.name, proto) is not proto:

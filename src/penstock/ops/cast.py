@@ -131,7 +131,7 @@ def _range_within(source: DType, target: DType) -> tuple[Any, Any]:
         return max(source.min, int(low)), min(source.max, int(high))
     if float(low) <= float(source.min) and float(high) >= float(source.max):
         return source.min, source.max
-    # Rounded to the source, int32's 2147483647 would be 2147483648.0, which is no int32 any more.
+    # Rounded to the source, int32's 2147483647 would be 2147483648.0, which is not an int32.
     bounds = []
     for bound, inwards in ((low, np.inf), (high, -np.inf)):
         with np.errstate(over="ignore"):

@@ -135,7 +135,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
     """The L2 norm of all tensors of a list together; None if it is empty (TF: tf.global_norm).
 
-    Members may be `IndexedSlices`, or None, which are ignored. Raises TypeError if `t_list` is no list.
+    Members may be `IndexedSlices`, or None, which are ignored. Raises TypeError if `t_list` is not a list.
     """
     t_list = _listed(t_list)
     with name_scope(name, "global_norm", [_values(t) for t in t_list if t is not None]):
@@ -156,7 +156,7 @@ def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name:
     """`(list, norm)`: the tensors, scaled by `clip_norm / max(norm, clip_norm)` (TF: tf.clip_by_global_norm).
 
     `norm` is their `global_norm`, unless `use_norm` is given. Members may be `IndexedSlices` or None. If the norm is
-    not finite, all become NaN. Raises TypeError if `t_list` is no list.
+    not finite, all become NaN. Raises TypeError if `t_list` is not a list.
     """
     t_list = _listed(t_list)
     norm = global_norm(t_list, name) if use_norm is None else use_norm

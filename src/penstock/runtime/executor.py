@@ -2,14 +2,14 @@
 
 It runs what has no structured form, and what waits. A *unit* is a segment (a straight-line block of nodes, compiled)
 or one control-flow primitive. A token is a value, or dead, for one input of a unit; its tag says which frame (which
-run of which loop) and which iteration it belongs to. A unit runs when all its inputs have come (a Merge: when one
-live one has), and a dead input makes everything that it gives dead. The state is:
+run of which loop) and which iteration it belongs to. A unit runs when all its inputs have arrived (a Merge: when one
+live one has), and a dead input makes all its outputs dead. The state is:
 
     frame       iterations: {number: Iteration}, constants: [(unit, value)], deferred: [(unit, value)]
     iteration   tokens: {unit: Tokens}, outstanding: units ready or running, children: frames begun and not ended
 
-A frame has at most `parallel_iterations` iterations under way; what would begin another waits in `deferred`. An
-iteration ends when nothing in it is outstanding and the one before has ended; a frame when its iterations have.
+A frame runs at most `parallel_iterations` iterations at once; values that would start another wait in `deferred`. An
+iteration ends when nothing in it is outstanding and the previous one has ended; a frame ends when its iterations have.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from penstock.runtime.tokens import (
 )
 
 _MOST_SHOWN = 20
-"""Units that an error shows."""
+"""The most units that an error shows."""
 _DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
 
 
@@ -62,7 +62,7 @@ class Execution:
         observer: Observer | None = None,
         rendezvous: Rendezvous | None = None,
     ) -> None:
-        """With an `observer`, the program is one whose segments call it; it is also asked while the step waits.
+        """With an `observer`, the program's segments call it; it is also called while the step waits.
 
         A step that waits ends when `closing` is set. `rendezvous`: where Send and Recv meet those of other devices.
         """
@@ -72,9 +72,9 @@ class Execution:
         self._observer = observer
         self._ready: collections.deque[tuple[Unit, Iteration, Tokens]] = collections.deque()
         self._done: Inbox = queue.SimpleQueue()
-        """`(unit, iteration, result)` of asynchronous kernels that are done, and of values that have come."""
+        """`(unit, iteration, result)` of asynchronous kernels that are done, and of values that have arrived."""
         self._pending: dict[tuple[Unit, Iteration], Pending | None] = {}
-        """The asynchronous kernels under way."""
+        """The running asynchronous kernels."""
         self._waiting = 0
         self._receiving = 0
         self._taken: dict[Unit, Any] = {}
@@ -84,7 +84,8 @@ class Execution:
             rendezvous.tell(lambda: self._done.put(Ended(Abandoned())))
 
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """The results for the fed values. Raises what a unit raises, named; InvalidArgumentError for a dead result."""
+        """The results for the fed values. Raises a unit's error, naming the node; raises InvalidArgumentError for a
+        dead result."""
         try:
             self.begin()
             for index, value in enumerate(values):
@@ -106,14 +107,14 @@ class Execution:
         return [self.result(index) for index in range(len(self._program.results))]
 
     def withdraw(self) -> None:
-        """The step ends: withdraw what waits."""
+        """The step ends: withdraw waiting operations."""
         while self._pending:
             _, pending = self._pending.popitem()
             if pending is not None:
                 pending.withdraw()
 
     def _stuck(self, why: str) -> errors.InternalError:
-        """The error of a step that cannot go on though results are missing: who waits for what."""
+        """The error of a step that cannot continue although results are missing: what waits for what."""
         waits: list[str] = []
         pending = list(self._root.iterations.values())
         while pending:
@@ -140,7 +141,7 @@ class Execution:
             self._give(self._root.iterations[0], unit, place, value)
 
     def advance(self) -> bool:
-        """Run what is ready, and go on with what has come meanwhile. Whether there was any of it."""
+        """Run what is ready, and continue with what has arrived meanwhile. Returns whether there was anything."""
         moved = False
         while self._ready or not self._done.empty():
             moved = True
@@ -152,7 +153,7 @@ class Execution:
 
     @property
     def computes(self) -> bool:
-        """Whether an asynchronous kernel is under way (a value that others send may wait for what is not fed yet)."""
+        """Whether an asynchronous kernel is running (a value from another device may wait for missing feeds)."""
         return bool(self._pending)
 
     def has_result(self, index: int) -> bool:
@@ -175,10 +176,10 @@ class Execution:
         return tokens
 
     def _give(self, iteration: Iteration, unit: Unit, index: int, value: Any) -> None:
-        """A token for input `index` of `unit`."""
+        """Pass a token to input `index` of `unit`."""
         tokens = self._tokens(iteration, unit)
         if tokens.fired:
-            return  # a Merge has taken what came first
+            return  # a Merge has taken the first one
         tokens.pending -= 1
         if value is _DEAD:
             tokens.dead += 1
@@ -195,11 +196,11 @@ class Execution:
         self._consider(unit, iteration, tokens)
 
     def _consider(self, unit: Unit, iteration: Iteration, tokens: Tokens) -> None:
-        """Make `unit` ready if it has what it needs."""
+        """Make `unit` ready if it has all its inputs."""
         if tokens.fired or tokens.controls:
             return
         if unit.kind == MERGE:
-            # A loop's Merge gets one input an iteration: the Enter's at first, then the NextIteration's.
+            # A loop's Merge gets one input per iteration: first the Enter's, then the NextIteration's.
             expected = 1 if unit.loop_merge else len(unit.inputs)
             if tokens.live < 0 and tokens.dead < expected:
                 return
@@ -210,13 +211,13 @@ class Execution:
     def _schedule(self, unit: Unit, iteration: Iteration, tokens: Tokens) -> None:
         tokens.fired = True
         iteration.outstanding += 1
-        if unit.kind >= SEND:  # others wait for it, or it for others: before what only computes
+        if unit.kind >= SEND:  # others wait for it, or it waits for others: runs before units that only compute
             self._ready.appendleft((unit, iteration, tokens))
         else:
             self._ready.append((unit, iteration, tokens))
 
     def _send(self, unit: Unit, iteration: Iteration, values: Sequence[Any], dead: bool) -> None:
-        """The outputs of `unit`, to whoever consumes them in `iteration`."""
+        """Send the outputs of `unit` to their consumers in `iteration`."""
         for value, consumers in zip(values, unit.consumers, strict=True):
             for consumer, index in consumers:
                 self._give(iteration, consumer, index, value)
@@ -281,7 +282,7 @@ class Execution:
         return unit.explain(error, iteration.where())
 
     def _start(self, unit: Unit, iteration: Iteration, values: list[Any]) -> None:
-        """An asynchronous kernel: it is given `done` and returns at once, so that no thread waits for it."""
+        """Start an asynchronous kernel: it takes `done` and returns at once, so that no thread waits for it."""
         if self._observer is not None and unit.node is not None:
             self._observer(unit.node)
         self._waiting += 1
@@ -297,15 +298,15 @@ class Execution:
             done(error)
 
     def _hand_over(self, unit: Unit, iteration: Iteration, values: Any) -> None:
-        """A Send: the value, or that it is dead, for the Recv of the same name and iteration."""
+        """A Send: pass the value, or that it is dead, to the Recv of the same name and iteration."""
         assert self._rendezvous is not None
         if values is not _DEAD:
             values = unit.run(values[0]) if unit.run is not None else None
         self._rendezvous.send((unit.key, iteration.tag()), values)
 
     def _receive(self, unit: Unit, iteration: Iteration) -> None:
-        """A Recv: from now on its value may come. It is brought to this device by whoever sends it, at once, so that
-        this device computes meanwhile."""
+        """A Recv: from now on its value may arrive. The sender moves it to this device at once, so that this device
+        computes meanwhile."""
         assert self._rendezvous is not None
         if self._observer is not None and unit.node is not None:
             self._observer(unit.node)
@@ -330,7 +331,7 @@ class Execution:
         self._end(iteration)
 
     def wait(self) -> None:
-        """For the next asynchronous kernel to be done, or value to come."""
+        """Wait for the next asynchronous kernel to finish, or value to arrive."""
         if self._done.empty():
             self._look_around()
         unit, iteration, result = self._next_done()
@@ -347,7 +348,8 @@ class Execution:
         self._end(iteration)
 
     def _next_done(self) -> tuple[Unit, Iteration, Any]:
-        """The next of `_done`. What ends the wait is an error of the first operation that waits, if there is one."""
+        """The next of `_done`. If the wait is ended, raises an error for the first waiting operation, if there is
+        one."""
         observer = self._observer
         deadline, check = (observer.deadline, observer.check) if observer is not None else (None, None)
         try:
@@ -360,7 +362,7 @@ class Execution:
         return found
 
     def _waits(self) -> list[Waits] | None:
-        """What waits; None where something else is under way."""
+        """The waiting operations; None if something else is running."""
         found = [(unit.node, pending) for (unit, _), pending in list(self._pending.items())]
         if any(node is None or pending is None for node, pending in found):
             return None
@@ -373,10 +375,10 @@ class Execution:
         self._refuse(self._rendezvous.only_waits(self, self._receiving))
 
     def _refuse(self, keys: Sequence[Key]) -> None:
-        """InternalError if there are values that will never come."""
+        """Raises InternalError if there are values that will never arrive."""
         if keys:
             names = sorted({key for key, _ in keys})
-            raise self._stuck(f"all devices wait, and nobody will send {', '.join(names[:_MOST_SHOWN])}")
+            raise self._stuck(f"all devices wait, and none will send {', '.join(names[:_MOST_SHOWN])}")
 
     # --- frames and iterations --------------------------------------------------------------------------
 
@@ -396,7 +398,7 @@ class Execution:
         self._advance(frame)
 
     def _exit(self, unit: Unit, iteration: Iteration, value: Any) -> None:
-        """A live value leaves its frame; a dead one only says that this iteration is not the last."""
+        """A live value leaves its frame; a dead one only shows that this iteration is not the last."""
         frame = iteration.frame
         if value is not _DEAD:
             assert frame.parent is not None
@@ -419,13 +421,13 @@ class Execution:
         return found
 
     def _end(self, iteration: Iteration) -> None:
-        """Something in `iteration` is done; perhaps that was the last."""
+        """Something in `iteration` is done, possibly the last unit."""
         iteration.outstanding -= 1
         if not iteration.outstanding and iteration.frame.parent is not None:
             self._advance(iteration.frame)
 
     def _advance(self, frame: FrameInstance) -> None:
-        """End the iterations of `frame` that are over, in order; begin deferred ones; end the frame after the last."""
+        """End the finished iterations of `frame`, in order; start deferred ones; end the frame after the last."""
         if frame.enters_pending:
             return
         while frame.iterations:
@@ -443,7 +445,7 @@ class Execution:
         parent = frame.parent
         assert parent is not None
         del parent.children[frame.name]
-        # A loop that never ran gives dead values: its Enters were dead.
+        # A loop that never ran returns dead values, because its Enters were dead.
         parent.outstanding += 1
         for unit in frame.exits:
             if unit not in frame.left:

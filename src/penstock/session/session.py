@@ -46,8 +46,8 @@ from penstock.session.partial import PartialRun
 from penstock.session.passes_text import passes_text
 
 PLAN_MEMORY = 512 << 20
-"""Bytes that plans may take, by `plan_bytes`. A program has a handful of them, or some hundred fetches that come round
-and round; one that makes new fetches in a loop must not grow forever."""
+"""The most bytes of plans, by `plan_bytes`. A program has a handful of them, or some hundred recurring fetches; one
+that makes new fetches in a loop must not grow without bound."""
 
 Runner = tuple[AnyPlan | Rearranged, Unpack]
 
@@ -61,11 +61,11 @@ class BaseSession:
     """What `Session` and `InteractiveSession` share."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        """`target` "" is this process by itself; sessions of one "inproc://NAME" target share their state.
+        """`target` "" is a session by itself; sessions with the same "inproc://NAME" target share their state.
 
-        Of `config` (a ConfigProto), devices, placement, passes and what becomes of denormals (see options.py) are the
-        session's, and its timeout;
-        `intra_op_parallelism_threads` sets the number of threads of PyTorch's kernels, for the whole process.
+        `config` (a ConfigProto) sets the session's devices, placement, passes, treatment of denormals (see options.py)
+        and timeout; `intra_op_parallelism_threads` sets the number of threads of PyTorch's kernels for the whole
+        process.
         """
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph).__name__}")
@@ -119,15 +119,15 @@ class BaseSession:
     # --- running ----------------------------------------------------------------------------------------
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """Run what `fetches` need, with the edges in `feed_dict` replaced by values, and give their values.
+        """Run what `fetches` need, with the edges in `feed_dict` replaced by values, and return their values.
 
-        `fetches`: a tensor, an operation (gives None), a name, or any nest of lists, tuples, dicts and named
-        tuples of them; the result has the same structure, with NumPy arrays. What is fetched never changes
-        afterwards. `options`: a RunOptions (`timeout_in_ms`, `trace_level`); `run_metadata` receives the trace: times,
-        and with FULL_TRACE what each node allocated as well, which makes the times of small nodes longer.
+        `fetches`: a tensor, an operation (returns None), a name, or any nest of lists, tuples, dicts and named tuples
+        of them; the result has the same structure, with NumPy arrays. Fetched values never change afterwards.
+        `options`: a RunOptions (`timeout_in_ms`, `trace_level`); `run_metadata` receives the trace: times, and with
+        FULL_TRACE also what each node allocated, which makes the times of small nodes longer.
 
-        Raises RuntimeError when closed; ValueError or TypeError for a fetch or feed that does not fit;
-        `errors.OpError` kinds for what fails in a node, naming it and the line that built it. The session stays
+        Raises RuntimeError if the session is closed, ValueError or TypeError for an invalid fetch or feed, and a
+        subclass of `errors.OpError` for failures in a node, naming it and the line that built it. The session stays
         usable after any of them. White paper section 4.2; TF: tf.Session.run.
         """
         plan, unpack = self._runner(fetches, feed_dict)
@@ -147,7 +147,7 @@ class BaseSession:
         try:
             return self._runners[signature(fetches), tuple(feed_dict) if feed_dict else ()]
         except (KeyError, TypeError):
-            pass  # new, or not what can be fetched or fed: what is wrong is said below
+            pass  # new, or not something that can be fetched or fed: the error is raised below
         if feed_dict is not None and not hasattr(feed_dict, "values"):
             raise TypeError(f"feed_dict must be a dict from tensors to values, not {type(feed_dict).__name__}")
         return self._new_runner(fetches, feed_dict)
@@ -161,7 +161,7 @@ class BaseSession:
         return runner
 
     def _forget_oldest(self) -> None:
-        """Keep to PLAN_MEMORY. It is counted anew where the number of plans has grown by a quarter."""
+        """Keep to PLAN_MEMORY. The total is recomputed when the number of plans has grown by a quarter."""
         sizes = {key: plan_bytes(plan) for key, (plan, _) in self._runners.items()}
         over = sum(sizes.values()) - PLAN_MEMORY
         for key, size in sizes.items():
@@ -193,7 +193,7 @@ class BaseSession:
     def _make_plan(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> AnyPlan:
         if not is_open(feeds) or "infer_shapes" not in self._options.passes:
             return self._plan_for((), feeds, fetches, targets)
-        here = weakref.ref(self)  # a session that nobody holds is freed at once, with its variables
+        here = weakref.ref(self)  # an unreferenced session is freed at once, with its variables
 
         def make(fed: Sequence[tuple[int, ...]]) -> Plan:
             session = here()
@@ -205,7 +205,7 @@ class BaseSession:
     def _plan_for(
         self, fed: Sequence[tuple[int, ...]], feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]
     ) -> Plan:
-        """A plan for feeds of the shapes `fed`; if that is empty, of any that fit. Its errors are typed."""
+        """A plan for feeds of the shapes `fed`; if that is empty, for any that fit. Its errors are typed."""
         with _no_collection(), planning_errors():
             with self._placement.lock:
                 place_state(self._graph, self._options, self._placement)
@@ -246,7 +246,7 @@ class BaseSession:
     def make_callable(
         self, fetches: Any, feed_list: list[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """A function of the values for `feed_list` that runs `fetches`: the cheapest way to repeat a step."""
+        """A function of the values for `feed_list` that runs `fetches`: the fastest way to repeat a step."""
         keys = list(feed_list or [])
         plan, unpack = self._make_runner(fetches, keys) if keys else self._runner(fetches, None)
 
@@ -262,17 +262,16 @@ class BaseSession:
         return call
 
     def explain(self, fetches: Any, feeds: Any = (), graph: bool | str = False) -> str:
-        """What a step for these fetches and feeds runs, to read.
+        """The text of what a step for these fetches and feeds runs.
 
-        `feeds`: the fed tensors, or a dict from them to values. Where the shapes of feeds are open, plans differ by the
-        shapes that are fed (engine/specialised.py); this is the one for such values, or without any the one that ran
-        last, or before the first step the one for any shapes. It begins with the number of nodes after pruning, and
-        before and after each pass that changed it; of passes that save memory, with what the step takes without and
-        with them. Then it says how much memory the values take at once, how much the variables, and whether several
-        threads are used.
+        `feeds`: the fed tensors, or a dict from them to values. If the shapes of feeds are unknown, plans depend on the
+        fed shapes (engine/specialised.py); this is the one for such values, or without values the one that ran last, or
+        before the first step the general one. It begins with the number of nodes after pruning, and before and after
+        each pass that changed it; for passes that save memory, the step's memory without and with them. Then follow the
+        peak memory of values, the memory of variables, and whether several threads are used.
 
-        graph: True for the graph in place of that, after pruning and after each pass that changed it, a line a node;
-        the name of a pass ("place", say) for the graph after that pass.
+        graph: True for the graph instead, after pruning and after each pass that changed it, one line per node; the
+        name of a pass (such as "place") for the graph after that pass.
         """
         if graph:
             return self._explain_graph(fetches, feeds, graph)
@@ -299,7 +298,7 @@ class BaseSession:
     # --- partial runs -----------------------------------------------------------------------------------
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
-        """Begin a step that is run in parts; returns the handle for `partial_run`. TF: Session.partial_run_setup."""
+        """Start a step that is run in parts; returns the handle for `partial_run`. TF: Session.partial_run_setup."""
         if self._closed:
             raise _closed_error()
         wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
@@ -311,7 +310,7 @@ class BaseSession:
         return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
-        """Go on with a step: run what `fetches` still need, given these feeds and all earlier ones."""
+        """Continue a step: run what `fetches` still need, given these feeds and all earlier ones."""
         if self._closed:
             raise _closed_error()
         try:
@@ -338,9 +337,9 @@ class BaseSession:
         return [device.attributes for device in self._options.devices]
 
     def close(self) -> None:
-        """Free what the session holds.
+        """Release the session's resources.
 
-        Steps that wait (for a queue, say), and those with a timeout or a trace, end with CancelledError.
+        Steps that wait (for example for a queue), and those with a timeout or a trace, end with CancelledError.
         """
         self._closed = True
         self._state.closing.set()
@@ -361,7 +360,7 @@ class BaseSession:
 
     @staticmethod
     def reset(target: str, containers: list[str] | None = None, config: Any = None) -> None:
-        """Forget the state in the named containers of `target`, or in all (white paper section 4.7)."""
+        """Clear the state in the named containers of `target`, or in all (white paper section 4.7)."""
         if not target:
             raise errors.InvalidArgumentError(
                 None, None, "Session.reset needs a target whose state sessions share, e.g. 'inproc://main'."
@@ -370,7 +369,7 @@ class BaseSession:
 
     @contextmanager
     def as_default(self) -> Iterator[BaseSession]:
-        """Make this the session of `Tensor.eval` and `Operation.run`, in this thread. Does not close it."""
+        """Make this the session for `Tensor.eval` and `Operation.run` in this thread. Does not close it."""
         default_sessions.stack.append(self)
         try:
             yield self
@@ -378,15 +377,15 @@ class BaseSession:
             default_sessions.stack.remove(self)
 
     def __del__(self) -> None:
-        # A dropped session frees its variables at once, not when the garbage collector comes round.
+        # A dropped session frees its variables at once, not at the next garbage collection.
         if not getattr(self, "_closed", True):
             self.close()
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Planning makes many objects that stay: looking through all of the graph for garbage meanwhile, as Python does
-    after so many, would take as long as the rest."""
+    """Suspends garbage collection: planning makes many objects that stay, and scanning the whole graph repeatedly, as
+    Python would, would take as long as the rest."""
     if not gc.isenabled():
         yield
         return
@@ -399,7 +398,8 @@ def _no_collection() -> Iterator[None]:
 
 @export("Session")
 class Session(BaseSession):
-    """Runs a graph (TF: tf.Session). As a context manager it and its graph are the defaults, and it is closed."""
+    """Runs a graph (TF: tf.Session). As a context manager it makes itself and its graph the defaults, and closes at the
+    end."""
 
     _entered = False
 
@@ -423,7 +423,7 @@ class Session(BaseSession):
 
 @export("InteractiveSession")
 class InteractiveSession(BaseSession):
-    """A session that is the default one from its making to its `close` (TF: tf.InteractiveSession)."""
+    """A session that is the default from its creation to its `close` (TF: tf.InteractiveSession)."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
