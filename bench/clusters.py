@@ -1,6 +1,7 @@
-"""Compiled clusters beside the torch kernels of their members: `python -m bench.clusters`.
+"""Compiled clusters compared with the torch kernels of their members: `python -m bench.clusters`.
 
-Two chains: 200 operations on a million floats, where memory traffic counts, and 2,000 on ten floats, where calls do.
+Two chains: 200 operations on a million floats, where memory traffic dominates, and 2,000 on ten floats, where call
+overhead does.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ TANH: list[Step] = [lambda y, x: tf.tanh(y), lambda y, x: y * 1.01]
 
 
 def chain(steps: list[Step], count: int, size: int, rounds: int) -> None:
-    """Time `count` operations on `size` floats both ways, in turns, and print the medians."""
+    """Time `count` operations on `size` floats both ways, alternately, and print the medians."""
     with tf.Graph().as_default():
         x = tf.placeholder("float32", [None])
         y = x

@@ -1,4 +1,4 @@
-"""What bench/devices.py places and runs: training steps of a few nets, a random layered graph, a loop."""
+"""The workloads that bench/devices.py places and runs: training steps of a few nets, a random layered graph, a loop."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def conv_net(tf: Any) -> Built:
 
 
 def lstm(tf: Any) -> Built:
-    """Two layers of LSTM cells over ten steps, unrolled: a layer a device is the book's way."""
+    """Two layers of LSTM cells over ten steps, unrolled: the textbook places each layer on its own device."""
     x = tf.placeholder(tf.float32, [32, 10, 64])
     inputs = [x[:, t] for t in range(10)]
     for layer in range(2):
@@ -86,7 +86,7 @@ GRAPHS: dict[str, Callable[[Any], Built]] = {"MLP": mlp, "conv net": conv_net, "
 
 
 def human(name: str, choice: Any, count: int) -> list[int]:
-    """What a person would do: each named part, with its gradients, on a device of its own."""
+    """A placement by hand: each named part, with its gradients, on its own device."""
     wanted: dict[int, int] = {}
     for node, group in zip(choice.problem.nodes, choice.groups, strict=True):
         for part in range(count):
@@ -97,7 +97,8 @@ def human(name: str, choice: Any, count: int) -> list[int]:
 
 
 def loop_program(tf: Any, parallel: int) -> tuple[Any, Any]:
-    """Forty iterations: what one device makes of the counter, the other adds up; neither waits for the other."""
+    """Forty iterations: one device computes terms from the counter, the other sums them; neither waits for the
+    other."""
     feed = tf.placeholder(tf.float32, [256, 256])
 
     def body(i: Any, total: Any) -> list[Any]:
@@ -118,7 +119,7 @@ def loop_program(tf: Any, parallel: int) -> tuple[Any, Any]:
 
 
 def fan_in(tf: Any, inputs: int, size: int) -> tuple[Any, Any]:
-    """Many tensors of the host that the other device works off one by one."""
+    """Many tensors of the host, which the other device processes one by one."""
     with tf.device("/cpu:0"):
         x = tf.placeholder(tf.float32, [size, size])
         parts = [x * float(i) for i in range(inputs)]

@@ -1,7 +1,7 @@
-"""Several devices: `python -m bench.devices`. Placements by the simulator's account, loops over two devices that
-overlap, predicted beside measured step times, and what timing Recvs saves. Writes bench/DEVICES.md with --out.
+"""Several devices: `python -m bench.devices`. Simulated placements, loops that overlap over two devices, predicted and
+measured step times, and the savings of timed Recvs. Writes bench/DEVICES.md with --out.
 
-BENCH_PYTHON_TENSORFLOW names a Python with TensorFlow, for the loop beside it.
+BENCH_PYTHON_TENSORFLOW names a Python with TensorFlow, for the loop's comparison.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def median_ms(run: Any, seconds: float = 1.0) -> float:
-    """The median time of a step, after some to warm up."""
+    """The median time of a step, after warm-up."""
     for _ in range(5):
         run()
     times: list[float] = []
@@ -43,7 +43,7 @@ def median_ms(run: Any, seconds: float = 1.0) -> float:
 
 
 def imagined(count: int) -> Any:
-    """Equal accelerators on one bus."""
+    """Identical accelerators on one bus."""
     from penstock.placement import Hardware, Link, SimulatedDevice
     from penstock.placement.calibration import Speeds
     from penstock.placement.hardware import full_name
@@ -113,7 +113,7 @@ def against_exhaustive(graphs: int = 40) -> str:
 
 
 def large_graph(nodes: int = 100_000, devices: int = 8) -> str:
-    """How long placing a large graph takes, constraints included."""
+    """The time to place a large graph, including constraints."""
     import penstock as tf
     from penstock.devices.registry import devices_for
     from penstock.passes.prune import prune
@@ -135,7 +135,7 @@ def large_graph(nodes: int = 100_000, devices: int = 8) -> str:
 
 
 def predictions() -> list[str]:
-    """Simulated beside measured step times with two CPU devices of this machine, costs measured by a trace."""
+    """Simulated and measured step times with two CPU devices of this machine, with costs from a trace."""
     import penstock as tf
     from penstock.devices.registry import devices_for
     from penstock.placement import Hardware, simulate
@@ -216,7 +216,7 @@ def recv_timing() -> str:
 
 
 def recv_timing_measured(inputs: int = 32, size: int = 384) -> str:
-    """The same on a device with memory of its own, which counts what it has received and still holds."""
+    """The same, measured on a device with its own memory, which counts the received tensors that are still alive."""
     import penstock as tf
     from bench.own_memory import OwnMemory
     from penstock.devices.registry import register_device_type, unregister_device_type
@@ -231,7 +231,7 @@ def recv_timing_measured(inputs: int = 32, size: int = 384) -> str:
             sessions = {True: tf.Session(), False: tf.Session()}
             sessions[False]._options = dataclasses.replace(sessions[False]._options, time_recvs=False)
             times: dict[bool, list[float]] = {True: [], False: []}
-            for _ in range(3):  # in turn, so that what else the machine does meets both
+            for _ in range(3):  # alternately, so other load on the machine affects both
                 for timed, session in sessions.items():
                     session.run(total, {x: value})
                     device.peak = 0

@@ -1,4 +1,4 @@
-"""Numbers as the tables show them."""
+"""Formatting of numbers for the tables."""
 
 from __future__ import annotations
 

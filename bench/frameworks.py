@@ -1,7 +1,7 @@
 """The frameworks compared: how each is imported, and which program of a workload it runs. A row is a column.
 
-Penstock comes twice, as tier 0 (generated Python that calls kernels) and as tier 1 (compiled clusters as well), and
-so does torch, eager and by torch.compile.
+Penstock appears twice, as tier 0 (generated Python that calls kernels) and as tier 1 (with compiled clusters), and so
+does torch, eager and with torch.compile.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Step = Callable[[], float]
 @dataclass(frozen=True)
 class Framework:
     name: str  # the column's title, and the worker's first argument
-    module: str  # what is imported and handed to the program
-    program: str  # the workload's function that is called with it
+    module: str  # the module that is imported and passed to the program
+    program: str  # the function of the workload that is called with it
     environment: Mapping[str, str] = field(default_factory=dict)  # for the worker
     compiles: bool = False  # whether torch.compile is applied to the program's step
-    settles: bool = False  # whether it compiles in the background, and is to be measured when that is done
-    timeout_s: float = math.inf  # for a whole measurement; the cell says so when it is over
+    settles: bool = False  # whether it compiles in the background, and is measured once that is done
+    timeout_s: float = math.inf  # for a whole measurement; the cell says so if it is exceeded
     quick: bool = True  # whether it takes part in a quick run
 
     @property
     def package(self) -> str:
-        """What an interpreter must have: columns that share it share the interpreter."""
+        """The package that an interpreter must have: columns with the same package share an interpreter."""
         return self.module.partition(".")[0]
 
     def prepared(self, module: ModuleType, step: Step) -> Step:
@@ -52,12 +52,12 @@ PACKAGES = tuple(dict.fromkeys(framework.package for framework in FRAMEWORKS.val
 
 
 def import_framework(framework: Framework) -> ModuleType:
-    """The framework's module, ready to be given to a program. Raises ImportError where it cannot be used."""
+    """The framework's module, configured for programs. Raises ImportError if it cannot be used."""
     if framework.compiles and not shutil.which(os.environ.get("CXX", "g++")):
         raise ImportError("torch.compile needs a C++ compiler, $CXX or g++, and there is none")
     module = importlib.import_module(framework.module)
     if framework.package == "tensorflow":
         module.disable_v2_behavior()  # graphs and sessions, as in TF 1.x
         if hasattr(module, "disable_control_flow_v2"):
-            module.disable_control_flow_v2()  # loops of Switch, Merge and the like, which Penstock has too
+            module.disable_control_flow_v2()  # loops of Switch, Merge etc., as in Penstock
     return module

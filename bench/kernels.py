@@ -1,7 +1,7 @@
-"""Steps of a single op, for the 40 most used, beside TensorFlow: `python -m bench.kernels`.
+"""Steps of a single op, for the 40 most used, compared with TensorFlow: `python -m bench.kernels`.
 
-Inputs are variables and the op is run as a target, so that neither feeding nor fetching is timed. Processes of
-the two frameworks take turns; a ratio is TensorFlow's time over Penstock's.
+Inputs are variables and the op is run as a target, so neither feeding nor fetching is timed. Processes of the two
+frameworks alternate; a ratio is TensorFlow's time over Penstock's.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def main() -> int:
     if args.worker:
         print(json.dumps(measure(args.worker[0], int(args.worker[1]))))
         return 0
-    from tqdm import tqdm  # the workers run under Pythons that may not have it
+    from tqdm import tqdm  # the workers' interpreters may lack it
 
     times: dict[tuple[str, str], list[dict[str, float]]] = {}
     for turn in tqdm(range(args.rounds), desc="rounds"):

@@ -1,4 +1,4 @@
-"""What the figures were measured on, in words."""
+"""A description of the machine that the figures were measured on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cpu_model() -> str:
 
 
 def usable_cores() -> int:
-    """Cores that this process may run on: a container or taskset may leave it fewer than there are."""
+    """The number of cores available to this process: a container or taskset may restrict it."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -44,17 +44,17 @@ def memory_gib() -> float | None:
 
 
 class OtherWork:
-    """How much of the usable cores other programs took between two moments, in cores; steal time counts.
+    """The load of other programs on the usable cores between two moments, in cores; includes steal time.
 
-    It matters: a step whose threads meet at OpenMP barriers can take a hundred times as long when one of them
-    has to wait for its core, so figures from a shared machine may say nothing.
+    It matters: a step whose threads meet at OpenMP barriers can take a hundred times as long if one of them has to wait
+    for its core, so figures from a shared machine may be meaningless.
     """
 
     def __init__(self) -> None:
         self._start = self._read()
 
     def cores(self) -> float | None:
-        """Since this object was made; None where the system does not tell."""
+        """The load since this object was created; None if the system does not report it."""
         end = self._read()
         if self._start is None or end is None:
             return None

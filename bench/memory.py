@@ -1,4 +1,4 @@
-"""How much resident memory a process has taken at most, from some moment on."""
+"""The peak resident memory of a process from some moment on."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 
 
 class PeakMemory:
-    """The high-water mark above what is resident when this object is made.
+    """The high-water mark, less the memory resident when this object is created.
 
-    Linux can lower the mark to what is resident now. Elsewhere the mark of the time before stays, and so a peak
-    below that one reads as none.
+    Linux can reset the mark to the current size. Elsewhere an earlier mark remains, so a lower peak reads as zero.
     """
 
     def __init__(self) -> None:

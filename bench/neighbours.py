@@ -1,4 +1,4 @@
-"""Busy neighbours: programs that want a core for themselves all the time, as others on a shared machine do."""
+"""Busy neighbours: programs that keep a core busy, like other programs on a shared machine."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from penstock.devices.device import Device, device_name
 
 
 class OwnMemory(Device):
-    """An accelerator as far as memory goes: what it receives is copied, and counted until nobody holds it."""
+    """An accelerator with regard to memory: received tensors are copied, and counted until they are freed."""
 
     def __init__(self) -> None:
         super().__init__(device_name("NPU", 0), "NPU", torch.device("cpu", 0), kernel_type="CPU")

@@ -48,7 +48,7 @@ class Progress:
             print(CLEAR, end="", file=sys.stderr, flush=True)
 
     def _time_left(self) -> str:
-        """What the waiting jobs took last time; those not seen yet count as the mean of the others."""
+        """The waiting jobs' previous durations; new ones count as the mean of the others."""
         if not self._seconds:
             return ""
         mean = sum(self._seconds.values()) / len(self._seconds)

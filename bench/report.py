@@ -1,7 +1,7 @@
 """The tables: workloads down; medians and ratios across, and under them first runs and memory.
 
-A ratio is another framework's median over Penstock's of the same round, when the machine was in the same mood; the
-table gives the median over the rounds and, in brackets, the worst and the best round.
+A ratio is another framework's median over Penstock's of the same round, when the machine was in the same state; the
+table shows the median over the rounds and, in brackets, the worst and the best round.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from bench.results import Failure, Result, relative_difference
 from bench.workloads import Workload
 
 CHECK_TOLERANCE = 1e-3  # relative
-BUSY_CORES = 0.1  # used by other programs: more, and a measurement counts as disturbed
-REFERENCE = "tensorflow"  # whose check values the others are compared with
+BUSY_CORES = 0.1  # used by other programs: above this, a measurement counts as disturbed
+REFERENCE = "tensorflow"  # the one whose check values the others are compared with
 OURS = ("penstock", "penstock-c")
 
 Round = Mapping[tuple[str, str], Result]  # by workload and framework
@@ -24,7 +24,7 @@ Round = Mapping[tuple[str, str], Result]  # by workload and framework
 
 @dataclass(frozen=True)
 class Comparison:
-    """Of one of our columns with others': a column of ratios."""
+    """A comparison of one of our columns with others': a column of ratios."""
 
     ours: str
     peers: Sequence[str]
@@ -32,7 +32,7 @@ class Comparison:
     field: str = "median_s"
 
     def ratios(self, rounds: Iterable[Round], workload: str) -> list[float]:
-        """How many times our speed is that of the fastest peer, in each round that has both."""
+        """Our speed divided by that of the fastest peer, in each round that has both."""
         found = []
         for each in rounds:
             ours, *peers = (self._seconds(each.get((workload, name))) for name in (self.ours, *self.peers))
@@ -48,7 +48,7 @@ class Comparison:
 
 @dataclass
 class Report:
-    """All that was measured, and the text made of it."""
+    """All measurements, and the report's text."""
 
     workloads: Sequence[Workload]
     frameworks: Sequence[str]
@@ -59,7 +59,7 @@ class Report:
 
     def text(self) -> str:
         """Warm and cold; and where there are no neighbours, first runs, memory and all notes."""
-        if self.neighbours:  # they hit some steps and not others: a median would hide what they cost
+        if self.neighbours:  # they affect only some steps: a median would hide their cost
             warm = [*self.times("mean", "mean_s"), "", *self._means("mean_s")]
         else:
             warm = [*self.times(), "", *self._means()]
@@ -108,7 +108,7 @@ class Report:
     def _cell(
         self, workload: str, framework: str, text: Callable[[Callable[[str], float]], str], needs: str = "median_s"
     ) -> str:
-        """`text` of the medians over the rounds; without any result, why there is none."""
+        """`text` of the medians over the rounds; without any result, the reason."""
         results = [r for r in self._results(workload, framework) if getattr(r, needs) is not None]
         if results:
             return text(lambda name: statistics.median(getattr(result, name) for result in results))

@@ -1,4 +1,4 @@
-"""What a worker reports, as it crosses the process boundary: one JSON line with a `Result` or a `Failure`."""
+"""A worker's report to the parent process: one JSON line with a `Result` or a `Failure`."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class Result:
     import_s: float
     build_s: float
     first_run_s: float
-    settle_s: float  # of steps after the first, until what is compiled in the background was there
-    median_s: float  # of a step, or of what else the workload measures
+    settle_s: float  # of steps after the first, until background compilation was done
+    median_s: float  # of a step, or of whatever else the workload measures
     q1_s: float
     q3_s: float
     mean_s: float  # of the same
-    cold_s: float | None  # of a step, on average over the first seconds, the first step included; None where no step is
+    cold_s: float | None  # of a step, on average over the first seconds, including the first step; None without steps
     steps: int  # timed steps behind the median
-    peak_mib: float  # of resident memory, above what is resident when the framework has been imported
-    other_cores: float | None  # that other programs used meanwhile; None where unknown
+    peak_mib: float  # of resident memory, less the size after the framework's import
+    other_cores: float | None  # that other programs used meanwhile; None if unknown
     check: tuple[float, ...]  # what the first steps returned
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a process measured nothing."""
+    """The reason why a process measured nothing."""
 
     framework: str
     workload: str

@@ -1,10 +1,10 @@
-"""Compare the frameworks: `python -m bench.run`. Fresh processes take turns, and one table comes out.
+"""Compare the frameworks: `python -m bench.run`. Fresh processes alternate, and the result is one table.
 
-In each round every workload runs once under each framework, one process after another, so that a ratio
-compares neighbours in time; who goes first rotates. Each process has temporary and cache folders of its own, so that
-none finds what another has compiled. GPUs are hidden unless CUDA_VISIBLE_DEVICES is set.
+In each round every workload runs once under each framework, one process after another, so a ratio compares measurements
+close in time; the order rotates. Each process has its own temporary and cache folders, so none finds what another has
+compiled. GPUs are hidden unless CUDA_VISIBLE_DEVICES is set.
 
-`--neighbours 0 1 2` measures on a machine that others use too: beside processes that keep a core busy each.
+`--neighbours 0 1 2` measures as on a shared machine: alongside processes that each keep a core busy.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def split_names(words: Sequence[str], known: Collection[str]) -> list[str]:
-    """The names in `words`, parted by spaces or commas. Raises ValueError for one that is not `known`."""
+    """The names in `words`, separated by spaces or commas. Raises ValueError for one that is not `known`."""
     names = [name for word in words for name in word.split(",") if name]
     for name in names:
         if name not in known:
@@ -135,7 +135,7 @@ def as_options(preset: Mapping[str, Any]) -> str:
 
 
 def interpreters(choices: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Each package's Python: from PACKAGE=PATH choices, else from the environment, else this one."""
+    """Each package's Python: from PACKAGE=PATH choices, or the environment, or otherwise this one."""
     paths = {name: environ.get(f"BENCH_PYTHON_{name.upper()}") or sys.executable for name in PACKAGES}
     for choice in choices:
         name, _, path = choice.partition("=")
@@ -146,7 +146,7 @@ def interpreters(choices: Sequence[str], environ: Mapping[str, str]) -> dict[str
 
 
 def run_rounds(reports: Sequence[Report], args: argparse.Namespace) -> None:
-    """Fill `reports`, in place so that an interrupted run still has its finished part."""
+    """Fill `reports` in place, so an interrupted run keeps its finished part."""
     jobs = [
         (number, report, workload.name, framework)
         for number in range(args.rounds)
@@ -218,7 +218,7 @@ def run_worker(name: str, workload: str, args: argparse.Namespace) -> Result | F
 
 
 def run_group(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> tuple[int, str, str]:
-    """Exit status, output and messages. Whatever ends this call ends the compilers that the process has started too.
+    """Exit status, output and messages. However this call ends, compilers that the process has started end too.
 
     Raises subprocess.TimeoutExpired, and OSError if the command cannot be started.
     """
@@ -242,7 +242,7 @@ def run_group(command: Sequence[str], environment: Mapping[str, str], timeout: f
 
 
 def raw(report: Report, machine: str) -> dict[str, Any]:
-    """Everything measured, for another program to read."""
+    """All measurements, in a form for other programs."""
     return {
         "machine": machine,
         "neighbours": report.neighbours,

@@ -1,7 +1,7 @@
 """One measured process: `python -m bench.worker FRAMEWORK WORKLOAD`, which prints one JSON line.
 
-The order is what a user sees: import the framework, build the program, first run, the first seconds, warm up, time.
-The framework is imported before the workload, so that its import time includes NumPy's. A framework that compiles in
+The order is that of a user's program: import the framework, build the program, first run, the first seconds, warm up,
+time. The framework is imported before the workload, so its import time includes NumPy's. A framework that compiles in
 the background is warm when that is done.
 """
 
@@ -26,7 +26,7 @@ from bench.workloads import load
 
 CHECK_STEPS = 5
 COLD_S = 2.0  # the first seconds
-SETTLE_S = 120.0  # that a compiler in the background gets
+SETTLE_S = 120.0  # allowed for a compiler in the background
 SETTLE_STEPS, SETTLE_ROUND_S = 5, 0.3  # of a round: a step is compiled after some calls and a fifth of a second
 MIN_SAMPLES = 5
 MIN_SAMPLE_S = 50e-6  # shorter steps are timed several at a time: reading the clock costs some 0.05 µs
@@ -52,7 +52,7 @@ def main() -> int:
 def attempt(
     framework: Framework, workload_name: str, seconds: float, warmup: float, cold: float = 0.0
 ) -> Result | Failure:
-    """The measurement, or where and why it failed: a framework may be absent, or lack an op."""
+    """The measurement, or the place and reason of its failure: a framework may be absent, or lack an op."""
     stage: Stage = "import"
     try:
         start = time.perf_counter()
@@ -111,7 +111,7 @@ def attempt(
 
 
 def mean_until(step: Step, start: float, steps: int, end: float) -> float:
-    """Seconds of a step, on average from `start` on, when some have run since; goes on with more until `end`."""
+    """The mean seconds of a step since `start`, when some steps have run; runs more of them until `end`."""
     clock = time.perf_counter
     while clock() < end:
         step()
@@ -120,10 +120,10 @@ def mean_until(step: Step, start: float, steps: int, end: float) -> float:
 
 
 def settle(step: Step, wait: Callable[[float], bool], limit: float = SETTLE_S) -> float:
-    """Run steps until they ask for nothing more to be compiled; gives the seconds until the last of it was there.
+    """Run steps until they request no more compilation. Returns the seconds until the last one was done.
 
-    `wait(seconds)` waits for what has been asked for, and says whether all of it came. It has two rounds of steps with
-    nothing to wait for: what comes during the first is used in the second, which may ask for more.
+    `wait(seconds)` waits for requested compilations, and returns whether all are done. Settling takes two rounds of
+    steps with nothing to wait for: code that arrives during the first is used in the second, which may request more.
     """
     clock = time.perf_counter
     start = settled = clock()
@@ -133,7 +133,7 @@ def settle(step: Step, wait: Callable[[float], bool], limit: float = SETTLE_S) -
         while steps < SETTLE_STEPS or clock() < end:
             step()
             steps += 1
-            asked = asked or not wait(0.0)  # what is there before the round ends counts as well
+            asked = asked or not wait(0.0)  # code that arrives before the round ends counts as well
         if not asked:
             idle += 1
         else:
@@ -144,7 +144,7 @@ def settle(step: Step, wait: Callable[[float], bool], limit: float = SETTLE_S) -
 
 
 def time_steps(step: Step, seconds: float, warmup: float) -> tuple[list[float], int]:
-    """Seconds per step, sampled for `seconds` after warming up for `warmup`; and how many were timed."""
+    """Seconds per step, sampled for `seconds` after warming up for `warmup`; and the number of timed steps."""
     clock = time.perf_counter
     start, warm_steps = clock(), 0
     while warm_steps < MIN_SAMPLES or clock() - start < warmup:

@@ -1,1 +1,1 @@
-"""Every registered op beside TensorFlow's own: `python -m conformance.run`."""
+"""Every registered op compared with TensorFlow's: `python -m conformance.run`."""

@@ -1,4 +1,4 @@
-"""Do two results of one sample agree? `difference` gives None, or what differs in a few words."""
+"""Whether two results of one sample agree: `difference` returns None, or a short description of the difference."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def usable(theirs: dict[str, Any]) -> bool:
 
 
 def difference(sample: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) -> str | None:
-    """Compare values, dtypes, inferred shapes, gradients, and errors by whether and how a sample is refused."""
+    """Compare values, dtypes, inferred shapes, gradients, and errors: whether and how a sample is rejected."""
     if "error" in theirs or "error" in ours:
         return _compare_errors(ours, theirs)
     if len(ours["values"]) != len(theirs["values"]):
@@ -44,7 +44,7 @@ def difference(sample: dict[str, Any], ours: dict[str, Any], theirs: dict[str, A
 
 
 def _compare_errors(ours: dict[str, Any], theirs: dict[str, Any]) -> str | None:
-    """A wrong shape may be found while the graph is built (ValueError) or in the run (InvalidArgumentError)."""
+    """A wrong shape may be detected when the graph is built (ValueError) or when it runs (InvalidArgumentError)."""
     a, b = ours.get("error"), theirs.get("error")
     refused = {"ValueError", "InvalidArgumentError"}
     if a == b or (a in refused and b in refused):
@@ -79,7 +79,7 @@ def same_value(op: str, a: Any, b: Any) -> str | None:
 
 
 def _compare_shapes(ours: Any, theirs: Any, values: list[Any]) -> str | None:
-    """Ours may be better known than TensorFlow's, and must not contradict the value."""
+    """Ours may be more precise than TensorFlow's, and must not contradict the value."""
     if ours == "build error" or theirs == "build error":
         return None if ours == theirs else f"{ours}, TensorFlow {theirs}"
     for n, (a, b) in enumerate(zip(ours, theirs, strict=True)):

@@ -1,7 +1,7 @@
 """Compare every registered op with TensorFlow: `python -m conformance.run`, or `make conformance`.
 
-TensorFlow runs in a process of its own, under the Python named by --tensorflow (or CONFORMANCE_TENSORFLOW), so
-that it is no dependency of Penstock's. `--record FILE` keeps samples and TensorFlow's results for the tests.
+TensorFlow runs in its own process, under the Python named by --tensorflow (or CONFORMANCE_TENSORFLOW), so it is not a
+dependency of Penstock. `--record FILE` saves samples and TensorFlow's results for the tests.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def run_framework(python: str, name: str, chosen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All results, in order. A process that dies in a sample is started again behind it."""
+    """All results, in order. A process that dies in a sample is restarted after it."""
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, tqdm(total=len(chosen), desc=name, unit="sample") as bar:
         source, target = Path(folder) / "samples", Path(folder) / "results"
@@ -102,7 +102,7 @@ def reason_for(op: str, found: str) -> str | None:
 
 
 def report(results: Iterable[tuple[tuple[dict[str, Any], dict[str, Any]], dict[str, Any]]]) -> tuple[str, int]:
-    """A table of the differences, and how many have no reason."""
+    """A table of the differences, and the number without a reason."""
     counts: Counter[str] = Counter()
     explained: dict[tuple[str, str], int] = defaultdict(int)
     open_: list[tuple[str, str, str]] = []

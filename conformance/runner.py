@@ -1,7 +1,7 @@
 """Run samples under one framework, line by line: `python -m conformance.runner {tensorflow,penstock} IN OUT`.
 
-The same code runs both, since the API is the same. Each line of IN is a sample (see samples.py), each line of
-OUT its result, written at once: a framework that dies in a sample loses only that one.
+The same code runs both, since the API is the same. Each line of IN is a sample (see samples.py), each line of OUT its
+result, written immediately: a framework that dies in a sample loses only that one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def framework(name: str) -> Any:
 
 
 def run_sample(tf: Any, sample: dict[str, Any]) -> dict[str, Any]:
-    """What the framework makes of a sample.
+    """The framework's result for a sample.
 
     "shapes" are those inferred where inputs are constants (or "build error"), "unknown" where they are
     placeholders of unknown shape; "values" (or "error", a class name) come from a run of the latter, and
@@ -74,12 +74,12 @@ def run_sample(tf: Any, sample: dict[str, Any]) -> dict[str, Any]:
 
 
 def message_of(error: Exception) -> str:
-    """What went wrong, without where: TensorFlow wraps it in the place, twice."""
+    """The error without its location: TensorFlow wraps it in the location, twice."""
     return str(error).split("Node: 'sample'\n")[-1].split("\n\t [[")[0].split("\n\n")[0][:300]
 
 
 def plain(tf: Any) -> Any:
-    """A session that runs the op as it is, on one thread; or compiled, where PENSTOCK_COMPILE asks for that."""
+    """A session that runs the op without optimisation, on one thread; or compiled, if PENSTOCK_COMPILE is set."""
     config = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
     config.graph_options.rewrite_options.disable_meta_optimizer = os.environ.get("PENSTOCK_COMPILE") != "on"
     return config
@@ -99,7 +99,7 @@ def shape_of(y: Any) -> Any:
 
 
 def gradients(tf: Any, graph: Any, session: Any, sample: Any, ys: Any, values: Any, feeds: Any) -> Any:
-    """Gradients for fixed, uneven output gradients, so that no error hides in a symmetry."""
+    """Gradients for fixed, uneven output gradients, so symmetry cannot hide an error."""
     try:
         with graph.as_default():
             chosen = [(y, v) for y, v in zip(ys, values, strict=True) if y.dtype.is_floating]

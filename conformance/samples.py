@@ -1,7 +1,7 @@
-"""The samples: the rows of tests/ops/cases_*.py, their kin in other types and shapes, edge values, and state.
+"""The samples: the rows of tests/ops/cases_*.py, variants in other types and shapes, edge values, and state.
 
-A sample is a graph of one op (TensorFlow's GraphDef, so that both frameworks read the same bytes), once with
-placeholders of unknown shape and once with constants, and what to feed, to fetch and to differentiate by.
+A sample is a graph of one op (TensorFlow's GraphDef, so both frameworks read the same bytes), once with placeholders of
+unknown shape and once with constants, along with its feeds, its fetches, and the inputs to differentiate by.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def at_the_edges() -> Iterator[OpCase]:
         if len(op.inputs) > 2 or not attr or any(i.type_attr != attr or i.is_list for i in op.inputs):
             continue
         if any(a.default is None or repr(a.default) == "NO_DEFAULT" for a in op.attrs.values() if a.name != attr):
-            continue  # attributes that somebody must choose
+            continue  # attributes that have to be chosen
         for dtype in op.attrs[attr].allowed or ALL:
             values = _edges(dtype)
             if values is None:
@@ -105,7 +105,7 @@ def inputs_of(case: OpCase) -> list[Any]:
 
 
 def make_sample(case: OpCase) -> dict[str, Any] | None:
-    """None for a case that Penstock refuses before there is a node: the check is of its Python, not of the op."""
+    """None for a case that Penstock rejects before there is a node: the check is in its Python code, not in the op."""
     op_def = get_op(case.op)
     feeds: dict[str, np.ndarray] = {}
     graph = Graph()

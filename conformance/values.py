@@ -1,4 +1,4 @@
-"""Arrays as JSON, with every bit kept: what crosses between the processes, and what is recorded."""
+"""Arrays as bit-exact JSON, for communication between the processes and for recordings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(found: Any) -> np.ndarray:
-    """The inverse of `to_json`; bfloat16 and its kin through ml_dtypes."""
+    """The inverse of `to_json`; bfloat16 and related types through ml_dtypes."""
     if found["dtype"] == "string":
         out = np.empty(len(found["data"]), object)
         out[:] = [base64.b64decode(v) for v in found["data"]]

@@ -1,9 +1,9 @@
-"""Pipelining (white paper, section 7): several steps under way at once keep a device busy while another one waits.
+"""Pipelining (white paper, section 7): several concurrent steps keep a device busy while another one waits.
 
     python examples/concurrent_steps.py
 
-A step prepares a batch on one device and works on it on the other. One client thread leaves each device idle half of
-the time; with two or more, one step is prepared while the one before is worked on.
+A step prepares a batch on one device and processes it on the other. One client thread leaves each device idle half of
+the time; with two or more threads, one batch is prepared while the previous one is processed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def build(size: int) -> tuple[Any, Any]:
 def run(
     session: tf.Session, x: Any, fetch: Any, value: np.ndarray, steps: int, threads: int
 ) -> tuple[float, set[float]]:
-    """Seconds for `steps` steps by so many client threads, and the results that came out."""
+    """The seconds that `steps` steps take with this number of client threads, and their results."""
     found: set[float] = set()
     left = iter(range(steps))
     lock = threading.Lock()

@@ -1,7 +1,8 @@
 """Scanned digits as TFRecord files, and the network that two examples train on them.
 
 `digits_by_queues.py` reads the files with queue runners, as in TensorFlow's CIFAR-10 tutorial; `digits_by_data.py` with
-tf.data. The data are scikit-learn's 1,797 scans of 8x8 pixels, bundled with it. Run by itself, this only writes them.
+tf.data. The data are scikit-learn's 1,797 scans of 8x8 pixels, bundled with it. Run by itself, this module only writes
+the files.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def logits_of(images: tf.Tensor) -> tf.Tensor:
 
 
 def training(images: tf.Tensor, labels: tf.Tensor) -> tuple[tf.Tensor, tf.Operation]:
-    """The loss on a batch, and the step that lessens it."""
+    """The loss on a batch, and the training operation."""
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits_of(images))
     loss = tf.reduce_mean(losses, name="loss")
     step = tf.train.get_or_create_global_step()
@@ -87,7 +88,7 @@ def training(images: tf.Tensor, labels: tf.Tensor) -> tuple[tf.Tensor, tf.Operat
 
 
 def test_accuracy(test_file: str) -> Callable[[tf.Session], float]:
-    """A function of a session: the share of the scans in `test_file` that the network takes for what they are."""
+    """A function of a session: the fraction of the scans in `test_file` that the network classifies correctly."""
     record = tf.placeholder(tf.string, [])
     image, label = parse(record)
     images = tf.placeholder(tf.float32, [None, 8, 8, 1])

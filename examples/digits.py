@@ -1,7 +1,7 @@
 """Train a small LeNet on scanned handwritten digits: a TF 1.x program, run by Penstock.
 
 The data are scikit-learn's 1,797 scans of 8x8 pixels, bundled with it. Takes under two minutes on two cores.
-Stop it at any moment and start it again: it goes on from its last checkpoint.
+You can stop it at any time and start it again: it continues from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def train(model: Model, session: tf.Session, saver: tf.train.Saver, folder: Path
     writer = tf.summary.FileWriter(str(folder), session.graph)
     with tqdm(total=epochs * per_epoch, initial=done, unit="step", mininterval=0.5) as bar:
         for epoch in range(done // per_epoch, epochs):
-            random = np.random.RandomState(epoch)  # so that a run that was interrupted sees the same batches
+            random = np.random.RandomState(epoch)  # so an interrupted run sees the same batches
             order = random.permutation(len(images))
             for batch in order[: per_epoch * BATCH].reshape(per_epoch, BATCH)[done % per_epoch :]:
                 feed = {
@@ -118,7 +118,7 @@ def train(model: Model, session: tf.Session, saver: tf.train.Saver, folder: Path
 
 
 def picture(model: Model, session: tf.Session, path: Path) -> None:
-    """A sheet of test scans with what the network takes them for: first those that it gets wrong, in red."""
+    """A sheet of test scans with the network's predictions: wrong ones first, in red."""
     _, _, images, labels = load()
     found, sure = session.run([model.predictions, model.probabilities], {model.images: images})
     order = np.argsort(np.where(found != labels, -1.0, sure.max(axis=1)), kind="stable")[:40]
@@ -145,7 +145,7 @@ def main() -> None:
     model = Model()
     saver = tf.train.Saver(max_to_keep=3)
     started = time.time()
-    # The network is too small to gain from more threads, which wait for each other whenever the machine is busy.
+    # The network is too small to benefit from more threads, which wait for each other when the machine is busy.
     config = tf.ConfigProto(intra_op_parallelism_threads=1)
     with tf.Session(config=config) as session:
         session.run(tf.global_variables_initializer())
@@ -161,7 +161,7 @@ def main() -> None:
 
 
 def report(model: Model, session: tf.Session, folder: Path, seconds: float) -> None:
-    """Say how good it is, what was written where, and what to try next."""
+    """Print the accuracy, the files written, and what to try next."""
     _, _, images, labels = load()
     feed: dict[Any, Any] = {model.images: images, model.labels: labels}
     accuracy = session.run(model.accuracy, feed)

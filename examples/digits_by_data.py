@@ -13,7 +13,7 @@ READERS = 2
 
 
 def inputs(files: list[str], epochs: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Batches of shuffled, distorted images and labels, for as many passes over the files."""
+    """Batches of shuffled, distorted images and labels, for `epochs` passes over the files."""
 
     def example(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         image, label = parse(record)

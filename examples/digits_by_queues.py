@@ -16,7 +16,7 @@ READERS = 2
 
 
 def inputs(files: list[str], epochs: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Batches of shuffled, distorted images and labels, for as many passes over the files."""
+    """Batches of shuffled, distorted images and labels, for `epochs` passes over the files."""
     names = tf.train.string_input_producer(files, num_epochs=epochs, shuffle=True)
     examples = []
     for _ in range(READERS):

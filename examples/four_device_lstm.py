@@ -1,10 +1,10 @@
-"""Model parallelism (white paper, section 7): an LSTM of four layers, a layer a device.
+"""Model parallelism (white paper, section 7): an LSTM of four layers, each on its own device.
 
     python examples/four_device_lstm.py
 
-Each layer's cell of one time step waits only for its own cell of the step before and for the layer below, so the
-devices work on different time steps at once. The simulator shows how that would look on four accelerators; the
-training below runs on four CPU devices of this process, and learns to tell which of two series is the rising one.
+Each layer's cell of one time step waits only for the previous step's cell of the same layer and for the layer below, so
+the devices work on different time steps at once. The simulator shows this for four accelerators; the training below
+runs on four CPU devices of this process, and learns to distinguish rising series from falling ones.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def series(random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
 
 
 def accelerators() -> Hardware:
-    """Four imagined devices, and what sending between them costs."""
+    """Four simulated devices, and the cost of transfers between them."""
     speeds = Speeds(flops=1e12, bytes_per_second=2e11, launch=5e-6)
     return Hardware([SimulatedDevice(full_name(f"/cpu:{i}"), "CPU", speeds) for i in range(LAYERS)], Link(1e-5, 1e10))
 
 
 def main(steps: int = 60, size: int = 32) -> float:
-    """Simulate, train, and give the last loss."""
+    """Simulate and train. Returns the last loss."""
     random = np.random.RandomState(0)
     with tf.Graph().as_default():
         tf.set_random_seed(0)

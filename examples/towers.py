@@ -1,7 +1,7 @@
 """Data parallelism (white paper, section 7, figure 7): copies of a model on several devices, with one set of weights.
 
     python examples/towers.py                  # gradients are averaged, weights change once a step
-    python examples/towers.py --asynchronous  # each copy has a client thread of its own, and its own time
+    python examples/towers.py --asynchronous # each copy has its own client thread, and its own pace
 
 The model is a least-squares fit, so that both can be compared with the weights that made the data.
 """
@@ -35,7 +35,7 @@ def batch(random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main(steps: int = 200, asynchronous: bool = False) -> float:
-    """Train; gives the largest error of a weight."""
+    """Train. Returns the largest error of a weight."""
     with tf.Graph().as_default():
         with tf.device("/cpu:0"):
             weights = tf.Variable(np.zeros((FEATURES, 1), np.float32))

@@ -1,8 +1,8 @@
-"""Make tests/data/read_values.npz: what TensorFlow gives for the programs of tests/engine/random_reads.py.
+"""Make tests/data/read_values.npz: TensorFlow's results for the programs of tests/engine/random_reads.py.
 
-Run it where TensorFlow is installed: `python tools/make_read_values.py tests/data [first [end]]`; what the file holds
-of other programs stays. Each program runs with one thread and with several; what does not always give the same is left
-out, and counted.
+Run it where TensorFlow is installed: `python tools/make_read_values.py tests/data [first [end]]`; the file's results of
+other programs are kept. Each program runs with one thread and with several; those with varying results are omitted, and
+counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PROGRAMS = 20_000
 
 
 def _configs(tf: Any) -> list[Any]:
-    """Not optimised: that takes longer than all else, went wrong with program 3290 and never ended with 5110."""
+    """Without optimisation, which takes longer than everything else, fails for program 3290 and hangs for 5110."""
     one, several = tf.ConfigProto(inter_op_parallelism_threads=1), tf.ConfigProto(inter_op_parallelism_threads=4)
     for config in (one, several):
         config.graph_options.rewrite_options.disable_meta_optimizer = True

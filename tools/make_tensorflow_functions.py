@@ -1,5 +1,5 @@
 """Writes tests/data/tensorflow_functions.pb with TensorFlow: a graph of datasets that hold functions, and of calls of
-functions. What it prints stands in tests/graph/test_functions.py."""
+functions. Its output is in tests/graph/test_functions.py."""
 
 from pathlib import Path
 from typing import Any

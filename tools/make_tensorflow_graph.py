@@ -1,7 +1,7 @@
 """Make tests/data/tensorflow_graph.pb and .npz: a training graph built by TensorFlow, and TensorFlow's numbers.
 
 Run it where TensorFlow is installed: `python tools/make_tensorflow_graph.py tests/data`. The graph is a small
-convolutional network with its SGD-with-momentum step; the arrays are what it was fed and what three steps gave.
+convolutional network with its SGD-with-momentum step; the arrays are its feeds and the results of three steps.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 
 def build(tf: Any) -> None:
-    """The program, in the TF 1.x API, so that it can be built by Penstock as well."""
+    """The program, in the TF 1.x API, so Penstock can build it as well."""
     random = np.random.RandomState(0)
 
     def variable(name: str, *shape: int) -> Any:
@@ -44,7 +44,7 @@ def feeds() -> dict[str, np.ndarray]:
 
 
 def run(session: Any) -> dict[str, np.ndarray]:
-    """Initialise, train three steps, and give the losses, the predictions and the trained weights."""
+    """Initialise and train three steps. Returns the losses, the predictions and the trained weights."""
     session.run("init")
     losses = [session.run(["loss:0", "train"], feeds())[0] for _ in range(3)]
     found = session.run(["predictions:0", "net/dense:0", "net/kernel/Momentum:0"], feeds())

@@ -1,8 +1,8 @@
 """Make tests/data/tensorflow_loop.pb and .npz: TF V1 control flow with gradients, and TensorFlow's numbers.
 
 Run it where TensorFlow is installed: `python tools/make_tensorflow_loop.py tests/data`. The graph is a loop with a
-conditional in it and a conditional with a loop in it, as Switch, Merge, Enter, Exit and NextIteration nodes, and what
-`tf.gradients` makes of them; the arrays are what it gives for `feeds()`.
+conditional in it and a conditional with a loop in it, as Switch, Merge, Enter, Exit and NextIteration nodes, and their
+gradients by `tf.gradients`; the arrays are the results for `feeds()`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FETCHES = ["steps:0", "looped:0", "chosen:0", "loss:0", "grad_x:0", "grad_w:0"]
 
 
 def build(tf: Any) -> None:
-    """The program, in the TF 1.x API, so that it can be built by Penstock as well."""
+    """The program, in the TF 1.x API, so Penstock can build it as well."""
     x = tf.placeholder(tf.float32, [3], name="x")
     w = tf.placeholder(tf.float32, [3, 3], name="w")
     n = tf.placeholder(tf.int32, [], name="n")
@@ -51,7 +51,7 @@ def feeds(n: int) -> dict[str, np.ndarray]:
 
 
 def run(session: Any) -> dict[str, np.ndarray]:
-    """What the graph gives for no iteration, a few, and more."""
+    """The graph's results for no iteration, a few, and more."""
     return {
         f"{name.partition(':')[0]}_{n}": value
         for n in (0, 1, 2, 5)

@@ -20,7 +20,7 @@ class Chain:
         return np.random.RandomState(0).uniform(0.1, 1, self.size).astype(np.float32)
 
     def factors(self) -> list[float]:
-        """One for each pair, all different so that no two ops are equal; above 1, so that the values do not fade."""
+        """One for each pair, all different so no two ops are equal; above 1, so the values do not vanish."""
         return [float(factor) for factor in np.linspace(1.1, 1.3, self.pairs, dtype=np.float32)]
 
     def build(self, tf: ModuleType) -> Callable[[], float]:

@@ -31,7 +31,7 @@ def build(tf: ModuleType) -> Step:
     session = tf.Session()
 
     def step() -> float:
-        assert folder is not None  # which removes the file when nobody holds it
+        assert folder is not None  # which removes the file when it is no longer referenced
         return float(sum(session.run(total) for _ in range(EXAMPLES // BATCH)))
 
     return step

@@ -12,7 +12,7 @@ from bench.workloads.torch_layers import convolution, linear
 from bench.workloads.training import Step, jax_momentum, jax_training, tf_training, torch_training
 
 BATCH, SIZE, CHANNELS, CLASSES = 16, 16, 64, 10
-BRANCHES = (  # kernel size and channels of the convolutions, one after the other
+BRANCHES = (  # kernel size and channels of the convolutions, one after another
     ((1, 32),),
     ((1, 48), (3, 64)),
     ((1, 8), (5, 16)),

@@ -10,7 +10,7 @@ OPERATIONS = 200  # of each kind, over all threads
 
 
 def build(tf: ModuleType, threads: int) -> Callable[[], float]:
-    """A step that enqueues and dequeues OPERATIONS scalars, and gives their sum."""
+    """A step that enqueues and dequeues OPERATIONS scalars, and returns their sum."""
     queue = tf.FIFOQueue(100, [tf.float32], [[]])
     x = tf.placeholder(tf.float32, [])
     enqueue, dequeue = queue.enqueue(x), queue.dequeue()

@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Folder:
-    """A temporary folder, there as long as whoever holds this."""
+    """A temporary folder, which lives as long as this object."""
 
     def __init__(self) -> None:
         self._held = tempfile.TemporaryDirectory(prefix="penstock-bench-")

@@ -18,7 +18,7 @@ def build(tf: ModuleType) -> Step:
     path = folder.write(tf, "some.tfrecord", [contents] * RECORDS)
 
     def step() -> float:
-        assert folder is not None  # which removes the file when nobody holds it
+        assert folder is not None  # which removes the file when it is no longer referenced
         return float(sum(len(record) for record in tf.python_io.tf_record_iterator(path)))
 
     return step

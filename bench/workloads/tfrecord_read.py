@@ -23,7 +23,7 @@ def build(tf: ModuleType) -> Step:
     session = tf.Session()
 
     def step() -> float:
-        assert folder is not None  # which removes the file when nobody holds it
+        assert folder is not None  # which removes the file when it is no longer referenced
         session.run(enqueue)
         return float(sum(session.run(total) for _ in range(RECORDS // AT_ONCE)))
 

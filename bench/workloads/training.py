@@ -1,4 +1,4 @@
-"""What the training steps share: the step itself, and optimizers for JAX, which has none of its own."""
+"""Shared by the training steps: the step itself, and optimizers for JAX, which has none."""
 
 from __future__ import annotations
 
