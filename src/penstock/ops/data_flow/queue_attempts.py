@@ -1,4 +1,4 @@
-"""What operations on a queue do while they are under way: each goes as far as the queue lets it, in its turn."""
+"""The attempts of operations on a queue: each, in its turn, proceeds as far as the queue allows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Done = Callable[[Any], None]
 
 
 class Served(Enum):
-    """How far an attempt has come."""
+    """The progress of an attempt."""
 
     NOT = 0
     PARTLY = 1
@@ -24,7 +24,7 @@ class Served(Enum):
 
 
 class Attempt:
-    """An operation on a queue that is under way."""
+    """An operation in progress on a queue."""
 
     __slots__ = ("done", "ended", "queue", "result")
     action = "Enqueue"
@@ -35,22 +35,22 @@ class Attempt:
         self.result: Any = ()
 
     def serve(self) -> Served:
-        """Go as far as the queue lets it."""
+        """Proceed as far as the queue allows."""
         raise NotImplementedError
 
     def outcome(self) -> Any:
-        """What `done` is called with, once it has ended."""
+        """The argument of `done`, once the attempt has ended."""
         return self.result
 
     def give_back(self) -> None:
         """Undo what can be undone."""
 
     def withdraw(self) -> bool:
-        """End it: nothing has been taken, and `done` is not called. False if it has been, or will be, by now."""
+        """End it: nothing has been taken, and `done` is not called. Returns False if it is too late for that."""
         return self.queue.withdraw(self)
 
     def wants(self) -> str:
-        """What it waits for."""
+        """The thing that it waits for."""
         return "a place"
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Enqueue(Attempt):
 
 
 class EnqueueMany(Attempt):
-    """What is in stays in, as in TensorFlow: others may have taken it by now."""
+    """Elements already added stay in the queue, as in TensorFlow: they may have been dequeued since."""
 
     __slots__ = ("_batch", "_next")
 
@@ -102,7 +102,7 @@ class EnqueueMany(Attempt):
 
 
 class Close(Attempt):
-    """Closing waits behind the enqueues that are there before it."""
+    """Closing waits for the enqueues before it."""
 
     __slots__ = ()
 
@@ -138,7 +138,7 @@ class Dequeue(Attempt):
 
 
 class DequeueMany(Attempt):
-    """Takes elements as they come, so that it can have more than the queue has room for."""
+    """Takes elements as they arrive, so a batch may be larger than the queue's capacity."""
 
     __slots__ = ("_left", "_pieces", "_up_to")
     action = "Dequeue"
@@ -160,13 +160,13 @@ class DequeueMany(Attempt):
                 return Served.DONE
         count = min(wanted, size - (0 if queue.closed else queue.spec.least))
         if count <= 0 or (count < wanted and queue.spec.kind == "PriorityQueue"):
-            return Served.NOT  # of a batch by priority the last may come first
+            return Served.NOT  # the last element to arrive may be the first of a batch by priority
         self._pieces += queue.elements.take_many(count)
         self._left = wanted - count
         return Served.PARTLY if self._left else Served.DONE
 
     def outcome(self) -> Any:
-        """Outside the lock, since joining takes time."""
+        """Called without the lock, since joining takes time."""
         return self.queue.join(self._pieces) if self._pieces else self.result
 
     def give_back(self) -> None:
