@@ -146,7 +146,7 @@ def test_a_constant_of_a_corrupt_graph_is_refused_before_its_memory_is_taken() -
 
 def test_a_handle_of_another_kind_is_named() -> None:
     handle = tf.Variable(1.0, use_resource=True).handle
-    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="another kind than"):
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="another kind of resource than"):
         session.run(tf.raw_ops.StackPopV2(handle=handle, elem_type=tf.float32))
 
 

@@ -1,7 +1,7 @@
-"""Nodes that wait for what is outside of the step, and what must have happened before each.
+"""Nodes that wait for something outside the step, and the waits that come before each node.
 
-What does not come after a wait must not be kept back by it: another step may wait for just that. So nodes that come
-after different waits are never put together, and where a step is one function all that can run before a wait has run.
+A wait must not delay nodes that do not come after it: another step may be waiting for just those. So nodes that come
+after different waits are never grouped, and if a step is one function, everything that can run before a wait has run.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def waiting_nodes(graph: StepGraph) -> set[Node]:
 def waits_before(
     graph: StepGraph, waiting: Set[Node], frames: Mapping[Node, Frame], order: Iterable[tuple[Node, Node]] = ()
 ) -> dict[Node, Waits]:
-    """For each node, those of `waiting` that come before it. order: what the edges do not say.
+    """For each node, those of `waiting` that come before it. order: additional pairs that edges do not express.
 
-    What has no effect comes as late as those that need it: a variable is read where the wait is over.
+    Nodes without effects come as late as their users: a variable is read after the wait.
     """
     found = dict.fromkeys(graph.nodes, NO_WAITS)
     if not waiting:
@@ -39,7 +39,7 @@ def waits_before(
     for first, second in order:
         sources[second].append(first)
     changed = True
-    while changed:  # once, and again where the Exits of a loop come before its Enters
+    while changed:  # one pass, and another if Exits of a loop come before its Enters
         changed = False
         for node, before in sources.items():
             waits = NO_WAITS.union(*(found[s] for s in before), (s for s in before if s in waiting))
@@ -66,15 +66,15 @@ def _has_no_effect(node: Node) -> bool:
 
 
 def phases(graph: StepGraph, frames: Mapping[Node, Frame]) -> dict[Node, int]:
-    """Sorted by these numbers, nodes are in an order in which each wait comes as late as it may. {}: nothing waits."""
+    """Sorting nodes by these numbers puts each wait as late as possible. {}: nothing waits."""
     waiting = waiting_nodes(graph)
     before = _waits_before(graph, waiting, frames)
     return {node: 2 * len(before[node]) + (node in waiting) for node in graph.nodes} if waiting else {}
 
 
 def in_turn(graph: StepGraph) -> StepGraph | None:
-    """`graph`, its nodes in an order in which each wait comes as late as it may; None where its waits must be under way
-    at once: of two, neither comes after the other, or they are in loops."""
+    """`graph` with its nodes in an order in which each wait comes as late as possible; None if its waits must run
+    concurrently: neither of two comes after the other, or they are in loops."""
     waiting = waiting_nodes(graph)
     frames = find_frames(graph)[1] if has_control_flow(graph) else {}
     if any(frames[node].parent is not None for node in waiting if frames):
@@ -87,7 +87,7 @@ def in_turn(graph: StepGraph) -> StepGraph | None:
 
 
 def _waits_before(graph: StepGraph, waiting: Set[Node], frames: Mapping[Node, Frame]) -> dict[Node, Waits]:
-    """`waits_before`, uses of state in the order of building."""
+    """`waits_before`, with uses of state in the order of building."""
     if not waiting:
         return {}
     order = [(first, node) for node, before in state_waits(graph, frames).items() for first in before]
@@ -95,7 +95,7 @@ def _waits_before(graph: StepGraph, waiting: Set[Node], frames: Mapping[Node, Fr
 
 
 def _exclude(graph: StepGraph, before: Mapping[Node, Waits], waiting: Set[Node]) -> bool:
-    """Whether of any two that come in no order one only runs where the other does not."""
+    """Whether any two without an order exclude each other."""
     if not has_control_flow(graph) or len(waiting) > 64:
         return False
     try:

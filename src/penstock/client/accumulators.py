@@ -22,7 +22,7 @@ def _as_int64(value: Any) -> Tensor:
 class ConditionalAccumulatorBase:
     """Collects gradients of the present step, and returns their mean or sum once there are enough.
 
-    It has a step of its own, to which `local_step` of a gradient is compared: gradients of earlier steps are dropped.
+    It has its own step, which is compared with the `local_step` of a gradient: gradients of earlier steps are dropped.
     """
 
     _prefix = ""
@@ -85,7 +85,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(dtype, shape, ref)
 
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
-        """Adds `grad`, unless it is of an earlier step than the accumulator's. ValueError for another shape."""
+        """Adds `grad`, unless it is of an earlier step than the accumulator's. Raises ValueError for a different
+        shape."""
         gradient = convert_to_tensor(grad, self._dtype)
         gradient.shape.assert_is_compatible_with(self._shape)
         op: Operation = get_op("ResourceAccumulatorApplyGradient")(

@@ -18,7 +18,7 @@ class Barrier:
     """
 
     def __init__(self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier") -> None:
-        """`types` and `shapes`: one of each, or lists. ValueError for a shape without elements."""
+        """`types` and `shapes`: one of each, or lists. Raises ValueError for a shape without elements."""
         dtypes = [as_dtype(dtype) for dtype in (types if isinstance(types, list | tuple) else [types])]
         if shapes is None:
             known = [TensorShape(None)] * len(dtypes)
@@ -70,7 +70,7 @@ class Barrier:
         )
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Lets no new keys in, and with `cancel_pending_enqueues` gives up the elements that are incomplete."""
+        """Rejects new keys from now on, and with `cancel_pending_enqueues` gives up incomplete elements."""
         op: Operation = CLOSE(
             self._barrier_ref,
             cancel_pending_enqueues=cancel_pending_enqueues,

@@ -28,7 +28,7 @@ CRITICAL_SECTION_EXECUTIONS = "critical_section_executions"
 
 
 class _Execution(NamedTuple):
-    """What `CriticalSection.execute` built, for executions in other sections to compare themselves with."""
+    """What `CriticalSection.execute` built, for comparison with executions in other sections."""
 
     op: Operation
     handle: Tensor
@@ -75,7 +75,7 @@ class CriticalSection:
     ) -> Any:  # fmt: skip
         """Builds `fn(*args, **kwargs)` inside the section, and returns what it returns.
 
-        All values that it uses are computed before the section is entered. ValueError if `fn` enters the section
+        All values that it uses are computed before the section is entered. Raises ValueError if `fn` enters the section
         again, or if a section with `exclusive_resource_access`, this one or another, uses the same resource variables.
         """
         graph = get_default_graph()
@@ -129,7 +129,8 @@ _NESTED = "Attempting to lock a CriticalSection in which we are already running 
 
 
 def _run_first(lock: Operation, built: list[Operation]) -> None:
-    """Lets `lock` wait for all that the ops `built` inside use from outside: they might need the section themselves."""
+    """Makes `lock` wait for everything that the ops `built` inside use from outside, which might need the section
+    themselves."""
     inside = {lock, *built}
     used = dict.fromkeys(source for op in built for source in (*(x.op for x in op.inputs), *op.control_inputs))
     before = [op for op in used if op not in inside and op not in lock.control_inputs]

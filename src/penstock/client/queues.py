@@ -25,8 +25,8 @@ Names = Sequence[str] | None
 class QueueBase:
     """A queue of elements, each a tuple of tensors, that outlasts a step (TF: tf.QueueBase).
 
-    A step that enqueues waits while the queue is full, one that dequeues while there is not enough in it. With `names`
-    elements are dictionaries. What waits ends with CancelledError when its session is closed.
+    A step that enqueues waits while the queue is full, one that dequeues while it has too few elements. With `names`,
+    elements are dictionaries. Waiting steps end with CancelledError when their session is closed.
     """
 
     def __init__(self, dtypes: Sequence[Any], shapes: Any, names: Names, queue_ref: Tensor) -> None:
@@ -48,7 +48,7 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: Any, queues: list[QueueBase]) -> QueueBase:
-        """The queue of `queues`, which have the same components, that `index` says in each step."""
+        """The queue among `queues`, which have the same components, that `index` selects in each step."""
         if not queues or not isinstance(queues, list) or not all(isinstance(q, QueueBase) for q in queues):
             raise TypeError("A list of queues expected")
         first = queues[0]
@@ -83,7 +83,7 @@ class QueueBase:
     # --- enqueueing -------------------------------------------------------------------------------------
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
-        """Put one element in. The step waits while the queue is full; CancelledError where it is closed."""
+        """Add an element. The step waits while the queue is full; raises CancelledError if it is closed."""
         with name_scope(name, f"{self._name}_enqueue", _listed(vals)) as scope:
             components = self._components(vals)
             for value, shape in zip(components, self._shapes, strict=False):
@@ -91,7 +91,8 @@ class QueueBase:
             return self._op("QueueEnqueue")(self._queue_ref, components, name=scope)
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
-        """Put an element in for each row of `vals`; waits for room for all. What is in by then can be dequeued."""
+        """Add an element for each row of `vals`; waits until there is room for all. Elements added so far can be
+        dequeued."""
         with name_scope(name, f"{self._name}_EnqueueMany", _listed(vals)) as scope:
             components = self._components(vals)
             size = components[0].shape.with_rank_at_least(1)[:1]
@@ -102,7 +103,7 @@ class QueueBase:
             return self._op("QueueEnqueueMany")(self._queue_ref, components, name=scope)
 
     def _components(self, vals: Any) -> list[Tensor]:
-        """The components that `vals` stands for: a tensor, a list of them, or with names a dictionary."""
+        """The components in `vals`: a tensor, a list of tensors, or with names a dictionary."""
         if isinstance(vals, dict):
             if not self._names:
                 raise ValueError("Queue must have names to enqueue a dictionary")
@@ -120,9 +121,9 @@ class QueueBase:
     # --- dequeueing -------------------------------------------------------------------------------------
 
     def dequeue(self, name: str | None = None) -> Any:
-        """Take one element out: a tensor, a list of them, or with names a dictionary.
+        """Remove and return one element: a tensor, a list of tensors, or with names a dictionary.
 
-        The step waits while there is none; OutOfRangeError where the queue is closed and none is left.
+        The step waits while there is none; raises OutOfRangeError if the queue is closed and empty.
         """
         found = self._op("QueueDequeue")(
             self._queue_ref, component_types=self._dtypes, name=name or f"{self._name}_Dequeue"
@@ -130,14 +131,15 @@ class QueueBase:
         return self._with_shapes(found, self._shapes)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
-        """Take `n` elements out, as a batch. OutOfRangeError where the queue is closed and has less."""
+        """Remove `n` elements and return them as a batch. Raises OutOfRangeError if the queue is closed and has
+        fewer."""
         found = self._op("QueueDequeueMany")(
             self._queue_ref, n, component_types=self._dtypes, name=name or f"{self._name}_DequeueMany"
         )
         return self._with_shapes(found, self._batched(constant_value(found[0].op.inputs[1])))
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """As `dequeue_many`, but of a queue that is closed take what is left, if that is not nothing."""
+        """Like `dequeue_many`, but takes what is left of a closed queue, unless it is empty."""
         found = self._op("QueueDequeueUpTo")(
             self._queue_ref, n, component_types=self._dtypes, name=name or f"{self._name}_DequeueUpTo"
         )
@@ -156,7 +158,8 @@ class QueueBase:
     # --- the queue itself -------------------------------------------------------------------------------
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Let nothing more in: after the enqueues that wait, or with `cancel_pending_enqueues` instead of them."""
+        """Close the queue to new elements, after waiting enqueues, or with `cancel_pending_enqueues` cancelling
+        them."""
         return self._op("QueueClose")(
             self._queue_ref, cancel_pending_enqueues=cancel_pending_enqueues, name=name or f"{self._name}_Close"
         )
@@ -166,7 +169,7 @@ class QueueBase:
         return found
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many elements are in the queue; int32."""
+        """The number of elements in the queue; int32."""
         found: Tensor = self._op("QueueSize")(self._queue_ref, name=name or f"{self._name}_Size")
         return found
 
@@ -178,7 +181,7 @@ class QueueBase:
 class FIFOQueue(QueueBase):
     """A queue whose oldest element comes out first (TF: tf.FIFOQueue).
 
-    With `shapes`, one for each of `dtypes`, elements have these, and can be dequeued as batches.
+    With `shapes`, one for each of `dtypes`, elements have these shapes and can be dequeued as batches.
     """
 
     def __init__(
@@ -193,7 +196,7 @@ class FIFOQueue(QueueBase):
         types = _types(dtypes)
         known = _shape_list(shapes)
         called = _name_list(names, types)
-        with control_dependencies(None):  # the queue is there for all steps, wherever it is built
+        with control_dependencies(None):  # the queue exists for all steps, wherever it is built
             ref = get_op("FIFOQueueV2")(
                 component_types=types, shapes=known, capacity=capacity, shared_name=shared_name, name=name
             )
@@ -223,7 +226,7 @@ class RandomShuffleQueue(QueueBase):
         called = _name_list(names, types)
         seed1, seed2 = get_seed(seed)
         if seed1 is not None and seed is None and shared_name is not None:
-            # Whoever shares the queue has the same seeds, whatever else is in its graph.
+            # All graphs that share the queue use the same seeds, whatever else they contain.
             seed2 = int(hashlib.md5(f"{seed1}{shared_name}".encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
         ref = get_op("RandomShuffleQueueV2")(
             component_types=types,
@@ -266,7 +269,7 @@ class PaddingFIFOQueue(QueueBase):
 
 @export("PriorityQueue", "queue.PriorityQueue", "io.PriorityQueue")
 class PriorityQueue(QueueBase):
-    """A queue whose element with the least priority number comes out first (TF: tf.PriorityQueue).
+    """A queue whose element with the lowest priority number comes out first (TF: tf.PriorityQueue).
 
     The priority is an int64 before the components of `types`.
     """
@@ -339,5 +342,5 @@ def _name_list(names: Any, dtypes: list[DType]) -> list[str] | None:
 
 
 def _common(a: TensorShape, b: TensorShape) -> TensorShape:
-    """What two queues' shapes agree on."""
+    """What the shapes of two queues agree on."""
     return a.most_specific_compatible_shape(b)

@@ -19,7 +19,7 @@ from penstock.tensor.dtypes import int64, string
 
 @export("ReaderBase")
 class ReaderBase:
-    """Gives the records of files, whose names it takes off a queue: a file after the other (TF: tf.ReaderBase)."""
+    """Returns the records of files, one file after another, taking file names from a queue (TF: tf.ReaderBase)."""
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = True) -> None:
         self._reader_ref = reader_ref
@@ -31,13 +31,13 @@ class ReaderBase:
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether `serialize_state` can be used: with Penstock always."""
+        """Whether `serialize_state` can be used: always in Penstock."""
         return self._supports_serialize
 
     def read(self, queue: Any, name: str | None = None) -> Any:
         """(key, value): the next record, scalar strings, and where it comes from.
 
-        Waits for a file name where the queue is empty; OutOfRangeError where that is closed as well.
+        Waits for a file name if the queue is empty; raises OutOfRangeError if it is also closed.
         """
         return readers.READER_READ(self._reader_ref, _ref(queue), name=name)
 
@@ -50,19 +50,20 @@ class ReaderBase:
         return readers.READER_NUM_RECORDS_PRODUCED(self._reader_ref, name=name)
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """How many files have been read to their end."""
+        """The number of files that have been read to the end."""
         return readers.READER_NUM_WORK_UNITS_COMPLETED(self._reader_ref, name=name)
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """A string by which `restore_state` goes on at the next record, in this program or another."""
+        """A string from which `restore_state` continues at the next record, in this program or another."""
         return readers.READER_SERIALIZE_STATE(self._reader_ref, name=name)
 
     def restore_state(self, state: Any, name: str | None = None) -> Operation:
-        """Go on where a reader of this kind was. InvalidArgumentError for what `serialize_state` did not give."""
+        """Continue where a reader of this kind stopped. Raises InvalidArgumentError for anything but a string from
+        `serialize_state`."""
         return readers.READER_RESTORE_STATE(self._reader_ref, convert_to_tensor(state, string), name=name)
 
     def reset(self, name: str | None = None) -> Operation:
-        """Begin anew, with the next file name."""
+        """Start over with the next file name."""
         return readers.READER_RESET(self._reader_ref, name=name)
 
 
@@ -89,10 +90,10 @@ class TextLineReader(ReaderBase):
 
 @export("FixedLengthRecordReader")
 class FixedLengthRecordReader(ReaderBase):
-    """Records of one length, `hop_bytes` apart if that is not 0, between the header and the footer of each file.
+    """Records of the same length, `hop_bytes` apart if that is not 0, between the header and the footer of each file.
 
-    Keys are "file:record". What is left behind the last record is left out. `encoding`: "", "GZIP" or "ZLIB".
-    TF: tf.FixedLengthRecordReader.
+    Keys are "file:record". Bytes after the last complete record are ignored. `encoding`: "", "GZIP" or "ZLIB". TF:
+    tf.FixedLengthRecordReader.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class WholeFileReader(ReaderBase):
 
 @export("IdentityReader")
 class IdentityReader(ReaderBase):
-    """What comes off the queue, as keys and values (TF: tf.IdentityReader)."""
+    """The items of the queue, as keys and values (TF: tf.IdentityReader)."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(readers.IDENTITY_READER(name=name))
@@ -133,11 +134,11 @@ class IdentityReader(ReaderBase):
 
 @export("contrib.framework.RecordInput")
 class RecordInput:
-    """Batches of the records of all files that match a pattern, shuffled, for ever (TF: RecordInput of data_flow_ops).
+    """Batches of the records of all files that match a pattern, shuffled, forever (TF: RecordInput of data_flow_ops).
 
-    `buffer_size`: the records among which the next one is drawn; `parallelism`: files that are read in turn;
-    shift_ratio: the part of the files by which each epoch begins later than the one before; `batches`: how many lists
-    the records of a batch are divided into, None for a tensor.
+    `buffer_size`: the records among which the next one is drawn; `parallelism`: the number of files that are read
+    alternately; shift_ratio: the fraction of the files by which each epoch starts later than the previous one;
+    `batches`: the number of lists that a batch is divided into, None for a tensor.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class RecordInput:
         }
 
     def get_yield_op(self) -> Any:
-        """The next batch, [batch_size] strings; with `batches` a list of as many lists of scalars."""
+        """The next batch, [batch_size] strings; with `batches` a list of that many lists of scalars."""
         records = RECORD_INPUT(batch_size=self._batch_size, name=self._name, **self._attrs)
         if self._batches is None:
             return records

@@ -78,7 +78,7 @@ class BaseStagingArea:
             return get_op(kind)(*inputs, shared_name=self._name, name=name, **room, **attrs)
 
     def _given(self, vals: Any, indices: Sequence[int]) -> tuple[list[Tensor], list[int]]:
-        """The tensors of `vals` with their indices: those of their names, or else `indices`."""
+        """The tensors of `vals` with their indices: those of their names, or otherwise `indices`."""
         if isinstance(vals, dict):
             if not self._names:
                 raise ValueError("Staging areas must have names to enqueue a dictionary")
@@ -123,7 +123,7 @@ class BaseStagingArea:
 class StagingArea(BaseStagingArea):
     """A staging area that returns its oldest element first (TF: tf.contrib.staging.StagingArea).
 
-    A training loop that puts the next batch while it computes with the one before runs `get` and `put` in one step.
+    A training loop that puts the next batch while it computes with the previous one runs `get` and `put` in one step.
     """
 
     def put(self, values: Any, name: str | None = None) -> Operation:

@@ -1,4 +1,4 @@
-"""Datasets' transformations that `tf.data.Dataset` has no methods for (TF: tf.contrib.data)."""
+"""Dataset transformations that are not methods of `tf.data.Dataset` (TF: tf.contrib.data)."""
 
 from penstock.api.namespace import open_namespace
 

@@ -1,4 +1,4 @@
-"""Functions for `Dataset.apply` that take functions of elements, and fit no other file (TF: tf.contrib.data)."""
+"""Other functions for `Dataset.apply` that take functions of elements (TF: tf.contrib.data)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def parallel_interleave(
     buffer_output_elements: Any = None,
     prefetch_input_elements: Any = None,
 ) -> Transformation:
-    """For `Dataset.apply`: as `Dataset.interleave`, with the datasets read ahead, each in a thread.
+    """For `Dataset.apply`: as `Dataset.interleave`, with the datasets read ahead, each in its own thread.
 
-    The order is the same, unless it is `sloppy`: then an element that is there comes before one that has to be waited
-    for. `buffer_output_elements` (2 * block_length) are read ahead of each dataset.
+    The order is the same unless it is `sloppy`: then available elements come before those that have to be waited for.
+    `buffer_output_elements` (by default 2 * block_length) are read ahead from each dataset.
     """
 
     def apply(dataset: DatasetBase) -> DatasetBase:
@@ -73,8 +73,8 @@ def map_and_batch(
     drop_remainder: Any = False,
     num_parallel_calls: Any = None,
 ) -> Transformation:
-    """For `Dataset.apply`: `map` and `batch` in one, with as many calls at once as make `num_parallel_batches` (1)
-    batches, or `num_parallel_calls`."""
+    """For `Dataset.apply`: `map` and `batch` combined, with as many concurrent calls as make `num_parallel_batches` (by
+    default 1) batches, or `num_parallel_calls`."""
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise ValueError("The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive.")
 
@@ -104,7 +104,7 @@ def map_and_batch(
 
 @export("contrib.data.scan", "data.experimental.scan")
 def scan(initial_state: Any, scan_func: Fn) -> Transformation:
-    """For `Dataset.apply`: `scan_func(state, element)` gives the next state and an element, as a pair."""
+    """For `Dataset.apply`: `scan_func(state, element)` returns the next state and an element, as a pair."""
 
     def pair(result: Any) -> Any:
         if not isinstance(result, tuple) or len(result) != 2:
@@ -130,5 +130,5 @@ def scan(initial_state: Any, scan_func: Fn) -> Transformation:
 
 @export("data.experimental.take_while")
 def take_while(predicate: Fn) -> Transformation:
-    """For `Dataset.apply`: the elements before the first for which `predicate` gives False."""
+    """For `Dataset.apply`: the elements before the first for which `predicate` returns False."""
     return lambda dataset: dataset.take_while(predicate)

@@ -1,4 +1,4 @@
-"""For `Dataset.apply`, and besides: what tf.contrib.data has without functions of elements."""
+"""What tf.contrib.data has for `Dataset.apply`, and besides, without functions of elements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Transformation = Callable[[Any], Any]
 
 @export("contrib.data.shuffle_and_repeat", "data.experimental.shuffle_and_repeat")
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
-    """As `shuffle`, then `repeat`, with another order each time."""
+    """Like `shuffle`, then `repeat`, with a new order each time."""
 
     def apply(dataset: DatasetBase) -> DatasetBase:
         size = convert_to_tensor(buffer_size, int64, name="buffer_size")
@@ -50,7 +50,7 @@ def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) ->
 
 @export("contrib.data.ignore_errors", "data.experimental.ignore_errors")
 def ignore_errors() -> Transformation:
-    """The elements that are no errors."""
+    """The elements that are not errors."""
 
     def apply(dataset: DatasetBase) -> DatasetBase:
         return dataset._derived(
@@ -62,7 +62,7 @@ def ignore_errors() -> Transformation:
 
 @export("contrib.data.unbatch", "data.experimental.unbatch")
 def unbatch() -> Transformation:
-    """The rows of the elements, one after the other; of an element, all components have as many."""
+    """The rows of the elements, one after another; all components of an element must have the same number."""
 
     def apply(dataset: DatasetBase) -> DatasetBase:
         whole = dataset.structure
@@ -82,7 +82,7 @@ def unbatch() -> Transformation:
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
     """Batches of tensors of different sizes, as sparse tensors whose rows are as large as `row_shape`.
 
-    A dimension of None there is as large as the largest in the batch.
+    A None dimension becomes the largest in the batch.
     """
 
     def apply(dataset: DatasetBase) -> DatasetBase:
@@ -102,13 +102,13 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
 
 @export("contrib.data.batch_and_drop_remainder")
 def batch_and_drop_remainder(batch_size: Any) -> Transformation:
-    """As `batch` with `drop_remainder`."""
+    """Like `batch` with `drop_remainder`."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
 @export("contrib.data.padded_batch_and_drop_remainder")
 def padded_batch_and_drop_remainder(batch_size: Any, padded_shapes: Any, padding_values: Any = None) -> Transformation:
-    """As `padded_batch` with `drop_remainder`."""
+    """Like `padded_batch` with `drop_remainder`."""
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
 
 
@@ -120,7 +120,7 @@ def enumerate_dataset(start: int = 0) -> Transformation:
 
 @export("contrib.data.Counter", "data.experimental.Counter")
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Dataset:
-    """Numbers from `start` on, each `step` more than the one before, without end."""
+    """Numbers from `start` on, each `step` more than the previous one, without end."""
     first, by = convert_to_tensor(start, int64, name="start"), convert_to_tensor(step, int64, name="step")
     last = convert_to_tensor(int64.min if (constant_value(by) or 0) < 0 else int64.max, int64)
     structure = Structure(as_dtype(dtype), TensorShape([]), Tensor)
@@ -141,7 +141,7 @@ class RandomDataset(Dataset):
 
 @export("contrib.data.get_single_element", "data.experimental.get_single_element")
 def get_single_element(dataset: DatasetBase) -> Any:
-    """The one element of `dataset`, as tensors; a step raises InvalidArgumentError where it has not exactly one."""
+    """The one element of `dataset`, as tensors; a step raises InvalidArgumentError if it does not have exactly one."""
     if not isinstance(dataset, DatasetBase):
         raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
     found = DATASET_TO_SINGLE_ELEMENT(dataset._as_variant_tensor(), **dataset.structure.attrs())
@@ -150,7 +150,8 @@ def get_single_element(dataset: DatasetBase) -> Any:
 
 @export("contrib.data.choose_from_datasets", "data.experimental.choose_from_datasets")
 def choose_from_datasets(datasets: Any, choice_dataset: DatasetBase) -> DatasetBase:
-    """An element of that of `datasets` whose number `choice_dataset` (of int64 scalars) gives, time after time."""
+    """Repeatedly takes an element from the dataset among `datasets` whose number is the next element of
+    `choice_dataset` (int64 scalars)."""
     if (choice_dataset.output_types, choice_dataset.output_classes) != (int64, Tensor) or not (
         choice_dataset.output_shapes.is_compatible_with([])
     ):
@@ -160,7 +161,8 @@ def choose_from_datasets(datasets: Any, choice_dataset: DatasetBase) -> DatasetB
 
 @export("contrib.data.sample_from_datasets", "data.experimental.sample_from_datasets")
 def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None) -> DatasetBase:
-    """An element of one of `datasets` that is drawn, time after time: each as likely as the others, or by `weights`.
+    """Repeatedly takes an element from a randomly chosen one of `datasets`: with equal probabilities, or according to
+    `weights`.
 
     weights: a number for each dataset, or a dataset of such vectors.
     """
@@ -179,7 +181,7 @@ def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None) -
 
 
 def _chosen(number: Tensor, weights: Tensor) -> Tensor:
-    """Which of several is drawn, by a random number of 32 bits."""
+    """The choice that a random number of 32 bits makes."""
     weights = cast(weights, float64)
     at = cast(number, float64) * (2.0**-32) * reduce_sum(weights)
     return reduce_sum(cast(less_equal(cumsum(weights)[:-1], at), int64))
@@ -209,7 +211,8 @@ def _directed(selector: DatasetBase, parts: list[DatasetBase]) -> DatasetBase:
 
 @export("contrib.data.assert_element_shape")
 def assert_element_shape(expected_shapes: Any) -> Transformation:
-    """The same elements, whose components have `expected_shapes`: a step raises InvalidArgumentError for another."""
+    """The same elements, whose components must have `expected_shapes`: a step raises InvalidArgumentError for
+    others."""
 
     def apply(dataset: DatasetBase) -> DatasetBase:
         wanted = list(map(as_shape, nest.flatten_up_to(dataset.output_types, expected_shapes)))
@@ -229,14 +232,14 @@ def assert_element_shape(expected_shapes: Any) -> Transformation:
 
 @export("contrib.data.prefetch_to_device", "data.experimental.prefetch_to_device")
 def prefetch_to_device(device: Any, buffer_size: Any = None) -> Transformation:
-    """The same elements, computed ahead: the last transformation of a dataset.
+    """The same elements, computed ahead; must be the last transformation of a dataset.
 
-    Steps bring them to `device` when they use them there.
+    Steps move them to `device` when they use them there.
     """
     return lambda dataset: dataset.prefetch(1 if buffer_size is None else buffer_size)
 
 
 @export("contrib.data.copy_to_device", "data.experimental.copy_to_device")
 def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Transformation:
-    """The same elements. Steps bring them to `target_device` when they use them there."""
+    """The same elements. Steps move them to `target_device` when they use them there."""
     return lambda dataset: dataset

@@ -1,4 +1,4 @@
-"""A dataset in a graph: what it is made of, and what its elements are."""
+"""A dataset in a graph: its nodes, and the structure of its elements."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from penstock.graph.operation import Tensor
 
 
 class DatasetBase:
-    """What `tf.data.Dataset` is, without the methods that make other datasets of it.
+    """`tf.data.Dataset` without the methods that make other datasets from it.
 
-    The nodes are made when an iterator is, each time: `as_variant` adds them to the graph that is the current one then
-    (a function's, for a one-shot iterator), and returns the dataset's edge.
+    The nodes are made each time an iterator is: `as_variant` adds them to the graph that is then current (a function's
+    graph, for a one-shot iterator), and returns the dataset's edge.
 
     A subclass may instead override `_as_variant_tensor`, `output_types`, `output_shapes` and `output_classes`.
     """
@@ -60,9 +60,9 @@ class DatasetBase:
         return self._structure
 
     def _derived(self, as_variant: Callable[[], Tensor], structure: Structure | None = None) -> Self:
-        """A dataset made of this one; of elements as this one's where no `structure` is given.
+        """A dataset derived from this one, with the same structure of elements unless `structure` is given.
 
-        Its class has all methods that this one's has; a subclass's own constructor is not called.
+        Its class has all methods of this one's; a subclass's constructor is not called.
         """
         made = self._made(self.structure if structure is None else structure, as_variant)
         made._options = self._options
@@ -79,6 +79,6 @@ class DatasetBase:
 
 
 def _with_methods(kind: type) -> type:
-    """tf.data.Dataset, of whichever class with a constructor or with nodes of its own `kind` is."""
+    """tf.data.Dataset with the methods of `kind`, but without its constructor and nodes."""
     own = ("__init__", "_as_variant_tensor")
     return next(c for c in kind.__mro__ if all(getattr(c, name) is getattr(DatasetBase, name) for name in own))

@@ -1,4 +1,4 @@
-"""`tf.data.Dataset`: a pipeline that gives elements, each a nest of tensors, one after the other."""
+"""`tf.data.Dataset`: a pipeline that returns elements, each a nest of tensors, one after another."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from penstock.export import export
 
 @export("data.Dataset")
 class Dataset(Sources, Generated, Transformations, Functional):
-    """A pipeline that gives elements, which all are nests of tensors of the same structure (TF: tf.data.Dataset).
+    """A pipeline of elements, all of which are nests of tensors with the same structure (TF: tf.data.Dataset).
 
-    It does nothing by itself: an iterator over it is state, from which each step of a session takes an element.
+    It does nothing by itself: an iterator over it is state from which each step of a session takes an element.
     """
 
     def make_one_shot_iterator(self) -> Iterator:

@@ -1,4 +1,4 @@
-"""Datasets' transformations that `tf.data.Dataset` has no methods for (TF: tf.data.experimental)."""
+"""Dataset transformations that are not methods of `tf.data.Dataset` (TF: tf.data.experimental)."""
 
 from penstock.api.namespace import open_namespace
 

@@ -1,4 +1,4 @@
-"""Batches of features parsed of `tf.train.Example`s in files (TF: tf.contrib.data.make_batched_features_dataset)."""
+"""Batches of features parsed from `tf.train.Example`s in files (TF: tf.contrib.data.make_batched_features_dataset)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def make_batched_features_dataset(
     sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
 ) -> DatasetBase:
-    """Batches of what `tf.parse_example` makes of the records of files by `features`: dicts of tensors.
+    """Batches of the records of files, parsed by `tf.parse_example` with `features`: dicts of tensors.
 
-    With `label_key`, pairs of such a dict and the feature of that name, which is no more in it. For ever unless
+    With `label_key`, pairs of such a dict and the feature of that name, which is removed from it. Infinite unless
     `num_epochs` is given.
     """
     dataset: Any = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)

@@ -1,4 +1,4 @@
-"""Datasets of what is in files (TF: tf.data.TFRecordDataset, TextLineDataset, FixedLengthRecordDataset)."""
+"""Datasets of the contents of files (TF: tf.data.TFRecordDataset, TextLineDataset, FixedLengthRecordDataset)."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class _RecordDataset(Dataset):
 class TFRecordDataset(_RecordDataset):
     """The records of TFRecord files, one file after the other (TF: tf.data.TFRecordDataset).
 
-    filenames: a string, a vector of them, or a dataset of such. compression_type: "", "ZLIB" or "GZIP".
-    num_parallel_reads: this many files are read in turn, a record of each.
-    A damaged record raises DataLossError, and what follows it in its file is lost.
+    filenames: a string, a vector of strings, or a dataset of strings. compression_type: "", "ZLIB" or "GZIP".
+    num_parallel_reads: this many files are read alternately, one record from each. A damaged record raises
+    DataLossError, and the rest of its file is lost.
     """
 
     def __init__(

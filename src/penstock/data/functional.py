@@ -1,4 +1,4 @@
-"""Datasets of what functions make of elements: the methods of `tf.data.Dataset` that take a function."""
+"""Datasets computed by functions of elements: the methods of `tf.data.Dataset` that take a function."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ Fn = Callable[..., Any]
 
 
 class Functional(DatasetBase):
-    """Methods that take a function of an element: of tensors in its structure, a tuple's as so many arguments."""
+    """Methods that take a function of an element: it is called with tensors in the element's structure; a tuple's items
+    are separate arguments."""
 
     def map(self, map_func: Fn, num_parallel_calls: Any = None) -> Self:
-        """`map_func` of each element, in their order.
+        """`map_func` of each element, in order.
 
-        The function is called once, here, and its graph runs for each element. `num_parallel_calls` of those run at
-        once, each in a thread, unless they can be computed for many elements by one call, which is quicker.
+        The function is called once, here, and its graph runs for each element. `num_parallel_calls` of these run at
+        once, each in a thread, unless one call can compute many elements, which is faster.
         """
         found = traced(map_func, [self.structure], "map")
         if num_parallel_calls is None:
@@ -39,17 +40,17 @@ class Functional(DatasetBase):
         )
 
     def flat_map(self, map_func: Fn) -> Self:
-        """The elements of the datasets that `map_func` makes of elements, one dataset after the other."""
+        """The elements of the datasets that `map_func` makes from elements, one dataset after another."""
         found = traced(map_func, [self.structure], "flat_map", gives_dataset=True)
         return self._of(found, lambda attrs: FLAT_MAP_DATASET(self._as_variant_tensor(), found.captured, **attrs))
 
     def interleave(
         self, map_func: Fn, cycle_length: Any, block_length: Any = 1, num_parallel_calls: Any = None
     ) -> Self:
-        """The elements of the datasets that `map_func` makes of elements: `cycle_length` datasets at a time,
-        `block_length` elements of each in turn.
+        """The elements of the datasets that `map_func` makes from elements: `cycle_length` datasets at a time, with
+        `block_length` elements from each in turn.
 
-        With `num_parallel_calls` these datasets are read ahead, each in a thread; the order is the same.
+        With `num_parallel_calls` these datasets are read ahead, each in its own thread, in the same order.
         """
         found = traced(map_func, [self.structure], "interleave", gives_dataset=True)
         cycle = convert_to_tensor(cycle_length, int64, name="cycle_length")
@@ -68,7 +69,7 @@ class Functional(DatasetBase):
         )
 
     def filter(self, predicate: Fn) -> Self:
-        """The elements for which `predicate` gives True. ValueError unless it gives a boolean scalar."""
+        """The elements for which `predicate` returns True. Raises ValueError unless it returns a boolean scalar."""
         found = _predicate(predicate, self.structure, "filter")
         return self._derived(
             lambda: FILTER_DATASET(
@@ -77,7 +78,7 @@ class Functional(DatasetBase):
         )
 
     def take_while(self, predicate: Fn) -> Self:
-        """The elements before the first for which `predicate` gives False. ValueError as of `filter`."""
+        """The elements before the first for which `predicate` returns False. Raises ValueError like `filter`."""
         found = _predicate(predicate, self.structure, "take_while")
         return self._derived(
             lambda: TAKE_WHILE_DATASET(
@@ -86,9 +87,9 @@ class Functional(DatasetBase):
         )
 
     def reduce(self, initial_state: Any, reduce_func: Fn) -> Any:
-        """The last of: `state = reduce_func(state, element)`, from `initial_state` on, as tensors.
+        """The last value of `state = reduce_func(state, element)`, starting from `initial_state`, as tensors.
 
-        Each step that runs them goes through all elements.
+        Each step that runs them iterates over all elements.
         """
         state = as_tensors(initial_state, "initial_state")
         found, structure = traced_with_state(reduce_func, state, self.structure, "reduce", lambda result: result)
@@ -120,8 +121,8 @@ def traced_with_state(
 ) -> tuple[Traced, Structure]:
     """`fn(state, element)`, where `next_state` of its result is the state of the next call; and the state's structure.
 
-    state: the first one, or its structure. TypeError where the next has another structure, classes or dtypes.
-    Dimensions that differ become unknown.
+    state: the first one, or its structure. Raises TypeError if the next state has a different structure, classes or
+    dtypes. Dimensions that differ become unknown.
     """
     start = state if isinstance(state, Structure) else structure_of(state)
     while True:

@@ -1,4 +1,4 @@
-"""Datasets of what a Python generator yields: `tf.data.Dataset.from_generator`."""
+"""Datasets of a Python generator's elements: `tf.data.Dataset.from_generator`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Generated(DatasetBase):
     def from_generator(
         cls, generator: Callable[..., Iterable[Any]], output_types: Any, output_shapes: Any = None, args: Any = None
     ) -> Self:
-        """The elements that `generator(*args)`, called anew for each iteration, yields.
+        """The elements yielded by `generator(*args)`, which is called again for each iteration.
 
-        output_types, output_shapes: of its elements, as nests; shapes that are not given may differ. args: tensors,
-        which it gets as arrays. It runs in this process, and a saved graph does not hold it. What it yields is checked:
-        InvalidArgumentError where it does not fit. It is closed when the iterator is.
+        output_types, output_shapes: those of its elements, as nests; shapes that are not given may vary. args: tensors,
+        which it gets as arrays. It runs in this process, and a saved graph does not contain it. Its elements are
+        checked: the step raises InvalidArgumentError if it does not fit. It is closed when the iterator is.
         """
         if not callable(generator):
             raise TypeError("`generator` must be callable.")
@@ -68,7 +68,7 @@ def _known(tensor: Tensor, shape: TensorShape) -> Tensor:
 
 
 class _Running:
-    """The generators that iterators have begun, by number."""
+    """The running generators of iterators, by number."""
 
     def __init__(self, generator: Callable[..., Iterable[Any]], structure: Structure) -> None:
         self._generator, self._structure = generator, structure
@@ -86,13 +86,13 @@ class _Running:
         return np.int64(number)
 
     def next(self, number: Any) -> tuple[Any, ...]:
-        """Its next element; StopIteration at the end, TypeError or ValueError for one that does not fit."""
+        """Its next element. Raises StopIteration at the end, TypeError or ValueError for an invalid element."""
         values = next(self._iterators[int(number)])
         types = self._structure.types
         if self._plain:
             return (_array(values, *self._components[0]),)
         try:
-            # TensorFlow lets lists stand for tuples here.
+            # TensorFlow accepts lists for tuples here.
             leaves = nest.flatten_up_to(types, tuple(values) if isinstance(values, list) else values)
         except (TypeError, ValueError):
             raise TypeError(
@@ -111,7 +111,7 @@ class _Running:
 
 
 def _array(value: Any, dtype: DType, shape: TensorShape) -> Any:
-    """A component. TypeError or ValueError where it is of another dtype or shape."""
+    """A component. Raises TypeError or ValueError if its dtype or shape differs."""
     wanted = dtype.as_numpy_dtype
     try:
         if dtype == string:

@@ -33,8 +33,9 @@ _KEY = Structure(int64, TensorShape([]), Tensor)
 def group_by_window(
     key_func: Fn, reduce_func: Fn, window_size: Any = None, window_size_func: Fn | None = None
 ) -> Transformation:
-    """For `Dataset.apply`: elements of one `key_func` (an int64 scalar) are put together until they are `window_size`,
-    or `window_size_func(key)`; `reduce_func(key, dataset of these)` gives a dataset, whose elements the result has.
+    """For `Dataset.apply`: elements with the same `key_func` (an int64 scalar) are collected until there are
+    `window_size`, or `window_size_func(key)`, of them; `reduce_func(key, dataset of these)` returns a dataset, whose
+    elements are those of the result.
     """
     if (window_size is not None) == (window_size_func is not None):
         raise ValueError("Must pass either window_size or window_size_func.")
@@ -74,8 +75,8 @@ def group_by_window(
 
 @export("contrib.data.Reducer", "data.experimental.Reducer")
 class Reducer:
-    """How elements of one key become one: `init_func(key)`, then `reduce_func(state, element)` of each, and at the end
-    `finalize_func(state)`."""
+    """How elements with the same key are reduced to one: `init_func(key)`, then `reduce_func(state, element)` for each,
+    and at the end `finalize_func(state)`."""
 
     def __init__(self, init_func: Fn, reduce_func: Fn, finalize_func: Fn) -> None:
         self.init_func = init_func
@@ -85,7 +86,7 @@ class Reducer:
 
 @export("contrib.data.group_by_reducer", "data.experimental.group_by_reducer")
 def group_by_reducer(key_func: Fn, reducer: Reducer) -> Transformation:
-    """For `Dataset.apply`: one element for each key that `key_func` gives (an int64 scalar), in their order."""
+    """For `Dataset.apply`: one element for each key that `key_func` returns (an int64 scalar), in the order of keys."""
 
     def apply(dataset: DatasetBase) -> DatasetBase:
         element = dataset.structure
@@ -126,11 +127,11 @@ def bucket_by_sequence_length(
     pad_to_bucket_boundary: bool = False,
     no_padding: bool = False,
 ) -> Transformation:
-    """For `Dataset.apply`: padded batches of elements of similar length, as `element_length_func` gives it (int32).
+    """For `Dataset.apply`: padded batches of elements of similar length, which `element_length_func` returns (int32).
 
-    A bucket is what lies between two of `bucket_boundaries`, below the first or from the last on: one batch size for
-    each. With `pad_to_bucket_boundary` elements are filled up to the length before the next boundary, and there must be
-    none from the last on. `no_padding`: elements have to be of one length, or are sparse.
+    A bucket is the range between two of `bucket_boundaries`, below the first or from the last on; each has a batch
+    size. With `pad_to_bucket_boundary` elements are padded to one less than the next boundary, and there must be none
+    from the last on. `no_padding`: the elements of a bucket must have the same length, or be sparse.
     """
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise ValueError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1")
@@ -168,7 +169,7 @@ def bucket_by_sequence_length(
 
 
 def _filled(shape: TensorShape, bound: Tensor | None) -> Any:
-    """A padded shape, with `bound` in place of what is unknown if there is one."""
+    """A padded shape, with `bound`, if there is one, for unknown dimensions."""
     if bound is None or not shape.ndims:
         return shape
     return convert_to_tensor([bound if d is None else constant(d, int64) for d in shape.as_list()], int64)

@@ -30,7 +30,7 @@ ITERATORS = "iterators"
 
 @export("data.Iterator")
 class Iterator:
-    """Where in a dataset steps are: state of a session, as variables are (TF: tf.data.Iterator)."""
+    """The position of steps in a dataset: state of a session, like variables (TF: tf.data.Iterator)."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Iterator:
     def from_structure(
         output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
     ) -> Iterator:
-        """An iterator that any dataset of this structure can initialise: see `make_initializer`."""
+        """An iterator that any dataset with this structure can initialise: see `make_initializer`."""
         structure = given_structure(output_types, output_shapes, output_classes)
         handle = ITERATOR_V2(container="", shared_name=shared_name or "", **structure.attrs())
         return _iterator(handle, None, structure)
@@ -66,13 +66,13 @@ class Iterator:
 
     @property
     def initializer(self) -> Operation:
-        """The operation that makes it begin its dataset. ValueError for an iterator that has none."""
+        """The operation that starts it over its dataset. Raises ValueError for an iterator that has none."""
         if self._initializer is None:
             raise ValueError("Iterator does not have an initializer.")
         return self._initializer
 
     def make_initializer(self, dataset: DatasetBase, name: str | None = None) -> Operation:
-        """An operation that makes it begin `dataset`. TypeError for elements of another structure."""
+        """An operation that starts it over `dataset`. Raises TypeError for elements with a different structure."""
         with name_scope(name, "make_initializer") as scope:
             mine, given = self._structure, dataset.structure
             for what in ("types", "shapes", "classes"):
@@ -84,15 +84,15 @@ class Iterator:
                 return MAKE_ITERATOR(dataset._as_variant_tensor(), self._iterator_resource, name=scope)
 
     def get_next(self, name: str | None = None) -> Any:
-        """An element: another each time that a step runs what is returned. OutOfRangeError at the end.
+        """The next element, each time a step runs it. Raises OutOfRangeError at the end.
 
-        Each call adds a node, which takes an element of its own: call it once, outside of training loops.
+        Each call adds a node, which takes a separate element: call it once, outside training loops.
         """
         found = ITERATOR_GET_NEXT(self._iterator_resource, name=name, **self._structure.attrs())
         return self._structure.pack(found if isinstance(found, list | tuple) else [found])
 
     def string_handle(self, name: str | None = None) -> Tensor:
-        """A string that stands for this iterator in a session: feed it to that of `from_string_handle`."""
+        """A string that refers to this iterator in a session: feed it to the handle of `from_string_handle`."""
         if name is None:
             if self._string_handle is None:
                 self._string_handle = ITERATOR_TO_STRING_HANDLE(self._iterator_resource)
@@ -134,17 +134,18 @@ class _IteratorSaveable(SaveableObject):
 
 @export("contrib.data.make_saveable_from_iterator", "data.experimental.make_saveable_from_iterator")
 def make_saveable_from_iterator(iterator: Iterator) -> SaveableObject:
-    """What makes a `tf.train.Saver` save where `iterator` stands: what it holds and draws included.
+    """An object that makes a `tf.train.Saver` save the position of `iterator`, including buffered elements and random
+    state.
 
-    Add it to the collection SAVEABLE_OBJECTS, or to a saver's `var_list`. A restored iterator goes on with the same
-    elements. It must be of the same dataset; the restored step initialises it where its dataset depends on no feed.
+    Add it to the collection SAVEABLE_OBJECTS, or to a saver's `var_list`. A restored iterator continues with the same
+    elements. It must iterate over the same dataset; restoring initialises it if its dataset does not depend on feeds.
     """
     return _IteratorSaveable(iterator._iterator_resource)
 
 
 @export("data.make_initializable_iterator")
 def make_initializable_iterator(dataset: DatasetBase, shared_name: str | None = None) -> Iterator:
-    """An iterator that begins `dataset` each time that its `initializer` runs."""
+    """An iterator that starts over `dataset` each time its `initializer` runs."""
     structure = dataset.structure
     handle = ITERATOR_V2(container="", shared_name=shared_name or "", **structure.attrs())
     with get_default_graph().colocate_with(handle.op):
@@ -154,9 +155,9 @@ def make_initializable_iterator(dataset: DatasetBase, shared_name: str | None = 
 
 @export("data.make_one_shot_iterator")
 def make_one_shot_iterator(dataset: DatasetBase) -> Iterator:
-    """An iterator that begins `dataset` when it is first asked, and goes through it once.
+    """An iterator that starts over `dataset` at its first use, and goes through it once.
 
-    The dataset may depend on constants only: neither on what is fed nor on state.
+    The dataset may only depend on constants, not on feeds or state.
     """
     try:
         factory = trace(lambda: [dataset._as_variant_tensor()], [], [], "_make_dataset", by_value=True)

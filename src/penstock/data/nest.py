@@ -1,6 +1,6 @@
 """Structures of elements: tuples, named tuples, dicts (by sorted keys) and classes of attrs.
 
-Unlike elsewhere in TensorFlow, a list is no structure but a tensor to be.
+Unlike elsewhere in TensorFlow, a list is not a structure but is converted to a tensor.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def flatten(structure: Any) -> list[Any]:
 
 
 def flatten_up_to(shallow: Any, structure: Any) -> list[Any]:
-    """What `structure` has in the places of the leaves of `shallow`.
+    """The parts of `structure` at the leaves of `shallow`.
 
-    TypeError or ValueError where it has not the structure of `shallow` down to them.
+    Raises TypeError or ValueError if its upper part does not have the structure of `shallow`.
     """
     if not is_nest(shallow):
         return [structure]
@@ -37,7 +37,7 @@ def flatten_up_to(shallow: Any, structure: Any) -> list[Any]:
 
 
 def pack_like(structure: Any, leaves: Any) -> Any:
-    """`leaves`, in order, in the places of those of `structure`. ValueError if there are more or fewer."""
+    """`leaves` packed into the structure of `structure`. Raises ValueError if there are more or fewer."""
     rest = iter(leaves := list(leaves))
     try:
         packed = _pack(structure, rest)
@@ -53,14 +53,15 @@ def pack_like(structure: Any, leaves: Any) -> Any:
 
 
 def map_structure(fn: Callable[..., Any], *structures: Any) -> Any:
-    """`fn` of the corresponding leaves, in the structure of the first. As `flatten_up_to` where structures differ."""
+    """`fn` of the corresponding leaves, in the structure of the first. Raises like `flatten_up_to` if structures
+    differ."""
     first = structures[0]
     others = [flatten_up_to(first, other) for other in structures[1:]]
     return pack_like(first, [fn(*leaves) for leaves in zip(flatten(first), *others, strict=True)])
 
 
 def assert_same_structure(a: Any, b: Any) -> None:
-    """TypeError or ValueError unless the two have the same structure."""
+    """Raises TypeError or ValueError unless the two have the same structure."""
     for first, second in ((a, b), (b, a)):
         for leaf in flatten_up_to(first, second):
             if is_nest(leaf):

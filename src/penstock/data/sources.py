@@ -1,4 +1,4 @@
-"""Datasets of tensors, numbers and file names: the methods of `tf.data.Dataset` that make one of nothing else."""
+"""Datasets of tensors, numbers and file names: the methods of `tf.data.Dataset` that make one from scratch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sources(DatasetBase):
 
     @classmethod
     def from_tensors(cls, tensors: Any) -> Self:
-        """One element: `tensors`, a nest of what can be tensors."""
+        """One element: `tensors`, a nest of values that can be converted to tensors."""
         with name_scope(None, "from_tensors"):
             element = as_tensors(tensors)
             structure = structure_of(element)
@@ -46,7 +46,8 @@ class Sources(DatasetBase):
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Self:
-        """An element for each row of `tensors`, a nest of what can be tensors, of as many rows each."""
+        """An element for each row of `tensors`, a nest of values that can be converted to tensors, with equal numbers
+        of rows."""
         with name_scope(None, "from_tensor_slices"):
             element = as_tensors(tensors)
             whole = structure_of(element)
@@ -75,7 +76,7 @@ class Sources(DatasetBase):
 
     @classmethod
     def range(cls, *args: Any) -> Self:
-        """Numbers (int64) as Python's range gives them, of `stop`, or of `start, stop` and perhaps `step`."""
+        """Numbers (int64) as in Python's range, from `stop`, or from `start, stop` and optionally `step`."""
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid arguments to RangeDataset: {args}")
         start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
@@ -85,7 +86,7 @@ class Sources(DatasetBase):
 
     @classmethod
     def zip(cls, datasets: Any) -> Self:
-        """Elements that are nests, as `datasets` is one, of an element of each, until one of them ends."""
+        """Nests like `datasets` of one element from each, until one of them ends."""
         parts = nest.flatten(datasets)
         for part in parts:
             if isinstance(part, list):
@@ -108,7 +109,7 @@ class Sources(DatasetBase):
     def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: int | None = None) -> Self:
         """The names of the files that match a pattern, or any of a vector of them: sorted, or in random order.
 
-        A step that begins to iterate raises InvalidArgumentError where no file matches.
+        A step that starts iterating raises InvalidArgumentError if no file matches.
         """
         with name_scope(None, "list_files"):
             pattern = convert_to_tensor(file_pattern, string, name="file_pattern")

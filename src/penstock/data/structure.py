@@ -1,6 +1,6 @@
-"""What the elements of a dataset are: a nest of dtypes, one of shapes and one of classes, and elements as tensors.
+"""The structure of a dataset's elements: nests of dtypes, shapes and classes, and elements as tensors.
 
-A component is a tensor on edges of datasets. A sparse one travels as a vector of three variants.
+A component is a tensor on a dataset's edges. A sparse one is represented by a vector of three variants.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ class Structure:
         return [unknown_shape() if kind is SparseTensor else shape for shape, kind in pairs]
 
     def attrs(self) -> dict[str, Any]:
-        """The attributes that nearly all ops of datasets have."""
+        """The attributes of nearly all dataset ops."""
         return {"output_types": self.flat_types, "output_shapes": self.flat_shapes}
 
     def with_shapes(self, shapes: Any) -> Structure:
         return Structure(self.types, shapes, self.classes)
 
     def pack(self, tensors: Sequence[Tensor]) -> Any:
-        """An element of its components on edges."""
+        """An element from its components on edges."""
         parts = zip(
             tensors, nest.flatten(self.types), nest.flatten(self.shapes), nest.flatten(self.classes), strict=True
         )
         return nest.pack_like(self.types, [_unpacked(*part) for part in parts])
 
     def flatten(self, element: Any) -> list[Tensor]:
-        """The components on edges of an element. TypeError or ValueError where it has another structure."""
+        """The components on edges of an element. Raises TypeError or ValueError if it has a different structure."""
         return [to_component(leaf) for leaf in nest.flatten_up_to(self.types, element)]
 
 
 def structure_of(element: Any) -> Structure:
-    """That of an element whose leaves are tensors."""
+    """The structure of an element whose leaves are tensors."""
 
     def shape_of(leaf: Any) -> TensorShape:
         return leaf.get_shape() if isinstance(leaf, SparseTensor) else leaf.shape
@@ -71,7 +71,7 @@ def structure_of(element: Any) -> Structure:
 
 
 def given_structure(output_types: Any, output_shapes: Any = None, output_classes: Any = None) -> Structure:
-    """What a user says of elements, whose shapes and classes may be left out."""
+    """The structure that a user specifies; shapes and classes may be omitted."""
     types = nest.map_structure(as_dtype, output_types)
     if output_shapes is None:
         shapes = nest.map_structure(lambda _: unknown_shape(), types)
@@ -83,7 +83,7 @@ def given_structure(output_types: Any, output_shapes: Any = None, output_classes
 
 
 def as_tensors(element: Any, names: str = "component") -> Any:
-    """An element whose leaves are tensors or sparse tensors, of what a user gives for one."""
+    """Converts a user's element to one whose leaves are tensors or sparse tensors."""
     leaves = [_as_leaf(leaf, f"{names}_{i}") for i, leaf in enumerate(nest.flatten(element))]
     return nest.pack_like(element, leaves)
 

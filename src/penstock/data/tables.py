@@ -30,8 +30,8 @@ _COLUMN_TYPES = (float32, float64, int32, int64, string)
 class CsvDataset(Dataset):
     """The rows of CSV files, a tuple of scalars each (TF: tf.contrib.data.CsvDataset).
 
-    record_defaults: for each column (of `select_cols`, if given) what stands for an empty field, as a tensor or list
-    of one, or a dtype where no field may be empty. A row that does not fit raises InvalidArgumentError.
+    record_defaults: for each column (of `select_cols`, if given) the value of empty fields, as a tensor or list of one,
+    or a dtype if fields are required. An invalid row raises InvalidArgumentError.
     """
 
     def __init__(
@@ -70,7 +70,8 @@ class CsvDataset(Dataset):
 
 @export("contrib.data.SqlDataset", "data.experimental.SqlDataset")
 class SqlDataset(Dataset):
-    """The rows that a query gives of an SQLite database: `driver_name` is "sqlite" (TF: tf.contrib.data.SqlDataset)."""
+    """The rows that a query returns from an SQLite database: `driver_name` is "sqlite" (TF:
+    tf.contrib.data.SqlDataset)."""
 
     def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Any) -> None:
         shapes = nest.map_structure(lambda _: TensorShape([]), output_types)
@@ -106,8 +107,8 @@ def make_csv_dataset(
 ) -> DatasetBase:
     """Batches of the rows of CSV files: dicts of columns, or with `label_name` pairs of such a dict and that column.
 
-    Names come from the first file's header, and dtypes from its first `num_rows_for_inference` rows, where
-    `column_names` or `column_defaults` do not say them.
+    Names come from the first file's header, and dtypes from its first `num_rows_for_inference` rows, unless
+    `column_names` or `column_defaults` are given.
     """
     names_of_files = _matching(file_pattern)
     layout = _Layout(names_of_files, field_delim, use_quote_delim, na_value, header, num_rows_for_inference)
@@ -165,7 +166,7 @@ def _matching(file_pattern: Any) -> list[str]:
 
 
 def _chosen_columns(chosen: Sequence[Any] | None, names: Sequence[str]) -> list[int]:
-    """The numbers of columns that are given by number or name; all of them for None."""
+    """The numbers of columns given by number or name; all columns for None."""
     if chosen is None:
         return list(range(len(names)))
     numbers = []
@@ -179,7 +180,7 @@ def _chosen_columns(chosen: Sequence[Any] | None, names: Sequence[str]) -> list[
 
 
 class _Layout:
-    """What the first rows of files say of their columns."""
+    """What the first rows of files show about their columns."""
 
     def __init__(
         self, files: list[str], delimiter: str, quotes: bool, na_value: str, header: bool, rows: int | None
@@ -192,7 +193,7 @@ class _Layout:
             yield from csv.reader(lines, **self._format)
 
     def header(self) -> list[str]:
-        """The first line, which has to be the same in all files."""
+        """The first line, which must be the same in all files."""
         first = next(self._rows(self._files[0]), [])
         for file in self._files[1:]:
             if next(self._rows(file), []) != first:
@@ -200,7 +201,7 @@ class _Layout:
         return first
 
     def defaults(self, count: int, chosen: list[int]) -> list[Any]:
-        """A default of the smallest dtype that takes what rows have, for each column that is `chosen`."""
+        """A default with the smallest dtype that can hold the rows' values, for each `chosen` column."""
         found: list[DType | None] = [None] * len(chosen)
         rows = (row for file in self._files for row in islice(self._rows(file), int(self._has_header), None))
         for row in islice(rows, self._count):

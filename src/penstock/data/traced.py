@@ -1,4 +1,4 @@
-"""Functions of elements as graph functions: called once with tensors, in the structure that the user's code expects."""
+"""Functions of elements as graph functions: called once with tensors in the structure that the user's code expects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.graph.operation import Tensor
 
 @dataclass(frozen=True)
 class Traced:
-    """A function of the components of an element (or of several things), and the structure of what it gives."""
+    """A function of the components of an element (or of several arguments), and the structure of its result."""
 
     function: GraphFunction
     structure: Structure
@@ -27,10 +27,10 @@ class Traced:
 
 
 def traced(fn: Callable[..., Any], given: Sequence[Structure], name: str, *, gives_dataset: bool = False) -> Traced:
-    """`fn`, called with an argument for each of `given`. TypeError unless it gives what it should.
+    """`fn`, called with an argument for each of `given`. Raises TypeError unless its result is valid.
 
-    A single one that is a tuple comes as that many arguments, as with TensorFlow. gives_dataset: the result is a
-    dataset, and the structure that of its elements.
+    A single argument that is a tuple is passed as separate arguments, as in TensorFlow. gives_dataset: the result is a
+    dataset, and the structure is that of its elements.
     """
     if not callable(fn):
         raise TypeError(f"{fn!r} is not callable: Dataset.{name}() takes a function of an element")
@@ -48,7 +48,7 @@ def traced(fn: Callable[..., Any], given: Sequence[Structure], name: str, *, giv
                 raise TypeError("`map_func` must return a `Dataset` object.")
             found.append(result.structure)
             return [result._as_variant_tensor()]
-        # A list is what py_func gives for several results, and no tensor to be.
+        # A list is what py_func returns for several results; it is not converted to a tensor.
         element = as_tensors(tuple(result) if isinstance(result, list) else result)
         found.append(structure_of(element))
         return [to_component(leaf) for leaf in nest.flatten(element)]
@@ -60,7 +60,7 @@ def traced(fn: Callable[..., Any], given: Sequence[Structure], name: str, *, giv
 
 
 def is_scalar(structure: Structure, dtype: Any) -> bool:
-    """Whether elements are one scalar of `dtype`, as far as is known."""
+    """Whether elements are a scalar of `dtype`, as far as is known."""
     if nest.is_nest(structure.types) or structure.classes is not Tensor:
         return False
     fits: bool = structure.types == dtype and structure.shapes.is_compatible_with([])

@@ -1,4 +1,4 @@
-"""Datasets made of others without any function: the methods of `tf.data.Dataset` that need none."""
+"""Datasets derived from others without a function: the methods of `tf.data.Dataset` that do not take one."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from penstock.tensor.shapes import TensorShape, as_shape
 
 
 class Transformations(DatasetBase):
-    """Methods that make one dataset of another."""
+    """Methods that make one dataset from another."""
 
     def repeat(self, count: Any = None) -> Self:
-        """The elements `count` times; for ever if that is None or -1."""
+        """The elements `count` times; forever if that is None or -1."""
         times = convert_to_tensor(-1 if count is None else count, int64, name="count")
         return self._derived(lambda: REPEAT_DATASET(self._as_variant_tensor(), times, **self.structure.attrs()))
 
@@ -45,7 +45,7 @@ class Transformations(DatasetBase):
         return self._derived(lambda: TAKE_DATASET(self._as_variant_tensor(), number, **self.structure.attrs()))
 
     def skip(self, count: Any) -> Self:
-        """All but the first `count` elements; none if that is -1."""
+        """All except the first `count` elements; none if that is -1."""
         number = convert_to_tensor(count, int64, name="count")
         return self._derived(lambda: SKIP_DATASET(self._as_variant_tensor(), number, **self.structure.attrs()))
 
@@ -61,7 +61,7 @@ class Transformations(DatasetBase):
         return self._derived(lambda: SHARD_DATASET(self._as_variant_tensor(), count, number, **self.structure.attrs()))
 
     def concatenate(self, dataset: DatasetBase) -> Self:
-        """The elements of this dataset, then those of `dataset`, which are of the same structure and types."""
+        """The elements of this dataset, then those of `dataset`, which must have the same structure and types."""
         first, second = self.structure, dataset.structure
         for what in ("types", "classes"):
             mine, others = getattr(first, what), getattr(second, what)
@@ -75,9 +75,9 @@ class Transformations(DatasetBase):
         )
 
     def shuffle(self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None) -> Self:
-        """In random order: each element is drawn from the next `buffer_size` that have not been drawn.
+        """Shuffles: each element is drawn from the next `buffer_size` that have not been drawn yet.
 
-        An order for each iteration (of `repeat`) unless `reshuffle_each_iteration` is False.
+        Each iteration (of `repeat`) has a new order unless `reshuffle_each_iteration` is False.
         """
         size = convert_to_tensor(buffer_size, int64, name="buffer_size")
         seeds = seed_pair(seed)
@@ -89,9 +89,9 @@ class Transformations(DatasetBase):
         )
 
     def batch(self, batch_size: Any, drop_remainder: Any = False) -> Self:
-        """`batch_size` elements behind each other as one, with one more dimension in front.
+        """Stacks `batch_size` elements along a new first dimension.
 
-        The last has what is left, unless `drop_remainder`.
+        The last batch may be smaller, unless `drop_remainder`.
         """
         size, drop = batch_arguments(batch_size, drop_remainder)
         structure = batched(self.structure, size, drop)
@@ -102,10 +102,10 @@ class Transformations(DatasetBase):
     def padded_batch(
         self, batch_size: Any, padded_shapes: Any, padding_values: Any = None, drop_remainder: Any = False
     ) -> Self:
-        """As `batch`, of elements that are first filled up at their ends.
+        """Like `batch`, after padding elements at their ends.
 
-        padded_shapes: a shape for each component, to which it is filled up; where a dimension is None, or -1, to the
-        largest in the batch. padding_values: what with; 0 or the empty string where None is given.
+        padded_shapes: a shape for each component to pad to; a dimension of None or -1 is padded to the largest in the
+        batch. padding_values: the values to pad with; for None, 0 or the empty string.
         """
         types, classes = self.output_types, self.output_classes
         if SparseTensor in nest.flatten(classes):
@@ -132,7 +132,7 @@ class Transformations(DatasetBase):
         )
 
     def prefetch(self, buffer_size: Any) -> Self:
-        """The same elements, up to `buffer_size` of which a thread computes before they are asked for.
+        """The same elements, up to `buffer_size` of which are computed ahead by a thread.
 
         None or -1 leaves the number to Penstock.
         """
@@ -155,7 +155,7 @@ class Transformations(DatasetBase):
         return Options() if self._options is None else self._options
 
     def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
-        """What `transformation_func` makes of this dataset, which has to be a dataset."""
+        """The result of `transformation_func` for this dataset, which must be a dataset."""
         found = transformation_func(self)
         if not isinstance(found, DatasetBase):
             raise TypeError("`transformation_func` must return a Dataset.")
@@ -166,7 +166,7 @@ class Transformations(DatasetBase):
 
 
 def seed_pair(seed: Any) -> tuple[Tensor, Tensor]:
-    """The two seeds of a dataset that draws: both 0 where neither the graph nor `seed` gives one."""
+    """The two seeds of a random dataset: both 0 if neither the graph nor `seed` has one."""
     if isinstance(seed, Tensor):
         return convert_to_tensor(0, int64, name="seed"), convert_to_tensor(seed, int64, name="seed2")
     first, second = get_seed(seed)
@@ -179,7 +179,7 @@ def batch_arguments(batch_size: Any, drop_remainder: Any) -> tuple[Tensor, Tenso
 
 
 def batched(structure: Structure, size: Tensor, drop: Tensor) -> Structure:
-    """That of batches. How many elements there are in each is known if none has fewer."""
+    """The shape of batches. Their size is known if none is smaller."""
     count = constant_value(size) if constant_value(drop) else None
     lead = TensorShape([None if count is None else int(count)])
     return structure.with_shapes(nest.map_structure(lead.concatenate, structure.shapes))
@@ -194,14 +194,14 @@ def _same_structure(a: Any, b: Any) -> bool:
 
 
 def common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
-    """What is true of both."""
+    """What both shapes have in common."""
     if a.ndims is None or a.ndims != b.ndims:
         return TensorShape(None)
     return TensorShape([m if m == n else None for m, n in zip(a.as_list(), b.as_list(), strict=True)])
 
 
 def _shape_tensor(shape: Any) -> Tensor:
-    """A padded shape as a vector in which -1 stands for what is unknown."""
+    """A padded shape as a vector in which -1 means unknown."""
     if isinstance(shape, Tensor):
         found = convert_to_tensor(shape)
         if found.dtype != int64 or found.shape.ndims not in (None, 1):
@@ -220,7 +220,7 @@ def _dims(shape: Any) -> list[Any]:
 
 
 def _as_known_shape(shape: Any, of: TensorShape) -> TensorShape:
-    """What is known of a component that is filled up to `shape`. ValueError where its own is of another rank."""
+    """What is known about a component that is padded to `shape`. Raises ValueError if its rank differs."""
     if isinstance(shape, Tensor):
         found = constant_value_as_shape(shape)
     else:

@@ -1,4 +1,5 @@
-"""The border of a step: how values come in and go out. A client has arrays; calls of functions have kernels' values."""
+"""The border of a step: conversion of inputs and outputs. A client has arrays; calls of functions have kernels'
+values."""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ Converter = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """What converts values at the border; None: they pass as they are.
+    """Converters of values at the border; None: they pass unchanged.
 
-    arrays: whether kernels that can take arrays, and give them, are fed and fetched such. feed: of an edge and a
-    device. fetch: of an edge, the device, whether it may show memory of a feed, a constant, a variable or another
+    arrays: whether kernels that can take and return arrays are fed and fetched arrays. feed: takes an edge and a
+    device. fetch: takes an edge, the device, whether it may show memory of a feed, a constant, a variable or another
     fetch, and whether that of a variable.
     """
 
@@ -37,14 +38,14 @@ def _fetch(edge: Edge, device: torch.device, shared: bool, of_state: bool) -> Co
     declared = edge.node.op.outputs
     old_handle = (
         edge.dtype._is_ref_dtype and len(declared) == 1 and declared[0].type_attr is None
-    )  # a table's, a stack's
+    )  # that of a table or a stack
     if edge.dtype.base_dtype == resource or old_handle:
         raise TypeError(f"{edge.name} is a handle of a resource and cannot be fetched; fetch its value.")
     return fetch_converter(edge.dtype, device, shared)
 
 
 CLIENT = Border(True, _feed, _fetch)
-"""Of steps: arrays in and out, and what goes out is the client's own."""
+"""For steps: arrays in and out, and outputs belong to the client."""
 
 
 def _copied(value: Any) -> Any:
@@ -52,7 +53,7 @@ def _copied(value: Any) -> Any:
 
 
 CALL = Border(False, lambda edge, device: None, lambda edge, device, shared, of_state: _copied if of_state else None)
-"""Of calls of functions: nobody writes to what goes in or comes out, but the variables whose memory it would show."""
+"""For calls of functions: inputs and outputs are not written to, except variables whose memory they would show."""
 
 TAKING = Border(False, _feed, CALL.fetch)
 """Of what takes elements for a step: fed by its client, fetched by its rest."""
@@ -63,5 +64,5 @@ def array_feed(edge: Edge) -> Converter:
 
 
 def array_fetch(first: bool) -> Converter:
-    """For a new array, that nothing else shows but other fetches of the same."""
+    """For a new array whose memory only other fetches of the same array show."""
     return array_fetch_converter(copy=not first)

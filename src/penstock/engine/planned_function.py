@@ -1,4 +1,4 @@
-"""Graph functions as steps call them: planned and compiled once, as steps are, and called with kernels' values."""
+"""Graph functions as called by steps: planned and compiled once, like steps, and called with kernels' values."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from penstock.runtime.resources import ResourceManager
 def function_planner(
     resources: ResourceManager, closing: Closing, options: StepOptions, flushes: bool
 ) -> Callable[[GraphFunction], RuntimeFunction]:
-    """What makes functions ready to run in a session that has these resources and options.
+    """Returns a function that plans functions for a session with these resources and options.
 
-    They run on the first CPU, where the values that they are called with are.
+    They run on the first CPU, where their arguments are.
     """
     options = on_first_cpu(options)
     return functools.partial(PlannedFunction, resources=resources, closing=closing, options=options, flushes=flushes)
@@ -40,9 +40,9 @@ def on_first_cpu(options: StepOptions) -> StepOptions:
 
 
 class PlannedFunction:
-    """A function whose plans are made when it is first called, by the shapes that it is called with.
+    """A function whose plans are made at the first call, for the shapes of its arguments.
 
-    What its nodes keep between calls (streams of random numbers) is its own, and begins with the session.
+    State that its nodes keep between calls (random streams) belongs to it, and starts with the session.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ def _repeated(value: Any, size: int) -> Any:
 
 
 class _Later:
-    """A plan that is made when it is first run."""
+    """A plan that is made at its first run."""
 
     def __init__(self, make: Callable[[], Plan]) -> None:
         self._make = make

@@ -1,7 +1,8 @@
-"""Graph functions: a graph of its own with arguments and results, which nodes of other graphs hold as an attribute.
+"""Graph functions: separate graphs with arguments and results, which nodes of other graphs hold as an attribute.
 
-A Python callable becomes one by being called once, with placeholders (`trace`). What it takes from the graph around
-it is *captured*: it becomes a further argument, whose value the node that holds the function is given as an input.
+A Python callable becomes one by being called once, with placeholders (`trace`). Tensors that it uses from the
+surrounding graph are *captured*: each becomes an additional argument, whose value is an input of the node that holds
+the function.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from penstock.tensor.shapes import TensorShape
 
 
 class FunctionGraph(Graph):
-    """The graph inside a function. Nodes built in it may take tensors of `outer`, which are captured.
+    """The graph inside a function. Nodes built in it may use tensors of `outer`, which are captured.
 
-    by_value: what is captured is not made an argument; the nodes that compute it are copied.
+    by_value: captured tensors do not become arguments; the nodes that compute them are copied.
     """
 
     def __init__(self, outer: Graph | None = None, by_value: bool = False) -> None:
@@ -34,7 +35,7 @@ class FunctionGraph(Graph):
         self.by_value = by_value
         self.seed = outer.seed if outer is not None else None
         self.captures: dict[Tensor, Tensor] = {}
-        """Tensors of the graph outside, and the arguments that stand for them here."""
+        """Tensors of the outer graph, and the arguments that represent them here."""
         self._copied: dict[Tensor, Tensor] = {}
 
     def takes_from(self, graph: Graph) -> bool:
@@ -46,7 +47,7 @@ class FunctionGraph(Graph):
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """As in any graph; what is outside has run before the function is called."""
+        """As in any graph; nodes outside have run before the function is called."""
         if isinstance(control_inputs, list | tuple | set):
             control_inputs = [c for c in control_inputs if getattr(c, "graph", self) is self]
         elif control_inputs is not None and getattr(control_inputs, "graph", self) is not self:
@@ -56,13 +57,13 @@ class FunctionGraph(Graph):
 
     @contextlib.contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """As in any graph; where what is outside is does not matter here."""
+        """As in any graph; the devices of nodes outside do not matter here."""
         elsewhere = isinstance(getattr(op, "graph", None), Graph) and op.graph is not self
         with contextlib.nullcontext() if elsewhere else super().colocate_with(op, ignore_existing):
             yield
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """`tensor`, of this graph or one outside, as nodes here may use it."""
+        """`tensor`, of this graph or an outer one, in the form that nodes here may use."""
         if tensor.graph is self:
             return tensor
         found = self.captures.get(tensor, self._copied.get(tensor))
@@ -70,7 +71,7 @@ class FunctionGraph(Graph):
             assert self.outer is not None
             before = self.outer.capture(tensor) if isinstance(self.outer, FunctionGraph) else tensor
             if before.graph is not self.outer:
-                raise ValueError(f"{tensor.name!r} is of another graph than the function and what is around it")
+                raise ValueError(f"{tensor.name!r} is in another graph than the function and the graphs around it")
             with self.as_default(), outside(None), self.name_scope(None), self.device(None):
                 found = self._bring_in(before)
         return found
@@ -83,14 +84,14 @@ class FunctionGraph(Graph):
             return self._same_variable(tensor)
         if tensor.dtype._is_ref_dtype:
             raise ValueError(
-                f"{tensor.name!r} (built at {op.user_line}) is a reference, which no function can take from outside; "
+                f"{tensor.name!r} (built at {op.user_line}) is a reference, which a function cannot use from outside; "
                 "use its value, or a resource (a table or a variable with use_resource=True)."
             )
         found = self.captures[tensor] = argument(tensor.dtype, tensor.shape, f"captured_{op.name.split('/')[-1]}")
         return found
 
     def _same_variable(self, tensor: Tensor) -> Tensor:
-        """A handle, made here, of the variable that `tensor` is a handle of: its shape and dtype are known then."""
+        """A handle, made here, of the variable that `tensor` refers to, so that its shape and dtype are known."""
         attrs = dict(tensor.op.attrs)
         attrs["shared_name"] = attrs["shared_name"] or tensor.op.name.encode()
         made = self.add_node(tensor.op.op_def, [], attrs, tensor.op.name)
@@ -130,9 +131,10 @@ def trace(
     name: str,
     by_value: bool = False,
 ) -> GraphFunction:
-    """`fn`, called once with a tensor for each of `dtypes`, as a function of the graph that is the default now.
+    """`fn`, called once with a tensor for each of `dtypes`, as a function of the current default graph.
 
-    fn: returns a flat sequence of what can become tensors, which may also be tensors of the graph around.
+    fn: returns a flat sequence of values that can be converted to tensors, which may also be tensors of the outer
+    graph.
     """
     outer = get_default_graph()
     graph = FunctionGraph(outer, by_value)
@@ -146,13 +148,13 @@ def trace(
 
 
 def _value(graph: FunctionGraph, tensor: Tensor) -> Tensor:
-    """A result: a value of this graph, no reference."""
+    """A result: a value of this graph, not a reference."""
     here = graph.capture(tensor)
     return get_op("Identity")(here) if here.dtype._is_ref_dtype else here
 
 
 def name_function(graph: Graph, name: str, function: GraphFunction) -> str:
-    """Note `function` in the library of `graph`, under `name` or one like it that is free; returns that."""
+    """Add `function` to the library of `graph`, under `name` or a similar free name, which is returned."""
     while isinstance(graph, FunctionGraph) and graph.outer is not None:
         graph = graph.outer
     name = re.sub(r"\W+", "_", name).strip("_") or "function"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> Any:
-    """The graph as a GraphDef; with `add_shapes`, static shapes go along as `_output_shapes`."""
+    """The graph as a GraphDef; with `add_shapes`, static shapes are included as `_output_shapes`."""
     proto = graph_pb2.GraphDef(versions=versions())
     for op in graph.get_operations()[from_version or 0 :]:
         node = node_def(op)
@@ -75,7 +75,7 @@ def _inner_node(op: Operation, names: dict[Tensor, str]) -> Any:
 
 
 def _reference(tensor: Tensor, names: dict[Tensor, str]) -> str:
-    """`tensor` as nodes of a FunctionDef name it."""
+    """The name of `tensor` in nodes of a FunctionDef."""
     if tensor in names:
         return names[tensor]
     position = 0

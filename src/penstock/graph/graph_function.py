@@ -1,4 +1,4 @@
-"""`GraphFunction`: a function that a node holds as an attribute; `functions.py` makes them."""
+"""`GraphFunction`: a function that a node holds as an attribute; made by `functions.py`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class GraphFunction:
-    """A function: `results` of `graph` for values of `arguments`, of which the last `len(captured)` are captured.
+    """A function: `results` of `graph` for values of `arguments`, the last `len(captured)` of which are captured.
 
-    `name` is its name in a GraphDef's library. It does not change once it is made.
+    `name` is its name in a GraphDef's library. It is immutable.
     """
 
     __slots__ = ("__weakref__", "arguments", "captured", "graph", "name", "results", "targets")
@@ -34,13 +34,13 @@ class GraphFunction:
         self.arguments = list(arguments)
         self.results = list(results)
         self.captured = list(captured)
-        """Tensors of the graph around: inputs of the node that holds the function."""
+        """Tensors of the outer graph: inputs of the node that holds the function."""
         self.targets = list(targets) if targets is not None else _acts(graph)
-        """What runs with each call, though no result needs it."""
+        """The nodes that run with each call although no result needs them."""
 
     @property
     def is_stateful(self) -> bool:
-        """Whether a call may do, or depend on, anything but its arguments."""
+        """Whether a call may have effects, or depend on anything but its arguments."""
         stateful = (op for op in self.graph.get_operations() if op.op_def.stateful)
         if any(not op.op_def.traits.placeholder for op in stateful):
             return True
@@ -72,7 +72,7 @@ def _in_loop(op: Operation) -> bool:
 
 
 def functions_in(graph: Graph) -> list[GraphFunction]:
-    """The functions that nodes of `graph` hold, without those that nodes of these hold."""
+    """The functions that nodes of `graph` hold, not including nested ones."""
     found: dict[GraphFunction, None] = {}
     for op in graph.get_operations():
         for value in op.attrs.values():
@@ -83,7 +83,7 @@ def functions_in(graph: Graph) -> list[GraphFunction]:
 
 
 def library_of(graph: Graph) -> dict[str, GraphFunction]:
-    """All functions that `graph` needs, those within functions included, by name."""
+    """All functions that `graph` needs, including nested ones, by name."""
     found: dict[str, GraphFunction] = {}
     pending = [*graph._functions.values(), *functions_in(graph)]
     while pending:

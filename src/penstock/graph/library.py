@@ -1,4 +1,4 @@
-"""The library of a GraphDef: FunctionDef messages as functions. Nothing that a message says is executed."""
+"""The library of a GraphDef: FunctionDef messages as functions. Nothing in a message is executed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from penstock.tensor.shapes import TensorShape
 
 
 class Library:
-    """The functions of a GraphDef by name, each read when it is first asked for.
+    """The functions of a GraphDef by name, each read on first access.
 
-    import_nodes: `import_graph_def`, which asks this for the functions that nodes name.
+    import_nodes: `import_graph_def`, which looks up the functions that nodes name here.
     """
 
     def __init__(self, proto: Any, import_nodes: Callable[..., Any]) -> None:
@@ -32,7 +32,7 @@ class Library:
 
     @property
     def functions(self) -> dict[str, GraphFunction]:
-        """All of them, as far as their ops are known here: what no node uses may have others."""
+        """All functions whose ops are known here: unused ones may have others."""
         for name in self._protos:
             try:
                 self.get(name)
@@ -41,7 +41,7 @@ class Library:
         return self._read
 
     def get(self, name: str) -> GraphFunction:
-        """ValueError for a function that is not there, malformed, of unknown ops, or that calls itself."""
+        """Raises ValueError for a function that is missing, malformed, has unknown ops, or calls itself."""
         if name not in self._read:
             if name not in self._protos:
                 raise ValueError(f"function {name!r} is not in the library of the graph_def")
@@ -57,7 +57,7 @@ class Library:
         return self._read[name]
 
     def as_call(self, node: Any) -> Any:
-        """A node whose op is a function's name, as one that calls the function."""
+        """Converts a node whose op is a function's name to one that calls the function."""
         signature = self._protos[node.op].signature
         found = node_def_pb2.NodeDef(name=node.name, op="StatefulPartitionedCall", device=node.device, input=node.input)
         found.attr["f"].func.name = node.op
@@ -66,7 +66,7 @@ class Library:
         return found
 
     def resolve(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """`attrs` with functions in place of the messages that name them."""
+        """`attrs` with functions instead of the messages that name them."""
         return {key: self._resolved(value) for key, value in attrs.items()}
 
     def _resolved(self, value: Any) -> Any:
@@ -78,7 +78,7 @@ class Library:
         return self.as_call(node) if node.op in self and not has_op(node.op) else node
 
     def _ports(self, node: Any) -> dict[str, int]:
-        """For each output of a node's signature, the port at which it begins."""
+        """For each output of a node's signature, its first port."""
         if node.op in self and not has_op(node.op):
             return {arg.name: i for i, arg in enumerate(self._protos[node.op].signature.output_arg)}
         op_def: OpDef = get_op(node.op)
@@ -132,7 +132,7 @@ def _flat_reference(text: str, ports: dict[str, dict[str, int]]) -> str:
     node, *rest = text.split(":")
     if text.startswith("^") or node not in ports:
         return f"{node}:0" if not text.startswith("^") and rest else text
-    if len(rest) == 1 and rest[0].isdigit():  # as old producers wrote it
+    if len(rest) == 1 and rest[0].isdigit():  # as written by old producers
         return text
     first = ports[node].get(rest[0]) if rest else 0
     if first is None:

@@ -1,4 +1,4 @@
-"""Orders in which things can come that wait for each other."""
+"""Sorting items with dependencies."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 def in_order(items: Sequence[T], before: Mapping[T, Iterable[T]]) -> list[T]:
-    """Sorts `items` so that each follows those of them that must come `before` it, and otherwise leaves their order.
+    """Sorts `items` so that each follows those that must come `before` it, and otherwise keeps their order.
 
-    Items that wait for themselves are left out, and those that wait for such items.
+    Items in cycles, and those that wait for them, are left out.
     """
     place = {item: i for i, item in enumerate(items)}
     waiting = dict.fromkeys(items, 0)

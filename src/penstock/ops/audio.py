@@ -1,4 +1,4 @@
-"""WAV files of 16 bits as tensors, and tensors as WAV files (TF: tf.audio.decode_wav, tf.audio.encode_wav)."""
+"""16-bit WAV files to tensors, and tensors to WAV files (TF: tf.audio.decode_wav, tf.audio.encode_wav)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import float32, int32, string
 from penstock.tensor.shapes import TensorShape
 
-_FORMAT = struct.Struct("<HHIIHH")  # kind, channels, samples and bytes a second, bytes a sample, bits
+_FORMAT = struct.Struct("<HHIIHH")  # kind, channels, samples and bytes per second, bytes per sample, bits
 
 DECODE_WAV = define_op(
     "DecodeWav",
@@ -54,7 +54,7 @@ def encode_wav_shape(c: ShapeContext, audio: TensorShape, sample_rate: TensorSha
 
 
 class _Chunks:
-    """A WAV file, from the front."""
+    """The chunks of a WAV file, in order."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -79,7 +79,7 @@ class _Chunks:
 
 
 def read_wav(data: bytes) -> tuple[np.ndarray, int]:
-    """int16 [samples, channels], and samples a second. Raises InvalidArgumentError for other kinds of files."""
+    """int16 [samples, channels], and samples per second. Raises InvalidArgumentError for other kinds of files."""
     chunks = _Chunks(data)
     chunks.expect(b"RIFF")
     chunks.size()
@@ -128,7 +128,7 @@ def decode_wav_kernel(ctx: KernelContext) -> Kernel:
             np.float32,
         )
         count = min(samples, len(found))
-        from_channel = np.minimum(np.arange(found.shape[1]), channels - 1)  # the last one again for those that lack
+        from_channel = np.minimum(np.arange(found.shape[1]), channels - 1)  # the last one is repeated for missing ones
         found[:count] = sound[:count, from_channel] / np.float32(1 << 15)
         return torch.from_numpy(found), torch.tensor(rate, dtype=torch.int32)
 
@@ -158,9 +158,9 @@ def encode_wav_kernel(ctx: KernelContext) -> Kernel:
 
 @export("audio.decode_wav")
 def decode_wav(contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> Any:
-    """(audio, sample_rate) of a WAV file of 16 bits: float32 [samples, channels] from -1 to 1, and an int32.
+    """(audio, sample_rate) of a 16-bit WAV file: float32 [samples, channels] from -1 to 1, and an int32.
 
-    desired_samples: sounds that are shorter end with silence. desired_channels: of a file with fewer channels the last
+    desired_samples: shorter sounds are padded with silence. desired_channels: if a file has fewer channels, the last
     one is repeated. -1: as in the file. Raises InvalidArgumentError for other files. TF: tf.audio.decode_wav.
     """
     return DECODE_WAV(

@@ -1,7 +1,7 @@
-"""Serialized Examples, from which features are read by key as columns of values.
+"""Reading features of serialized Examples by key, as columns of values.
 
-There are three ways to find the features: in all records at once (parsing_walk.py), record by record where they are
-large (their bytes are then copied only once), and by protobuf, which knows all that its format allows.
+There are three ways to find features: in all records at once (parsing_walk.py), record by record if they are large
+(their bytes are then copied only once), and by protobuf, which supports everything that its format allows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FIELD_TAGS = {field: tag for tag, field in _FIELDS.items()}
 
 
 def parse_message(text: bytes, message: Any, place: str = "") -> Any:
-    """InvalidArgumentError, with the text and the place, for a text that is no such message."""
+    """InvalidArgumentError, with the text and its position, for a text that is not such a message."""
     try:
         return message.FromString(text)
     except DecodeError:
@@ -58,7 +58,8 @@ def _place(row: int, names: Sequence[bytes] | None) -> str:
 
 
 class Batch:
-    """Reads columns of the `keys`. InvalidArgumentError for a record that is no Example; `names` as in `Where`."""
+    """Reads columns of the `keys`. Raises InvalidArgumentError for a record that is not an Example; `names` as in
+    `Where`."""
 
     def __init__(self, records: list[bytes], keys: Iterable[str], names: Sequence[bytes] | None) -> None:
         self._records, self._joined = records, b""
@@ -94,11 +95,11 @@ class Batch:
         return odd
 
     def read(self, key: str, dtype: DType, where: Where) -> Column:
-        """The values of a feature. InvalidArgumentError for records that have it with another dtype."""
+        """The values of a feature. Raises InvalidArgumentError for records in which its dtype differs."""
         if len(self._odd) == len(self._records):
             return read_column([self._odd[row].get(key) for row in range(len(self._records))], dtype, where)
         kind, whole, start, size = self._places.get(key.encode()) or Places.of(len(self._records))
-        lists: dict[int, bytes] = {}  # that are read as they are serialized
+        lists: dict[int, bytes] = {}  # that are read in serialized form
         if self._odd:
             kind = kind.copy()
             for row, features in self._odd.items():
@@ -175,7 +176,7 @@ class Batch:
             raise
 
     def _gathered(self, start: np.ndarray, size: np.ndarray) -> bytes:
-        """The bytes of all rows, one after the other."""
+        """The bytes of all rows, one after another."""
         data, width = self._joined, int(size[0])
         if width and (size == width).all():
             return np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))[start].tobytes()

@@ -1,9 +1,9 @@
 """The features of a batch of Examples, found in all records at once.
 
-The records are joined, and each has a cursor. A turn takes the entry at the cursor of the first record that is not read
-to its end, and compares the bytes there with those at the other cursors: records with the same key and a known layout
-all move on. So data as a program writes it, with the same features in about the same order, takes as many turns as a
-record has features, in NumPy. Records that take turns of their own are left to `read_example` and protobuf.
+The records are concatenated, and each has a cursor. A turn takes the entry at the cursor of the first unfinished
+record, and compares the bytes there with those at the other cursors: all records with the same key and a known layout
+advance. So typical data, with the same features in about the same order, takes as many turns, in NumPy, as a record has
+features. Records that would need separate turns are left to `read_example` and protobuf.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import numpy as np
 from penstock.ops.parsing_wire import ABSENT, SHORT, Entry, joined, layouts, read_entry
 
 _FEW = 8
-"""As many records are read one by one in the time of a turn."""
+"""The number of records that can be read one by one in the time of a turn."""
 _PATIENCE = 6
-"""That many turns may move only a few records."""
+"""The number of turns that may advance only a few records."""
 _BEHIND = 512
-"""Zero bytes after the records: a header at the end can be looked at whole."""
+"""Zero bytes after the records: a header at the end can be read whole."""
 
 
 class Places(NamedTuple):
-    """Of one key in each record: what `Span` says; records without it have kind NOTHING."""
+    """The spans of one key in each record (see `Span`); records without it have kind NOTHING."""
 
     kind: np.ndarray
     whole: np.ndarray
@@ -41,7 +41,7 @@ Rows = np.ndarray | slice
 
 
 class Walk:
-    """`places` has those of the `wanted` keys that were found; `odd` are the records that were not understood."""
+    """`places` has the found ones among the `wanted` keys; `odd` are the records that could not be parsed."""
 
     def __init__(self, records: list[bytes], wanted: frozenset[bytes]) -> None:
         self.places: dict[bytes, Places] = {}
@@ -56,7 +56,7 @@ class Walk:
         self._walk()
 
     def _enter(self, sizes: np.ndarray) -> None:
-        """To the first entry of each record, behind a tag and the length of all."""
+        """Advances to the first entry of each record, behind a tag and the total length."""
         width = _width(int(sizes.min()))
         if width < 4 and width == _width(int(sizes.max())):
             wanted = 0x0A | _varint(sizes - 1 - width, width) << 8
@@ -100,14 +100,14 @@ class Walk:
         return np.ndarray((len(self.data) - width + 1,), f"V{width}", self.data, strides=(1,))[at]
 
     def _alike(self, at: np.ndarray, width: int) -> np.ndarray:
-        """Where so many bytes are the same as at the first place."""
+        """Where `width` bytes are the same as at the first place."""
         count = -(-width // 8)
         windows = self._window(at, 8 * count).view(np.uint64).reshape(-1, count)
         cover = np.frombuffer((b"\xff" * width).ljust(8 * count, b"\0"), np.uint64)
         return ~_any((windows ^ windows[0]) & cover)
 
     def _turn(self, rows: Rows, entry: Entry) -> int:
-        """Moves the records that are at an entry like the first one's; how many."""
+        """Advances the records that are at an entry like the first one's; returns their number."""
         at, width = self._at[rows], entry.header
         headers = self._window(at, width).tobytes()
         if headers == headers[:width] * len(at):
@@ -150,7 +150,7 @@ class Walk:
         return int(np.count_nonzero(good | lists))
 
     def _move(self, rows: Rows, key: bytes, kind: Any, whole: Any, start: np.ndarray, size: Any) -> None:
-        """Behind the values, which are at `start`; their places are kept."""
+        """Advances past the values, which are at `start`, and stores their positions."""
         self._at[rows] = start + size
         if key not in self._wanted:
             return
@@ -164,7 +164,7 @@ class Walk:
 
 
 def _any(table: np.ndarray) -> np.ndarray:
-    """Which rows are not all zeros, of a table with few columns."""
+    """Which rows of a table with few columns are not all zeros."""
     return reduce(np.bitwise_or, table.T) != 0
 
 
@@ -182,11 +182,11 @@ def _varint(numbers: np.ndarray, width: int) -> np.ndarray:
 
 
 def _varints(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The number that each four bytes begin with, and how many bytes it has; -1 for one that goes on."""
+    """The number at the start of each four bytes, and its length in bytes; -1 for a longer one."""
     if not (words & 0x80).any():
         return (words & 0x7F).astype(np.int64), np.ones(len(words), np.int64)
     stops = ~words & 0x80808080
-    last = stops & (~stops + 1)  # the bit that says so of the last byte
+    last = stops & (~stops + 1)  # the bit that marks the last byte
     width = 1 + _LAST_BITS.searchsorted(last)
     return np.where(last, joined(words & (last - 1)), -1), width
 

@@ -1,12 +1,13 @@
-"""Where the values of a tf.train.Example are in its bytes, as every writer of protobuf lays them out.
+"""The positions of a tf.train.Example's values in its bytes, in the layout that every protobuf writer uses.
 
-A feature is an entry of a map, in which four lengths follow from each other:
+A feature is a map entry with four lengths that depend on each other:
 
     0A entry  0A size key  12 feature  kind list  0A values  …the values' bytes
 
 `kind` says which list it is; the values are packed numbers, or one string. A list of several strings, or of numbers
-that are not packed, is left as it is (`whole`). What else protobuf allows (unknown fields, parts in another order, long
-forms of lengths) is nobody's habit: `read_entry` gives None for it, and protobuf's own parser has to be asked.
+that are not packed, is left serialized (`whole`). Other encodings that protobuf allows (unknown fields, a different
+order, long forms of lengths) are not used in practice: `read_entry` returns None for them, and protobuf's own parser
+must be used.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ class Entry(NamedTuple):
     key: bytes
     kind: int
     whole: bool
-    """Whether the values are a list as it is serialized (also an empty one), not packed numbers or one string."""
+    """Whether the values are a serialized list (possibly empty) rather than packed numbers or one string."""
     header: int
     """How many bytes come before the values."""
     size: int
-    """How many bytes the values have."""
+    """The number of bytes of the values."""
 
 
 class Span(NamedTuple):
@@ -43,7 +44,7 @@ class Span(NamedTuple):
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """A length of at most five bytes, and where it ends; far below zero if it goes on."""
+    """A length of at most five bytes, and its end; far below zero if it is longer."""
     value, shift = 0, 0
     while shift < 35:
         byte = data[at]
@@ -55,7 +56,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_entry(data: bytes, start: int) -> Entry | None:
-    """The entry at `start`; `data` goes on for some bytes after the last entry."""
+    """The entry at `start`; `data` has some more bytes after the last entry."""
     if data[start] != 0x0A:
         return None
     size, at = varint(data, start + 1)
@@ -84,7 +85,7 @@ def read_entry(data: bytes, start: int) -> Entry | None:
 
 
 def read_example(data: bytes) -> dict[bytes, Span] | None:
-    """The spans of all features of one Example, or None where protobuf has to be asked."""
+    """The spans of all features of one Example, or None if protobuf's parser is needed."""
     found = {}
     at, stop = 0, len(data)
     try:
@@ -115,11 +116,11 @@ def joined(words: np.ndarray) -> np.ndarray:
 
 SHORT = 128
 ABSENT = -1
-"""Of a length that a layout lacks, in `less` below."""
+"""For a length that a layout lacks, in `less` below."""
 
 
 class Layouts(NamedTuple):
-    """How entries of one key and kind begin, by how many bytes each of their lengths takes: a row for each way.
+    """How entries with one key and kind begin: one row for each combination of the byte sizes of their lengths.
 
     A row describes entries whose size is its `entry` or more, up to the next row's.
     """
@@ -129,23 +130,23 @@ class Layouts(NamedTuple):
     """How many bytes come before the values."""
     mask: np.ndarray
     fixed: np.ndarray
-    """The header's bytes that `mask` leaves (tags, key, which lengths go on), eight to a number."""
+    """The header's bytes selected by `mask` (tags, key, continuation bits of lengths), eight per number."""
     places: np.ndarray
     masks: np.ndarray
-    """Where the lengths of feature, list and values are, and what of the four bytes there belongs to them."""
+    """The positions of the lengths of feature, list and values, and a mask for the four bytes there."""
     less: np.ndarray
     """How much smaller than the entry's length they must be."""
     kind: np.ndarray
     whole: np.ndarray
     list_header: np.ndarray
     list_mask: np.ndarray
-    """As `header` and `mask`, up to the bytes of the list as it is serialized."""
+    """Like `header` and `mask`, up to the bytes of the serialized list."""
     least: np.ndarray
     step: np.ndarray
     cover: np.ndarray
-    """The whole header of an entry of the size `entry`, what each byte more adds, and a mask of all of it.
+    """The whole header of an entry of size `entry`, what each additional byte adds, and a mask over the header.
 
-    For entries below SHORT: their lengths take a byte each.
+    For entries below SHORT, whose lengths take one byte each.
     """
 
     def of(self, rows: np.ndarray | list[int]) -> Layouts:
@@ -162,7 +163,7 @@ def _words(data: bytes | bytearray, count: int) -> np.ndarray:
 
 
 def _layout(key: bytes, kind: int, parts: int, values: int) -> tuple[Any, ...]:
-    """The fields of Layouts for an entry with that many bytes of values; `parts`: how many lengths there are."""
+    """The fields of Layouts for an entry with that many bytes of values; `parts`: the number of lengths."""
     lengths = [values]
     for _ in range(parts - 1):
         lengths.insert(0, 1 + _bytes_of(lengths[0]) + lengths[0])

@@ -1,4 +1,5 @@
-"""How ops are done to many elements at once: nodes of the same or other ops, of tensors with one more dimension."""
+"""Rules for applying ops to many elements at once: nodes of the same or other ops, on tensors with an additional
+dimension."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from penstock.tensor.shapes import TensorShape
 
 
 class CannotBatch(Exception):
-    """An op, or one with such inputs or attributes, has no form for many elements."""
+    """An op, or one with these inputs or attributes, has no batched form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batched:
-    """What stands for a tensor: if `batched`, the values for all elements, else the value that is the same for all.
+    """The batched form of a tensor: if `batched`, the values for all elements, otherwise the common value.
 
-    shape: what is known of one element's.
+    shape: what is known about one element's.
     """
 
     tensor: Tensor
@@ -44,7 +45,7 @@ _RULES: dict[str, Rule] = {}
 
 
 def batched_outputs(op: Operation, inputs: Sequence[Batched]) -> list[Tensor]:
-    """What `op` gives for many elements. CannotBatch, or what building nodes raises, where it has no such form."""
+    """The outputs of `op` for many elements. CannotBatch, or what building nodes raises, where it has no such form."""
     rule = _RULES.get(op.type) or _element_wise_rule(op)
     if rule is None:
         raise CannotBatch(op.type)
@@ -81,7 +82,7 @@ def _element_wise_rule(op: Operation) -> Rule | None:
 
 
 def _of_first(op: Operation, inputs: Sequence[Batched]) -> Any:
-    """All inputs are of the first's shape, or settings that are the same for all elements."""
+    """All inputs have the first one's shape, or are settings that are the same for all elements."""
     first, *others = inputs
     for each in others:
         is_setting = not each.batched and each.rank == 0
@@ -94,7 +95,7 @@ def _of_first(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 @rule("Equal", "NotEqual", "SelectV2")
 def _broadcasting(op: Operation, inputs: Sequence[Batched]) -> Any:
-    """Dimensions of one go between the first and those of an element that has fewer."""
+    """Dimensions of size one are inserted after the first dimension of inputs of lower rank."""
     vectors = [each for each in inputs if each.batched or each.shape.ndims != 0]
     if len(vectors) == 1:
         return _same(op, [each.tensor for each in inputs])
@@ -111,7 +112,7 @@ def _of_rank(each: Batched, rank: int) -> Tensor:
 
 @rule("Select")
 def _select(op: Operation, inputs: Sequence[Batched]) -> Any:
-    """With scalar conditions, whole elements are chosen: with a vector of them, rows."""
+    """Scalar conditions select whole elements; a vector of conditions selects rows."""
     condition, x, _ = inputs
     if not all(each.batched for each in inputs) or condition.rank not in (0, x.rank):
         raise CannotBatch(op.type)
@@ -131,7 +132,7 @@ def _clip(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 @rule("Shape", "Size", "Rank")
 def _shape(op: Operation, inputs: Sequence[Batched]) -> Any:
-    """All elements of a block have one shape."""
+    """All elements of a block have the same shape."""
     (x,) = inputs
     if op.type == "Rank":
         return constant(x.rank)
@@ -145,7 +146,7 @@ def _tail(vector: Tensor, begin: int) -> Tensor:
 
 
 def _count(x: Tensor, dtype: Any) -> Tensor:
-    """How many elements there are, as a vector of one."""
+    """The number of elements, as a vector of one."""
     return get_op("StridedSlice")(get_op("Shape")(x, out_type=dtype), [0], [1], [1])
 
 
@@ -208,15 +209,15 @@ def _pad(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 
 def _value(x: Batched) -> np.ndarray:
-    """A setting that is known before anything runs."""
+    """A setting whose value is statically known."""
     found = None if x.batched else constant_value(x.tensor)
     if found is None:
-        raise CannotBatch("by what is not known")
+        raise CannotBatch("by an unknown value")
     return np.asarray(found)
 
 
 def _moved(axis: Batched) -> Tensor:
-    """Axes of one element as those of many."""
+    """Converts axes of an element to those of a batch."""
     known = _value(axis)
     return constant(np.where(known >= 0, known + 1, known).astype(known.dtype))
 
@@ -228,7 +229,7 @@ def _reduce(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 @rule("Sum", "Prod")
 def _add_up(op: Operation, inputs: Sequence[Batched]) -> Any:
-    """Of integers: the order in which floats are added decides their last bits."""
+    """Only for integers: the last bits of float sums depend on the order."""
     if not op._inputs[0].dtype.is_integer:
         raise CannotBatch(op.type)
     return _reduce(op, inputs)
@@ -268,7 +269,7 @@ def _concat(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 
 def _all_batched(op: Operation, inputs: Sequence[Batched]) -> list[Tensor]:
-    """`inputs`, with a row for each element of those that are the same for all."""
+    """`inputs`, with common values repeated for each element."""
     like = next((each.tensor for each in inputs if each.batched), None)
     if like is None:
         raise CannotBatch(op.type)
@@ -290,7 +291,7 @@ def _split(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 @rule("StridedSlice")
 def _strided_slice(op: Operation, inputs: Sequence[Batched]) -> Any:
-    """All of the first dimension, and then as before."""
+    """The whole first dimension, then as before."""
     x, *settings = inputs
     begin, end, strides = map(_value, settings)
     masks = {name: int(op.attrs[name]) << 1 for name in op.attrs if name.endswith("_mask")}
@@ -314,7 +315,7 @@ def _slice(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 @rule("Gather", "GatherV2", "ResourceGather")
 def _gather(op: Operation, inputs: Sequence[Batched]) -> Any:
-    """Of a table that is the same for all, by each element's indices."""
+    """Only from a common table, by each element's indices."""
     params, indices, *axis = inputs
     if params.batched or not indices.batched or (axis and _value(axis[0]) != 0) or op.attrs.get("batch_dims"):
         raise CannotBatch(op.type)
@@ -334,7 +335,8 @@ def _look_up(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 @rule("DecodeRaw", "DecodeCSV")
 def _decode(op: Operation, inputs: Sequence[Batched]) -> Any:
-    """Of texts of whatever shape. Where raw texts differ in length, it is an error, and they come one by one."""
+    """For strings of any shape. If raw strings differ in length, it is an error, and elements are computed one by
+    one."""
     if not inputs[0].batched or any(each.batched for each in inputs[1:]):
         raise CannotBatch(op.type)
     return _same(op, [each.tensor for each in inputs])
@@ -342,7 +344,7 @@ def _decode(op: Operation, inputs: Sequence[Batched]) -> Any:
 
 @rule("ParseSingleExample")
 def _parse_single_example(op: Operation, inputs: Sequence[Batched]) -> Any:
-    """Of dense features of known shapes: others differ from example to example."""
+    """Only for dense features of known shapes: others differ between examples."""
     serialized, *defaults = inputs
     shapes = op.attrs["dense_shapes"]
     if op.attrs["num_sparse"] or any(each.batched for each in defaults):

@@ -1,8 +1,8 @@
-"""The function of many elements at once that a function of one element stands for, where its ops allow it.
+"""Vectorises a function of one element to one of many elements, if its ops allow it.
 
 Each node becomes one that does the same to tensors with one more dimension in front; nodes that depend on no element
-stay as they are. `batch_rules.py` says how, for ops that are not element-wise. Results are those of calls one by one,
-bit for bit as far as kernels go: what would add floats in another order has no rule.
+stay unchanged. `batch_rules.py` says how, for ops that are not element-wise. Results are those of calls one by one, bit
+for bit as far as kernels go: what would add floats in another order has no rule.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from penstock.tensor.shapes import TensorShape
 
 @dataclass(frozen=True, slots=True)
 class Vectorised:
-    """`function` takes and gives tensors with one more dimension in front, but for captured arguments, and for results
+    """`function` takes and returns tensors with an additional first dimension, except captured arguments and results
     that are the same for all elements: `of_each` says which results differ."""
 
     function: GraphFunction
@@ -28,8 +28,8 @@ class Vectorised:
 
 
 def vectorise(function: GraphFunction, captured: int) -> Vectorised | None:
-    """The function of many; None where an op does not allow it. captured: how many of its arguments, the last ones, are
-    the same for all."""
+    """The vectorised function; None if an op does not allow it. captured: the number of its last arguments that are the
+    same for all elements."""
     needed = _needed(function)
     if needed is None:
         return None
@@ -53,7 +53,7 @@ def vectorise(function: GraphFunction, captured: int) -> Vectorised | None:
 
 
 def _needed(function: GraphFunction) -> list[Operation] | None:
-    """The nodes that results need, in the order in which they were built; None where more than that must run."""
+    """The nodes that results need, in the order in which they were built; None if more than that must run."""
     arguments = {tensor.op for tensor in function.arguments}
     needed: set[Operation] = set()
     pending = [tensor.op for tensor in function.results]
@@ -76,7 +76,7 @@ def _is_pure(op: Operation) -> bool:
 
 
 def _only_reads(op: Operation) -> bool:
-    """Whether all that it does is to read a variable, or look something up."""
+    """Whether it only reads a variable or looks something up."""
     handles = {arg.name for arg in op.op_def.inputs if arg.is_ref or arg.dtype == resource}
     return bool(handles) and handles <= op.op_def.reads
 
@@ -102,5 +102,5 @@ def _rebuild(op: Operation, graph: FunctionGraph, found: dict[Tensor, Batched]) 
 
 
 def _same_for_all(op: Operation) -> bool:
-    """Of elements of one shape, what is said of their shape is the same for all."""
+    """For elements of the same shape, results that depend only on the shape are the same for all."""
     return op.op_def.traits.of_shapes

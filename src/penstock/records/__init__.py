@@ -1,4 +1,4 @@
-"""Files of records: TFRecord, text lines and records of a fixed length, by path or URL."""
+"""Files of records: TFRecords, lines of text and fixed-length records, by path or URL."""
 
 from penstock.records.fixed import FixedLengthRecords
 from penstock.records.lines import TextLines

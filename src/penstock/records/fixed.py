@@ -1,4 +1,4 @@
-"""Records that all have one length."""
+"""Fixed-length records."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from penstock.records.streams import READ, Plain, open_stream
 
 
 class FixedLengthRecords(RecordSource):
-    """Records of `record_bytes` each, `hop_bytes` apart (0: one after the other), between a header and a footer.
+    """Records of `record_bytes` each, `hop_bytes` apart (0: one after another), between a header and a footer.
 
-    What is left behind the last record is no record; with `exact` it is an InvalidArgumentError, which TensorFlow's
-    datasets raise and its readers do not.
+    Bytes after the last complete record are ignored; with `exact` they raise InvalidArgumentError, as in TensorFlow's
+    datasets but not in its readers.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class FixedLengthRecords(RecordSource):
         data, body = b"".join(parts), size - self._footer
         count = max(0, (body - self._record) // self._hop + 1)
         if part:
-            count = min(count, size // self._hop)  # what a hop goes over has been read as well
+            count = min(count, size // self._hop)  # skipped bytes have been read as well
         elif self._exact:
             self._refuse_remainder(self._end - self._header + body)
         end = min(count * self._hop, size)

@@ -8,7 +8,7 @@ from penstock.records.streams import open_stream
 
 
 class TextLines(RecordSource):
-    """The lines of a file, without their ends. A carriage return before the end of a line belongs to the end.
+    """The lines of a file, without their ends. A carriage return before the line end is part of it.
 
     `number` counts the `skip_header_lines` as well.
     """

@@ -1,4 +1,4 @@
-"""What all files of records have in common: they are read in blocks, and given out as many at a time as are wanted."""
+"""What all record files share: they are read in blocks, and any number of records is returned at a time."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from penstock.records.streams import ByteStream
 
 
 class Position(NamedTuple):
-    """A place between two records, in numbers that can be kept: `RecordSource.seek` goes back there."""
+    """A position between two records, in numbers that can be saved: `RecordSource.seek` returns to it."""
 
     offset: int
-    """Where in the stream of bytes a block begins..."""
+    """The offset of a block in the stream of bytes..."""
     skipped: int
-    """... how many of its records come before the place..."""
+    """... the number of its records before the position..."""
     number: int
-    """... and how many of the file."""
+    """... and the number of the file's."""
 
 
 class RecordSource(ABC):
-    """The records of one file, in order. Closed by `close`, `with`, or when nobody refers to it.
+    """The records of one file, in order. Closed by `close`, `with`, or when it is garbage-collected.
 
-    A damaged record raises DataLossError when its turn comes, after the records before it, and each further read
-    raises it again. Not for several threads at once.
+    A damaged record raises DataLossError if its turn comes, after the records before it, and each further read raises
+    it again. Not for several threads at once.
     """
 
     def __init__(self, stream: ByteStream) -> None:
@@ -33,22 +33,23 @@ class RecordSource(ABC):
         self.path = stream.path
         self._block: list[bytes] = []
         self._taken = 0  # of the block
-        self._begin = self._end = 0  # the block's place in the stream
+        self._begin = self._end = 0  # the block's offset in the stream
         self._rest = b""  # bytes after the block that have been read: the beginning of a record
-        self._error: errors.OpError | None = None  # what comes after the block
+        self._error: errors.OpError | None = None  # the offset after the block
         self.number = 0
-        """How many records have been read."""
+        """The number of records that have been read."""
 
     @abstractmethod
     def _parse(self) -> tuple[list[bytes], int]:
-        """The next records, at least one unless the file has ended, and how many bytes of the stream they take up.
+        """The next records, at least one unless the file has ended, and the number of bytes that they take in the
+        stream.
 
-        It reads on after `_rest`, and leaves there what is over. An error for a record that comes after others is left
-        in `_error`.
+        It continues reading after `_rest`, and leaves the remainder there. An error in a record that comes after others
+        is stored in `_error`.
         """
 
     def _refill(self) -> bool:
-        """Parse the next block; whether there is one."""
+        """Parse the next block; returns whether there is one."""
         if self._error is not None:
             raise self._error
         self._begin, self._block, self._taken = self._end, [], 0
@@ -79,7 +80,7 @@ class RecordSource(ABC):
         return found
 
     def read_block(self) -> list[bytes]:
-        """Records that have been read together (some hundred kilobytes of them); none at the end."""
+        """Records that were read together (a few hundred kilobytes); none at the end."""
         if self._taken == len(self._block) and not self._refill():
             return []
         some = self._block[self._taken :] if self._taken else self._block
@@ -97,12 +98,12 @@ class RecordSource(ABC):
         return Position(self._begin, self._taken, self.number)
 
     def seek(self, position: Position) -> None:
-        """Go on at a place that `position` was at, of this source or another of the same file."""
+        """Continue at a `position` of this source or of another for the same file."""
         self._stream.seek(position.offset)
         self._block, self._taken, self._rest, self._error = [], 0, b"", None
         self._begin = self._end = position.offset
         left = position.skipped
-        while left:  # in blocks that may be shorter than they were then
+        while left:  # in blocks that may be shorter than before
             if not self._refill():
                 raise errors.DataLossError(None, None, f"{self.path} ends before record {position.number}")
             self._taken = min(len(self._block), left)
@@ -111,7 +112,7 @@ class RecordSource(ABC):
 
     @property
     def failed(self) -> bool:
-        """Whether what comes next is an error."""
+        """Whether an error comes next."""
         return self._error is not None
 
     def close(self) -> None:

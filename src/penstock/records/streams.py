@@ -13,12 +13,12 @@ from penstock.checkpoint.remote import as_os_error
 from penstock.checkpoint.storage import Path, typed_error
 
 READ = 1 << 18
-"""Bytes that are asked of a file at once: parsing them, and what they are parsed into, stay in the second cache."""
+"""Bytes to read from a file at once: they and the parsed records fit in the L2 cache."""
 
 REMOTE_READ = 8 << 20  # every read is a request
 
 WINDOW_BITS = {"": 0, "ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS + 16}
-"""What zlib calls the kinds of compression; 0 is none."""
+"""zlib's numbers for kinds of compression; 0 is none."""
 
 
 class ByteStream(Protocol):
@@ -27,22 +27,23 @@ class ByteStream(Protocol):
     path: str
 
     def read(self, size: int = READ) -> bytes:
-        """The next bytes, at most `size` of them, and none at the end only."""
+        """The next bytes, at most `size`; none only at the end."""
 
     def seek(self, offset: int) -> None:
-        """Go on at `offset`, which has been reached before."""
+        """Continue at `offset`, which has been reached before."""
 
     def close(self) -> None: ...
 
 
 def open_stream(path: Path, compression: str = "") -> ByteStream:
-    """The bytes of a file as they were before compression ("", "GZIP" or "ZLIB"). NotFoundError and kin name `path`."""
+    """The uncompressed bytes of a file (compression: "", "GZIP" or "ZLIB"). Errors such as NotFoundError name
+    `path`."""
     bits = window_bits(compression)
     return Inflated(path, bits) if bits else Plain(path)
 
 
 def window_bits(compression: str) -> int:
-    """zlib's number for a kind of compression, by TensorFlow's name. InvalidArgumentError for other names."""
+    """zlib's number for a kind of compression, by TensorFlow's name. Raises InvalidArgumentError for other names."""
     if compression not in WINDOW_BITS:
         raise errors.InvalidArgumentError(
             None, None, f"Unsupported compression_type: {compression!r} is none of '', 'GZIP', 'ZLIB'"
@@ -52,7 +53,7 @@ def window_bits(compression: str) -> int:
 
 @contextmanager
 def file_errors(path: str) -> Iterator[None]:
-    """What a file system raises, as an `OpError` that names `path`."""
+    """Converts errors of a file system to an `OpError` that names `path`."""
     try:
         with as_os_error(path):
             yield
@@ -61,7 +62,7 @@ def file_errors(path: str) -> Iterator[None]:
 
 
 def open_file(path: Path, mode: str) -> Any:
-    """A binary file, unbuffered where it is local; anything with "://" is fsspec's."""
+    """A binary file, unbuffered if it is local; fsspec opens anything with "://"."""
     text = os.fspath(path).removeprefix("file://")
     with file_errors(text):
         if "://" not in text:
@@ -73,7 +74,7 @@ def open_file(path: Path, mode: str) -> Any:
 
 
 class Plain:
-    """A file as it is."""
+    """A file unchanged."""
 
     def __init__(self, path: Path) -> None:
         self.path = os.fspath(path)
@@ -100,13 +101,13 @@ class Plain:
             self._file.close()
 
     def __del__(self) -> None:
-        self.close()  # iterators are left where they are
+        self.close()  # iterators keep their positions
 
 
 class Inflated:
-    """What a gzip or zlib file holds; several gzip members one after the other count as one, as for gunzip.
+    """The contents of a gzip or zlib file; several gzip members are concatenated, as in gunzip.
 
-    DataLossError where the compressed bytes are damaged or end too early. A file of no bytes holds nothing.
+    Raises DataLossError if the compressed bytes are damaged or end too early. An empty file has no contents.
     """
 
     def __init__(self, path: Path, bits: int) -> None:
@@ -118,7 +119,7 @@ class Inflated:
     def _restart(self) -> None:
         self._inflater = zlib.decompressobj(self._bits)
         self._input = self._file.read()
-        self._ended = not self._input  # whether the compressed stream ended in a proper way
+        self._ended = not self._input  # whether the compressed stream ended properly
         self._offset = 0
 
     def read(self, size: int = READ) -> bytes:
@@ -140,7 +141,7 @@ class Inflated:
                 return found
 
     def _next_member(self) -> bool:
-        """Whether another compressed stream follows the one that ended. Zeros pad, as for gunzip."""
+        """Whether another compressed stream follows the one that ended. Zeros are padding, as in gunzip."""
         self._input = (self._inflater.unused_data or self._file.read()).lstrip(b"\0")
         while not self._input:
             data = self._file.read()

@@ -1,7 +1,7 @@
-"""TFRecord files: each record with its length before it, and checksums of both.
+"""TFRecord files: each record is preceded by its length, with checksums of both.
 
 A record is `length: uint64, crc(length): uint32, data, crc(data): uint32`, little-endian, where crc is CRC-32C, masked
-so that checksums of data that holds checksums stay good ones.
+so that checksums of data that contains checksums stay useful.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ HEADER, FOOTER = 12, 4
 FRAME = HEADER + FOOTER
 
 _LARGE = 64 << 20
-"""Memory is taken in such steps, since a length may be wrong and its checksum right."""
+"""Memory is allocated in steps of this size, because a length may be wrong although its checksum is right."""
 
 _lengths: dict[bytes, int] = {}
-"""What headers say whose checksum was right. Lengths come again and again, so most headers take a look-up."""
+"""The lengths in valid headers. Lengths recur, so most headers take one look-up."""
 
 
 _headers: dict[int, bytes] = {}
@@ -31,7 +31,7 @@ _headers: dict[int, bytes] = {}
 
 
 def framed(records: list[bytes]) -> bytes:
-    """Records as files hold them."""
+    """Records in the format of files."""
     footers = _footers(records).tobytes()
     parts = [b""] * (3 * len(records))
     parts[::3] = [_headers.get(length) or _header(length) for length in map(len, records)]
@@ -48,13 +48,13 @@ def _header(length: int) -> bytes:
 
 
 def _footers(records: list[bytes]) -> np.ndarray:
-    """The checksum of each, as files hold it: rotated by 15 bits, and a constant added."""
+    """The checksum of each in the format of files: rotated by 15 bits, plus a constant."""
     crcs = np.fromiter(map(google_crc32c.value, records), "<u4", len(records))
     return (crcs >> 15 | crcs << 17) + np.uint32(0xA282EAD8)
 
 
 def _length(header: bytes) -> int | None:
-    """What a header says, or None if it is damaged."""
+    """The length in a header, or None if it is damaged."""
     if len(header) < HEADER or _footers([header[:8]]).tobytes() != header[8:]:
         return None
     if len(_lengths) > 10_000:
@@ -94,7 +94,8 @@ class TFRecords(RecordSource):
         return records, at
 
     def _complete(self, data: bytes) -> bytes:
-        """`data` and what comes after it, as far as its first record. DataLossError if there is no such record."""
+        """`data` and what follows it, up to the end of its first record. Raises DataLossError if there is no such
+        record."""
         data = self._read_on(data, HEADER)
         if len(data) < HEADER:
             raise self._loss("truncated")
@@ -115,12 +116,12 @@ class TFRecords(RecordSource):
 
     def _loss(self, what: str, at: int = 0, number: int = 0) -> errors.DataLossError:
         text = f"{what} record at {self._begin + at} of {self.path} (record {self.number + number}, counted from 0)"
-        hint = "" if self._begin + at else ". Is this a TFRecord file, compressed in the way that was said?"
+        hint = "" if self._begin + at else ". Is this a TFRecord file with the given compression?"
         return errors.DataLossError(None, None, text + hint)
 
 
 def _walk(data: bytes) -> tuple[list[int], int]:
-    """Where whole records with right headers begin, one after the other, and where the last of them ends."""
+    """The starts of consecutive complete records with valid headers, and the end of the last."""
     starts = []
     at, size, known = 0, len(data), _lengths.get
     while at < size:

@@ -33,8 +33,8 @@ _NAMES = {TFRecordCompressionType.NONE: "", TFRecordCompressionType.ZLIB: "ZLIB"
 class TFRecordOptions:
     """How records are compressed, as a TFRecordCompressionType or its name (TF: tf.python_io.TFRecordOptions).
 
-    `window_bits`, `compression_level`, `mem_level` and `compression_strategy` are zlib's; None leaves them to it.
-    `flush_mode`, the buffer sizes and `compression_method` are there for TensorFlow's programs, and change nothing.
+    `window_bits`, `compression_level`, `mem_level` and `compression_strategy` are zlib's; None uses zlib's defaults.
+    `flush_mode`, the buffer sizes and `compression_method` are accepted for compatibility, without effect.
     """
 
     compression_type_map = _NAMES
@@ -64,7 +64,7 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """ "", "GZIP" or "ZLIB", of options, a TFRecordCompressionType, its name, or None."""
+        """The compression as "", "GZIP" or "ZLIB", from options, a type, its name, or None."""
         kind = options.compression_type if isinstance(options, TFRecordOptions) else options
         name: Any = _NAMES.get(kind) if isinstance(kind, int) else (kind or "")
         if name not in _NAMES.values():
@@ -88,7 +88,7 @@ class TFRecordOptions:
 class TFRecordWriter:
     """Writes records to a file (TF: tf.python_io.TFRecordWriter).
 
-    What is written is in the file after `flush`, `close`, or the end of a `with` statement.
+    Records are in the file after `flush`, `close`, or the end of a `with` statement.
     """
 
     def __init__(self, path: Path, options: Any = None) -> None:
@@ -125,7 +125,7 @@ class TFRecordWriter:
                 view = view[self._file.write(view) :]
 
     def flush(self) -> None:
-        """Hand all records to the file."""
+        """Write all records to the file."""
         if self._file is None:
             raise errors.FailedPreconditionError(None, None, f"{self._path}: the writer has been closed")
         self._write(zlib.Z_SYNC_FLUSH)
@@ -133,7 +133,7 @@ class TFRecordWriter:
             self._file.flush()
 
     def close(self) -> None:
-        """End the file. More calls do nothing."""
+        """Finish and close the file. Further calls do nothing."""
         if self._file is not None:
             try:
                 self._write(zlib.Z_FINISH)
@@ -149,7 +149,7 @@ class TFRecordWriter:
         self.close()
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # nobody could catch it here; `close` tells
+        with contextlib.suppress(Exception):  # it could not be caught here; `close` raises it
             self.close()
 
 
@@ -157,7 +157,7 @@ class TFRecordWriter:
 def tf_record_iterator(path: Path, options: Any = None) -> Iterator[bytes]:
     """The records of a file (TF: tf.python_io.tf_record_iterator).
 
-    DataLossError for one that is cut short or changed, once the records before it have been given.
+    Raises DataLossError for one that is truncated or corrupt, after returning the records before it.
     """
     with TFRecords(path, TFRecordOptions.get_compression_type_string(options)) as records:
         yield from records

@@ -1,8 +1,8 @@
-"""The end of the process: what computes beside the program is given the time to stop.
+"""The end of the process: gives background computations time to stop.
 
-Python ends daemon threads where they stand. One that is inside a kernel then, without Python's lock, makes the process
-abort when it comes back for the lock. So before Python ends, whatever starts computations is told to stop, threads that
-would begin another step are parked, and those that are in the middle of one are waited for.
+Python ends daemon threads wherever they are. One that is inside a kernel, without Python's lock, aborts the process
+when it tries to reacquire the lock. So before Python ends, everything that starts computations is stopped, threads that
+would start another step are parked, and those in the middle of one are waited for.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _ending = False
 
 class Stoppable(Protocol):
     def stop_at_exit(self) -> None:
-        """Begin nothing more. Called once, by the thread that ends the process."""
+        """Start nothing more. Called once, by the thread that ends the process."""
 
 
 _alive: weakref.WeakSet[Stoppable] = weakref.WeakSet()
 
 
 def stop_at_exit(what: Stoppable) -> None:
-    """Have `what.stop_at_exit()` called before the process ends, if `what` is still there."""
+    """Register `what.stop_at_exit()` to be called before the process ends, if `what` still exists."""
     _alive.add(what)
 
 
 def park() -> None:
-    """Never return, in a daemon thread of a process that ends; otherwise do nothing."""
+    """Block forever in a daemon thread of a process that is ending; otherwise do nothing."""
     if _ending and threading.current_thread().daemon:
         threading.Event().wait()
 
@@ -63,7 +63,7 @@ def _computing() -> bool:
 
 def _in_step(innermost: FrameType) -> bool:
     if innermost.f_code in (threading.Condition.wait.__code__, inbox.receive.__code__, workers._work.__code__):
-        return False  # it waits, in Python's own code
+        return False  # it waits in Python's own code
     frame: FrameType | None = innermost
     while frame is not None and not frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back

@@ -14,14 +14,14 @@ from penstock.runtime.observer import Observer
 
 
 def ended(error: errors.OpError, action: str) -> errors.OpError:
-    """What is said of an operation that was under way when `error` ended its wait."""
+    """The error for an operation that was running when `error` ended its wait."""
     if isinstance(error, errors.CancelledError):
         return errors.CancelledError(None, None, f"{action} operation was cancelled. {error.message}")
     return error
 
 
 def blocking(node: Node, kernel: NodeKernel, closing: Closing) -> NodeKernel:
-    """The asynchronous `kernel` of `node` as one that blocks the calling thread while it waits."""
+    """Makes the asynchronous `kernel` of `node` one that blocks the calling thread while it waits."""
     start = kernel.start
     assert start is not None
 

@@ -1,8 +1,8 @@
-"""Deadlock is reported, not suffered: whether anybody is left who could serve what all calls of the process wait for.
+"""Deadlock detection: whether any thread is left that could serve what all calls of the process wait for.
 
-Threads that wait in a step are noted here. When one has waited for a while it looks at all threads there are. Those
-that no program's code runs in (pools without work, notebooks' servers, loggers) cannot serve, and neither can one that
-only waits until a thread that waits has ended. If no other is left, every call that waits fails and says for what.
+Threads that wait in a step are recorded here. When one has waited for a while, it examines all threads. Threads that do
+not run the program's code (idle pools, notebook servers, loggers) cannot serve, and neither can one that only waits for
+a waiting thread to end. If no other is left, every waiting call fails with an error that says what it waited for.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _SERVICES = {
     *("jupyter_client", "multiprocessing", "pydev_ipython", "pydevd", "pytest_timeout", "tensorboard", "tornado"),
     *("traitlets", "xdist", "zmq"),
 }
-"""Packages whose threads run a program's code only where that can be seen in their frames."""
+"""Packages whose threads run a program's code only if their frames show it."""
 
 
 @dataclass(eq=False, slots=True)
 class Entry:
-    """A thread that waits. fail: ends that. waits: for what; None where something else is under way as well. ends:
-    whether it does not wait forever."""
+    """A waiting thread. fail: ends the wait. waits: what it waits for; None if something else is also running. ends:
+    whether its wait is bounded."""
 
     fail: Callable[[Exception], None]
     waits: Callable[[], Sequence[Waits] | None]
@@ -47,7 +47,7 @@ _watchers: dict[int, Watcher] = {}
 
 @contextmanager
 def noted(entry: Entry) -> Iterator[None]:
-    """Note that the calling thread waits."""
+    """Record that the calling thread waits."""
     here = threading.get_ident()
     with _lock:
         before = _entries.get(here)
@@ -89,7 +89,7 @@ def watching(woken: Callable[[], bool], threads: Sequence[threading.Thread] = ()
 
 
 def look() -> None:
-    """End all waits with FailedPreconditionError if nobody is left who could serve them."""
+    """End all waits with FailedPreconditionError if no thread is left that could serve them."""
     with _lock:
         entries = dict(_entries)
         if any(entry.ends for entry in entries.values()) or _somebody_else(set(entries)):
@@ -125,7 +125,7 @@ def _line(node: Node) -> str:
 
 
 def _somebody_else(waiting: set[int]) -> bool:
-    """Whether there is a thread that could do something, besides those in `waiting`."""
+    """Whether any thread besides those in `waiting` could do something."""
     threads = {thread.ident: thread for thread in threading.enumerate()}
     frames = {
         ident: frame
@@ -140,9 +140,9 @@ def _somebody_else(waiting: set[int]) -> bool:
 
 
 def _is_idle(frame: FrameType, thread: threading.Thread | None) -> bool:
-    """Whether no program's code runs in a thread, and none will before somebody else gives it something to do."""
+    """Whether a thread does not run the program's code, and will not until another thread gives it work."""
     if thread is not None and thread.name.startswith("penstock-"):
-        return True  # compilers and the like
+        return True  # compilers and similar threads
     innermost, roots, ends = frame.f_code, set(), False
     untimed = innermost is threading.Condition.wait.__code__ and frame.f_locals.get("timeout") is None
     each: FrameType | None = frame
@@ -151,7 +151,7 @@ def _is_idle(frame: FrameType, thread: threading.Thread | None) -> bool:
         roots.add(str(each.f_globals.get("__name__", "")).partition(".")[0])
         each = each.f_back
     if ends or thread is threading.main_thread():
-        return ends  # of a notebook, say: the next cell may serve
+        return ends  # for example in a notebook: the next cell may serve
     others = roots - sys.stdlib_module_names - _SERVICES
     if not others:
         return bool(roots & _SERVICES)
@@ -164,7 +164,7 @@ def _only_watches(ident: int, stuck: set[int]) -> bool:
 
 
 def _joined(frame: FrameType) -> int | None:
-    """The thread whose end a thread waits for, without a limit of time."""
+    """The thread that a thread joins without a timeout."""
     each: FrameType | None = frame
     while each is not None and each.f_globals.get("__name__") == "threading":
         if each.f_code is threading.Thread.join.__code__ and each.f_locals.get("timeout") is None:

@@ -1,7 +1,7 @@
-"""Steps that wait for what is outside of them: queues, mostly. A thread waits at an inbox, and is woken by events.
+"""Steps that wait for something outside them, mostly queues. A thread waits at an inbox, and is woken by events.
 
-Into an inbox comes what asynchronous kernels call back with, or `Ended`: the session was closed, the step failed on
-another device, or nobody is left who could serve (see deadlock.py). Ctrl-C ends a wait as it ends any of Python's.
+An inbox receives the results of asynchronous kernels, or `Ended`: the session was closed, the step failed on another
+device, or no thread is left that could serve (see deadlock.py). Ctrl-C ends a wait like any of Python's.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from penstock.runtime import deadlock
 
 Inbox = queue.SimpleQueue[Any]
 _LOOK_S = 1.0
-"""After so long, and then as often, a thread that waits looks whether somebody could serve it."""
+"""The interval at which a waiting thread checks whether any thread could serve it."""
 _waited = threading.local()
 
 
 class Ended:
-    """Put into an inbox: there is nothing more to wait for."""
+    """Put into an inbox if there is nothing more to wait for."""
 
     __slots__ = ("error",)
 
@@ -32,7 +32,7 @@ class Ended:
 
 
 class Closing:
-    """Whether a session is closed. Who waits in it is told."""
+    """Whether a session is closed. Notifies waiting threads."""
 
     __slots__ = ("_inboxes", "_lock", "_set")
 
@@ -77,7 +77,7 @@ def receive(
     check: Callable[[], None] | None = None,
 ) -> Any:
     """The next thing in `inbox`. Raises what ends the wait: CancelledError, DeadlineExceededError, or what is in an
-    `Ended`. waits: for what, or None where something else is under way as well. check: raises when the deadline, by
+    `Ended`. waits: for what, or None if something else is under way as well. check: raises when the deadline, by
     `time.monotonic`, has passed."""
     if not inbox.empty():
         return _opened(inbox.get())
@@ -106,5 +106,5 @@ def _opened(found: Any) -> Any:
 
 
 def busy_time() -> float:
-    """A clock for the calling thread, which stands still while it waits here."""
+    """A clock for the calling thread that stops while it waits here."""
     return time.perf_counter() - getattr(_waited, "seconds", 0.0)

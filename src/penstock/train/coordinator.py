@@ -1,4 +1,4 @@
-"""`Coordinator`: threads that stop together, and what one of them failed of (TF: tf.train.Coordinator)."""
+"""`Coordinator`: threads that stop together, and the error of one that failed (TF: tf.train.Coordinator)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from penstock.runtime.deadlock import watching
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_PAUSE = 0.1
-"""Seconds between two looks at whether threads have ended."""
+"""Seconds between two checks whether threads have ended."""
 
 
 @export("train.Coordinator")
 class Coordinator:
-    """Lets any of several threads stop all of them, and brings the error of the first to the thread that joins them.
+    """Lets any of several threads stop all of them, and passes the first error to the thread that joins them.
 
     A thread runs `while not coord.should_stop(): …` within `with coord.stop_on_exception():`.
     """
 
     def __init__(self, clean_stop_exception_types: Sequence[type[BaseException]] | None = None) -> None:
-        """`clean_stop_exception_types`: errors that stop the threads and are no failure; OutOfRangeError by default,
-        with which input ends."""
+        """`clean_stop_exception_types`: errors that stop the threads without being a failure; by default
+        OutOfRangeError, which marks the end of input."""
         if clean_stop_exception_types is None:
             clean_stop_exception_types = (errors.OutOfRangeError,)
         self._clean_stop_exception_types = tuple(clean_stop_exception_types)
@@ -41,9 +41,9 @@ class Coordinator:
     # --- stopping ---------------------------------------------------------------------------------------
 
     def request_stop(self, ex: Any = None) -> None:
-        """Have all threads stop. `ex`: an exception, or what `sys.exc_info()` gives, which `join` will raise.
+        """Request all threads to stop. `ex`: an exception, or the result of `sys.exc_info()`, which `join` will raise.
 
-        Only the first request counts. After `join`, which would be too late for it to be seen, it is raised here.
+        Only the first request counts. After `join`, when it could not be reported there, it is raised here.
         """
         failure = _exception(ex)
         if isinstance(failure, self._clean_stop_exception_types):
@@ -61,11 +61,11 @@ class Coordinator:
         return self._stop_event.is_set()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait until a stop is asked for, `timeout` seconds at most. Whether it was."""
+        """Wait until a stop is requested, at most `timeout` seconds. Returns whether it was."""
         return self._stop_event.wait(timeout)
 
     def clear_stop(self) -> None:
-        """Forget that a stop was asked for, and of what."""
+        """Reset the stop request and its exception."""
         with self._lock:
             self._joined = False
             self._failure = None
@@ -73,14 +73,14 @@ class Coordinator:
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Whatever is raised in the block, Ctrl-C included, ends it and stops all threads; `join` raises it."""
+        """Any exception in the block, including Ctrl-C, ends it and stops all threads; `join` raises it."""
         try:
             yield
         except BaseException:
             self.request_stop(sys.exc_info())
 
     def raise_requested_exception(self) -> None:
-        """Raise what a thread reported, if one did."""
+        """Raise the exception that a thread reported, if any."""
         with self._lock:
             if self._failure is not None:
                 raise self._failure
@@ -88,7 +88,7 @@ class Coordinator:
     # --- joining ----------------------------------------------------------------------------------------
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Have `join` wait for `thread` as well."""
+        """Make `join` also wait for `thread`."""
         with self._lock:
             self._registered_threads.add(thread)
 
@@ -98,10 +98,10 @@ class Coordinator:
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Wait until `threads` and those that are registered have ended; then raise what one of them reported.
+        """Wait until `threads` and registered threads have ended; then raise the exception that one of them reported.
 
-        From the moment when a stop is asked for they have `stop_grace_period_secs` to end. RuntimeError, unless
-        `ignore_live_threads`, names those that have not.
+        After a stop is requested they have `stop_grace_period_secs` to end. Unless `ignore_live_threads`, raises
+        RuntimeError naming those that have not.
         """
         with self._lock:
             waited_for = list(self._registered_threads.union(threads or ()))
@@ -134,7 +134,7 @@ def _alive(threads: Iterable[threading.Thread]) -> list[threading.Thread]:
 
 
 def _exception(ex: Any) -> BaseException | None:
-    """The exception of an argument of `request_stop`; a ValueError in the place of what is none."""
+    """The exception in an argument of `request_stop`; a ValueError if there is none."""
     found = ex[1] if isinstance(ex, tuple) and len(ex) == 3 else ex
     if found is None or isinstance(found, BaseException):
         return found
@@ -143,9 +143,9 @@ def _exception(ex: Any) -> BaseException | None:
 
 @export("train.LooperThread")
 class LooperThread(threading.Thread):
-    """A thread that does something again and again until its coordinator stops it (TF: tf.train.LooperThread).
+    """A thread that repeats a task until its coordinator stops it (TF: tf.train.LooperThread).
 
-    It calls `target`, or a subclass overrides `run_loop`. What that raises stops the coordinator's other threads.
+    It calls `target`, or a subclass overrides `run_loop`. An exception there stops the coordinator's other threads.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class LooperThread(threading.Thread):
         args: Iterable[Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        """`timer_interval_secs`: from one begin to the next; None for no pause at all."""
+        """`timer_interval_secs`: from one start to the next; None for no pause."""
         if not isinstance(coord, Coordinator):
             raise ValueError(f"'coord' argument must be a Coordinator: {coord}")
         if target is None and (args or kwargs):
@@ -175,7 +175,7 @@ class LooperThread(threading.Thread):
         args: Iterable[Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> LooperThread:
-        """A thread that calls `target`, already at it."""
+        """A running thread that calls `target`."""
         looper = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         looper.start()
         return looper
@@ -200,6 +200,6 @@ class LooperThread(threading.Thread):
         """Called once when the coordinator has stopped the loop."""
 
     def run_loop(self) -> None:
-        """What is done again and again."""
+        """The repeated task."""
         if self._call is not None:
             self._call(*self._call_args, **self._call_kwargs)

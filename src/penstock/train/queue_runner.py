@@ -20,7 +20,7 @@ from penstock.train.coordinator import Coordinator
 
 _LOG = logging.getLogger(__name__)
 _LOOK_AGAIN = 1.0
-"""Seconds after which a thread that waits for its coordinator looks whether the session is still open."""
+"""Seconds after which a thread that waits for its coordinator checks whether the session is still open."""
 
 _FILE = new_file("penstock/queue_runner.proto", "tensorflow")
 add_message(
@@ -30,14 +30,14 @@ add_message(
     "repeated string enqueue_op_name",
     "string close_op_name",
     "string cancel_op_name",
-    "repeated int64 queue_closed_exception_types",  # an enum, which is the same bytes
+    "repeated int64 queue_closed_exception_types",  # an enum, which has the same bytes
 )
 QueueRunnerDef: Any = message_classes(_FILE)["tensorflow.QueueRunnerDef"]
 
 
 @export("train.QueueRunner")
 class QueueRunner:
-    """A queue, the ops that fill it, each to be run in a thread, and those that close it."""
+    """A queue, the ops that fill it, each in its own thread, and those that close it."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class QueueRunner:
         queue_runner_def: Any = None,
         import_scope: str | None = None,
     ) -> None:
-        """`enqueue_ops`: a thread each; the same one several times for several threads.
+        """`enqueue_ops`: each gets a thread; repeat one for several threads.
 
-        close_op: closes the queue when there is no more to put in, cancel_op: gives up what waits, too; the queue's own
-        by default. queue_closed_exception_types: errors by which an enqueue op says that there is no more; by default
+        close_op: closes the queue at the end of input; cancel_op: also cancels waiting enqueues; by default the
+        queue's. queue_closed_exception_types: errors that mark the end of input in an enqueue op; by default
         OutOfRangeError.
         """
         self._lock = threading.Lock()
@@ -98,7 +98,7 @@ class QueueRunner:
 
     @property
     def exceptions_raised(self) -> list[Exception]:
-        """What threads without a coordinator failed of. (A coordinator is told of it instead.)"""
+        """The exceptions of threads without a coordinator. (With one, they are reported to it instead.)"""
         return self._exceptions_raised
 
     @property
@@ -111,9 +111,9 @@ class QueueRunner:
     def create_threads(
         self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """A thread for each enqueue op, and with a coordinator one that closes the queue when that stops.
+        """A thread for each enqueue op, and with a coordinator one more that closes the queue when it stops.
 
-        None while those made before for this session still run. Unless `start`, the caller starts them.
+        Returns none while earlier ones for this session still run. Unless `start`, the caller starts them.
         """
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:
@@ -137,7 +137,7 @@ class QueueRunner:
     def _run(self, sess: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
         """Enqueue until the queue or its source is closed, the coordinator stops, or something fails.
 
-        The last of a session's threads to find that there is no more closes the queue.
+        The last of a session's threads to reach the end of input closes the queue.
         """
         exhausted = False
         try:
@@ -155,10 +155,10 @@ class QueueRunner:
                     _run_quietly(sess, self._close_op)
 
     def _report(self, error: Exception, sess: Any, coord: Coordinator | None) -> None:
-        if coord is not None and not coord.joined:  # afterwards nobody would see it
+        if coord is not None and not coord.joined:  # it could not be reported later
             coord.request_stop(error)
             return
-        expected = getattr(sess, "_closed", False)  # whoever closes a session ends its runners with it
+        expected = getattr(sess, "_closed", False)  # closing a session ends its runners
         _LOG.log(logging.DEBUG if expected else logging.ERROR, "Exception in QueueRunner: %s", error)
         with self._lock:
             self._exceptions_raised.append(error)
@@ -173,7 +173,7 @@ class QueueRunner:
     # --- messages ---------------------------------------------------------------------------------------
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """This as a QueueRunnerDef; None where the queue is not in `export_scope`."""
+        """This as a QueueRunnerDef; None if the queue is not in `export_scope`."""
         if export_scope is not None and not self.name.startswith(export_scope):
             return None
         return QueueRunnerDef(
@@ -210,7 +210,7 @@ def _are_errors(types: Any) -> bool:
 
 
 def _run_quietly(sess: Any, op: Any) -> None:
-    """What closes a queue may come when the session, or the queue, is closed already."""
+    """Runs an op that closes a queue; the session or the queue may already be closed."""
     try:
         sess.run(op)
     except Exception as error:
@@ -231,7 +231,7 @@ def start_queue_runners(
     start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
 ) -> list[threading.Thread]:
-    """Start the threads of all queue runners of the graph of `sess` (the default session); returns them.
+    """Start the threads of all queue runners of the graph of `sess` (by default the default session); returns them.
 
     ValueError without a session.
     """

@@ -29,7 +29,7 @@ from penstock.train.queue_runner import QueueRunner
 
 @export("train.SyncReplicasOptimizer")
 class SyncReplicasOptimizer(Optimizer):
-    """Collects gradients of several replicas, and has another optimizer apply their mean.
+    """Collects gradients of several replicas, and applies their mean with another optimizer.
 
     A replica's train op adds its gradients to accumulators and then waits for a token, which is the next global step.
     The chief's queue runner takes the gradients of `replicas_to_aggregate` replicas, applies them, and hands out the

@@ -1,4 +1,4 @@
-"""Batches of elements that are alike, above all as long as each other (TF: tf.contrib.training.bucket and kin)."""
+"""Batches of similar elements, in particular of similar length (TF: tf.contrib.training.bucket and related ops)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from penstock.train.input.producers import summarize
 from penstock.train.queue_runner import QueueRunner, add_queue_runner
 
 _ENDS = (errors.OutOfRangeError, errors.CancelledError)
-"""How a thread learns that there is no more: from its source, or from a queue that another one has closed."""
+"""How a thread learns that its input has ended: from its source, or from a queue that another thread has closed."""
 
 
 def _for_each(what: str, given: Any, count: int) -> list[Any]:
-    """One for each bucket: a list as it is, anything else for all."""
+    """One value for each bucket: a list unchanged, anything else repeated."""
     if not isinstance(given, list | tuple):
         return [given] * count
     if len(given) != count:
@@ -59,10 +59,10 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any]:
-    """Batches of `tensors`, each of elements of one bucket, by the number `which_bucket`: (that number, the batch).
+    """Batches of `tensors`, each with elements of one bucket, selected by `which_bucket`: (that number, the batch).
 
-    batch_size, bucket_capacities: for all buckets, or a list with one for each. `capacity`: how many batches wait.
-    For the rest see tf.train.maybe_batch. TF: tf.contrib.training.bucket.
+    batch_size, bucket_capacities: for all buckets, or a list with one for each. `capacity`: the number of batches that
+    may wait. See tf.train.maybe_batch for the other arguments. TF: tf.contrib.training.bucket.
     """
     if num_buckets <= 1:
         raise ValueError(f"num_buckets must be > 1, saw: {num_buckets}")

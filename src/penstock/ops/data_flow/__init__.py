@@ -1,1 +1,1 @@
-"""What feeds a graph: queues, and other state that steps wait for (white paper section 4.6)."""
+"""State that steps wait for: queues and similar resources (white paper section 4.6)."""

@@ -39,7 +39,7 @@ class Accumulator(Shared):
         self.count = 0
 
     def apply(self, local_step: int, *gradient: Any) -> None:
-        """Adds a gradient unless it is stale. InvalidArgumentError if its shape does not fit."""
+        """Adds a gradient unless it is stale. Raises InvalidArgumentError if its shape does not fit."""
 
         def add() -> None:
             if local_step < self.global_step:
@@ -83,7 +83,7 @@ class Accumulator(Shared):
         raise NotImplementedError
 
     def result(self) -> Any:
-        """The sum, or the mean; nobody else has its memory."""
+        """The sum or the mean, in memory that is not shared."""
         raise NotImplementedError
 
     def forget(self) -> None:

@@ -26,7 +26,7 @@ _FIRST_INDEX = -(2**63)
 
 
 class _Element:
-    """A key's components, None where missing, and the number of the insertion that brought the key."""
+    """A key's components, None if missing, and the number of the insertion that brought the key."""
 
     __slots__ = ("index", "key", "values")
 
@@ -45,7 +45,7 @@ class BarrierState(Shared):
 
     def forget(self) -> None:
         self._incomplete: dict[bytes, _Element] = {}
-        self._ready: list[_Element] = []  # by index, those of one index in the order in which they were completed
+        self._ready: list[_Element] = []  # by index; elements with the same index in order of completion
         self._insertion = _FIRST_INDEX
         self._closed = self._cancelled = False
 
@@ -74,7 +74,7 @@ class BarrierState(Shared):
                 f"Barrier {self.name} is closed.  Pending enqueues cancelled: 1.  Number of new insertions: "
                 f"{len(keys)}.  Number of incomplete keys: {len(self._incomplete)}.",
             )
-        self.wake("take")  # also if a key fails: those before it are in
+        self.wake("take")  # even if a key fails, because those before it have been inserted
         new = [self._insert_one(component, key, row(values, i)) for i, key in enumerate(keys)]
         self._insertion += any(new)
 
@@ -144,7 +144,7 @@ class BarrierState(Shared):
         )
 
     def close(self, cancel: bool) -> None:
-        """Lets no new keys in, and if `cancel` no more components either."""
+        """Rejects new keys from now on, and with `cancel` also new components."""
 
         def change() -> None:
             if self._closed and (self._cancelled or not cancel):

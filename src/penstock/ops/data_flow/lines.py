@@ -58,7 +58,7 @@ class Shared:
             _tell(ended)
 
     def wake(self, *lines: Hashable) -> None:
-        """Says, within a change, that the first attempt in each of these lines may succeed now."""
+        """Declares, within a change, that the first attempt in each of these lines may succeed now."""
         self._woken += lines
 
     def forget(self) -> None:
@@ -66,7 +66,7 @@ class Shared:
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Resets the state and cancels what waits."""
+        """Resets the state and cancels waiting attempts."""
         with self.lock:
             self.forget()
             ended = [attempt for line in self._lines.values() for attempt in line]
@@ -83,7 +83,7 @@ class Shared:
                 return False
             attempt.ended = True
             self._lines[attempt.line].pop(attempt)
-            ended = self._serve(attempt.line)  # those behind it may need less than it did
+            ended = self._serve(attempt.line)  # later ones may need less than it did
         _tell(ended)
         return True
 

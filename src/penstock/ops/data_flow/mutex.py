@@ -36,7 +36,7 @@ class Mutex(Shared):
         self.change(change)
 
     def forget(self) -> None:
-        """Whoever holds it releases it."""
+        """Releases it, whoever holds it."""
 
 
 class Lock:

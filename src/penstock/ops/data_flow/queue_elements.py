@@ -1,8 +1,8 @@
-"""What is in a queue, in the order in which it comes out: by age, by chance or by priority.
+"""The elements of a queue, in the order in which they are dequeued: by age, at random or by priority.
 
 An *element* is a tuple of values as kernels have them, one for each component. Batches go in whole and come out as
 slices where they can, so that many elements cost no more calls than one. What is taken out together is a list of
-*pieces*, elements and slices, which can be put back as they are, or joined to a batch.
+*pieces*, elements and slices, which can be put back unchanged, or joined to a batch.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from penstock.tensor.dtypes import DType
 Element = tuple[Any, ...]
 
 _POOLED_BYTES = 16 << 10
-"""Elements up to this size are drawn from one block of memory; for larger ones, copying is what takes the time."""
+"""Elements up to this size are drawn from one block of memory; larger ones take too long to copy."""
 
 
 class Slice(NamedTuple):
-    """The elements `start` to `stop` of a batch that nobody else has."""
+    """The elements `start` to `stop` of a batch that is not shared."""
 
     batch: tuple[Any, ...]
     start: int
     stop: int
 
     def values(self) -> tuple[Any, ...]:
-        """A batch of these elements. It shares the memory, unless that would keep much more alive."""
+        """A batch of these elements. It shares the memory, unless that would keep much more memory alive."""
         count, whole = self.stop - self.start, len(self.batch[0])
         parts = (value[self.start : self.stop] for value in self.batch)
         return tuple(parts) if count * 2 >= whole else tuple(map(own, parts))
@@ -47,7 +47,7 @@ Piece = Element | Slice
 
 
 class Elements(Protocol):
-    """The elements of a queue. Who calls has its lock."""
+    """The elements of a queue. Callers hold its lock."""
 
     def __len__(self) -> int: ...
 
@@ -56,11 +56,11 @@ class Elements(Protocol):
     def add_many(self, found: Slice) -> None: ...
 
     def take(self) -> Element:
-        """The next element, which must be there."""
+        """The next element, which must exist."""
         ...
 
     def take_many(self, count: int) -> list[Piece]:
-        """The next `count` elements, which must be there."""
+        """The next `count` elements, which must exist."""
         ...
 
     def put_back(self, pieces: list[Piece]) -> None:
@@ -69,7 +69,7 @@ class Elements(Protocol):
 
 
 class Fifo:
-    """The oldest first."""
+    """Oldest first."""
 
     def __init__(self) -> None:
         self._pieces: deque[Piece] = deque()
@@ -118,7 +118,7 @@ class Fifo:
 
 
 class Shuffled:
-    """Any, each with the same chance."""
+    """In random order, each element equally likely."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -151,7 +151,7 @@ class Shuffled:
 
 
 class Pool:
-    """As `Shuffled`, for small elements of one shape: drawing a batch is one gathering for each component."""
+    """Like `Shuffled`, for small elements of the same shape: drawing a batch is one gather for each component."""
 
     def __init__(self, rng: np.random.Generator, dtypes: Sequence[DType], shapes: Sequence[tuple[int, ...]]) -> None:
         self._rng, self._dtypes = rng, dtypes
@@ -187,7 +187,7 @@ class Pool:
     def take_many(self, count: int) -> list[Piece]:
         at = self._rng.integers(self._count, size=1) if count == 1 else self._rng.choice(self._count, count, False)
         rest = self._count - count
-        # The last elements that stay take the places of those that go.
+        # The last remaining elements replace the removed ones.
         holes = at[at < rest]
         stays = np.ones(count, bool)
         stays[at[at >= rest] - rest] = False
@@ -216,7 +216,7 @@ class Pool:
 
 
 class ByPriority:
-    """The one with the least first component first; of equal ones the oldest."""
+    """Smallest first component first; equal ones by age."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Element]] = []
@@ -246,24 +246,24 @@ class ByPriority:
 
 
 def own(value: Any) -> Any:
-    """A copy that nobody else has."""
+    """A copy that is not shared."""
     return value.clone() if isinstance(value, torch.Tensor) else value.copy()
 
 
 def row(value: Any, index: int) -> Any:
-    """The element of a batch, in memory of its own."""
+    """An element of a batch, in separate memory."""
     return value[index].clone() if isinstance(value, torch.Tensor) else np.array(value[index, ...])
 
 
 def _rows(value: Any) -> Iterable[Any]:
-    """All elements of a batch, each in memory of its own."""
+    """All elements of a batch, each in separate memory."""
     if isinstance(value, torch.Tensor):
         return [each.clone() for each in value.unbind()]
     return [np.array(value[i, ...]) for i in range(len(value))]
 
 
 def join(pieces: list[Piece], dtypes: Sequence[DType], shapes: Sequence[tuple[int | None, ...]]) -> tuple[Any, ...]:
-    """A batch of all elements in `pieces`, padded with zeros (text: with nothing) where their shapes differ."""
+    """A batch of all elements in `pieces`, padded with zeros (strings: with empty ones) if their shapes differ."""
     if len(pieces) == 1 and isinstance(pieces[0], Slice):
         return pieces[0].values()
     if not pieces:

@@ -1,4 +1,4 @@
-"""What is done with queues (TF: QueueEnqueueV2, QueueDequeueManyV2, QueueCloseV2, …): asynchronous kernels."""
+"""Ops on queues (TF: QueueEnqueueV2, QueueDequeueManyV2, QueueCloseV2, …): asynchronous kernels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _define_both(
     factory: Callable[[KernelContext], Any],
     waits: bool = True,
 ) -> OpDef:
-    """An op on a queue, in its version with a reference and in its second with a resource; returns the latter."""
+    """Defines an op on queues twice: its first version with a reference, and V2 with a resource, which is returned."""
     for version, handle in (("", "handle: Ref(string)"), ("V2", "handle: resource")):
         op = define_op(
             name + version,

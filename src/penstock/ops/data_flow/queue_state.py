@@ -1,8 +1,8 @@
 """Queues as resources: elements, and attempts that wait until they can be served (white paper section 4.6).
 
-Who enqueues or dequeues leaves an attempt in one of two lines. The first in each line is served as far as it goes, then
-the next; an attempt for many elements goes on as elements or places come. All of that happens in the thread of whoever
-changed something, under the queue's lock; `done` is called after it, so that no thread waits for an attempt.
+Enqueueing or dequeueing adds an attempt to one of two lines. The first in each line is served as far as possible, then
+the next; an attempt for many elements proceeds as elements or space become available. This happens in the thread that
+changed something, under the queue's lock; `done` is called afterwards. So no thread waits for an attempt.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class QueueSpec:
-    """What a queue op asks for. `shapes` is empty where elements may have any."""
+    """The properties that a queue op requests. `shapes` is empty if elements may have any shape."""
 
     kind: str
     dtypes: tuple[DType, ...]
@@ -47,7 +47,7 @@ class QueueSpec:
     seeds: tuple[int, int] = (0, 0)
 
     def check_same(self, name: str, asked: QueueSpec, op: str) -> None:
-        """InvalidArgumentError where a queue of this name and `self` is not what another op asks for."""
+        """Raises InvalidArgumentError if a queue with this name and spec does not match another op's spec."""
         if self.kind != asked.kind:
             raise invalid(f"Shared queue '{name}': Expected {self.kind}, found {op}")
         have, want = ("[" + ", ".join(map(str, s.shapes)) + "]" for s in (self, asked))
@@ -64,7 +64,7 @@ class QueueSpec:
 
 
 class Queue:
-    """The state of a queue. `line`: of the program, that built it."""
+    """The state of a queue. `line`: the line of the program that built it."""
 
     def __init__(self, name: str, spec: QueueSpec, make: Callable[[], Elements], line: str = "") -> None:
         self.name, self.spec, self.line = name, spec, line
@@ -79,14 +79,15 @@ class Queue:
     # --- what ops do ------------------------------------------------------------------------------------
 
     def enqueue(self, element: Element, done: Done) -> Attempt | None:
-        """Add `element`, whose memory nobody else has; `done(())`, or an exception, when it is in.
+        """Add `element`, whose memory is not shared; calls `done(())`, or `done` with an exception, when it has been
+        added.
 
-        As of all of these: None if `done` has been called by now, or else the attempt that waits.
+        Like all of these methods, returns None if `done` has already been called, otherwise the waiting attempt.
         """
         return self._submit(self._enqueues, Enqueue(self, element, done))
 
     def enqueue_many(self, batch: tuple[Any, ...], done: Done) -> Attempt | None:
-        """As `enqueue`, for the rows of `batch`."""
+        """Like `enqueue`, for the rows of `batch`."""
         if not len(batch[0]):
             done(())
             return None
@@ -97,7 +98,7 @@ class Queue:
         return self._submit(self._dequeues, Dequeue(self, done))
 
     def dequeue_many(self, count: int, up_to: bool, done: Done) -> Attempt | None:
-        """Call `done` with a batch of `count` elements; `up_to`: of as many as a closed queue has left."""
+        """Call `done` with a batch of `count` elements; `up_to`: of what is left in a closed queue."""
         if count < 0:
             raise invalid(f"DequeueManyOp requested {count} < 0 elements")
         if not self.spec.shapes:
@@ -110,7 +111,7 @@ class Queue:
         return self._submit(self._dequeues, DequeueMany(self, count, up_to, done))
 
     def close(self, cancel: bool, done: Done) -> Attempt | None:
-        """Let nothing more in: after the enqueues that wait, or instead of them."""
+        """Close the queue to new elements, after waiting enqueues, or cancelling them."""
         if not cancel:
             return self._submit(self._enqueues, Close(self, done))
         with self.lock:
@@ -125,7 +126,7 @@ class Queue:
             return len(self.elements)
 
     def clear(self) -> None:
-        """Begin anew; what waits is cancelled."""
+        """Start over; waiting attempts are cancelled."""
         with self.lock:
             ended = self._end(self._enqueues) + self._end(self._dequeues)
             self.elements, self.closed = self._make(), False
@@ -141,7 +142,7 @@ class Queue:
         return None if attempt.ended else attempt
 
     def _serve(self) -> list[Attempt]:
-        """Serve both lines as far as they go; the attempts that have ended."""
+        """Serve both lines as far as possible; returns the attempts that have ended."""
         ended: list[Attempt] = []
         moved = True
         while moved:
@@ -220,5 +221,5 @@ def _tell(ended: Sequence[Attempt]) -> None:
 
 
 def unique_name(node: str) -> str:
-    """The name of a queue that is not shared."""
+    """A name for a queue that is not shared."""
     return f"_{next(_numbers)}_{node}"

@@ -1,6 +1,6 @@
 """Ops that make queues (TF: FIFOQueueV2, RandomShuffleQueueV2, PaddingFIFOQueueV2, PriorityQueueV2).
 
-Each comes twice: with a resource for its handle, and as in early versions with a reference.
+Each exists twice: with a resource as its handle, and, as in early versions, with a reference.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KINDS: set[str] = set()
 
 
 def spec_of(op: str, attrs: Any) -> QueueSpec:
-    """What a queue op asks for; InvalidArgumentError where that contradicts itself."""
+    """The spec of a queue op; raises InvalidArgumentError if it contradicts itself."""
     kind = op.removesuffix("V2")
     dtypes, shapes = tuple(attrs["component_types"]), tuple(attrs["shapes"])
     if shapes and len(shapes) != len(dtypes):
@@ -49,7 +49,7 @@ def spec_of(op: str, attrs: Any) -> QueueSpec:
 
 
 def queue_shapes(handle: Tensor) -> tuple[TensorShape, ...]:
-    """The shapes of the components of the queue that `handle` leads to; () where they, or it, are not known."""
+    """The shapes of the components of the queue that `handle` refers to; () if they are unknown."""
     op = handle.op
     while op.type in ("Identity", "Enter", "Switch", "RefEnter", "RefSwitch", "RefIdentity"):
         op = op._inputs[0].op
@@ -70,7 +70,7 @@ def _elements_for(spec: QueueSpec) -> Callable[[], Elements]:
 
 
 def _queue_kernel(ctx: KernelContext) -> Bound:
-    """The queue: the session's own, or with a name the one of that name in the node's container."""
+    """The queue: private to the session, or, with a name, the one of that name in the node's container."""
     spec, op, shared = spec_of(ctx.node.op.name, ctx.node.attrs), ctx.node.op.name, ctx.text("shared_name")
     source = ctx.node.source
     line = source.user_line or "" if source is not None else ""

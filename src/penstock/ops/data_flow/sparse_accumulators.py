@@ -51,7 +51,8 @@ class SparseAccumulator(Accumulator):
         self._indices, self._rows, self._counts = merged, summed, counts
 
     def _check(self, indices: Any, rows: Any, shape: Any) -> None:
-        """InvalidArgumentError unless a gradient is consistent, and fits the accumulator. `shape` may be None."""
+        """Raises InvalidArgumentError unless a gradient is consistent, and fits the accumulator. `shape` may be
+        None."""
         if indices.ndim != 1:
             raise invalid(f"Input indices should be vector but received shape: [{','.join(map(str, indices.shape))}]")
         if not rows.ndim:

@@ -1,1 +1,1 @@
-"""Datasets as values in a graph: what tf.data's ops make, and the iterators that give their elements."""
+"""Datasets as values in a graph: tf.data's ops, and the iterators over their elements."""

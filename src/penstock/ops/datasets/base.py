@@ -1,12 +1,12 @@
-"""What a dataset is while a step runs, and what goes through one: `DatasetState` and `ElementIterator`.
+"""A dataset in a running step, and iterators over it: `DatasetState` and `ElementIterator`.
 
-The value on a dataset's edge (dtype variant) is a scalar array of objects that holds a `DatasetState`. Iterators are
-pulled: whoever wants elements asks for one (`next`) or for up to n (`next_many`), which asks its own input in turn.
-One thread at a time asks an iterator; what computes ahead in threads of its own owns its input.
+The value on a dataset's edge (dtype variant) is a scalar array of objects that holds a `DatasetState`. Elements are
+pulled: a consumer requests one (`next`) or up to n (`next_many`), and the iterator requests its input in turn. Only one
+thread at a time may call an iterator; an iterator that computes ahead in its own threads owns its input.
 
-Errors belong to elements. An iterator raises for the element that it was asked for and can be asked again: the next
-call gives what follows. What came before an erroneous element is given first, so blocks end there and the next call
-raises. No element is lost, or given twice, because another is wrong.
+Errors belong to elements. An iterator raises an error for the requested element and can be called again: the next call
+returns the element after it. Elements before an erroneous one are returned first, so blocks end there and the next call
+raises. No element is lost or returned twice because of an error in another.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
 
 State = dict[str, Any]
-"""What an iterator saves: by name, what JSON can say, bytes, torch tensors, arrays, blocks, and lists and dicts of all
-that. See `saved_state.py` for how it is written."""
+"""What an iterator saves: by name, JSON values, bytes, torch tensors, arrays, blocks, and lists and dicts of these.
+`saved_state.py` writes it."""
 
 
 Done = Callable[[Element | Exception | None], None]
 
 
 class IterationContext:
-    """What goes on for as long as an iterator lives; all iterators that work for one share it."""
+    """The context of an iterator's lifetime, shared with the iterators that it uses."""
 
     def __init__(self) -> None:
         self._closing: list[Callable[[], None]] = []
@@ -44,7 +44,7 @@ class IterationContext:
         stop_at_exit(self)
 
     def on_close(self, wake: Callable[[], None]) -> None:
-        """Have `wake` called when the iterator is closed, from any thread; at once if it is."""
+        """Call `wake` when the iterator is closed, from any thread; at once if it is closed already."""
         with self._lock:
             if not self.closed:
                 self._closing.append(wake)
@@ -52,7 +52,7 @@ class IterationContext:
         wake()
 
     def close(self) -> None:
-        """Who waits is woken, and what computes ahead stops."""
+        """Wakes waiting threads, and stops computing ahead."""
         with self._lock:
             waking, self._closing = self._closing, []
             self.closed = True
@@ -62,16 +62,16 @@ class IterationContext:
     stop_at_exit = close
 
     def wait(self, condition: threading.Condition, ready: Callable[[], bool]) -> None:
-        """Wait, holding `condition`, until it is `ready`. CancelledError when the iterator is closed meanwhile.
+        """Wait, holding `condition`, until it is `ready`. Raises CancelledError if the iterator is closed meanwhile.
 
-        Whoever waits with a condition has to have registered its `notify_all` by `on_close`.
+        The condition's `notify_all` must have been registered with `on_close`.
         """
         while not ready():
             self.check()
             condition.wait()
 
     def check(self) -> None:
-        """CancelledError if the iterator is closed."""
+        """Raises CancelledError if the iterator is closed."""
         if self.closed:
             raise self.cancelled()
 
@@ -89,20 +89,20 @@ class DatasetState(ABC):
 
     @abstractmethod
     def iterate(self, ctx: IterationContext) -> ElementIterator:
-        """A new iterator, which begins at the first element."""
+        """A new iterator at the first element."""
 
 
 class ElementIterator:
     """The elements of a dataset, in order, once.
 
-    A subclass computes elements one by one (`_one`), or several at once (`_many`), or both, where each way is faster
-    for some; what it leaves out follows from the other.
+    A subclass computes elements one by one (`_one`), or several at once (`_many`), or both if each is sometimes faster;
+    the missing method is derived from the other.
     """
 
-    _held: Exception | Literal["end"] | None = None  # what is to be said before anything else is computed
+    _held: Exception | Literal["end"] | None = None  # an error to raise before anything else is computed
 
     def next(self) -> Element | None:
-        """The next element; None at the end, and ever after."""
+        """The next element; None at the end and from then on."""
         if self._held is not None and self._say() is None:
             return None
         element = self._one()
@@ -111,10 +111,10 @@ class ElementIterator:
         return element
 
     def next_many(self, count: int) -> Block | None:
-        """At least one and at most `count` elements; None at the end, and ever after.
+        """At least one and at most `count` elements; None at the end and from then on.
 
-        It takes no more of its input than these elements need. Where elements are computed ahead, it gives those that
-        are there.
+        It takes no more of its input than these elements need. If elements are computed ahead, it returns those that
+        are ready.
         """
         if self._held is not None and self._say() is None:
             return None
@@ -124,11 +124,11 @@ class ElementIterator:
         return block
 
     waits: ClassVar[bool] = False
-    """Whether `request` may call back later. Then any number of threads may call that at once."""
+    """Whether `request` may call back later. Any number of threads may then call it at once."""
 
     def request(self, done: Done) -> Pending | None:
         """Call `done` with the next element, None at the end, or an error: now, or from another thread. If later,
-        return what is under way, which may be withdrawn."""
+        returns the running request, which may be withdrawn."""
         try:
             found: Element | Exception | None = self.next()
         except Exception as error:
@@ -137,20 +137,20 @@ class ElementIterator:
         return None
 
     def save(self) -> State:
-        """Where it stands, so that `restore` makes a new iterator of the same dataset go on from here."""
+        """Its position, from which `restore` continues in a new iterator over the same dataset."""
         held = self._held
         return {"held": saved_error(held) if isinstance(held, Exception) else held, "own": self._save()}
 
     def restore(self, state: State) -> None:
-        """Continue where the iterator stood that saved `state`."""
+        """Continue at the position in `state`."""
         held = state["held"]
         self._held = restored_error(held) if isinstance(held, list) else held
         self._restore(state["own"])
 
     def close(self) -> None:
-        """Let go of files, generators and threads; nobody asks for elements any more."""
+        """Release files, generators and threads; no more elements will be requested."""
 
-    # --- what subclasses say ----------------------------------------------------------------------------
+    # --- defined by subclasses ----------------------------------------------------------------------------
 
     def _one(self) -> Element | None:
         block = self._many(1)
@@ -180,7 +180,7 @@ class ElementIterator:
         raise errors.UnimplementedError(None, None, f"{type(self).__name__} cannot be restored")
 
     def _say(self) -> bool | None:
-        """Raise the error that was held back, once; None at the end."""
+        """Raise the deferred error, once; returns None at the end."""
         held = self._held
         if held == "end":
             return None
@@ -190,7 +190,7 @@ class ElementIterator:
 
 
 def saved_error(error: Exception) -> list[Any]:
-    """An error as `State` may hold it."""
+    """An error in a form that `State` can hold."""
     code = error.error_code if isinstance(error, errors.OpError) else errors.UNKNOWN
     return [code, error.message if isinstance(error, errors.OpError) else f"{type(error).__name__}: {error}"]
 
@@ -201,7 +201,7 @@ def restored_error(saved: list[Any]) -> errors.OpError:
 
 
 def dataset_of(value: Any) -> DatasetState:
-    """The dataset on an edge. InvalidArgumentError for another value."""
+    """The dataset on an edge. Raises InvalidArgumentError for other values."""
     found = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
     if not isinstance(found, DatasetState):
         raise invalid("The Variant type does not hold a Dataset: it is no dataset's output")

@@ -40,11 +40,11 @@ DENSE_TO_SPARSE_BATCH_DATASET = define_dataset(
 UNBATCH_DATASET = define_dataset("UnbatchDataset", "input_dataset: variant")
 
 Collate = Callable[[Block], Element]
-"""From the elements of a batch to the batch."""
+"""A function from the elements of a batch to the batch."""
 
 
 class Batches(DatasetState):
-    """`size` elements of `source` as one, by `collate`; the last may have fewer unless `drop_remainder`."""
+    """`size` elements of `source` combined by `collate`; the last batch may be smaller unless `drop_remainder`."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Batches(DatasetState):
 
 
 class _BatchIterator(ElementIterator):
-    """What is there of a batch when an element of it is an error stays, for the next."""
+    """Elements collected before an error are kept for the next batch."""
 
     def __init__(self, dataset: Batches, ctx: IterationContext) -> None:
         self._input = dataset.source.iterate(ctx)
@@ -96,7 +96,7 @@ class _BatchIterator(ElementIterator):
 
 
 def stacked(block: Block) -> Element:
-    """The elements behind each other. InvalidArgumentError where their shapes differ."""
+    """The elements, stacked. Raises InvalidArgumentError if their shapes differ."""
     return tuple([_stacked(column, i) for i, column in enumerate(block.columns)])
 
 
@@ -116,8 +116,8 @@ def _stacked(column: Column, component: int) -> Any:
 
 
 def padding(shapes: Sequence[Sequence[int]], values: Sequence[Any]) -> Collate:
-    """What fills the elements of a batch up to a common shape: for each component as much as the longest has where its
-    entry of `shapes` says -1, with the scalar of `values`."""
+    """A function that pads the elements of a batch to a common shape: for each component with the scalar in `values`,
+    to the largest where its entry in `shapes` is -1."""
 
     def collate(block: Block) -> Element:
         parts = zip(block.columns, shapes, values, strict=True)
@@ -168,7 +168,7 @@ def _padded(column: Column, wanted: Sequence[int], value: Any, component: int) -
 
 
 def sparse_rows(row_shape: Sequence[int], dtype: DType) -> Collate:
-    """Dense elements as the rows of one sparse tensor, as large as `row_shape`, or the largest where that says -1."""
+    """Dense elements as the rows of one sparse tensor with `row_shape`, where -1 means the largest."""
 
     def collate(block: Block) -> Element:
         (column,) = block.columns
@@ -204,7 +204,7 @@ def sparse_rows(row_shape: Sequence[int], dtype: DType) -> Collate:
 
 
 class Unbatched(DatasetState):
-    """The rows of the elements of `source`, one after the other."""
+    """The rows of the elements of `source`, one after another."""
 
     def __init__(self, source: DatasetState, dtypes: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
         super().__init__(dtypes, shapes)

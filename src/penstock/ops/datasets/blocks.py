@@ -1,8 +1,9 @@
-"""Several elements of a dataset at once, by component: what goes between iterators, so that Python works once for many.
+"""Several elements of a dataset at once, by component: passed between iterators, so that Python code runs once for many
+elements.
 
-An element is a tuple of values as kernels have them, one for each component: torch tensors, or arrays of objects for
-strings and variants. A column holds the values of one component for several elements: a tensor or an array with one
-more dimension in front, or a list of values, which may differ in shape. Nobody writes to what is in a block.
+An element is a tuple of kernels' values, one for each component: torch tensors, or arrays of objects for strings and
+variants. A column holds the values of one component for several elements: a tensor or an array with an additional first
+dimension, or a list of values, which may differ in shape. Blocks are never written to.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ class Block:
         return Block(end - begin, (column[begin:end] for column in self.columns))
 
     def take(self, indices: np.ndarray) -> Block:
-        """The elements of these indices (int64), in memory of their own."""
+        """The elements at these indices (int64), in separate memory."""
         return Block(len(indices), (taken(column, indices) for column in self.columns))
 
     def stacked(self) -> Block:
-        """The same with a tensor or an array for each list whose values have one shape."""
+        """The same with a tensor or an array for each list whose values have the same shape."""
         return Block(self.size, map(stack, self.columns))
 
 
 def of_elements(elements: Sequence[Element]) -> Block:
-    """A block of elements that are at hand, each of which keeps its memory."""
+    """A block of existing elements, which keep their memory."""
     return Block(len(elements), map(list, zip(*elements, strict=True)))
 
 
@@ -95,7 +96,7 @@ def taken(column: Column, indices: np.ndarray) -> Column:
 
 
 def stack(column: Column) -> Column:
-    """A list as one tensor or array; itself where the shapes of its values differ."""
+    """A list as one tensor or array; the list itself if the shapes of its values differ."""
     if not isinstance(column, list):
         return column
     first = column[0]

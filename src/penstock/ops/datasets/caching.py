@@ -1,6 +1,6 @@
 """Elements that are computed once: CacheDataset, in memory or in a file.
 
-A file of it is a TFRecord file of blocks (`saved_state.py`), which gets its name when it is whole.
+Its file is a TFRecord file of blocks (`saved_state.py`), which is renamed when it is complete.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRUNCATED = (
 
 
 class CachedInMemory(DatasetState):
-    """The elements of `source`, which is iterated over once, by whichever iterator gets to its end first."""
+    """The elements of `source`, cached by the first iterator that reaches the end."""
 
     def __init__(self, source: DatasetState) -> None:
         super().__init__(source.dtypes, source.shapes)
@@ -84,7 +84,7 @@ class _MemoryIterator(ElementIterator):
 
 
 class CachedInFile(DatasetState):
-    """The elements of `source`, or of a file where an earlier iterator has written them."""
+    """The elements of `source`, or of a file written by an earlier iterator."""
 
     def __init__(self, source: DatasetState, name: str) -> None:
         super().__init__(source.dtypes, source.shapes)
@@ -99,7 +99,8 @@ class CachedInFile(DatasetState):
 
 
 class _FileIterator(ElementIterator):
-    """It reads or writes. What is restored while writing goes on without: the file would lack what came before."""
+    """Reads or writes. If it is restored while writing, it continues without writing: the file would lack earlier
+    elements."""
 
     def __init__(self, dataset: CachedInFile, ctx: IterationContext) -> None:
         self._dataset, self._ctx = dataset, ctx
@@ -150,7 +151,8 @@ class _FileReader(ElementIterator):
 
 
 class _FileWriter(ElementIterator):
-    """It writes what it gives, under another name until it is all there. A lock keeps others from doing the same."""
+    """Writes the elements that it returns, under a temporary name until all are written. A lock excludes other
+    writers."""
 
     def __init__(self, dataset: CachedInFile, ctx: IterationContext) -> None:
         self._dataset = dataset
@@ -189,7 +191,7 @@ class _FileWriter(ElementIterator):
 
 
 def _take_lock(name: str) -> None:
-    """AlreadyExistsError where somebody else has it."""
+    """Raises AlreadyExistsError if another process has it."""
     try:
         if "://" in name:
             if gfile.Exists(name):

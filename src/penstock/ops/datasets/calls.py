@@ -1,4 +1,4 @@
-"""Calls of the functions that datasets take, with the values that these have captured: by elements or by blocks."""
+"""Calls of the functions that datasets take, with captured values, for elements or for blocks."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from penstock.runtime.kernels import RuntimeFunction
 from penstock.tensor.dtypes import DType
 
 OTHERS = ["Targuments: list(type) >= 0", *TYPES]
-"""Attributes behind the function's: of what it has captured, and of elements."""
+"""Attributes after the function's: those of captured values, and of elements."""
 LEAST_BLOCK = 4
 """Elements for which a call of the function of many pays."""
 _PATIENCE = 3
 
 
 class Call:
-    """A function with captured values: of an element's components, giving one's."""
+    """A function with captured values, from an element's components to those of a result."""
 
     def __init__(self, function: RuntimeFunction, captured: Sequence[Any]) -> None:
         self._function = function
-        # A dataset outlives the step that made it, and variables that were captured by value may change meanwhile.
+        # A dataset outlives the step that made it, and variables captured by value may change meanwhile.
         self._captured = tuple([v.clone() if isinstance(v, torch.Tensor) else v for v in captured])
         self._failures = 0
 
     @property
     def of_many(self) -> Callable[..., Element] | None:
-        """The function of columns, without any check; None where there is none."""
+        """The function of columns, without any check; None if there is none."""
         return self._function.vectorised(len(self._captured))
 
     def check(self, takes: Sequence[DType], gives: Sequence[DType]) -> None:
@@ -54,7 +54,7 @@ class Call:
         return self._function(*element, *self._captured)
 
     def of_block(self, block: Block) -> Block | None:
-        """The results for all elements of a block, computed at once; None where that cannot be, for whatever reason."""
+        """The results for all elements of a block, computed at once; None if that fails for any reason."""
         if block.size < LEAST_BLOCK or self._failures >= _PATIENCE:
             return None
         many = self.of_many
@@ -62,10 +62,10 @@ class Call:
             return None
         columns = [stack(column) for column in block.columns]
         if any(isinstance(column, list) for column in columns):
-            return None  # values of several shapes
+            return None  # values of different shapes
         try:
             found = many(*columns, *self._captured)
-        except Exception:  # some element is to blame, or this way of computing: calls one by one will say
+        except Exception:  # the error may be in an element or in vectorisation: separate calls will tell
             self._failures += 1
             return None
         self._failures = 0
@@ -77,9 +77,9 @@ def _names(dtypes: Sequence[DType]) -> str:
 
 
 class MappedIterator(ElementIterator):
-    """An iterator that computes each element from one of its input.
+    """An iterator that computes each element from one element of its input.
 
-    What has been taken from the input for a block, and comes behind an erroneous element, waits for the next call.
+    Elements taken from the input for a block, after an erroneous one, are kept for the next call.
     """
 
     def __init__(self, source: ElementIterator) -> None:
@@ -107,5 +107,5 @@ class MappedIterator(ElementIterator):
 
 
 def ends(error: BaseException) -> bool:
-    """Whether an error of a function says that the dataset ends here."""
+    """Whether a function's error means that the dataset ends here."""
     return isinstance(error, errors.OutOfRangeError)

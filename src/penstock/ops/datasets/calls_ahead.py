@@ -1,4 +1,4 @@
-"""Work that is done ahead, in threads that are borrowed for it, and waited for until the iterator is closed."""
+"""Work done ahead in borrowed threads, and waiting for it until the iterator is closed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _workers = Workers()
 
 
 class Result:
-    """What a call gives, once it is `done`."""
+    """The result of a call, once it is `done`."""
 
     __slots__ = ("_error", "_value", "done")
 
@@ -36,7 +36,7 @@ class Result:
 
 
 class CallsAhead:
-    """Calls in other threads, on behalf of one iterator: `most` at once, others wait for their turn."""
+    """Calls in other threads on behalf of one iterator: at most `most` at once, others wait."""
 
     def __init__(self, ctx: IterationContext, most: float = math.inf) -> None:
         self._ctx, self._most = ctx, most
@@ -51,7 +51,7 @@ class CallsAhead:
             self.changed.notify_all()
 
     def run(self, fn: Callable[..., Any], *args: Any) -> Result:
-        """Begin `fn(*args)`, now or when a thread is free."""
+        """Start `fn(*args)`, now or when a thread is free."""
         found = Result()
         with self.changed:
             self._waiting.append((found, fn, args))
@@ -80,10 +80,10 @@ class CallsAhead:
             with self.changed:
                 found.set(value, error)
                 self.changed.notify_all()
-            del found, fn, args, value, error  # or they live until the next call
+            del found, fn, args, value, error  # otherwise they would live until the next call
 
     def wait(self, result: Result) -> Result:
-        """`result`, once it is done. CancelledError where the iterator is closed meanwhile."""
+        """`result`, once it is done. Raises CancelledError if the iterator is closed meanwhile."""
         if not result.done:
             with self.changed:
                 self._ctx.wait(self.changed, lambda: result.done)

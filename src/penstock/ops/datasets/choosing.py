@@ -1,4 +1,4 @@
-"""Datasets that choose: from several by a dataset of numbers, and only what is no error."""
+"""Datasets that select: from several by a dataset of numbers, and only elements that are not errors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ IGNORE_ERRORS_DATASET = define_dataset(
 
 
 class Chosen(DatasetState):
-    """Each element the next of that of `parts` whose number `selector` gives.
+    """Each element is the next one of the part whose number is the next element of `selector`.
 
-    The numbers of a dataset that has ended are passed over, unless `stop` says that the first end is the end of all.
+    Numbers of datasets that have ended are skipped, unless `stop` says that the first end is the end of all.
     """
 
     def __init__(self, selector: DatasetState, parts: Sequence[DatasetState], stop: bool, shapes: Any) -> None:
@@ -86,7 +86,7 @@ class _ChosenIterator(ElementIterator):
 
 
 class WithoutErrors(DatasetState):
-    """The elements of `source` that are no errors."""
+    """The elements of `source` that are not errors."""
 
     def __init__(self, source: DatasetState) -> None:
         super().__init__(source.dtypes, source.shapes)

@@ -27,8 +27,8 @@ def define_dataset(
 ) -> OpDef:
     """An op whose output is a dataset.
 
-    typed: it has the attributes of the elements' dtypes and shapes, TYPES, which come first, as METADATA comes last,
-    where `attrs` does not say another place for them.
+    typed: it has the attributes of the elements' dtypes and shapes, TYPES. These come first, and METADATA last, unless
+    `attrs` places them elsewhere.
     """
     every = list(attrs)
     if typed and TYPES[0] not in every:
@@ -65,14 +65,14 @@ def dataset_kernel(*ops: OpDef) -> Callable[[Callable[..., Any]], Callable[..., 
 
 
 def scalar(name: str, value: Any) -> Any:
-    """The Python value of an input, strings as bytes. InvalidArgumentError unless it is a scalar."""
+    """The Python value of an input, strings as bytes. Raises InvalidArgumentError unless it is a scalar."""
     if value.ndim:
         raise invalid(f"{name} must be a scalar")
     return value.item()
 
 
 def at_least(minimum: int, name: str, value: Any, text: str = "") -> int:
-    """The int of an input, which has to be `minimum` or more."""
+    """The int of an input, which must be at least `minimum`."""
     found: int = scalar(name, value)
     if found < minimum:
         kind = {0: "greater than or equal to zero", 1: "greater than zero"}.get(minimum, f"at least {minimum}")

@@ -28,7 +28,7 @@ FIXED_LENGTH_RECORD_DATASET_V2 = define_dataset(
 
 
 class Records(DatasetState):
-    """The records of files, one after the other; `open_file` reads one."""
+    """The records of files, one after another; `open_file` reads one."""
 
     def __init__(self, names: Sequence[str], open_file: Callable[[str], RecordSource]) -> None:
         super().__init__([string], [TensorShape([])])
@@ -39,7 +39,8 @@ class Records(DatasetState):
 
 
 class _RecordsIterator(ElementIterator):
-    """After an error (a file is not there, a record is damaged), behind which nobody can read, comes the next file."""
+    """After an error (a missing file, a damaged record), beyond which reading is impossible, it continues with the next
+    file."""
 
     def __init__(self, dataset: Records) -> None:
         self._dataset = dataset

@@ -1,4 +1,4 @@
-"""Datasets of the elements that a function chooses, or goes through with a state: FilterDataset, TakeWhileDataset,
+"""Datasets of elements selected by a function, or scanned with a state: FilterDataset, TakeWhileDataset,
 ScanDataset."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SCAN_DATASET = define_dataset(
 
 
 class Filter(DatasetState):
-    """The elements of which `call` gives True."""
+    """The elements for which `call` returns True."""
 
     def __init__(self, source: DatasetState, call: Call, only_first: bool) -> None:
         super().__init__(source.dtypes, source.shapes)
@@ -40,7 +40,7 @@ class Filter(DatasetState):
 
 
 class _FilterIterator(MappedIterator):
-    """only_first: those before the first of which it gives False."""
+    """only_first: those before the first for which it returns False."""
 
     def __init__(self, source: ElementIterator, dataset: Filter) -> None:
         super().__init__(source)
@@ -86,7 +86,7 @@ class _FilterIterator(MappedIterator):
 
 
 class Scan(DatasetState):
-    """`call` of a state and each element gives the next state, and an element."""
+    """`call` of a state and each element returns the next state and an element."""
 
     def __init__(
         self, source: DatasetState, start: Sequence[Any], call: Call, dtypes: Sequence[DType], shapes: Sequence[Any]

@@ -1,4 +1,4 @@
-"""Datasets of the elements of datasets that a function makes of elements: FlatMapDataset, InterleaveDataset."""
+"""Datasets of the elements of datasets that a function makes from elements: FlatMapDataset, InterleaveDataset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INTERLEAVE_DATASET = define_dataset(
 
 
 class Interleave(DatasetState):
-    """`cycle` of the datasets that `call` makes of elements at a time, `block` elements of each in turn."""
+    """Interleaves `cycle` of the datasets that `call` makes from elements, with `block` elements from each in turn."""
 
     def __init__(
         self,
@@ -42,13 +42,13 @@ class Interleave(DatasetState):
 
 
 class InterleaveIterator(ElementIterator):
-    """An inner dataset that ends leaves its place to the next element of the input when its turn comes again."""
+    """An inner dataset that has ended is replaced, at its next turn, by that of the next input element."""
 
     def __init__(self, dataset: Interleave, ctx: IterationContext) -> None:
         self._dataset, self._ctx = dataset, ctx
         self._input = dataset.source.iterate(ctx)
         self._open: list[tuple[Element, ElementIterator] | None] = [None] * dataset.cycle
-        self._at = 0  # the place whose turn it is
+        self._at = 0  # the slot whose turn it is
         self._given = 0  # elements of this turn
         self._ended = False
 
@@ -89,7 +89,7 @@ class InterleaveIterator(ElementIterator):
         return None
 
     def _inner(self, element: Element) -> ElementIterator | None:
-        """None where the function says that this is the end."""
+        """None if the function ends the dataset."""
         try:
             (made,) = self._dataset.call(*element)
         except Exception as error:
@@ -102,7 +102,7 @@ class InterleaveIterator(ElementIterator):
         return dataset.iterate(self._ctx)
 
     def _drop(self) -> None:
-        """What is open here has ended."""
+        """The open inner dataset has ended."""
         found = self._open[self._at]
         assert found is not None
         found[1].close()

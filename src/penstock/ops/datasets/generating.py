@@ -1,4 +1,4 @@
-"""Datasets whose elements a function gives, called again and again: GeneratorDataset; and their sum: ReduceDataset."""
+"""Datasets whose elements a repeatedly called function returns: GeneratorDataset; and reductions: ReduceDataset."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ REDUCE_DATASET = define_op(
     "components: output_types",
     attrs=["f: func", "Tstate: list(type) >= 1", *OTHERS, "use_inter_op_parallelism: bool = true", METADATA],
     stateful=True,
-    work=SERIAL,  # beside that of the function, which sees to threads itself
+    work=SERIAL,  # besides that of the function, which manages threads itself
 )
 
 
 class Generator(DatasetState):
-    """What `next` gives of what `init` has given, until it says that there is no more; then `finalize` is called."""
+    """The results of `next` for the result of `init`, until it ends; then `finalize` is called."""
 
     def __init__(self, calls: Sequence[Call], dtypes: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
         super().__init__(dtypes, shapes)

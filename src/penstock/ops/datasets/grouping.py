@@ -1,4 +1,4 @@
-"""Datasets of groups of elements that a function puts together: GroupByWindowDataset, GroupByReducerDataset."""
+"""Datasets of groups of elements with the same key: GroupByWindowDataset, GroupByReducerDataset."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _key(call: Call, element: Element) -> int:
 
 
 class GroupByWindow(DatasetState):
-    """Elements of one key are put aside until they are as many as the window of that key; `reduce` makes a dataset of
-    such a window, whose elements these are. At the end, what is left follows in the order of the keys."""
+    """Elements with the same key are collected until the key's window is full; `reduce` makes a dataset from each
+    window, whose elements are returned. At the end, the remaining windows follow in the order of keys."""
 
     def __init__(self, source: DatasetState, calls: list[Call], dtypes: Any, shapes: Any) -> None:
         super().__init__(dtypes, shapes)
@@ -82,7 +82,8 @@ class _GroupByWindowIterator(ElementIterator):
             self._open(key, elements)
 
     def _fill(self) -> int | None:
-        """Take elements until a window is full; its key. At the end, that of what is left, None if nothing is."""
+        """Take elements until a window is full; returns its key. At the end, returns the key of a remaining window, or
+        None."""
         while not self._ended:
             element = self._input.next()
             if element is None:
@@ -137,7 +138,7 @@ class _GroupByWindowIterator(ElementIterator):
 
 
 class GroupByReducer(DatasetState):
-    """One element for each key, in their order: what `finalize` makes of the state that `reduce` leaves."""
+    """One element for each key, in order: the result of `finalize` for the final state of `reduce`."""
 
     def __init__(self, source: DatasetState, calls: list[Call], dtypes: Any, shapes: Any) -> None:
         super().__init__(dtypes, shapes)

@@ -1,4 +1,4 @@
-"""Interleaved datasets that are read ahead, each in a thread of its own: ParallelInterleaveDataset(V2)."""
+"""Interleaved datasets that are read ahead, each in its own thread: ParallelInterleaveDataset(V2)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ PARALLEL_INTERLEAVE_DATASET_V2 = define_dataset(
 )
 
 _AHEAD = 16
-"""Elements of an inner dataset that are read ahead where nobody says how many."""
+"""The default number of elements that are read ahead from an inner dataset."""
 _MOST_SECONDS = 5.0
-"""To wait for a thread that still reads when an iterator is closed."""
+"""Seconds to wait for a thread that is still reading when an iterator is closed."""
 
 
 class InterleaveAhead(Interleave):
-    """As `Interleave`, in the same order; sloppy: what is there first comes first, where a turn would have to wait.
+    """Like `Interleave`, in the same order; sloppy: instead of waiting for a turn, available elements come first.
 
     buffer: elements of each inner dataset that are read ahead.
     """
@@ -58,7 +58,7 @@ class _InterleaveAheadIterator(InterleaveIterator):
         self._held_back: Exception | None = None
 
     def _current(self) -> ElementIterator | None:
-        """All places are filled before the first is asked, so that they work at once."""
+        """All slots are filled before the first is read, so that they work concurrently."""
         here = self._at
         found = None
         for step in range(self._dataset.cycle):
@@ -67,7 +67,7 @@ class _InterleaveAheadIterator(InterleaveIterator):
                 try:
                     self._fill()
                 except Exception as error:
-                    self._held_back = error  # of a later place: its turn comes
+                    self._held_back = error  # of a later slot: its turn will come
                     break
         self._at = here
         if self._open[here] is None and self._held_back is not None:
@@ -89,7 +89,7 @@ class _InterleaveAheadIterator(InterleaveIterator):
         return _Reader(dataset.iterate(self._ctx), self._ahead, self._dataset.buffer, self._ctx)
 
     def _ready(self, current: ElementIterator) -> ElementIterator:
-        """The first, from the place whose turn it is on, that need not be waited for; the turn is its then."""
+        """The first slot, starting from the current one, that is ready; it becomes the current one."""
         places = range(self._dataset.cycle)
 
         def first() -> int | None:
@@ -120,7 +120,7 @@ class _InterleaveAheadIterator(InterleaveIterator):
 
 
 class _Reader(ElementIterator):
-    """An iterator that is read ahead, in a thread that it borrows until there are enough elements."""
+    """An iterator that is read ahead, in a thread that is borrowed until there are enough elements."""
 
     def __init__(self, source: ElementIterator, ahead: CallsAhead, buffer: int, ctx: IterationContext) -> None:
         self._source, self._ahead, self._buffer, self._ctx = source, ahead, max(1, buffer), ctx
@@ -134,7 +134,7 @@ class _Reader(ElementIterator):
         return bool(self._found) or self._held is not None
 
     def read(self) -> None:
-        """Have more read, if there is not enough."""
+        """Read more, if there are not enough elements."""
         with self._ahead.changed:
             if self._reading or self._done or self._stop or len(self._found) > self._buffer // 2:
                 return
@@ -183,11 +183,11 @@ class _Reader(ElementIterator):
             self._stop = True
             self._ahead.changed.wait_for(lambda: not self._reading, timeout=_MOST_SECONDS)
             if self._reading:
-                return  # in something that cannot be interrupted; what it holds goes with it
+                return  # in something that cannot be interrupted; its resources are released with it
         self._source.close()
 
     def _pause(self) -> None:
-        """Wait until nobody reads."""
+        """Wait until no thread reads."""
         with self._ahead.changed:
             while self._reading:
                 self._ahead.changed.wait()

@@ -1,6 +1,6 @@
-"""Where an iterator stands, as a value: SerializeIterator and DeserializeIterator.
+"""The position of an iterator, as a value: SerializeIterator and DeserializeIterator.
 
-The value holds bytes (`saved_state.py`): a checkpoint, or SerializeTensor, can take it.
+The value holds bytes (`saved_state.py`), so checkpoints and SerializeTensor support it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def deserialize_iterator_kernel(ctx: KernelContext) -> Kernel:
     def deserialize(iterator: IteratorResource, serialized: np.ndarray) -> None:
         data = serialized.item() if serialized.ndim == 0 else None
         if not isinstance(data, bytes):
-            raise invalid("DeserializeIterator takes what SerializeIterator gave, and this is something else")
+            raise invalid("DeserializeIterator takes what SerializeIterator returned, and this is something else")
         state = from_bytes(data)
         iterator.restore(state, beginning)
 
@@ -68,9 +68,9 @@ def deserialize_iterator_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _beginning(ctx: KernelContext) -> Callable[[], DatasetState] | None:
-    """What makes the dataset of an iterator that has not been initialised, where the graph says which it is.
+    """A function that makes the dataset of an uninitialised iterator, if the graph determines it.
 
-    That is the dataset of its initialiser, if it depends on constants only.
+    That is the dataset of its initialiser, if it depends only on constants.
     """
     op = ctx.node.source
     if not isinstance(op, Operation) or not op._inputs:

@@ -1,4 +1,5 @@
-"""Iterators as state of a session, and the ops that use them: IteratorV2, MakeIterator, IteratorGetNext and kin."""
+"""Iterators as state of a session, and the ops that use them: IteratorV2, MakeIterator, IteratorGetNext and related
+ops."""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ MAKE_ITERATOR.shape(shape_rules.no_outputs)
 
 
 class _Iteration:
-    """One way through a dataset. Steps take turns; whoever is inside when it is closed leaves it clean."""
+    """One iteration over a dataset. Steps take turns; a step that is using it when it is closed cleans up."""
 
     def __init__(self, dataset: DatasetState) -> None:
         self.dataset = dataset
@@ -95,7 +96,7 @@ class _Iteration:
         self._lock = threading.Lock()
 
     def request(self, done: Done) -> Pending | None:
-        """As `ElementIterator.request`. Where nobody computes ahead, this thread computes."""
+        """As `ElementIterator.request`. If nothing computes ahead, this thread computes."""
         if self._elements.waits:
             self.ctx.check()
             return self._elements.request(done)
@@ -114,7 +115,7 @@ class _Iteration:
                     self._elements.close()
 
     def close(self) -> None:
-        """Who waits is woken; nothing waits here, though somebody may still be computing an element."""
+        """Wakes waiting threads; does not wait itself, though a thread may still be computing an element."""
         self.ctx.close()
         if self._lock.acquire(blocking=False):
             try:
@@ -124,7 +125,7 @@ class _Iteration:
 
 
 class IteratorResource:
-    """An iterator in a container. What it iterates over is None until it is initialised."""
+    """An iterator in a container. Its dataset is None until it is initialised."""
 
     def __init__(self, container: str, name: str, dtypes: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
         self.container, self.name = container, name
@@ -135,12 +136,14 @@ class IteratorResource:
         self._iteration: _Iteration | None = None
 
     def start(self, dataset: DatasetState) -> None:
-        """Iterate over `dataset` from its beginning. InvalidArgumentError where its elements are others."""
+        """Iterate over `dataset` from its beginning. Raises InvalidArgumentError if its elements have different types
+        or shapes."""
         check_elements(self.dtypes, self.shapes, dataset.dtypes, dataset.shapes)
         self._replace(_Iteration(dataset))
 
     def restore(self, state: State, beginning: Callable[[], DatasetState] | None) -> None:
-        """Go on where an iterator of the same dataset stood; `beginning` makes that if this is not initialised."""
+        """Continue at the position of an iterator over the same dataset; `beginning` makes that dataset if this is not
+        initialised."""
         if self._iteration is not None or self.first_use is not None or beginning is None:
             dataset = self.iteration().dataset
         else:
@@ -183,7 +186,7 @@ class IteratorResource:
             return self._iteration
 
     def request(self, done: Callable[[Any], None]) -> Pending | None:
-        """Begin to take the next element: an asynchronous kernel. OutOfRangeError at the end."""
+        """Start taking the next element: an asynchronous kernel. OutOfRangeError at the end."""
 
         def give(found: Element | Exception | None) -> None:
             done(errors.OutOfRangeError(None, None, "End of sequence") if found is None else found)
@@ -197,7 +200,7 @@ def check_elements(
     dtypes: Sequence[DType],
     shapes: Sequence[TensorShape],
 ) -> None:
-    """InvalidArgumentError where elements of one kind cannot be of the other."""
+    """Raises InvalidArgumentError if elements of one kind cannot be of the other kind."""
     if len(wanted_types) != len(dtypes):
         raise invalid(f"Number of components does not match: expected {len(wanted_types)} types but got {len(dtypes)}.")
     for i, (wanted, have) in enumerate(zip(wanted_types, dtypes, strict=True)):
@@ -214,7 +217,8 @@ _numbers = itertools.count()
 
 
 def iterator_resource(ctx: KernelContext) -> IteratorResource:
-    """The iterator of this node: the session's own, or with a name the one of that name in the node's container."""
+    """The iterator of this node: private to the session, or, with a name, the one of that name in the node's
+    container."""
     container, shared = ctx.text("container"), ctx.text("shared_name")
 
     def create(name: str) -> IteratorResource:
@@ -300,7 +304,7 @@ for _op in (ITERATOR_GET_NEXT, ITERATOR_GET_NEXT_SYNC, DATASET_TO_SINGLE_ELEMENT
 @ITERATOR_GET_NEXT.kernel("CPU")
 @ITERATOR_GET_NEXT_SYNC.kernel("CPU")
 def iterator_get_next_kernel(ctx: KernelContext) -> NodeKernel:
-    """It waits in the step's thread, until the step or the iterator ends: what it waits for is not of the step."""
+    """It waits in the step's thread, until the step or the iterator ends: what it waits for is outside the step."""
     return blocking(ctx.node, asynchronous(lambda done, iterator: iterator.request(done)), ctx.state.closing)
 
 

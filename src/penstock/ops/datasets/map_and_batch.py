@@ -1,4 +1,4 @@
-"""MapAndBatchDataset: batches of what a function makes of elements."""
+"""MapAndBatchDataset: batches of a function's results for elements."""
 
 from __future__ import annotations
 

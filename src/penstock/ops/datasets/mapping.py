@@ -1,4 +1,4 @@
-"""Datasets of what functions make of elements, one of each: MapDataset, ParallelMapDataset."""
+"""Datasets of a function's results for each element: MapDataset, ParallelMapDataset."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ PARALLEL_MAP_DATASET = define_dataset(
     typed=False,
 )
 _HAND_OVER = 100e-6
-"""Seconds that it takes to give a call to another thread and to get its result back, more or less."""
+"""The approximate seconds for passing a call to another thread and getting its result back."""
 
 
 class Map(DatasetState):
-    """`call` of each element, several at once in `parallel` threads if that is more than one."""
+    """`call` of each element, concurrently in `parallel` threads if that is more than one."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Map(DatasetState):
 
 
 def _called(dataset: Map, element: Element) -> Element | None:
-    """None where the function says that this is the end."""
+    """None if the function says that this is the end."""
     try:
         return dataset.call(*element)
     except Exception as error:
@@ -107,7 +107,7 @@ class _MapIterator(MappedIterator):
 
 
 class _Pace:
-    """How long calls take: what is done sooner than another thread is told of it is better done at once."""
+    """How long calls take: calls shorter than the overhead of another thread are better done directly."""
 
     def __init__(self) -> None:
         self._seconds = math.inf
@@ -122,7 +122,7 @@ class _Pace:
         return self.known and self._seconds < _HAND_OVER
 
     def note(self, seconds: float) -> None:
-        """What a call took that ran by itself. The first of them made a plan, and says little."""
+        """Record the time of a call that ran alone. The first one includes planning, so it is ignored."""
         if self.known:
             self._seconds += (seconds - self._seconds) / 8
         else:
@@ -131,9 +131,9 @@ class _Pace:
 
 
 class _ParallelMapIterator(MappedIterator):
-    """Calls ahead: `parallel` at once, and as many more done or waiting, so that no thread has to wait for this one.
+    """Calls ahead: `parallel` at once, and the same number done or waiting, so that no thread has to wait for this one.
 
-    Until it is known how long they take there is one at a time, and none ahead while they are quick.
+    Until their time is known, there is one call at a time, and none ahead while they are fast.
     """
 
     def __init__(self, source: ElementIterator, dataset: Map, ctx: IterationContext) -> None:
@@ -141,7 +141,7 @@ class _ParallelMapIterator(MappedIterator):
         self._dataset = dataset
         self._ahead = CallsAhead(ctx, dataset.parallel)
         self._calls: deque[tuple[Element, Any]] = deque()
-        self._failed: Exception | None = None  # of the input, behind the calls
+        self._failed: Exception | None = None  # of the input, after the calls
         self._ended = False
         self._wanted = 0  # elements that were asked for at once
 
@@ -169,7 +169,7 @@ class _ParallelMapIterator(MappedIterator):
             self._dataset.pace.note(time.perf_counter() - begin)
 
     def _many(self, count: int) -> Block | None:
-        """Those that are there, but at least one."""
+        """Those that are ready, but at least one."""
         results: list[Element] = []
         while len(results) < count:
             self._wanted = count - len(results)

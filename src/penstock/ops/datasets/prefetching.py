@@ -31,13 +31,13 @@ PREFETCH_DATASET = define_dataset(
     ["slack_period: int = 0", "legacy_autotune: bool = true", "buffer_size_min: int = 0"],
 )
 
-_QUICK = 0.002  # seconds that computing a block may take, for the next to be larger
-_CHOSEN = 16  # elements ahead, where the user leaves it to us
+_QUICK = 0.002  # the next block is larger if one took less than this many seconds
+_CHOSEN = 16  # the default number of elements to compute ahead
 END = None
 
 
 class Prefetched(DatasetState):
-    """The elements of `source`, of which up to `size` are computed before they are asked for."""
+    """The elements of `source`, up to `size` of which are computed before they are requested."""
 
     def __init__(self, source: DatasetState, size: int) -> None:
         super().__init__(source.dtypes, source.shapes)
@@ -63,10 +63,10 @@ class _Waiter:
 
 
 class Ahead(ElementIterator):
-    """Another iterator's elements, computed by a thread as long as there are fewer than `size`.
+    """Another iterator's elements, computed by a thread while there are fewer than `size`.
 
-    The thread starts when the first element is asked for. It is the only one that uses the input, but for `save`, which
-    stops it between two blocks.
+    The thread starts when the first element is requested. It is the only one that uses the input, except `save`, which
+    pauses it between two blocks.
     """
 
     waits = True
@@ -111,7 +111,7 @@ class Ahead(ElementIterator):
             return True
 
     def _take(self, count: int) -> Block | Exception | None:
-        """What comes next, with the lock held, where there is something."""
+        """The next element, if there is one, with the lock held."""
         found = self._ready[0]
         if found is END:
             return END
@@ -128,7 +128,7 @@ class Ahead(ElementIterator):
     def close(self) -> None:
         self._closed = True
         self._end()
-        if self._working.acquire(blocking=False):  # or else the thread is at work, and closes it
+        if self._working.acquire(blocking=False):  # otherwise the thread is running, and closes it
             try:
                 self._input.close()
             finally:
@@ -171,7 +171,7 @@ class Ahead(ElementIterator):
             self._changed.notify_all()
 
     def _serve(self) -> None:
-        """Give steps that wait what there is."""
+        """Pass available elements to waiting steps."""
         while True:
             with self._changed:
                 if not (self._waiters and self._ready):
@@ -180,7 +180,7 @@ class Ahead(ElementIterator):
             waiter.done(found.row(0) if isinstance(found, Block) else found)
 
     def _wait_for_room(self) -> bool:
-        """Wait until more is wanted; False if nothing ever will be."""
+        """Wait until more is needed; False if nothing ever will be."""
         with self._changed:
             while self._count >= self._size and not self._stopped():
                 self._changed.wait()
@@ -190,7 +190,7 @@ class Ahead(ElementIterator):
         return self._closed or self._ctx.closed
 
     def _end(self) -> None:
-        """Nothing more is computed: wake the thread, and steps that wait."""
+        """Stop computing: wake the thread and waiting steps."""
         with self._changed:
             self._changed.notify_all()
             waiters, self._waiters = self._waiters, deque()

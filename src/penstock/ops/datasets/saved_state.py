@@ -1,6 +1,6 @@
-"""What iterators save, as bytes: JSON for what it says, and behind it the numbers of its tensors and arrays.
+"""What iterators save, as bytes: JSON, followed by the contents of tensors and arrays.
 
-Nothing in it is code. The whole has a checksum, since it may lie in a file for long.
+It contains no code. It has a checksum, because it may be stored in a file for a long time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEAD = struct.Struct("<QI")
 
 
 def to_bytes(state: Any) -> bytes:
-    """InternalError for what cannot be written."""
+    """Raises InternalError for values that cannot be written."""
     parts: list[bytes] = []
     text = json.dumps(_described(state, parts), separators=(",", ":")).encode()
     body = b"".join([struct.pack("<Q", len(text)), text, *parts])
@@ -30,7 +30,7 @@ def to_bytes(state: Any) -> bytes:
 
 
 def from_bytes(data: bytes) -> Any:
-    """What `to_bytes` has written. DataLossError for anything else."""
+    """Reads what `to_bytes` has written. Raises DataLossError for anything else."""
     try:
         if not data.startswith(_MAGIC):
             raise ValueError("it does not begin as a state does")
@@ -46,7 +46,7 @@ def from_bytes(data: bytes) -> Any:
 
 
 def _described(value: Any, parts: list[bytes]) -> Any:
-    """`value` as JSON has it; lists and dicts as lists that begin with a letter."""
+    """`value` as JSON; lists and dicts become lists that begin with a letter."""
     match value:
         case None | bool() | int() | float() | str():
             return value

@@ -1,4 +1,4 @@
-"""Datasets that give the elements of others in another number or order: repeat, take, skip, shard, concatenate, zip."""
+"""Datasets that rearrange the elements of others: repeat, take, skip, shard, concatenate, zip."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SKIPPED_AT_ONCE = 1024
 
 
 class _Derived(DatasetState):
-    """A dataset of one other's elements, of the same types and shapes where no others are given."""
+    """A dataset of another one's elements, with the same types and shapes unless others are given."""
 
     def __init__(self, source: DatasetState) -> None:
         super().__init__(source.dtypes, source.shapes)
@@ -37,7 +37,7 @@ class _Derived(DatasetState):
 
 
 class Repeat(_Derived):
-    """`source` again and again: `count` times, or for ever if that is negative."""
+    """`source` repeated `count` times, or forever if that is negative."""
 
     def __init__(self, source: DatasetState, count: int) -> None:
         super().__init__(source)
@@ -82,7 +82,7 @@ class _RepeatIterator(ElementIterator):
         assert self._input is not None
         self._input.close()
         self._input = None
-        # What is empty once is taken to be so always: repeating it for ever would never give anything.
+        # A dataset that is empty once is assumed to stay so: repeating it forever would never return anything.
         self._round = self._round + 1 if self._gave or self._dataset.count >= 0 else self._dataset.count
         self._gave = False
 
@@ -101,7 +101,7 @@ class _RepeatIterator(ElementIterator):
 
 
 class _OneInput(ElementIterator):
-    """An iterator over another, with a number that says how far it is."""
+    """An iterator over another one, with a number for its progress."""
 
     def __init__(self, source: ElementIterator) -> None:
         self._input = source
@@ -150,7 +150,7 @@ class _TakeIterator(_OneInput):
 
 
 class Skip(_Derived):
-    """All but the first `count` elements; none if that is negative."""
+    """All except the first `count` elements; none if that is negative."""
 
     def __init__(self, source: DatasetState, count: int) -> None:
         super().__init__(source)
@@ -172,7 +172,7 @@ class _SkipIterator(_OneInput):
         return self._input.next() if self._skip() else None
 
     def _skip(self) -> bool:
-        """Whether anything is left behind what is skipped."""
+        """Whether anything is left after skipping."""
         if self._count < 0:
             return False
         while self._at < self._count:
@@ -268,9 +268,9 @@ class _ConcatenateIterator(ElementIterator):
 
 
 class Zip(DatasetState):
-    """Elements of the components of one element of each of `parts`, until one ends.
+    """Elements with the components of one element from each of `parts`, until one ends.
 
-    An element is erroneous if any of these are; the others are gone with it, so that what follows belongs together.
+    An element is erroneous if any of these is; the others are dropped with it, so that later elements stay aligned.
     """
 
     def __init__(self, parts: Sequence[DatasetState]) -> None:
@@ -286,7 +286,7 @@ class Zip(DatasetState):
 class _ZipIterator(ElementIterator):
     def __init__(self, inputs: Sequence[ElementIterator]) -> None:
         self._inputs = inputs
-        self._waiting: list[Block | None] = [None] * len(inputs)  # asked for, and not given yet
+        self._waiting: list[Block | None] = [None] * len(inputs)  # requested, and not returned yet
 
     def _many(self, count: int) -> Block | None:
         raised, ended = None, False

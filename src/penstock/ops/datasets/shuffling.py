@@ -33,16 +33,16 @@ def _generator(seed: Seed) -> np.random.Generator:
 
 
 def _seed(seed: int, seed2: int) -> Seed:
-    """The entropy of two seeds, of which both 0 mean another one each time."""
+    """The entropy of two seeds; both 0 means a new one each time."""
     if not seed and not seed2:
         seed, seed2 = secrets.randbits(63), secrets.randbits(63)
     return seed & (2**64 - 1), seed2 & (2**64 - 1)
 
 
 class Shuffled(DatasetState):
-    """`source` in random order: each element is drawn from the next `size` that have not been drawn.
+    """`source` in random order: each element is drawn from the next `size` that have not been drawn yet.
 
-    Its iterators have orders of their own unless `again` is false: they are numbered.
+    Its iterators are numbered, and have different orders unless `again` is false.
     """
 
     def __init__(self, source: DatasetState, size: int, seed: Seed, again: bool) -> None:
@@ -57,7 +57,7 @@ class Shuffled(DatasetState):
 class _ShuffleIterator(ElementIterator):
     """`_pool` holds the elements to draw from, by rows. At the end of the input they get an order, `_rest`.
 
-    Numbers are drawn one for each element, so the order does not depend on how many are asked for at once.
+    One random number is drawn for each element, so the order does not depend on how many are requested at once.
     """
 
     def __init__(self, dataset: Shuffled, ctx: IterationContext, number: int) -> None:
@@ -87,7 +87,7 @@ class _ShuffleIterator(ElementIterator):
         return self._pool.block.take(drawn)
 
     def _fill(self) -> None:
-        """Take the first elements, of which errors before they are all there lose none."""
+        """Take the first elements; errors meanwhile lose none of them."""
         have = sum(block.size for block in self._filling)
         while have < self._dataset.size:
             block = self._input.next_many(self._dataset.size - have)
@@ -126,21 +126,21 @@ class _ShuffleIterator(ElementIterator):
 
 
 class _Pool:
-    """Elements by rows, in memory of their own, of which some are exchanged for others."""
+    """Elements by rows, in separate memory, some of which are exchanged for others."""
 
     def __init__(self, block: Block) -> None:
         self.size = block.size
         self.block = Block(block.size, (_owned(column) for column in block.columns))
 
     def exchange(self, slots: np.ndarray, new: Block) -> Block:
-        """Put the elements of `new` into `slots`, one after the other; what was there each time comes back.
+        """Put the elements of `new` into `slots`, one after another; returns what was there each time.
 
-        A slot may be there several times: its element is the one that was put there last.
+        A slot may occur several times: its element is then the one that was put there before.
         """
         count = len(slots)
         order = np.argsort(slots, kind="stable")
         again = np.flatnonzero(slots[order[1:]] == slots[order[:-1]])
-        before = np.full(count, -1)  # which new element, if any, is in the slot by then
+        before = np.full(count, -1)  # the new element, if any, that is in the slot by then
         before[order[again + 1]] = order[again]
         last = np.ones(count, bool)
         last[order[again]] = False
@@ -158,7 +158,7 @@ def _owned(column: Any) -> Any:
 
 
 def _exchanged(pool: Any, new: Any, slots: np.ndarray, before: np.ndarray, last: np.ndarray) -> tuple[Any, Any]:
-    """The pool with the new elements, and what they came for."""
+    """The pool with the new elements, and the elements that they replaced."""
     if isinstance(pool, list) or isinstance(new, list) or pool.shape[1:] != new.shape[1:]:
         pool, new = _listed(pool), _listed(new)
         out = [pool[slot] if b < 0 else new[b] for slot, b in zip(slots.tolist(), before.tolist(), strict=True)]
@@ -180,7 +180,7 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _array(column: Any) -> np.ndarray:
-    """The memory of a column, in which the types that NumPy lacks are integers."""
+    """The memory of a column, with integers for types that NumPy lacks."""
     if isinstance(column, np.ndarray):
         return column
     if column.dtype == torch.bfloat16:

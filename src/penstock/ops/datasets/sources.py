@@ -1,4 +1,4 @@
-"""Datasets of tensors that are at hand: TensorDataset, TensorSliceDataset, SparseTensorSliceDataset, RangeDataset."""
+"""Datasets of existing tensors: TensorDataset, TensorSliceDataset, SparseTensorSliceDataset, RangeDataset."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RANGE_DATASET = define_dataset(
 
 
 class Slices(DatasetState):
-    """The rows of `columns`, which are as many in each. Elements show their memory."""
+    """The rows of `columns`, which have equal numbers of rows. Elements share their memory."""
 
     def __init__(self, dtypes: Sequence[DType], shapes: Sequence[TensorShape], block: Block) -> None:
         super().__init__(dtypes, shapes)

@@ -40,7 +40,7 @@ Reader = Callable[[list[bytes]], list[np.ndarray]]
 
 
 class CsvRows(DatasetState):
-    """The rows of CSV files, a component for each column; `read` makes columns of records."""
+    """The rows of CSV files, a component for each column; `read` converts records to columns."""
 
     def __init__(
         self, names: Sequence[str], kind: str, header: bool, quotes: bool, read: Reader, dtypes: Sequence[DType]
@@ -76,7 +76,7 @@ class _CsvIterator(ElementIterator):
         return Block(len(records), [to_runtime(values, dtype) for values, dtype in columns])
 
     def _one_by_one(self, records: list[bytes]) -> Block:
-        """The records before one that is wrong. What comes behind it is read again."""
+        """The records before an invalid one. Those after it are read again."""
         good: list[bytes] = []
         for record in records:
             try:
@@ -111,7 +111,7 @@ class _CsvIterator(ElementIterator):
         return TextLines(self._dataset.names[self._number], self._dataset.kind, int(self._dataset.header))
 
     def _joined(self, lines: list[bytes]) -> list[bytes]:
-        """Lines as records: a quoted field may hold ends of lines."""
+        """Lines as records: a quoted field may contain line breaks."""
         assert self._file is not None
         if not any(line.count(b'"') % 2 for line in lines):
             return lines
@@ -150,7 +150,7 @@ class _CsvIterator(ElementIterator):
 
 
 class SqlRows(DatasetState):
-    """The rows that a query gives, of an SQLite database."""
+    """The rows that a query returns from an SQLite database."""
 
     def __init__(self, database: str, query: str, dtypes: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
         super().__init__(dtypes, shapes)
@@ -205,7 +205,7 @@ class _SqlIterator(ElementIterator):
 
 
 def _sql_value(value: Any, dtype: DType) -> np.ndarray:
-    """As SQLite converts a value that is asked for as text, or as a number."""
+    """Converts a value as SQLite does when text or a number is requested."""
     if dtype == string:
         if value is None:
             value = b""

@@ -1,1 +1,1 @@
-"""Readers: ops that take file names off a queue and give the records of the files."""
+"""Readers: ops that take file names from a queue and return the records of the files."""

@@ -1,7 +1,7 @@
-"""A reader as a resource: records of one item of work after the other, which it takes off a queue (section 4.5).
+"""A reader as a resource: returns the records of work items, which it takes from a queue (section 4.5).
 
-Reads wait in a line, and the first is served by whoever comes: the step that asks, or, when the queue had nothing, the
-one that put something in. So no thread waits. No lock is held while somebody else's code runs.
+Reads wait in a line, and the first is served by the thread at hand: that of the reading step, or, if the queue was
+empty, of the step that enqueued something. So no thread waits. No lock is held while foreign code runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ add_message(
     "int64 work_finished",
     "int64 num_records_produced",
     "bytes current_work",
-    "int64 offset",  # from here on Penstock's own: the place in the current work
+    "int64 offset",  # Penstock's own from here on: the position in the current work
     "int64 skipped",
     "int64 number",
 )
@@ -44,19 +44,19 @@ class Reader:
         self._begin, self._whole = begin, whole
         self._lock = threading.Lock()  # of the line
         self._line: deque[Read] = deque()
-        self._busy = False  # somebody serves the first of the line, or waits for the queue to do so
+        self._busy = False  # a thread serves the first of the line, or waits for the queue to do so
         self._work_lock = threading.Lock()  # of what follows
         self._work: Work | None = None
         self._name_of_work = b""
-        self._place: Position | None = None  # in work that a restored state is in the middle of
+        self._place: Position | None = None  # in work that a restored state had begun
         self._started = self._finished = self._produced = 0
 
     # --- what ops do ------------------------------------------------------------------------------------
 
     def read(self, queue: Any, count: int | None, done: Done) -> Read | None:
-        """Call `done` with the next record, (key, value), or with up to `count` of them; or with an exception.
+        """Call `done` with the next record, (key, value), with up to `count` of them, or with an exception.
 
-        None if it has been called by now, or else what waits.
+        Returns None if it has already been called, otherwise the waiting read.
         """
         read = Read(self, queue, count, done)
         with self._lock:
@@ -65,12 +65,12 @@ class Reader:
         return None if read.ended else read
 
     def numbers(self) -> tuple[int, int]:
-        """How many records have been produced, and how many items of work completed."""
+        """The numbers of records produced and of work items completed."""
         with self._work_lock:
             return self._produced, self._finished
 
     def clear(self) -> None:
-        """Begin anew, with the next item of work."""
+        """Start over with the next work item."""
         with self._work_lock:
             self._forget()
 
@@ -81,7 +81,7 @@ class Reader:
         self._started = self._finished = self._produced = 0
 
     def state(self) -> bytes:
-        """All that `restore` wants to know."""
+        """Everything that `restore` needs."""
         with self._work_lock:
             state = _State(
                 work_started=self._started,
@@ -95,7 +95,7 @@ class Reader:
             return bytes(state.SerializeToString())
 
     def restore(self, data: bytes) -> None:
-        """Go on where another reader of this kind was when its `state` was `data`."""
+        """Continue at the position of another reader of this kind, whose `state` was `data`."""
         try:
             state = _State.FromString(data)
         except Exception as error:  # of protobuf's own classes, which differ between its implementations
@@ -118,7 +118,7 @@ class Reader:
     # --- serving ----------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
-        """Serve the line as far as it goes, unless somebody does."""
+        """Serve the line as far as possible, unless another thread does."""
         while True:
             with self._lock:
                 while self._line and self._line[0].ended:
@@ -131,7 +131,8 @@ class Reader:
                 return
 
     def _serve_first(self, read: Read, arrived: Any = None) -> bool:
-        """Serve the first of the line; False if it waits for its queue, which then goes on with what has `arrived`."""
+        """Serve the first of the line; returns False if it waits for its queue, which later continues with what has
+        `arrived`."""
         try:
             if arrived is not None:
                 self._start(arrived)
@@ -150,13 +151,13 @@ class Reader:
         return True
 
     def _go_on(self, read: Read, arrived: Any) -> None:
-        """What the queue calls that a read has waited for. The work is begun even if nobody waits any more."""
+        """Called by the queue that a read has waited for. The work is started even if nothing waits any longer."""
         with self._lock:
             withdrawn = read.ended
             if withdrawn:
                 self._line.popleft()
         if withdrawn:
-            with contextlib.suppress(Exception):  # for those who still wait the queue will say it again
+            with contextlib.suppress(Exception):  # for those that still wait, the queue will report it again
                 self._start(arrived)
             with self._lock:
                 self._busy = False
@@ -181,7 +182,7 @@ class Reader:
     # --- work -------------------------------------------------------------------------------------------
 
     def _start(self, item: Any) -> None:
-        """Begin the work that a queue has given: an element, or an exception, which is raised."""
+        """Start the work that a queue has returned: an element, or an exception, which is raised."""
         if isinstance(item, BaseException):
             raise item
         name = item[0].item()
@@ -191,7 +192,7 @@ class Reader:
             self._started += 1
 
     def _records(self, count: int | None) -> Pairs | None:
-        """Records of the current work; None if it is at its end, or there is none."""
+        """Records of the current work; None if it is finished, or there is none."""
         with self._work_lock:
             if count == 0:
                 return [], []
@@ -220,7 +221,8 @@ def _as_values(found: Pairs, count: int | None) -> tuple[np.ndarray, ...]:
 
 
 class _Item:
-    """The next item of work, from the queue of a read: who comes second, the queue or the reader, goes on with it."""
+    """The next work item, from the queue of a read: whichever comes second, the queue or the reader, continues with
+    it."""
 
     def __init__(self, reader: Reader, read: Read) -> None:
         self._reader, self._read = reader, read
@@ -228,7 +230,7 @@ class _Item:
         self._awaited = False
 
     def is_there(self) -> bool:
-        """Ask for it, and whether it came at once."""
+        """Request it; returns whether it arrived at once."""
         waits = self._read.queue.dequeue(self._arrived)
         with self._reader._lock:
             self._awaited = self.result is None
@@ -245,9 +247,9 @@ class _Item:
 
 
 class Read:
-    """A read that is under way."""
+    """A running read."""
 
-    action = "Dequeue"  # as TensorFlow's errors call it
+    action = "Dequeue"  # as named in TensorFlow's errors
 
     __slots__ = ("count", "done", "ended", "queue", "reader", "waits")
 
@@ -255,10 +257,11 @@ class Read:
         self.reader, self.queue, self.count, self.done = reader, queue, count, done
         self.ended = False
         self.waits: Any = None
-        """The attempt to take an item of work off the queue, if it waits for one."""
+        """The attempt to take a work item from the queue, if it waits for one."""
 
     def withdraw(self) -> bool:
-        """End it: nothing has been read, and `done` is not called. False if it has been, or will be, by now."""
+        """Cancel it: nothing has been read, and `done` is not called. Returns False if `done` has been or will be
+        called."""
         return self.reader.withdraw(self)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What readers do with an item of work, which for all but one is a file: (key, record) pairs of it."""
+"""How readers process a work item, which is a file for all but one: (key, record) pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ START = Position(0, 0, 0)
 
 
 class Work(Protocol):
-    """An item of work that has been begun."""
+    """A work item in progress."""
 
     def read(self, count: int) -> tuple[Pairs, bool]:
         """`count` keys and records, or those that are left, and whether it is known that there are no more."""
@@ -57,7 +57,7 @@ class _Single:
 
 
 def itself(name: bytes) -> Work:
-    """The item of work is the record."""
+    """The work item is the record."""
     return _Single(name, lambda work: work)
 
 
@@ -103,7 +103,7 @@ class _Records:
 
 
 class _TFRecords(_Records):
-    """Here the number in a key is where the record begins."""
+    """Here the number in a key is the record's offset."""
 
     _source: TFRecords
 

@@ -1,6 +1,6 @@
-"""Ops that make readers, and what is done with them (TF: TFRecordReaderV2, ReaderReadV2, …).
+"""Ops that make and use readers (TF: TFRecordReaderV2, ReaderReadV2, …).
 
-Each comes twice: with a resource for its handle, and as in early versions with a reference.
+Each exists twice: with a resource as its handle, and, as in early versions, with a reference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _NAMES = ["container: string = ''", "shared_name: string = ''"]
 
 
 def _define_reader(kind: str, attrs: list[str], begin: Callable[[KernelContext], Begin], whole: bool = False) -> OpDef:
-    """The ops that make readers of a kind, whose work is begun by `begin(ctx)`; returns the second version."""
+    """Defines the ops that make readers of a kind, whose work is started by `begin(ctx)`; returns the second
+    version."""
 
     def factory(ctx: KernelContext) -> Bound:
         shared = ctx.text("shared_name")
@@ -53,7 +54,7 @@ def _define_reader(kind: str, attrs: list[str], begin: Callable[[KernelContext],
 
 
 def _fixed_length(ctx: KernelContext) -> Begin:
-    """InvalidArgumentError for lengths that cannot be."""
+    """Raises InvalidArgumentError for invalid lengths."""
     header, record, footer, hop = (ctx[f"{part}_bytes"] for part in ("header", "record", "footer", "hop"))
     for name, least in (("header", 0), ("record", 1), ("footer", 0), ("hop", 0)):
         if ctx[f"{name}_bytes"] < least:
@@ -96,7 +97,7 @@ def _define_both(
     factory: Callable[[KernelContext], Any],
     **traits: Any,
 ) -> OpDef:
-    """An op on a reader, in both versions; returns the second."""
+    """Defines an op on readers in both versions; returns the second."""
     for version, handle in (("", "Ref(string)"), ("V2", "resource")):
         given = inputs.format(handle=handle)
         op = define_op(

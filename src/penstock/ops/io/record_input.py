@@ -42,7 +42,7 @@ def record_input_shape(c: ShapeContext) -> TensorShape:
 
 
 class RecordInput:
-    """The stream of a node. Each record comes once in an epoch; where it does is random among `buffer_size` of them."""
+    """The stream of a node. Each record occurs once per epoch, shuffled among `buffer_size` records."""
 
     def __init__(self, ctx: KernelContext) -> None:
         self._pattern, self._compression = ctx.text("file_pattern"), ctx.text("compression_type")
@@ -56,7 +56,7 @@ class RecordInput:
         self._records = self._shuffled()
 
     def take(self, count: int) -> list[bytes]:
-        """The next `count` records. After an error the next epoch begins."""
+        """The next `count` records. After an error the next epoch starts."""
         with self._lock:
             try:
                 return [next(self._records) for _ in range(count)]
@@ -65,7 +65,7 @@ class RecordInput:
                 raise
 
     def _epoch(self, number: int) -> Iterator[bytes]:
-        """The records of all files, of several of them in turn."""
+        """The records of all files, alternating between several of them."""
         names = gfile.Glob(self._pattern.split(","))
         if not names:
             raise errors.NotFoundError(None, None, f"no file matches {self._pattern}")

@@ -1,1 +1,1 @@
-"""Pipelines of queues: what produces file names and indices, and what makes batches (TF: tf.train.batch and kin)."""
+"""Pipelines of queues: producers of file names and indices, and batching (TF: tf.train.batch and related ops)."""

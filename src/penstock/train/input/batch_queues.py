@@ -1,4 +1,4 @@
-"""A queue, the threads that fill it, and the batches that are taken from it: what tf.train.batch and kin do."""
+"""A queue, the threads that fill it, and the batches that are taken from it: what tf.train.batch and related ops do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make_batches(
     allow_smaller_final_batch: bool,
     name: str | None,
 ) -> Any:
-    """Batches of elements that come from each of `tensors_list`, by as many `threads` for each."""
+    """Batches of elements from each of `tensors_list`, produced by this many `threads` for each."""
     lists = component_lists(tensors_list)
     with name_scope(name, default_name, [*(t for tensors in lists for t in tensors), keep_input]) as scope:
         lists = [[converted(tensor) for tensor in tensors] for tensors in lists]
@@ -56,7 +56,7 @@ def make_batches(
 
 
 def as_given(tensors: Any, batch: list[Any]) -> Any:
-    """`batch`, one component after the other, in the form of `tensors`."""
+    """`batch`, a list of components, in the structure of `tensors`."""
     if isinstance(tensors, dict):
         return dict(zip(sorted(tensors, key=str), batch, strict=True))
     return batch if len(batch) > 1 else batch[0]
@@ -79,7 +79,7 @@ def converted(tensor: Any) -> Any:
 
 
 def checked_keep(keep_input: Any, enqueue_many: bool) -> Tensor:
-    """A scalar, or of rows a vector; ValueError for anything else."""
+    """A scalar, or for rows a vector; raises ValueError for anything else."""
     keep = convert_to_tensor(keep_input)
     if keep.shape.ndims is None:
         raise ValueError("`keep_input` dimensions must be known at graph construction.")
@@ -127,7 +127,7 @@ def _enqueue(queue: QueueBase, tensors: list[Tensor], enqueue_many: bool, keep: 
 def in_order(
     capacity: int, dynamic_pad: bool, shared_name: str | None
 ) -> tuple[MakeQueue, tuple[str, Callable[[QueueBase], Tensor]]]:
-    """A queue that keeps the order, and the summary of how full it is."""
+    """A queue that keeps the order, and a summary of how full it is."""
     kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
     summary = f"fraction_of_{capacity}_full", lambda queue: cast(queue.size(), float32) * (1.0 / capacity)
     return lambda dtypes, shapes: kind(capacity, dtypes, shapes, shared_name=shared_name), summary
@@ -136,7 +136,7 @@ def in_order(
 def shuffled(
     capacity: int, least: int, seed: int | None, shared_name: str | None
 ) -> tuple[MakeQueue, tuple[str, Callable[[QueueBase], Tensor]]]:
-    """A queue that gives out any of its elements, and the summary of how many more it has than the least."""
+    """A queue that returns its elements in random order, and a summary of how many more than the minimum it has."""
     if capacity <= least:
         raise ValueError(f"capacity {capacity} must be bigger than min_after_dequeue {least}.")
     room = capacity - least

@@ -1,4 +1,4 @@
-"""Batches of what a pipeline reads (TF: tf.train.batch, tf.train.shuffle_batch and kin)."""
+"""Batches of a pipeline's elements (TF: tf.train.batch, tf.train.shuffle_batch and related ops)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Batches of `tensors`, a list or dictionary, each step of `num_threads` threads giving an element.
+    """Batches of `tensors`, a list or dictionary; `num_threads` threads run steps that each produce an element.
 
     A queue of `capacity` elements is between those threads and the steps that take batches, which are of the type of
-    `tensors` (a list of one is a tensor). With `enqueue_many` each row of the tensors is an element. `shapes`: those
-    of elements, where they are not known otherwise; `dynamic_pad` fills smaller elements of a batch up to the largest.
-    When the threads have come to an end, OutOfRangeError; `allow_smaller_final_batch` gives what is left first.
-    TF: tf.train.batch.
+    `tensors` (a list of one is a tensor). With `enqueue_many` each row of the tensors is an element. `shapes`: those of
+    elements, if they are not known otherwise; `dynamic_pad` pads the elements of a batch to the largest. After the
+    threads have ended, raises OutOfRangeError; `allow_smaller_final_batch` returns the rest first. TF: tf.train.batch.
     """
     return maybe_batch(
         tensors,
@@ -60,7 +59,7 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of elements for which `keep_input` is true: bool, a scalar, or [n] with `enqueue_many`.
+    """Like `batch`, only with elements for which `keep_input` is true: bool, a scalar, or [n] with `enqueue_many`.
 
     TF: tf.train.maybe_batch.
     """
@@ -92,7 +91,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, with a thread for each entry of `tensors_list`: readers of several files, say.
+    """Like `batch`, with a thread for each entry of `tensors_list`, for example readers of several files.
 
     TF: tf.train.batch_join.
     """
@@ -123,7 +122,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch_join`, of elements for which `keep_input` is true (TF: tf.train.maybe_batch_join)."""
+    """Like `batch_join`, only with elements for which `keep_input` is true (TF: tf.train.maybe_batch_join)."""
     make, summary = in_order(capacity, dynamic_pad, shared_name)
     return make_batches(
         "batch_join",
@@ -157,7 +156,7 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of elements in any order: each is one of more than `min_after_dequeue` that are in the queue.
+    """Like `batch`, in random order: each element is drawn from more than `min_after_dequeue` in the queue.
 
     TF: tf.train.shuffle_batch.
     """
@@ -192,7 +191,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, of elements for which `keep_input` is true (TF: tf.train.maybe_shuffle_batch)."""
+    """Like `shuffle_batch`, only with elements for which `keep_input` is true (TF: tf.train.maybe_shuffle_batch)."""
     make, summary = shuffled(capacity, min_after_dequeue, seed, shared_name)
     return make_batches(
         "shuffle_batch",
@@ -222,7 +221,7 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, with a thread for each entry of `tensors_list` (TF: tf.train.shuffle_batch_join)."""
+    """Like `shuffle_batch`, with a thread for each entry of `tensors_list` (TF: tf.train.shuffle_batch_join)."""
     return maybe_shuffle_batch_join(
         tensors_list,
         batch_size,
@@ -252,7 +251,8 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch_join`, of elements for which `keep_input` is true (TF: tf.train.maybe_shuffle_batch_join)."""
+    """Like `shuffle_batch_join`, only with elements for which `keep_input` is true (TF:
+    tf.train.maybe_shuffle_batch_join)."""
     make, summary = shuffled(capacity, min_after_dequeue, seed, shared_name)
     return make_batches(
         "shuffle_batch_join",

@@ -1,4 +1,4 @@
-"""Sparse tensors on their way through a queue: they stay in the session, and their handles go."""
+"""Passing sparse tensors through a queue: they stay in the session, and their handles are enqueued."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _ADDS = ("AddSparseToTensorsMap", "AddManySparseToTensorsMap")
 
 
 class Kept(NamedTuple):
-    """Where the sparse tensors of a component are: the op that keeps them, and their rank as elements of the queue."""
+    """The storage of a component's sparse tensors: the op that keeps them, and their rank as elements of the queue."""
 
     op: Operation
     rank: int | None
 
 
 def when(keep: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-    """`then()` where `keep` is true, else `otherwise()`; only one of them is built where `keep` is known."""
+    """`then()` where `keep` is true, otherwise `otherwise()`; only one of them is built if `keep` is known."""
     known = constant_value(keep)
     return cond(keep, then, otherwise) if known is None else (then if known else otherwise)()
 
@@ -43,7 +43,7 @@ def keep_sparse(
 ) -> tuple[list[Tensor], list[Kept | None]]:
     """`tensors` with handles, [1] or [n, 1], for those that are sparse, which are kept unless `keep` is false.
 
-    Who takes them from the queue asks what `shared` says, where it is given.
+    Consumers of the queue look them up in `shared`, if it is given.
     """
     found: list[Tensor] = []
     kept: list[Kept | None] = []
@@ -78,7 +78,7 @@ def _handles(tensor: SparseTensor, many: bool, keep: Tensor, name: str | None) -
 def keep_sparse_of_all(
     lists: list[list[Any]], many: bool, keep: Tensor
 ) -> tuple[list[list[Tensor]], list[Kept | None]]:
-    """As `keep_sparse` for each of several lists, whose components share what they are kept in."""
+    """Like `keep_sparse` for each of several lists, whose components share their storage."""
     first, kept = keep_sparse(lists[0], many, keep)
     found = [first]
     for tensors in lists[1:]:
@@ -93,9 +93,9 @@ def keep_sparse_of_all(
 
 
 def taken_sparse(batch: list[Tensor], kept: list[Kept | None]) -> list[Any]:
-    """What was dequeued, with the sparse tensors in place of their handles.
+    """The dequeued components, with sparse tensors instead of their handles.
 
-    A step that takes part of it takes all: else what is not fetched would be kept for ever.
+    A step that uses part of it takes all of it; otherwise parts that are not fetched would be kept forever.
     """
     if not any(kept):
         return batch

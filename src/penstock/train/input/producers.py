@@ -1,4 +1,5 @@
-"""Queues of file names, numbers and slices, filled by a queue runner (TF: tf.train.string_input_producer and kin)."""
+"""Queues of file names, numbers and slices, filled by a queue runner (TF: tf.train.string_input_producer and related
+ops)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _NO_STRINGS = "string_input_producer requires a non-null input tensor"
 
 @export("train.match_filenames_once", "io.match_filenames_once")
 def match_filenames_once(pattern: Any, name: str | None = None) -> Variable:
-    """A local variable that is initialised to the names of the files that match `pattern`, or a vector of patterns.
+    """A local variable initialised to the names of the files that match `pattern`, or a vector of patterns.
 
     TF: tf.train.match_filenames_once.
     """
@@ -45,7 +46,7 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Variable:
 
 @export("train.limit_epochs")
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """`tensor`, `num_epochs` times, and then OutOfRangeError; any number of times without one.
+    """Returns `tensor` `num_epochs` times, and then raises OutOfRangeError; without `num_epochs` there is no limit.
 
     A local variable, "epochs", counts. TF: tf.train.limit_epochs.
     """
@@ -73,10 +74,10 @@ def input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """A queue of the rows of `input_tensor`, in a new order in each epoch if they `shuffle`.
+    """A queue of the rows of `input_tensor`, in a new order in each epoch with `shuffle`.
 
-    A queue runner fills it, `num_epochs` times or for ever. `element_shape`: of a row, where it is not known otherwise.
-    `summary_name`: of a summary that says how full the queue is. TF: tf.train.input_producer.
+    A queue runner fills it, `num_epochs` times or forever. `element_shape`: that of a row, if it is not known
+    otherwise. `summary_name`: the name of a summary of how full the queue is. TF: tf.train.input_producer.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         rows = convert_to_tensor(input_tensor, name="input_tensor")
@@ -96,7 +97,7 @@ def input_producer(
 
 
 def summarize(name: str, value: Tensor) -> None:
-    """Add a summary of a number to those that are collected."""
+    """Add a summary of a number to the collected ones."""
     with name_scope(name) as scope:
         add_to_collection(GraphKeys.SUMMARIES, SCALAR_SUMMARY(scope.rstrip("/"), value, name=scope))
 
@@ -112,10 +113,10 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """A queue of the strings of a vector, file names mostly: see `input_producer`.
+    """A queue of the strings of a vector, mostly file names: see `input_producer`.
 
-    ValueError for an empty list, InvalidArgumentError in the step for an empty tensor.
-    TF: tf.train.string_input_producer.
+    Raises ValueError for an empty list, InvalidArgumentError in the step for an empty tensor. TF:
+    tf.train.string_input_producer.
     """
     if not isinstance(string_tensor, Tensor | Variable) and not len(string_tensor):
         raise ValueError(_NO_STRINGS)
@@ -163,7 +164,8 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """A row of each tensor of a list, the same of all: see `input_producer` (TF: tf.train.slice_input_producer)."""
+    """A row of each tensor in a list, with the same index for all: see `input_producer` (TF:
+    tf.train.slice_input_producer)."""
     with name_scope(name, "input_producer", tensor_list):
         tensors = [convert_to_tensor(tensor) for tensor in tensor_list]
         if not tensors:
