@@ -119,7 +119,7 @@ class Walk:
             self._move(
                 np.arange(self._count)[rows][same], entry.key, entry.kind, entry.whole, at[same] + width, entry.size
             )
-            return alike
+            return int(alike)
         known = layouts(entry.key, entry.kind)
         lengths, size_bytes = _varints(self._words[at + 1])
         which = known.entry.searchsorted(lengths, "right") - 1
