@@ -180,6 +180,34 @@ def test_parse_single_sequence_example_gives_context_and_sequences() -> None:
     assert sequences["gone"].shape == (0, 3)
 
 
+@pytest.mark.parametrize("copies", [1, 100])
+def test_few_and_many_sequences_are_read_alike(copies: int) -> None:
+    rows = [
+        sequence({}, {"x": [[1.0, 2.0], [3.0, 4.0]], "t": [[1, 2], [], [300]], "s": [[b"a", b""], [b"c"]]}),
+        sequence({}, {"x": [[5.0, 6.0]]}),
+    ]
+    lists = {"x": tf.FixedLenSequenceFeature([2], tf.float32)}
+    lists |= {key: tf.VarLenFeature(dtype) for key, dtype in (("t", tf.int64), ("s", tf.string))}
+    _, found, lengths = run(tf.io.parse_sequence_example(rows * copies, sequence_features=lists))
+    np.testing.assert_array_equal(found["x"], [[[1, 2], [3, 4]], [[5, 6], [0, 0]]] * copies)
+    assert found["t"].values.tolist() == [1, 2, 300] * copies
+    assert found["t"].indices[:3].tolist() == [[0, 0, 0], [0, 0, 1], [0, 2, 0]]
+    assert found["s"].values.tolist() == [b"a", b"", b"c"] * copies
+    assert lengths["x"].tolist() == [2, 1] * copies
+
+
+@pytest.mark.parametrize("copies", [1, 100])
+def test_a_damaged_feature_of_a_sequence_is_an_invalid_argument(copies: int) -> None:
+    good = sequence({}, {"t": [[1, 2]]})
+    damaged = good.replace(b"\x1a\x04\x0a\x02\x01\x02", b"\x1a\x7f\x0a\x02\x01\x02")
+    assert damaged != good
+    lists = {"t": tf.VarLenFeature(tf.int64)}
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Can't parse|Could not parse"):
+        run(tf.io.parse_sequence_example([good] * copies + [damaged], sequence_features=lists))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Can't parse|Could not parse"):
+        run(tf.parse_single_sequence_example(damaged, sequence_features=lists))
+
+
 # --- decoding -------------------------------------------------------------------------------------------
 
 

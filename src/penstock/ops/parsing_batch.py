@@ -26,12 +26,14 @@ from penstock.ops.parsing_columns import (
     unreadable,
 )
 from penstock.ops.parsing_walk import Places, Walk
-from penstock.ops.parsing_wire import BYTES, FLOATS, INTEGERS, NOTHING, read_example
+from penstock.ops.parsing_wire import BYTES, FLOATS, INTEGERS, NOTHING, length, read_example
 from penstock.tensor.dtypes import DType, float32, int64, string
-from penstock.tensor.example_protos import BytesList, WireExample
+from penstock.tensor.example_protos import BytesList, WireExample, WireFeature
 
 _FEW = 12
 """Fewer records are left to protobuf."""
+_FEW_FEATURES = 100
+"""Fewer features of sequences are left to protobuf."""
 _LARGE = 65536
 """Records of more bytes than this, on average, are not joined."""
 _SHORT = 64
@@ -186,3 +188,25 @@ class Batch:
             return b"".join(self._pieces(start, size))
         places = np.repeat(start - (stops - size), size) + np.arange(total)
         return np.frombuffer(data, np.uint8)[places].tobytes()
+
+
+def read_features(features: Sequence[bytes], dtype: DType, where: Where) -> Column:
+    """The values of serialized features, one in each row: each is read as the only one of an Example."""
+    if len(features) < _FEW_FEATURES:
+        parsed = []
+        for row, feature in enumerate(features):
+            try:
+                parsed.append(WireFeature.FromString(feature))
+            except DecodeError:
+                raise unreadable(where, row) from None
+        return read_column(parsed, dtype, where)
+    around: dict[int, bytes] = {}
+    records = []
+    for feature in features:
+        size = len(feature)
+        if size not in around:
+            entry = b"\x0a\0\x12" + length(size)
+            outer = b"\x0a" + length(len(entry) + size)
+            around[size] = b"\x0a" + length(len(outer) + len(entry) + size) + outer + entry
+        records.append(around[size] + feature)
+    return Batch(records, [""], []).read("", dtype, where)

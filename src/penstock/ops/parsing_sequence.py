@@ -21,7 +21,7 @@ from penstock.ops.parsing import (
     default_tensors,
     raw_features,
 )
-from penstock.ops.parsing_batch import parse_message
+from penstock.ops.parsing_batch import parse_message, read_features
 from penstock.ops.parsing_columns import Column, Where, dense, read_column, sparse, to_value
 from penstock.ops.parsing_ops import (
     PARSED_TYPES,
@@ -111,7 +111,7 @@ def parse_single_sequence_example_kernel(ctx: KernelContext) -> Kernel:
 
         def list_column(key: str, dtype: DType) -> Column:
             found = lists.get(key)
-            return read_column([] if found is None else found.feature, dtype, Where(key, names, "Feature list"))
+            return read_features([] if found is None else found.feature[:], dtype, Where(key, names, "Feature list"))
 
         def context_values(i: int, spec: Spec, key: str, default: Any) -> np.ndarray:
             where = Where(key, names, "Context feature")

@@ -20,7 +20,7 @@ from penstock.ops.parsing import (
     default_tensors,
     raw_features,
 )
-from penstock.ops.parsing_batch import parse_message
+from penstock.ops.parsing_batch import parse_message, read_features
 from penstock.ops.parsing_columns import Column, Where, dense, read_column, sparse, to_value
 from penstock.ops.parsing_ops import PARSED_TYPES, Spec, check_default, dense_specs
 from penstock.ops.parsing_sequence import item_shapes
@@ -174,10 +174,10 @@ class _Batch:
                 f"Name: {name}, Feature list '{key}' is required but could not be found.  Did you mean to include it "
                 "in feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?"
             )
-        features = [[] if each is None else list(each.feature) for each in found]
+        features: list[list[bytes]] = [[] if each is None else each.feature[:] for each in found]
         places = [(example, i) for example, each in enumerate(features) for i in range(len(each))]
         where = Where(key, self._names, "Feature list", places)
-        column = read_column([feature for each in features for feature in each], dtype, where)
+        column = read_features([feature for each in features for feature in each], dtype, where)
         return column, where, np.array([len(each) for each in features], np.int64)
 
 

@@ -55,6 +55,15 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
     return -(1 << 62), at
 
 
+def length(size: int) -> bytes:
+    """A length as protobuf writes it."""
+    found = bytearray()
+    while size >= 0x80:
+        found.append(size & 0x7F | 0x80)
+        size >>= 7
+    return bytes([*found, size])
+
+
 def read_entry(data: bytes, start: int) -> Entry | None:
     """The entry at `start`; `data` has some more bytes after the last entry."""
     if data[start] != 0x0A:

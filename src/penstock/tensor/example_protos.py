@@ -11,10 +11,10 @@ from typing import Any
 from penstock.tensor.messages import add_message, message_classes, new_file
 
 
-def _containers(file: Any) -> None:
-    """The messages that hold features, on top of `Feature`."""
+def _containers(file: Any, step: str = "Feature") -> None:
+    """The messages that hold features, on top of `Feature`; `step` is the type of those in lists."""
     add_message(file, "Features", "map Feature feature")
-    add_message(file, "FeatureList", "repeated Feature feature")
+    add_message(file, "FeatureList", f"repeated {step} feature")
     add_message(file, "FeatureLists", "map FeatureList feature_list")
     add_message(file, "Example", "Features features")
     add_message(file, "SequenceExample", "Features context", "FeatureLists feature_lists")
@@ -29,7 +29,7 @@ def _build() -> dict[str, Any]:
     _containers(file)
     wire = new_file("penstock/wire_example.proto", "penstock.wire")
     add_message(wire, "Feature", "bytes bytes_list", "bytes float_list", "bytes int64_list", oneof="kind")
-    _containers(wire)
+    _containers(wire, "bytes")
     return message_classes(file, wire)
 
 
