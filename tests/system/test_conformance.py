@@ -55,13 +55,39 @@ NOT_COMPARED = {
     "steps wait for each other at them; what TensorFlow does is in their own tests, tests/data_flow": """
         AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep AccumulatorTakeGradient
         Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize BarrierTakeMany
-        ConditionalAccumulator ConsumeMutexLock MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage
-        MapUnstageNoKey MutexLock MutexV2 OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek
-        OrderedMapSize OrderedMapStage OrderedMapUnstage OrderedMapUnstageNoKey
-        ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated ResourceAccumulatorSetGlobalStep
-        ResourceAccumulatorTakeGradient ResourceConditionalAccumulator SparseAccumulatorApplyGradient
-        SparseAccumulatorTakeGradient SparseConditionalAccumulator Stage StageClear StagePeek StageSize
-        Unstage""",
+        ConditionalAccumulator ConsumeMutexLock FIFOQueue FIFOQueueV2 MapClear MapIncompleteSize MapPeek MapSize
+        MapStage MapUnstage MapUnstageNoKey MutexLock MutexV2 OrderedMapClear OrderedMapIncompleteSize
+        OrderedMapPeek OrderedMapSize OrderedMapStage OrderedMapUnstage OrderedMapUnstageNoKey PaddingFIFOQueue
+        PaddingFIFOQueueV2 PriorityQueue PriorityQueueV2 QueueClose QueueCloseV2 QueueDequeue QueueDequeueMany
+        QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 QueueDequeueV2 QueueEnqueue QueueEnqueueMany
+        QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosed QueueIsClosedV2 QueueSize QueueSizeV2 RandomShuffleQueue
+        RandomShuffleQueueV2 ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated
+        ResourceAccumulatorSetGlobalStep ResourceAccumulatorTakeGradient ResourceConditionalAccumulator
+        SparseAccumulatorApplyGradient SparseAccumulatorTakeGradient SparseConditionalAccumulator Stage
+        StageClear StagePeek StageSize Unstage""",
+    "they read files whose names come from queues; what they give was compared with TensorFlow, tests/data_flow": """
+        FixedLengthRecordReader FixedLengthRecordReaderV2 IdentityReader IdentityReaderV2
+        ReaderNumRecordsProduced ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompleted
+        ReaderNumWorkUnitsCompletedV2 ReaderRead ReaderReadUpTo ReaderReadUpToV2 ReaderReadV2 ReaderReset
+        ReaderResetV2 ReaderRestoreState ReaderRestoreStateV2 ReaderSerializeState ReaderSerializeStateV2
+        RecordInput TFRecordReader TFRecordReaderV2 TextLineReader TextLineReaderV2 WholeFileReader
+        WholeFileReaderV2""",
+    "whole pipelines of them are compared with recorded ones, tests/datasets": """
+        BatchDataset BatchDatasetV2 CSVDataset CacheDataset ConcatenateDataset DatasetToSingleElement
+        DenseToSparseBatchDataset DeserializeIterator DirectedInterleaveDataset FilterDataset
+        FixedLengthRecordDataset FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset
+        GroupByReducerDataset GroupByWindowDataset IgnoreErrorsDataset InterleaveDataset Iterator
+        IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext IteratorGetNextSync
+        IteratorToStringHandle IteratorV2 MakeIterator MapAndBatchDataset MapDataset OneShotIterator
+        PaddedBatchDataset PaddedBatchDatasetV2 ParallelInterleaveDataset ParallelInterleaveDatasetV2
+        ParallelMapDataset ParquetDataset PrefetchDataset RandomDataset RangeDataset ReduceDataset RepeatDataset
+        ScanDataset SerializeIterator ShardDataset ShuffleAndRepeatDataset ShuffleDataset SkipDataset
+        SparseTensorSliceDataset SqlDataset TFRecordDataset TakeDataset TakeWhileDataset TensorDataset
+        TensorSliceDataset TextLineDataset UnbatchDataset ZipDataset""",
+    "they call graphs of functions; tests/graph/test_functions.py runs TensorFlow's": """
+        PartitionedCall StatefulPartitionedCall""",
+    "recorded values are in tests/ops/test_audio.py and tests/ops/test_parsing_sequences.py": """
+        DecodeWav EncodeWav ParseSequenceExample ParseSequenceExampleV2""",
     "they write, print, call Python or make files of their own: tests/summary, tests/checkpoint, tests/ops": """
         Assert AudioSummaryV2 HistogramSummary ImageSummary MergeSummary MergeV2Checkpoints Print PrintV2 PyFunc
         PyFuncStateless RestoreV2 SaveV2 ScalarSummary ShardedFilename TensorSummaryV2""",

@@ -31,12 +31,6 @@ from penstock.tensor.shapes import TensorShape
 
 _SPLITS = "list(indextype) >= 0 = []"
 _SHAPES = "list(shape) >= 0 = []"
-_COUNTS = ["Ncontext_sparse: int >= 0 = 0", "Nfeature_list_sparse: int >= 0 = 0", "Nfeature_list_dense: int >= 0 = 0"]
-_TYPES = [
-    f"{name}: {PARSED_TYPES} = []"
-    for name in ("context_sparse_types", "Tcontext_dense", "feature_list_dense_types", "feature_list_sparse_types")
-]
-_DENSE_SHAPES = [f"context_dense_shapes: {_SHAPES}", f"feature_list_dense_shapes: {_SHAPES}"]
 _CONTEXT = (
     "context_sparse_indices: Ncontext_sparse * int64, context_sparse_values: context_sparse_types, "
     "context_sparse_shapes: Ncontext_sparse * int64, context_dense_values: Tcontext_dense"
@@ -46,6 +40,15 @@ _LISTS = (
     "feature_list_sparse_shapes: Nfeature_list_sparse * int64, feature_list_dense_values: feature_list_dense_types, "
     "feature_list_dense_lengths: Nfeature_list_dense * int64"
 )
+
+
+def _counts(*names: str) -> list[str]:
+    return [f"{name}: int >= 0 = 0" for name in names]
+
+
+def _types(*names: str) -> list[str]:
+    return [f"{name}: {PARSED_TYPES} = []" for name in names]
+
 
 PARSE_SEQUENCE_EXAMPLE = define_op(
     "ParseSequenceExample",
@@ -62,10 +65,11 @@ PARSE_SEQUENCE_EXAMPLE = define_op(
                 "feature_list_dense_keys",
             )
         ),
-        *_COUNTS,
-        "Ncontext_dense: int >= 0 = 0",
-        *_TYPES,
-        *_DENSE_SHAPES,
+        *_counts("Ncontext_sparse", "Ncontext_dense", "Nfeature_list_sparse", "Nfeature_list_dense"),
+        *_types("context_sparse_types", "Tcontext_dense", "feature_list_dense_types"),
+        f"context_dense_shapes: {_SHAPES}",
+        *_types("feature_list_sparse_types"),
+        f"feature_list_dense_shapes: {_SHAPES}",
     ],
 )
 PARSE_SEQUENCE_EXAMPLE.not_differentiable()
@@ -82,13 +86,14 @@ PARSE_SEQUENCE_EXAMPLE_V2 = define_op(
     "feature_list_ragged_outer_splits: feature_list_ragged_split_types, "
     "feature_list_ragged_inner_splits: feature_list_ragged_split_types",
     attrs=[
-        *_COUNTS,
-        *_TYPES,
-        f"context_ragged_value_types: {PARSED_TYPES} = []",
-        f"feature_list_ragged_value_types: {PARSED_TYPES} = []",
+        *_counts("Ncontext_sparse"),
+        *_types("Tcontext_dense", "context_sparse_types", "context_ragged_value_types"),
         f"context_ragged_split_types: {_SPLITS}",
+        f"context_dense_shapes: {_SHAPES}",
+        *_counts("Nfeature_list_sparse", "Nfeature_list_dense"),
+        *_types("feature_list_dense_types", "feature_list_sparse_types", "feature_list_ragged_value_types"),
         f"feature_list_ragged_split_types: {_SPLITS}",
-        *_DENSE_SHAPES,
+        f"feature_list_dense_shapes: {_SHAPES}",
     ],
 )
 PARSE_SEQUENCE_EXAMPLE_V2.not_differentiable()

@@ -40,6 +40,7 @@ ITERATOR_GET_NEXT = define_op(
     stateful=True,
     aliases=True,
     takes_element=True,
+    work=SERIAL,
 )
 ITERATOR_GET_NEXT_SYNC = define_op(
     "IteratorGetNextSync",
@@ -49,6 +50,7 @@ ITERATOR_GET_NEXT_SYNC = define_op(
     stateful=True,
     aliases=True,
     takes_element=True,
+    work=SERIAL,
 )
 ITERATOR_TO_STRING_HANDLE = define_op(
     "IteratorToStringHandle",
