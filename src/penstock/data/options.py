@@ -1,4 +1,4 @@
-"""What TensorFlow can be told about how a dataset runs (TF: tf.data.Options)."""
+"""TensorFlow's options for running a dataset (TF: tf.data.Options)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _NAMES = {
 
 @export("data.Options")
 class Options:
-    """Options of a dataset, by the names that they have in TensorFlow 1.x. AttributeError for others.
+    """Options of a dataset, by the names that they have in TensorFlow 1.x. Raises AttributeError for others.
 
-    They are kept, and change nothing: elements come in order, and how they are computed is decided without them.
+    They are stored but have no effect: elements come in order, and Penstock decides how to compute them.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -47,7 +47,7 @@ class Options:
         return None
 
     def merge(self, options: Options) -> Options:
-        """These options and those of `options`. ValueError where one is set in both, to different values."""
+        """These options and those of `options`. Raises ValueError if both set one to different values."""
         found = Options()
         for name, value in (*vars(self).items(), *vars(options).items()):
             before = getattr(found, name)

@@ -1,4 +1,4 @@
-"""Datasets of the rows of Parquet files. TensorFlow has none: the names are Penstock's own."""
+"""Datasets of the rows of Parquet files. TensorFlow has no such dataset: the names are Penstock's own."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from penstock.tensor.shapes import TensorShape, unknown_shape
 
 @export("contrib.data.ParquetDataset", "data.experimental.ParquetDataset")
 class ParquetDataset(Dataset):
-    """The rows of Parquet files, one file after the other: dicts from column names to values. It needs pyarrow.
+    """The rows of Parquet files, one file after another: dicts from column names to values. Requires pyarrow.
 
-    columns: which of them, by name; their dtypes are the first file's. Or a dict from names to dtypes, where files are
-    only known in a step. Numbers, strings, binary values and times (as integers) are scalars, lists of them vectors.
-    A missing number is NaN, a missing string empty; other missing values raise InvalidArgumentError. A graph with this
+    columns: the names of the columns, whose dtypes are the first file's; or a dict from names to dtypes, if files are
+    only known in a step. Numbers, strings, binary values and times (as integers) are scalars, lists of them vectors. A
+    missing number is NaN, a missing string empty; other missing values raise InvalidArgumentError. A graph with this
     dataset can be loaded by Penstock only.
     """
 
@@ -43,7 +43,7 @@ class ParquetDataset(Dataset):
             return {name: (as_dtype(dtype), unknown_shape()) for name, dtype in columns.items()}
         names = constant_value(self._filenames)
         if names is None or not names.size:
-            raise ValueError("Where files are only known in a step, `columns` must be a dict from names to dtypes.")
+            raise ValueError("If files are only known in a step, `columns` must be a dict from names to dtypes.")
         first = names.reshape(-1)[0].decode("utf-8", "surrogateescape")
         with open_file(first) as file:
             fields = {field.name: field.type for field in file.schema_arrow}

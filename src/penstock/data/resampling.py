@@ -1,4 +1,4 @@
-"""Elements by the classes that they belong to: tf.contrib.data.rejection_resample."""
+"""Resampling of elements by class: tf.contrib.data.rejection_resample."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from penstock.ops.reduce import reduce_max, reduce_sum
 from penstock.tensor.dtypes import float32
 
 _SEEN_BEFORE = 10.0
-"""Elements of each class that are taken to have been there, so that the first ones do not decide."""
+"""The initial count of each class, so that the first elements do not determine the estimate."""
 
 
 @export("contrib.data.rejection_resample", "data.experimental.rejection_resample")
 def rejection_resample(
     class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: int | None = None
 ) -> Callable[[Any], Any]:
-    """For `Dataset.apply`: pairs of a class, as `class_func` gives it (an int), and the element, of which some are left
-    out, so that the classes come with the probabilities `target_dist`.
+    """For `Dataset.apply`: pairs of a class (an int, returned by `class_func`) and the element. Elements are dropped at
+    random so that classes have the probabilities `target_dist`.
 
-    initial_dist: the probabilities with which they come in the dataset; without, what has come so far tells.
+    initial_dist: the probabilities of the classes in the dataset; by default they are estimated from the elements so
+    far.
     """
 
     def apply(dataset: Any) -> DatasetBase:
@@ -51,7 +52,7 @@ def rejection_resample(
 
 
 def _chances(have: Tensor, want: Tensor) -> Tensor:
-    """The probability to keep an element of each class: as high as can be, in the right proportions."""
+    """The probability of keeping an element of each class: as high as possible, in the right proportions."""
     ratios = want / (have + constant(1e-20))
     found: Tensor = ratios / reduce_max(ratios)
     return found

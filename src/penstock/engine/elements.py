@@ -1,7 +1,7 @@
-"""Steps that take elements of datasets: these first, then the rest, which is planned as if they had been fed.
+"""Steps that take elements of datasets: elements are taken first, and the rest of the step is planned as if fed them.
 
-What a batch's size is, say, is often not known before (the last of an epoch is smaller). So the plans of the rest are
-those for the shapes that come, as they are for shapes that are fed.
+The size of a batch, for example, is often not known in advance (the last batch of an epoch is smaller). So the rest has
+plans specialised for the shapes of elements, as for the shapes of feeds.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from penstock.tensor.dtypes import variant
 
 
 def elements_of(feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> list[Tensor]:
-    """The elements' components that a step may take before all else; none if their shapes are all known anyway.
+    """The elements' components that a step may take first; none if all their shapes are static.
 
-    Nothing else in the step may use their iterators or come before them.
+    Nothing else in the step may use their iterators or run before them.
     """
     graph = prune(feeds, fetches, targets)
     taking = [node for node in graph.nodes if node.op.traits.takes_element and _comes_first(node)]
@@ -55,7 +55,8 @@ def _handles(node: Node) -> set[Edge]:
 
 
 class WithElements:
-    """Two plans, with the interface of one: `first` takes elements, `rest` is fed them, behind what the step is fed."""
+    """Two plans, with the interface of one: `first` takes elements; `rest` is fed the step's feeds, then the
+    elements."""
 
     def __init__(self, first: Plan, rest: Plan | SpecialisedPlan | WithElements, taken: Sequence[Tensor]) -> None:
         self._first, self._rest = first, rest
@@ -74,7 +75,7 @@ class WithElements:
         return fed
 
     def choose(self, values: Sequence[Any]) -> WithElements:
-        """Itself: which plan runs, the elements say."""
+        """Returns this object: the plan that runs depends on the elements."""
         return self
 
     @property

@@ -144,7 +144,7 @@ def _real(text: bytes) -> float:
 
 
 def _plain_values(texts: Sequence[bytes], dtype: DType, default: Any) -> Any:
-    """The values of a column in which nothing needs a second look, or None."""
+    """The values of a column without exceptional fields, or None."""
     lacking = b"" in texts
     if lacking and default is None:
         return None

@@ -171,7 +171,7 @@ class _Batch:
         return read_column([example.context.feature.get(key) for example in self._examples], dtype, where), where
 
     def lists(self, key: str, dtype: DType, may_lack: bool = True) -> tuple[Column, Where, np.ndarray]:
-        """A row for each feature of the key's lists, and how many each example has."""
+        """A row for each feature of the key's lists, and the number of features in each example."""
         found = [example.feature_lists.feature_list.get(key) for example in self._examples]
         if not may_lack and None in found:
             name = self._names[found.index(None)].decode(errors="replace") or "<unknown>"
@@ -187,7 +187,7 @@ class _Batch:
 
 
 def _dense_lists(batch: _Batch, key: str, spec: Spec, may_lack: bool) -> tuple[np.ndarray, np.ndarray]:
-    """[batch, longest, *shape], zeros behind the shorter lists; and their lengths."""
+    """[batch, longest, *shape], zeros after shorter lists; and the lists' lengths."""
     column, where, lengths = batch.lists(key, spec.dtype, may_lack)
     rows = dense(column, spec.shape, None, spec.dtype, where)
     longest = int(lengths.max(initial=0))
@@ -217,7 +217,7 @@ Arrays = list[np.ndarray]
 
 
 class _Parser:
-    """What both ops compute: `(context, its ragged features, lists, their ragged features)`."""
+    """The computation of both ops: `(context, its ragged features, lists, their ragged features)`."""
 
     def __init__(self, ctx: KernelContext) -> None:
         self._context_sparse = ctx["context_sparse_types"]

@@ -33,22 +33,22 @@ class Call:
 
     @property
     def of_many(self) -> Callable[..., Element] | None:
-        """The function of columns, without any check; None if there is none."""
+        """The vectorised function, without any check; None if there is none."""
         return self._function.vectorised(len(self._captured))
 
     def check(self, takes: Sequence[DType], gives: Sequence[DType]) -> None:
-        """InvalidArgumentError unless it is a function of these, and of what it has captured, that gives those.
+        """Raises InvalidArgumentError unless the function maps these dtypes, along with its captured values, to those.
 
-        A graph from elsewhere may say anything.
+        An imported graph may contain anything.
         """
         function = self._function.function
         wanted = [tensor.dtype.base_dtype for tensor in function.arguments]
         found = [tensor.dtype.base_dtype for tensor in function.results]
         if wanted[: len(takes)] != list(takes) or len(wanted) != len(takes) + len(self._captured):
             have = f"{_names(takes)} and {len(self._captured)} captured values"
-            raise invalid(f"Function {function.name} takes {_names(wanted)}, and is given {have}")
+            raise invalid(f"Function {function.name} takes {_names(wanted)}, but is passed {have}")
         if found != list(gives):
-            raise invalid(f"Function {function.name} gives {_names(found)}, and its dataset says {_names(gives)}")
+            raise invalid(f"Function {function.name} returns {_names(found)}, but its dataset declares {_names(gives)}")
 
     def __call__(self, *element: Any) -> Element:
         return self._function(*element, *self._captured)

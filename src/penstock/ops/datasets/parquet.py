@@ -1,4 +1,4 @@
-"""Rows of Parquet files: ParquetDataset, which is Penstock's own op. It needs pyarrow."""
+"""Rows of Parquet files: ParquetDataset, which is Penstock's own op. Requires pyarrow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AT_ONCE = 4096  # rows that are decoded together
 
 
 def arrow() -> Any:
-    """pyarrow, with its part for Parquet; ImportError says how to get it."""
+    """Imports pyarrow with its Parquet module; the ImportError says how to install it."""
     try:
         importlib.import_module("pyarrow.parquet")
         return importlib.import_module("pyarrow")
@@ -47,7 +47,7 @@ def open_file(name: str) -> Any:
 
 
 def column_type(kind: Any) -> tuple[DType, TensorShape]:
-    """The dtype and the shape of the values of a column of an Arrow type. TypeError where there are none."""
+    """The dtype and shape of the values of a column of an Arrow type. Raises TypeError for unsupported types."""
     types = arrow().types
     if types.is_fixed_size_list(kind):
         dtype, shape = column_type(kind.value_type)
@@ -55,7 +55,7 @@ def column_type(kind: Any) -> tuple[DType, TensorShape]:
     if types.is_list(kind) or types.is_large_list(kind):
         dtype, shape = column_type(kind.value_type)
         if shape.ndims:
-            raise TypeError(f"no tensor holds lists of lists ({kind})")
+            raise TypeError(f"a tensor cannot hold lists of lists ({kind})")
         return dtype, TensorShape([None])
     if types.is_dictionary(kind):
         return column_type(kind.value_type)
@@ -65,11 +65,11 @@ def column_type(kind: Any) -> tuple[DType, TensorShape]:
         return as_dtype("int64"), TensorShape([])
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return as_dtype(kind.to_pandas_dtype()), TensorShape([])
-    raise TypeError(f"no tensor holds values of Arrow's type {kind}")
+    raise TypeError(f"a tensor cannot hold values of Arrow's type {kind}")
 
 
 class ParquetRows(DatasetState):
-    """The rows of files, one file after the other: a component for each of `columns`."""
+    """The rows of files, one file after another: a component for each of `columns`."""
 
     def __init__(
         self, names: Sequence[str], columns: Sequence[str], dtypes: Sequence[DType], shapes: Sequence[TensorShape]
@@ -82,11 +82,11 @@ class ParquetRows(DatasetState):
 
 
 class _ParquetIterator(ElementIterator):
-    """After an error comes the next file."""
+    """An error ends a file; the next one follows."""
 
     def __init__(self, dataset: ParquetRows) -> None:
         self._dataset = dataset
-        self._number = self._row = 0  # the file, and the rows of it that have been given
+        self._number = self._row = 0  # the file, and the number of its rows returned so far
         self._file: Any = None
         self._batches: Iterator[Any] = iter(())
         self._block: Block | None = None
@@ -114,7 +114,7 @@ class _ParquetIterator(ElementIterator):
         try:
             batch = next(self._batches, None)
         except (arrow().ArrowException, OSError) as error:
-            raise errors.DataLossError(None, None, f"{name} cannot be read behind row {self._row}: {error}") from None
+            raise errors.DataLossError(None, None, f"{name} cannot be read after row {self._row}: {error}") from None
         if batch is None or not batch.num_rows:
             return None
         columns = zip(self._dataset.columns, batch.columns, self._dataset.dtypes, strict=True)
@@ -168,7 +168,7 @@ def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
 
 
 def _column(values: Any, dtype: DType, what: str) -> Column:
-    """An Arrow array as tensors. What is missing is NaN or the empty string, and otherwise an error."""
+    """An Arrow array as tensors. Missing values become NaN or the empty string, and are errors for other types."""
     pyarrow = arrow()
     types, kind = pyarrow.types, values.type
     if types.is_dictionary(kind):
@@ -199,7 +199,7 @@ def _column(values: Any, dtype: DType, what: str) -> Column:
 
 def _refuse_missing(values: Any, what: str) -> None:
     if values.null_count:
-        raise invalid(f"{what} lacks {values.null_count} values, which no tensor can say")
+        raise invalid(f"{what} lacks {values.null_count} values, which a tensor cannot represent")
 
 
 @dataset_kernel(PARQUET_DATASET)
