@@ -108,7 +108,7 @@ class _Builder:
         )
 
     def _leave_constants(self, controls: dict[Unit, dict[Unit, None]]) -> None:
-        """Remove units that only have constants, if nobody takes or waits for one."""
+        """Remove units that only have constants, if nothing uses or waits for one."""
         awaited = {source for sources in controls.values() for source in sources}
         for unit, nodes in list(self._members.items()):
             constant = all(isinstance(self._kernels.get(node), Bound) for node in nodes)

@@ -70,7 +70,7 @@ class Watcher:
     threads: Sequence[threading.Thread]
 
     def is_stuck(self, stuck: set[int]) -> bool:
-        """Whether it never will, given the idents of threads that never do anything again."""
+        """Whether the thread can never continue, given the idents of threads that can never continue."""
         alive = [thread.ident in stuck for thread in self.threads if thread.is_alive()]
         return not self.woken() and (all(alive) if alive else not self.threads)
 
@@ -125,7 +125,7 @@ def _line(node: Node) -> str:
 
 
 def _somebody_else(waiting: set[int]) -> bool:
-    """Whether any thread besides those in `waiting` could do something."""
+    """Whether any thread besides those in `waiting` could serve them."""
     threads = {thread.ident: thread for thread in threading.enumerate()}
     frames = {
         ident: frame

@@ -98,7 +98,7 @@ PASSED, WRONG = 42, 41
 
 
 def probe_text() -> str:
-    """C of `int probe(void)`, which gives PASSED where all is as it must be."""
+    """C of `int probe(void)`, which returns PASSED if every check succeeds."""
     parts = [_BEGIN]
     for ctype in _TYPES:
         for name, qualifier, vector in ((ctype, "", "VECTOR"), (f"plain_{ctype}", "volatile", "")):

@@ -27,7 +27,7 @@ STRIP, SHORT_STRIP = 256, 64
 CACHED = 1 << 16
 """The most bytes that the intermediate values of a strip take; otherwise strips are shorter."""
 _LINE = 16
-"""The last strip is rounded up to a multiple of so many elements."""
+"""The last strip is rounded up to a multiple of this number of elements."""
 _PARAMETERS = ("char *const NAME_arena", "void *const *const NAME_given", "const i64 NAME_w")
 
 

@@ -17,7 +17,7 @@ from penstock.emit.site import Value, numbered, uses
 from penstock.emit.tools import BYTES
 
 _BREATH, _PAUSE = 32, 1e-4
-"""After so many statements the writer sleeps for so many seconds: it mostly runs in the background, and steps would
+"""After this many statements the writer sleeps for this many seconds: it mostly runs in the background, and steps would
 otherwise wait fifty times as long for Python's lock."""
 _NAME = re.compile(r"NAME_\w+")
 

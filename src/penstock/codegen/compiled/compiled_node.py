@@ -18,7 +18,7 @@ class Kind:
     """A kind of compiled node: the name of its op, and its kernel factory.
 
     has_own: whether its body has a copy of a constant, which is then not an input. gives: whether it must have an
-    output: if no other node uses its values, the last one is its output.
+    output; if no other node uses its values, the last one is its output.
     """
 
     op: str

@@ -14,7 +14,7 @@ from penstock.graph.step_graph import Node, StepGraph
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What a graph's segment is generated from. `host`: the nodes that compute with Python numbers."""
+    """The input for generating a graph's segment. `host`: the nodes that compute with Python numbers."""
 
     schedule: Schedule
     host: Set[Node]
@@ -26,7 +26,7 @@ class Lowered:
 
 
 def lower(graph: StepGraph, kernels: Mapping[Node, Any], into_variables: bool = False) -> Lowered:
-    """Find the order of `graph`, what must be copied, and what can be written in place: see `make_schedule`."""
+    """Find an order of the nodes, the values that must be copied, and those computed in place: see `make_schedule`."""
     schedule = make_schedule(graph, kernels, into_variables)
     guards = schedule.guards
     return Lowered(schedule, find_host_nodes(graph, guards.frames) if guards is not None else frozenset())

@@ -21,7 +21,7 @@ from penstock.tensor.dtypes import as_dtype
 INLINE = 64
 """Elements of a constant that become text; larger ones are read where they are."""
 LONG = 200_000
-"""Additions and multiplications, about 10 µs, from which other threads may have Python meanwhile."""
+"""The least number of additions and multiplications (about 10 µs) for which Python's lock is released."""
 _HEADER = 64
 """Bytes before the structs of stacks and arrays: what Python needs to go on."""
 _STRUCT = 64
@@ -100,7 +100,8 @@ class RegionFunction(CFunction):
 
 
 def work(nodes: Iterable[Node]) -> float:
-    """Additions and multiplications, about; of what has no number of them the elements that it makes."""
+    """The approximate number of additions and multiplications; for ops without such a count, the number of their
+    elements."""
     total = 0.0
     for node in nodes:
         shapes = [e.node.shapes[e.port] for e in node.inputs]

@@ -34,13 +34,13 @@ from penstock.runtime.resources import VariableState
 def region_kernel(ctx: KernelContext) -> NodeKernel:
     """The kernel factory of `_Region`.
 
-    mode: "auto" compiles in the background after some calls; "on" at once, where errors are raised.
+    mode: "auto" compiles in the background after some calls; "on" immediately, and raises its errors.
     """
     return _kernel(Region(ctx.node, ctx.device, ctx.state))
 
 
 def _kernel(region: Region) -> NodeKernel:
-    """The kernel of `region`, with what can be done with it."""
+    """The kernel of `region`, with the attributes that callers look for."""
     return NodeKernel(
         call=region.call,
         observed=lambda *given: region.members.run_observed(*given),

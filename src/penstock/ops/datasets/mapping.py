@@ -245,7 +245,7 @@ def _may_end(ctx: KernelContext) -> bool:
 
 
 def parallel_calls(value: Any) -> int:
-    """The number of calls at once that an input asks for; -1: as many as there are processors."""
+    """The number of concurrent calls that an input requests; -1: the number of processors."""
     number = scalar("num_parallel_calls", value)
     if number < 1 and number != -1:
         raise invalid("num_parallel_calls must be greater than zero.")

@@ -35,7 +35,8 @@ def arrow() -> Any:
 
 
 def open_file(name: str) -> Any:
-    """NotFoundError and kin, or DataLossError for what is no Parquet file, naming it."""
+    """Opens a Parquet file. Raises NotFoundError and the like, or DataLossError if it is not Parquet, naming the
+    file."""
     pyarrow = arrow()
     source = gfile.GFile(name, "rb") if "://" in name else name
     try:
