@@ -1,8 +1,8 @@
-"""From a step's graph to the dataflow executor's program: segments of nodes, and the primitives between them.
+"""Converts a step's graph to the dataflow executor's program: segments of nodes, and the primitives between them.
 
 Nodes form one segment when they run in the same frame, under the same guard, after the same number of primitives
-(and, where kernels wait, after the same ones): then they are dead together, and no path leads out of a segment and
-back into it.
+(and, where kernels wait, after the same ones): then they are dead together, and no path leaves a segment and comes
+back.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def build_program(
     """The program of a step. `explain(error, segment or node, where)` makes the error to raise for a failure.
 
     `carry(node)` returns what a Send or Recv does to the value that it passes on, and what a Recv does with it last.
-    capturing: how segments are captured on the device, if they are; an observed program's run as they are.
-    feeds_wait: feeds come one by one, so that what waits for different ones must not share a segment.
+    capturing: how segments are captured on the device, if they are; those of an observed program are not. feeds_wait:
+    feeds arrive one by one, so nodes that wait for different ones must not share a segment.
     """
     return _Builder(graph, kernels, copied_reads, explain, observed, carry, capturing, feeds_wait).build()
 
@@ -124,7 +124,7 @@ class _Builder:
         waits = waits or any(node.op.name in RECVS for node in self._graph.nodes)
         sources = self._sources(depth) if waits else {}
         sent = {s for n in self._graph.nodes if n.op.name in SENDS for s in (*(e.node for e in n.inputs), *n.controls)}
-        sends = 0  # a segment ends with what is sent, so that nothing else delays it
+        sends = 0  # a segment ends with sent values, so that nothing else delays them
         segments: dict[tuple[Any, ...], Unit] = {}
         found: list[tuple[Node, Unit]] = []
         for node in self._graph.nodes:
@@ -144,8 +144,8 @@ class _Builder:
     def _sources(self, depth: dict[Node, int]) -> dict[Node, frozenset[Node]]:
         """For each node, what it waits for outside its segment.
 
-        Where kernels wait, nodes that wait for different things must not share a segment: a counter would go on
-        only when a slow kernel's value has come, and iterations would not overlap.
+        If kernels wait, nodes that wait for different things must not share a segment: a counter would only continue
+        when a slow kernel's value has arrived, and iterations would not overlap.
         """
         found: dict[Node, frozenset[Node]] = {}
         for node in self._graph.nodes:
@@ -163,9 +163,9 @@ class _Builder:
         return bound or (source.op is FEED and not self._feeds_wait)
 
     def _depths(self) -> dict[Node, int]:
-        """How many primitives lead to each node, on the longest way that does not go round a loop.
+        """The number of primitives before each node, on the longest path without back edges.
 
-        A change between nodes that are captured and others counts as one.
+        A change between captured nodes and others counts as one.
         """
         alone = {node for node in self._graph.nodes if self._is_alone(node)}
 
@@ -175,7 +175,7 @@ class _Builder:
         return find_levels(find_sources(self._graph, self._frames, step, step))
 
     def _parts(self, source: Node, node: Node) -> bool:
-        """Whether an edge leads into a captured segment, or out of one. Feeds and constants are in all segments."""
+        """Whether an edge leads into or out of a captured segment. Feeds and constants are in all segments."""
         if source.op is FEED or (isinstance(self._kernels.get(source), Bound) and not source.controls):
             return False
         return (source in self._captured) != (node in self._captured)
@@ -203,7 +203,7 @@ class _Builder:
         return used
 
     def _is_bound(self, edge: Edge, unit: Unit) -> bool:
-        """Whether `unit`, which takes `edge`, has it as a constant of its own."""
+        """Whether `unit`, which uses `edge`, has it as a bound constant."""
         return unit.kind in (tokens.SEGMENT, tokens.ASYNC) and isinstance(self._kernels.get(edge.node), Bound)
 
     # --- units ----------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class _Builder:
             unit.name += " (CUDA graph)" if unit.run is not segment.fn else ""
 
     def _controls(self, unit: Unit, nodes: list[Node]) -> dict[Unit, None]:
-        """The units that `unit` waits for without a value: also those that constants it uses wait for."""
+        """The units that `unit` waits for without a value: including those that its constants wait for."""
         found: dict[Unit, None] = {}
         pending = list(nodes)
         if unit.kind in (tokens.SEGMENT, tokens.ASYNC):
@@ -263,7 +263,7 @@ class _Builder:
             unit.consumers = [consumers.get(edge, []) for edge in unit.outputs]
 
     def _describe_frames(self) -> None:
-        """Tell each Enter how many its frame has, and which Exits lead out of it."""
+        """Record in each Enter how many its frame has, and which Exits leave it."""
         for frame in dict.fromkeys(self._frames.values()):
             exits = [self._unit_of[node] for node in frame.exits]
             for enter in frame.enters:

@@ -52,9 +52,9 @@ class GraphFunction:
 
 
 def _acts(graph: Graph) -> list[Operation]:
-    """The nodes that do something besides giving results.
+    """The nodes that have effects besides returning results.
 
-    Those inside of a loop run with it, if something needs it; arrays of tensors are gone when the call ends.
+    Nodes inside a loop run with it, if something needs the loop; arrays of tensors cease to exist when the call ends.
     """
     return [
         op

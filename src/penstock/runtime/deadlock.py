@@ -77,7 +77,7 @@ class Watcher:
 
 @contextmanager
 def watching(woken: Callable[[], bool], threads: Sequence[threading.Thread] = ()) -> Iterator[None]:
-    """Notes that the calling thread is a `Watcher`."""
+    """Records that the calling thread is a `Watcher`."""
     here = threading.get_ident()
     with _lock:
         _watchers[here] = Watcher(woken, threads)

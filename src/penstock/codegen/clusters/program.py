@@ -1,7 +1,7 @@
-"""`ClusterProgram`: what a cluster computes, apart from the graph that it came from; and how its inputs are laid out.
+"""`ClusterProgram`: what a cluster computes, independent of its graph, and the layout of its inputs.
 
-A program knows no sizes. For the shapes of one call `fit` finds the shape that all outputs have, and for each input
-how its elements are repeated to fill that shape.
+A program is independent of sizes. For the shapes of one call, `fit` finds the common shape of all outputs, and for each
+input how its elements are repeated to fill that shape.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ FULL = "F"
 SCALAR = "S"
 REPEATED = "R"
 EXPANDED = "E"
-"""How an input fills the shape of the outputs: element by element; with its one element; with element
-`(i // (inner * repeat)) * inner + i % inner` at place i (rows, columns, and what is repeated in the middle); or in
-another way, for which it is expanded first."""
+"""How an input fills the shape of the outputs: element-wise; with its one element; with element `(i // (inner *
+repeat)) * inner + i % inner` at position i (rows, columns, and repetition in the middle); or in another way, for which
+it is expanded first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ClusterProgram:
 
     @property
     def weight(self) -> int:
-        """The cost of one element, an addition being 1."""
+        """The cost of one element, where an addition is 1."""
         return sum(i.expression.weight for i in self.instructions) + 1
 
 
@@ -78,8 +78,8 @@ def program_of(body: StepGraph) -> ClusterProgram:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How one call's shapes fit a program: the outputs' shape, each input's way to fill it as a letter, and
-    `(inner, repeat)` for each that is REPEATED."""
+    """How one call's shapes fit a program: the outputs' shape, how each input fills it (as a letter), and `(inner,
+    repeat)` for each REPEATED one."""
 
     shape: Shape
     pattern: str
@@ -91,9 +91,9 @@ class Fit:
 
 
 def fit(program: ClusterProgram, shapes: Sequence[Shape]) -> Fit | None:
-    """How inputs of `shapes` fit; None where the members' own kernels must decide.
+    """How inputs of `shapes` fit; None if the members' own kernels must run.
 
-    Those are wanted where an op would refuse the shapes, and where outputs have different ones.
+    They must run if an op would reject the shapes, or if outputs have different shapes.
     """
     values: list[Shape] = [tuple(shape) for shape in shapes]
     for instruction in program.instructions:
@@ -117,7 +117,7 @@ def fit(program: ClusterProgram, shapes: Sequence[Shape]) -> Fit | None:
 
 
 def _lay_out(shape: Shape, full: Shape) -> tuple[str, tuple[int, ...]]:
-    """The way in which `shape` fills `full`, and its numbers; ("", ()) if it does not."""
+    """How `shape` fills `full`, and the numbers for it; ("", ()) if it does not."""
     size, whole = math.prod(shape), math.prod(full)
     if len(shape) > len(full):
         return "", ()

@@ -129,7 +129,7 @@ class CFunction:
 
 
 def _parts(blocks: list[list[str]]) -> list[list[str]]:
-    """Divides the statements among functions that are called one after the other."""
+    """Divides the statements among functions that are called one after another."""
     parts: list[list[str]] = []
     size = MOST_TEXT
     for block in blocks:

@@ -1,4 +1,5 @@
-"""Loops over elements in C: several element-wise nodes of one shape become one loop, with its values in registers."""
+"""Loops over elements in C: several element-wise nodes of the same shape become one loop, with its values in
+registers."""
 
 from __future__ import annotations
 

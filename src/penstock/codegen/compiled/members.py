@@ -18,7 +18,7 @@ from penstock.tensor.dtypes import as_dtype
 
 
 class Members:
-    """Runs the kernels of the nodes of a `body`, one after the other. It is thread-safe.
+    """Runs the kernels of the nodes of a `body`, one after another. It is thread-safe.
 
     arrays_in, arrays_out: the indices of inputs and outputs that are NumPy arrays.
     """

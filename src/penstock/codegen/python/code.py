@@ -1,4 +1,4 @@
-"""The text of a segment's function: blocks of lines, names for values, and when each value is freed."""
+"""The text of a segment's function: blocks of lines, names for values, and where each value is freed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.graph.step_graph import Node
 
 INDENT = "    "
 ELSE = "else:"
-_RESERVED = {"step", "before", "inference", *dir(builtins)}  # lines use max, min and the like themselves
+_RESERVED = {"step", "before", "inference", *dir(builtins)}  # lines use max, min and other builtins themselves
 _LOCAL = re.compile(r"^[abiv]\d+$")
 _counter = itertools.count()
 
@@ -34,7 +34,7 @@ def python_code(source: str, what: str) -> CodeType:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """Lines and blocks under one header. `node`: the node that a line carries out."""
+    """Lines and blocks under one header. `node`: the node that a line executes."""
 
     header: str | None
     parent: Block | None = None
@@ -42,7 +42,7 @@ class Block:
     freed: dict[int, list[str]] = field(default_factory=dict)  # after which item
 
     def inside(self, other: Block) -> bool:
-        """Whether this is `other` or a block in it."""
+        """Whether this is `other` or a block inside it."""
         block: Block | None = self
         while block is not None and block is not other:
             block = block.parent
@@ -51,14 +51,14 @@ class Block:
 
 @dataclass(slots=True)
 class _Local:
-    """A local variable: where it gets its value, and where it was last used."""
+    """A local variable: where it is set, and where it was last used."""
 
     defined: list[Block]
     last: tuple[Block, int]
 
 
 class Code:
-    """A function being written."""
+    """A function under construction."""
 
     def __init__(self) -> None:
         self.top = Block(None)
@@ -86,14 +86,14 @@ class Code:
     # --- names ------------------------------------------------------------------------------------------
 
     def local(self) -> str:
-        """A new local variable, set by the line that comes next."""
+        """A new local variable, set by the next line."""
         name = f"v{self._count}"
         self._count += 1
         self.set(name)
         return name
 
     def set(self, name: str) -> None:
-        """Note that the next line gives `name` a value."""
+        """Record that the next line sets `name`."""
         here = (self.block, len(self.block.items))
         found = self._locals.get(name)
         if found is None:
@@ -103,14 +103,14 @@ class Code:
             found.last = here
 
     def use(self, name: str) -> str:
-        """Note that the next line uses `name`."""
+        """Record that the next line uses `name`."""
         found = self._locals.get(name)
         if found is not None:
             found.last = (self.block, len(self.block.items))
         return name
 
     def bind(self, name: str, value: Any) -> str:
-        """A global of the function; the same object keeps one name."""
+        """A global of the function; each object has one name."""
         name = identifier(name)
         if self.namespace.get(name, value) is not value:
             name = f"{name}_{len(self.namespace)}"
@@ -135,7 +135,7 @@ class Code:
     ) -> Iterator[tuple[str, Node | None, tuple[Block, ...]]]:
         freed: list[str] = []
         for i, item in enumerate(block.items):
-            if not (isinstance(item, Block) and item.header == ELSE):  # nothing may stand between an if and its else
+            if not (isinstance(item, Block) and item.header == ELSE):  # nothing may be between an if and its else
                 yield from ((INDENT * depth + text, None, around) for text in freed)
                 freed = []
             if isinstance(item, Block):
@@ -147,7 +147,7 @@ class Code:
         yield from ((INDENT * depth + text, None, around) for text in freed)
 
     def _free(self) -> None:
-        """Free each local after its last use, in the innermost block that holds all its uses and settings."""
+        """Free each local after its last use, in the innermost block that contains all its uses and assignments."""
         dead: dict[tuple[int, int, bool], tuple[Block, list[str]]] = {}
         for name, found in self._locals.items():
             block, index = found.last
@@ -157,11 +157,11 @@ class Code:
                 index = next(i for i, item in enumerate(home.parent.items) if item is home)
                 home = home.parent
             if home is self.top and index == len(self.top.items) - 1:
-                continue  # the return frees all
+                continue  # the return frees everything
             sure = home in found.defined
             dead.setdefault((id(home), index, sure), (home, []))[1].append(name)
         for (_, index, sure), (home, names) in dead.items():
-            # In a branch that did not run a name has no value, and cannot be deleted.
+            # If its branch did not run, a name has no value and cannot be deleted.
             text = f"del {', '.join(names)}" if sure else f"{' = '.join(names)} = None"
             home.freed.setdefault(index, []).append(text)
 

@@ -26,7 +26,7 @@ class Lowered:
 
 
 def lower(graph: StepGraph, kernels: Mapping[Node, Any], into_variables: bool = False) -> Lowered:
-    """Find an order of the nodes, the values that must be copied, and those computed in place: see `make_schedule`."""
+    """Find the order of `graph`, what must be copied, and what can be computed in place: see `make_schedule`."""
     schedule = make_schedule(graph, kernels, into_variables)
     guards = schedule.guards
     return Lowered(schedule, find_host_nodes(graph, guards.frames) if guards is not None else frozenset())

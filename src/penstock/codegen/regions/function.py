@@ -19,23 +19,23 @@ from penstock.graph.step_graph import Edge, Node, StepGraph
 from penstock.tensor.dtypes import as_dtype
 
 INLINE = 64
-"""Elements of a constant that become text; larger ones are read where they are."""
+"""The most elements of a constant that is written as text; larger ones are read from memory."""
 LONG = 200_000
-"""The least number of additions and multiplications (about 10 µs) for which Python's lock is released."""
+"""Additions and multiplications (about 10 µs) from which Python's lock is released to other threads."""
 _HEADER = 64
-"""Bytes before the structs of stacks and arrays: what Python needs to go on."""
+"""Bytes before the structs of stacks and arrays, for Python's thread state."""
 _STRUCT = 64
 _PARAMETERS = ("char *const NAME_arena", "void *const *const NAME_table", "void *const *const NAME_given")
 
 
 @dataclass(slots=True)
 class Written:
-    """C text of a step, in which NAME is still to be replaced, and what its function takes.
+    """C text of a step, in which NAME must still be replaced, and the function's arguments.
 
-    It takes the addresses of `constants` and of the buffers of `variables`, in one table, and those of the inputs and
-    outputs, of which each has so many bytes as `sizes` says. `memory`: bytes that it needs while it runs, of which the
-    first `cleared` must be zero. `growing_arrays`: where in it stacks and arrays are. `long`: whether it may take long
-    enough to let others have Python meanwhile.
+    It takes the addresses of `constants` and of the buffers of `variables` in one table, and those of inputs and
+    outputs, with `sizes` in bytes. `memory`: bytes that it needs while it runs, the first `cleared` of which must be
+    zero. `growing_arrays`: offsets of stacks and arrays in it. `long`: whether it may take long enough to release
+    Python's lock.
     """
 
     text: str
@@ -63,7 +63,7 @@ class RegionFunction(CFunction):
         return Value(name, c_type(edge), shape_of(edge))
 
     def constant(self, array: np.ndarray) -> Value:
-        """A constant, as text or read where it is."""
+        """A constant, as text or read from memory."""
         ctype = C_TYPES[as_dtype(array.dtype)]
         if array.size <= INLINE:
             name = f"NAME_t{len(self.tables)}"
@@ -87,7 +87,7 @@ class RegionFunction(CFunction):
         return self.pointer(f"NAME_h{number}", "struct holder", f"(NAME_arena + {_HEADER + _STRUCT * number})")
 
     def written(self, body: StepGraph, loops: bool) -> Written:
-        """The whole, for `body`. loops: whether it goes round in loops."""
+        """The complete text for `body`. loops: whether it has loops."""
         offsets = [_HEADER + _STRUCT * i for i in range(len(self._structs))]
         cleared = _HEADER + _STRUCT * len(offsets)
         memory = self.plan(cleared)
@@ -100,8 +100,8 @@ class RegionFunction(CFunction):
 
 
 def work(nodes: Iterable[Node]) -> float:
-    """The approximate number of additions and multiplications; for ops without such a count, the number of their
-    elements."""
+    """The approximate number of additions and multiplications; for ops without such a count, the elements that they
+    make."""
     total = 0.0
     for node in nodes:
         shapes = [e.node.shapes[e.port] for e in node.inputs]

@@ -1,4 +1,4 @@
-"""`_Region`'s kernel: what its nodes' own kernels do at first, then one compiled function."""
+"""`_Region`'s kernel: at first its nodes' own kernels, then one compiled function."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def region_kernel(ctx: KernelContext) -> NodeKernel:
 
 
 def _kernel(region: Region) -> NodeKernel:
-    """The kernel of `region`, with the attributes that callers look for."""
+    """The kernel of `region`, with its abilities."""
     return NodeKernel(
         call=region.call,
         observed=lambda *given: region.members.run_observed(*given),
@@ -52,8 +52,8 @@ def _kernel(region: Region) -> NodeKernel:
 class Region:
     """A region of one plan. Any number of threads may call it at once.
 
-    `current` holds the function that `call` calls. Nothing is made before it is known which of the inputs and outputs
-    are arrays: none, if it is called as it is.
+    `current` holds the function that `call` calls. Nothing is made before it is known which inputs and outputs are
+    arrays: none, if it is called directly.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Region:
     # --- compiling ------------------------------------------------------------------------------------
 
     def count(self, *values: Any) -> Any:
-        """What is called until compiling begins: steps that run a few times are not worth a compiler's time."""
+        """Called until compilation starts: steps that run only a few times are not worth compiling."""
         if self._patience.is_over():
             self._request(values)
         return self.members.run(*values)
@@ -123,7 +123,7 @@ class Region:
                 return
             self._requested = True
         self.current[0] = self.members.run
-        me = weakref.ref(self)  # a session that is gone needs no function
+        me = weakref.ref(self)  # a closed session needs no function
         given = contents(values)
         texts: list[Written] = []
 
@@ -152,7 +152,7 @@ class Region:
         return write_step(self.body, schedule.statements, schedule.hazards, sums)
 
     def use(self, written: Written, function: Function) -> None:
-        """Call `function` from now on; beside the members until it can be believed."""
+        """Call `function` from now on; alongside the members until it is trusted."""
         launch = launcher(self, written, function, self.variables(written), self.members.run)
         trial = trial_of(function, compiler())
         rehearsal = RegionRehearsal(self, written, function)

@@ -29,7 +29,7 @@ def c_type(edge: Edge) -> str:
 
 
 def shape_of(edge: Edge) -> Shape:
-    """The shape of a value, all of which is known."""
+    """The fully known shape of a value."""
     return known_sizes(edge.node.shapes[edge.port])
 
 
@@ -39,7 +39,7 @@ def is_variable(node: Node) -> bool:
 
 
 def is_view(node: Node) -> bool:
-    """Whether the node gives a value another name or shape, or reads a variable."""
+    """Whether the node renames or reshapes a value, or reads a variable."""
     op = node.op
     if op.name in PRIMITIVES or len(node.dtypes) != 1:
         return False
@@ -57,9 +57,9 @@ def is_element_wise(node: Node) -> bool:
 
 
 def is_writable(node: Node, rules: ShapeRules) -> bool | None:
-    """Whether C can be written for a node by itself: None if not, FAILS if the C may end the step, else WORKS.
+    """Whether C can be written for a node: None if not, FAILS if the C may end the step, otherwise WORKS.
 
-    Of stacks and arrays `GrowingArrays` has more to say.
+    `GrowingArrays` adds conditions for stacks and arrays.
     """
     name = node.op.name
     if does_nothing(node.op):
@@ -85,8 +85,8 @@ def is_writable(node: Node, rules: ShapeRules) -> bool | None:
 
 
 def _small(node: Node) -> list[Edge]:
-    """What must be small of what a node takes and gives, for it to be quicker in C. What is only touched in part need
-    not be, nor what a loop adds up in place, beginning with zeros."""
+    """The inputs and outputs that must be small for the node to be faster in C: not those of which it touches only a
+    part, nor those that a loop accumulates in place, starting from zeros."""
     emitter, expression = emitter_of(node.op.name), express(node)
     if (emitter is not None and emitter.adds) or (expression is not None and expression.text == "0"):
         return []
@@ -96,14 +96,14 @@ def _small(node: Node) -> list[Edge]:
 
 
 def _takes_its_variables(node: Node) -> bool:
-    """Whether the variables behind a node's handles hold what the node takes them for."""
+    """Whether the variables behind a node's handles have the types and shapes that the node expects."""
     taken = node.attrs.get("dtype", node.attrs.get("T")) if not is_variable(node) else None
     found = {variable_of(edge) for edge in node.inputs if edge.dtype == resource}
     return taken is None or all(v is None or v.attrs["dtype"].base_dtype == taken for v in found)
 
 
 def _passes_on(node: Node) -> bool:
-    """Whether a node of control flow gives what it takes: conditions are scalars, and all else is of one shape."""
+    """Whether a control-flow node forwards its input: conditions are scalars, and all other shapes are equal."""
     name = node.op.name
     if node.dtypes[0] == resource:
         return True
@@ -127,12 +127,12 @@ def _emitted(node: Node, rules: ShapeRules) -> bool | None:
 
 
 def variable_type(variable: Node) -> str:
-    """The C type of what the node of a variable declares."""
+    """The C type declared by a variable's node."""
     return C_TYPES[variable.attrs["dtype"].base_dtype]
 
 
 def _is_plain(edge: Edge) -> bool:
-    """Whether C knows the type of a value, and its shape is known and not empty."""
+    """Whether C has the type of a value, and its shape is known and not empty."""
     if edge.dtype == resource and variable_of(edge) is None:
         return True  # a stack or an array
     shape = _known_shape(edge)
@@ -164,5 +164,5 @@ def _variable_shape(edge: Edge) -> Shape:
 
 
 def is_shared(node: Node) -> bool:
-    """Whether each region has a copy of its own of a node: a constant that is there from the beginning."""
+    """Whether each region copies a node: a constant that is available from the beginning."""
     return node.is_constant and not node.controls

@@ -18,7 +18,7 @@ from penstock.tensor.dtypes import DType
 OTHERS = ["Targuments: list(type) >= 0", *TYPES]
 """Attributes after the function's: those of captured values, and of elements."""
 LEAST_BLOCK = 4
-"""Elements for which a call of the function of many pays."""
+"""The number of elements from which one vectorised call is worthwhile."""
 _PATIENCE = 3
 
 
