@@ -34,8 +34,9 @@ test-all: $(READY)
 	$(BIN)/python -m pytest -m "" $(ARGS)
 
 # Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile.
-COMPILED := analysis checkpoint client codegen/python/test_cuda_graphs.py contrib control_flow devices engine gradients \
-	layers ops partition passes placement rnn runtime session summary system/test_conformance.py train
+COMPILED := analysis checkpoint client codegen/python/test_cuda_graphs.py contrib control_flow data_flow \
+	datasets devices engine gradients layers ops partition passes placement rnn runtime session summary \
+	system/test_conformance.py train
 
 test-compiled: $(READY)
 	PENSTOCK_COMPILE=on $(BIN)/python -m pytest -m "" $(COMPILED:%=tests/%) $(ARGS)
