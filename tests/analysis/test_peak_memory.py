@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from penstock.analysis.peak_memory import in_units
 from penstock.engine.plan import Plan
 from penstock.runtime.observer import Observer
 from penstock.session.metadata import record_step
+from tests.allocator import allocated
 
 pytestmark = pytest.mark.uncompiled  # what kernels take, one by one
 
@@ -58,19 +58,6 @@ def predicted(plan: Plan) -> int:
     """As the summary says it, which is what the client reads."""
     number, unit = plan.summary().split(" at once")[0].split()[-2:]
     return round(float(number) * {"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit])
-
-
-def allocated(run: Callable[[], Any]) -> int:
-    """The most bytes that torch's allocator had given out while `run` ran, beyond those before."""
-    gc.collect()
-    with torch.profiler.profile(profile_memory=True, acc_events=True) as profile:
-        run()
-    now = peak = 0
-    for event in profile.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            now += event.nbytes()
-            peak = max(peak, now)
-    return peak
 
 
 # --- whole steps ----------------------------------------------------------------------------------------

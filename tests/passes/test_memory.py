@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +19,7 @@ from penstock.passes.prune import prune
 from penstock.passes.save_memory import order_for_memory, recompute_for_gradients, swap_to_host
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.resources import ResourceManager
+from tests.allocator import allocated
 
 SIDE = 64
 BYTES = SIDE * SIDE * 4
@@ -168,20 +168,6 @@ def test_gradients_are_the_same_with_each_of_the_passes(kind: str) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def _real_peak(session: Any, fetches: Any, feeds: Any) -> int:
-    """The most bytes that torch's allocator had given out during a step, beyond those before it."""
-    session.run(fetches, feeds)
-    gc.collect()
-    with torch.profiler.profile(profile_memory=True, acc_events=True) as profile:
-        session.run(fetches, feeds)
-    now = peak = 0
-    for event in profile.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            now += event.nbytes()
-            peak = max(peak, now)
-    return peak
-
-
 def test_less_memory_is_really_taken() -> None:
     x, grads, _ = _deep()
     value = np.random.RandomState(0).rand(SIDE, SIDE).astype(np.float32)
@@ -189,5 +175,6 @@ def test_less_memory_is_really_taken() -> None:
     for kind in ("NO_MEM_OPT", "RECOMPUTATION_HEURISTICS"):
         with tf.Session(config=_config(getattr(tf.RewriterConfig, kind))) as session:
             session.run(tf.global_variables_initializer())
-            peaks[kind] = _real_peak(session, grads, {x: value})
+            session.run(grads, {x: value})
+            peaks[kind] = allocated(lambda session=session: session.run(grads, {x: value}))
     assert peaks["RECOMPUTATION_HEURISTICS"] < 0.75 * peaks["NO_MEM_OPT"]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import penstock as tf
 from penstock.engine.plan import Plan
 from penstock.runtime.observer import Observer
+from tests.allocator import allocated
 
 KINDS = ("NO_MEM_OPT", "SCHEDULING_HEURISTICS", "RECOMPUTATION_HEURISTICS", "SWAPPING_HEURISTICS", "HEURISTICS")
 ON_THE_HOST = [kind for kind in KINDS if kind != "SWAPPING_HEURISTICS"]
@@ -121,7 +120,7 @@ class Trained:
                 self.plan.run_observed(values, observer)
                 assert observer.allocations is not None
                 self.traced = max(use.in_use for use in observer.allocations.uses)
-                self.allocated = _allocated(lambda: self.plan.run(values))
+                self.allocated = allocated(lambda: self.plan.run(values))
                 self.variables = session.run(tf.global_variables())
                 self.explained = session.explain([loss, train], list(feeds)).splitlines()
         number, unit = self.explained[1].split(" at once")[0].split()[-2:]
@@ -129,18 +128,6 @@ class Trained:
         self.promised = [
             (each.memory[0].peak, each.memory[1].peak) for each in self.plan.passed if each.memory is not None
         ]
-
-
-def _allocated(run: Callable[[], Any]) -> int:
-    gc.collect()
-    with torch.profiler.profile(profile_memory=True, acc_events=True) as profile:
-        run()
-    now = peak = 0
-    for event in profile.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            now += event.nbytes()
-            peak = max(peak, now)
-    return peak
 
 
 def _steps(build: Callable[[], Built], optimizer: str, kinds: Iterable[str] = KINDS) -> dict[str, Trained]:
