@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Protocol
 
 from penstock.export import export
+from penstock.graph.default_stacks import default_sessions
 
 
 class Runs(Protocol):
@@ -17,19 +17,10 @@ class Runs(Protocol):
     def run(self, fetches: Any, feed_dict: Any = None) -> Any: ...
 
 
-class _DefaultSessions(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[Any] = []
-
-
-default_sessions = _DefaultSessions()
-
-
 @export("get_default_session")
 def get_default_session() -> Any:
     """The session that `Tensor.eval` and `Operation.run` use in this thread, or None."""
-    stack = default_sessions.stack
-    return stack[-1] if stack else None
+    return default_sessions.innermost()
 
 
 def session_for(element: Any, given: Runs | None, verb: str) -> Runs:

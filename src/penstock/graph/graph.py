@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from penstock.export import export
-from penstock.graph.default_graphs import default_graphs
+from penstock.graph.default_stacks import default_graphs
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.opdef import OpDef, get_op
 from penstock.graph.operation import Operation, Tensor

@@ -8,27 +8,28 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from penstock.export import export
-from penstock.graph.default_graphs import default_graphs
+from penstock.graph.default_stacks import default_graphs
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 
-type(default_graphs).shared = Graph()
+_shared = Graph()
+"""The graph that all threads share: the default where none is made one."""
 
 
 @export("get_default_graph")
 def get_default_graph() -> Graph:
     """The graph that new nodes of this thread go to."""
-    stack = default_graphs.stack
-    found: Graph = stack[-1] if stack else default_graphs.shared
-    return found
+    found: Graph | None = default_graphs.innermost()
+    return _shared if found is None else found
 
 
 @export("reset_default_graph")
 def reset_default_graph() -> None:
     """Start over with an empty default graph; raises AssertionError inside a `graph.as_default()` block."""
+    global _shared
     if default_graphs.stack:
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs; build a new tf.Graph().")
-    type(default_graphs).shared = Graph()
+    _shared = Graph()
 
 
 def graph_of(inputs: Iterable[Any]) -> Graph:

@@ -23,10 +23,10 @@ from penstock.engine.plan import Plan, make_plan
 from penstock.engine.planned_function import function_planner, on_first_cpu
 from penstock.engine.specialised import SpecialisedPlan, is_open, plan_bytes
 from penstock.export import export
-from penstock.graph.default_session import default_sessions
+from penstock.graph.default_stacks import default_graphs, default_sessions
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import default_graphs, get_default_graph
+from penstock.graph.scopes import get_default_graph
 from penstock.ops.session_tensors import kept_tensors
 from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
