@@ -353,6 +353,11 @@ EXPORTS: dict[str, dict[str, str]] = {
             "string_to_index_table_from_tensor=index_table_from_tensor"
         ),
     },
+    "penstock.contrib.mixed_precision": {
+        "penstock.train.loss_scale_managers": (
+            "ExponentialUpdateLossScaleManager FixedLossScaleManager LossScaleManager LossScaleOptimizer"
+        ),
+    },
     "penstock.contrib.rnn": {
         "penstock": "core_rnn_cell=rnn_cell rnn_cell",
         "penstock.rnn.base": "RNNCell",
