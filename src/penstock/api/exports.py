@@ -353,6 +353,25 @@ EXPORTS: dict[str, dict[str, str]] = {
             "string_to_index_table_from_tensor=index_table_from_tensor"
         ),
     },
+    "penstock.contrib.metrics": {
+        "penstock.metrics.means": (
+            "streaming_mean=mean streaming_mean_tensor=mean_tensor streaming_percentage_less=percentage_below"
+        ),
+        "penstock.metrics.streaming": (
+            "accuracy aggregate_metric_map aggregate_metrics f1_score streaming_accuracy streaming_auc "
+            "streaming_false_negatives streaming_false_positives streaming_mean_absolute_error "
+            "streaming_mean_cosine_distance streaming_mean_iou streaming_mean_relative_error "
+            "streaming_mean_squared_error streaming_precision streaming_precision_at_thresholds streaming_recall "
+            "streaming_recall_at_thresholds streaming_root_mean_squared_error streaming_sensitivity_at_specificity "
+            "streaming_specificity_at_sensitivity streaming_true_negatives streaming_true_positives"
+        ),
+        "penstock.metrics.streaming_ranking": (
+            "sparse_recall_at_top_k streaming_recall_at_k streaming_sparse_average_precision_at_k "
+            "streaming_sparse_average_precision_at_top_k streaming_sparse_precision_at_k "
+            "streaming_sparse_precision_at_top_k streaming_sparse_recall_at_k"
+        ),
+        "penstock.ops.confusion_matrix": "confusion_matrix",
+    },
     "penstock.contrib.mixed_precision": {
         "penstock.train.loss_scale_managers": (
             "ExponentialUpdateLossScaleManager FixedLossScaleManager LossScaleManager LossScaleOptimizer"

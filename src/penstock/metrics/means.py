@@ -31,7 +31,7 @@ from penstock.ops.unary import sqrt
 from penstock.tensor.dtypes import float32, float64, int64
 
 
-@export("metrics.mean")
+@export("metrics.mean", "contrib.metrics.streaming_mean")
 def mean(
     values: Any,
     weights: Any = None,
@@ -62,7 +62,7 @@ def mean(
         return finish(value, ratio(new_total, new_count, "update_op"), metrics_collections, updates_collections)
 
 
-@export("metrics.mean_tensor")
+@export("metrics.mean_tensor", "contrib.metrics.streaming_mean_tensor")
 def mean_tensor(
     values: Any,
     weights: Any = None,
@@ -192,7 +192,7 @@ def mean_cosine_distance(
     return finish(subtract(1.0, value), subtract(1.0, update), metrics_collections, updates_collections)
 
 
-@export("metrics.percentage_below")
+@export("metrics.percentage_below", "contrib.metrics.streaming_percentage_less")
 def percentage_below(
     values: Any,
     threshold: Any,

@@ -44,7 +44,7 @@ def squeezed(x: Tensor, other: Tensor, rank_diff: int = 1) -> Tensor:
     return squeeze(x, [-1]) if x.shape.ndims - other.shape.ndims == rank_diff else x
 
 
-@export("confusion_matrix", "math.confusion_matrix")
+@export("confusion_matrix", "math.confusion_matrix", "contrib.metrics.confusion_matrix")
 def confusion_matrix(
     labels: Any,
     predictions: Any,
