@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import absent as _absent, nn
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope
@@ -269,11 +270,13 @@ def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> No
         get_default_graph().add_to_collection(loss_collection, loss)
 
 
+@export("contrib.losses.get_losses")
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Tensor]:
     """The losses added so far, in a name scope if given (TF: tf.losses.get_losses)."""
     return get_default_graph().get_collection(loss_collection, scope)
 
 
+@export("contrib.losses.get_regularization_losses")
 def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
     """The losses that regularizers added (TF: tf.losses.get_regularization_losses)."""
     return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
@@ -285,6 +288,7 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
     return add_n(losses, name=name) if losses else convert_to_tensor(0.0)
 
 
+@export("contrib.losses.get_total_loss")
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:

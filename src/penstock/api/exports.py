@@ -353,6 +353,14 @@ EXPORTS: dict[str, dict[str, str]] = {
             "string_to_index_table_from_tensor=index_table_from_tensor"
         ),
     },
+    "penstock.contrib.losses": {
+        "penstock.contrib.losses.predictions_first": (
+            "absolute_difference add_loss compute_weighted_loss cosine_distance hinge_loss log_loss "
+            "mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy softmax_cross_entropy "
+            "sparse_softmax_cross_entropy"
+        ),
+        "penstock.losses": "get_losses get_regularization_losses get_total_loss",
+    },
     "penstock.contrib.metrics": {
         "penstock.metrics.means": (
             "streaming_mean=mean streaming_mean_tensor=mean_tensor streaming_percentage_less=percentage_below"

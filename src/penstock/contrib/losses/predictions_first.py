@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock import absent as _absent, losses as core
+from penstock import losses as core
 from penstock.contrib.framework.arg_scopes import add_arg_scope
+from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, name_scope
-from penstock.losses import (
-    get_losses as get_losses,
-    get_regularization_losses as get_regularization_losses,
-    get_total_loss as get_total_loss,
-)
 from penstock.ops.arithmetic import maximum
 from penstock.ops.array import reshape, shape as shape_of, size
 from penstock.ops.cast import cast
@@ -30,6 +26,7 @@ from penstock.ops.unary import square
 from penstock.tensor.dtypes import float32
 
 
+@export("contrib.losses.add_loss")
 @add_arg_scope
 def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Add a loss to a collection."""
@@ -51,22 +48,26 @@ def _rank(x: Any) -> int | None:
     return convert_to_tensor(x).shape.ndims
 
 
+@export("contrib.losses.compute_weighted_loss")
 def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = None) -> Tensor:
     """The mean of `losses` times `weights` (TF: tf.contrib.losses.compute_weighted_loss)."""
     losses = convert_to_tensor(losses)
     return core.compute_weighted_loss(losses, _weights(weights, losses.shape.ndims), scope)
 
 
+@export("contrib.losses.absolute_difference")
 def absolute_difference(predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None) -> Tensor:
     """|predictions - labels|."""
     return core.absolute_difference(labels, predictions, _weights(weights, _rank(predictions)), scope)
 
 
+@export("contrib.losses.mean_squared_error")
 def mean_squared_error(predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None) -> Tensor:
     """(predictions - labels)²."""
     return core.mean_squared_error(labels, predictions, _weights(weights, _rank(predictions)), scope)
 
 
+@export("contrib.losses.log_loss")
 def log_loss(
     predictions: Any, labels: Any = None, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None
 ) -> Tensor:
@@ -74,6 +75,7 @@ def log_loss(
     return core.log_loss(labels, predictions, _weights(weights, _rank(predictions)), epsilon, scope)
 
 
+@export("contrib.losses.sigmoid_cross_entropy")
 def sigmoid_cross_entropy(
     logits: Any, multi_class_labels: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None
 ) -> Tensor:
@@ -82,6 +84,7 @@ def sigmoid_cross_entropy(
     return core.sigmoid_cross_entropy(multi_class_labels, logits, weights, label_smoothing, scope)
 
 
+@export("contrib.losses.softmax_cross_entropy")
 def softmax_cross_entropy(
     logits: Any, onehot_labels: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None
 ) -> Tensor:
@@ -89,11 +92,13 @@ def softmax_cross_entropy(
     return core.softmax_cross_entropy(onehot_labels, logits, weights, label_smoothing, scope)
 
 
+@export("contrib.losses.sparse_softmax_cross_entropy")
 def sparse_softmax_cross_entropy(logits: Any, labels: Any, weights: Any = 1.0, scope: str | None = None) -> Tensor:
     """Cross-entropy of logits [n, classes] and classes [n] or [n, 1]; `weights` are a number, or [n] or [n, 1]."""
     return core.sparse_softmax_cross_entropy(labels, logits, weights, scope)
 
 
+@export("contrib.losses.cosine_distance")
 def cosine_distance(
     predictions: Any, labels: Any = None, axis: int | None = None, weights: Any = 1.0, scope: str | None = None,
     dim: int | None = None,
@@ -103,6 +108,7 @@ def cosine_distance(
     return core.cosine_distance(labels, predictions, dim if axis is None else axis, weights, scope)
 
 
+@export("contrib.losses.hinge_loss")
 def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Tensor:
     """max(0, 1 - (2 labels - 1) logits) for labels 0 and 1, with the shape of `logits`; not added to a collection."""
     with name_scope(scope, "hinge_loss", [logits, labels]):
@@ -111,6 +117,7 @@ def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Ten
         return maximum(0.0, 1.0 - (2.0 * labels - 1.0) * logits)
 
 
+@export("contrib.losses.mean_pairwise_squared_error")
 def mean_pairwise_squared_error(
     predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
 ) -> Tensor:
@@ -131,6 +138,3 @@ def mean_pairwise_squared_error(
         loss = reduce_sum((2.0 * squares - 2.0 * means) * each)
         core.add_loss(loss)
         return loss
-
-
-_absent.tell_in(__name__)
