@@ -538,6 +538,13 @@ EXPORTS: dict[str, dict[str, str]] = {
             "variant"
         ),
     },
+    "penstock.graph_util": {
+        "penstock.graph.extraction": (
+            "convert_variables_to_constants extract_sub_graph must_run_on_cpu remove_training_nodes "
+            "tensor_shape_from_node_def_name"
+        ),
+        "penstock.graph.importer": "import_graph_def",
+    },
     "penstock.image": {
         "penstock.ops.image_adjust": (
             "adjust_brightness adjust_contrast adjust_gamma adjust_hue adjust_saturation grayscale_to_rgb "

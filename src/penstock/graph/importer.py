@@ -23,7 +23,7 @@ _SHAPES_OF_PLACEHOLDERS = 24
 """The graph version since which a placeholder's shape [] means "a scalar"; earlier, it meant "unknown"."""
 
 
-@export("import_graph_def")
+@export("import_graph_def", "graph_util.import_graph_def")
 def import_graph_def(
     graph_def: Any,
     input_map: dict[str, Any] | None = None,
