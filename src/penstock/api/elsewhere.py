@@ -67,6 +67,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "tensorboard.compat.proto.event_pb2": "Event SessionLog TaggedRunMetadata",
         "tensorboard.compat.proto.summary_pb2": "Summary SummaryDescription",
     },
+    "penstock.test": {"unittest": "mock"},
     "penstock.train": {
         "penstock.checkpoint.state": "CheckpointState",
         "penstock.tensor.example_protos": (

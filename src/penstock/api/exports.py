@@ -861,6 +861,13 @@ EXPORTS: dict[str, dict[str, str]] = {
         "tensorboard.compat.proto.event_pb2": "Event SessionLog TaggedRunMetadata",
         "tensorboard.compat.proto.summary_pb2": "Summary SummaryDescription",
     },
+    "penstock.test": {
+        "penstock.client.testing": (
+            "Benchmark TestCase get_temp_dir gpu_device_name is_built_with_cuda is_gpu_available main"
+        ),
+        "penstock.session.gradient_checker": "compute_gradient compute_gradient_error",
+        "unittest": "mock",
+    },
     "penstock.train": {
         "penstock.checkpoint.files": "checkpoint_exists get_checkpoint_mtimes",
         "penstock.checkpoint.state": (

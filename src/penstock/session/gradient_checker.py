@@ -42,6 +42,7 @@ def hessians(ys: Any, xs: Any, name: str = "hessians", **options: Any) -> list[T
     return found
 
 
+@export("test.compute_gradient")
 def compute_gradient(
     x: Any,
     x_shape: Any,
@@ -80,6 +81,7 @@ def compute_gradient(
     return pairs if listed else pairs[0]
 
 
+@export("test.compute_gradient_error")
 def compute_gradient_error(
     x: Any,
     x_shape: Any,

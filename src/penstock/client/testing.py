@@ -1,0 +1,277 @@
+"""Tests and benchmarks of graphs (TF: tf.test.TestCase, tf.test.Benchmark)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+import unittest
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from penstock.errors import OpError
+from penstock.export import export
+from penstock.graph.default_session import get_default_session
+from penstock.graph.graph import Graph
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import get_default_graph, reset_default_graph
+from penstock.ops.control_flow.nest import flatten
+from penstock.session.session import Session
+
+
+@export("test.TestCase")
+class TestCase(unittest.TestCase):
+    """A unittest.TestCase with a fresh graph for each test, and comparisons of arrays (TF: tf.test.TestCase)."""
+
+    def __init__(self, methodName: str = "runTest") -> None:
+        super().__init__(methodName)
+        self._cached: dict[Graph, Session] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        reset_default_graph()
+
+    @contextlib.contextmanager
+    def session(
+        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False, **_: Any
+    ) -> Iterator[Session]:
+        """A default session on `graph` (the default graph), closed at the end."""
+        graph = graph or get_default_graph()
+        with graph.as_default(), Session(graph=graph, config=config) as opened:
+            yield opened
+
+    @contextlib.contextmanager
+    def cached_session(self, graph: Graph | None = None, config: Any = None, **_: Any) -> Iterator[Session]:
+        """As `session`, but the session of a graph stays open, with its variables, until the test ends."""
+        graph = graph or get_default_graph()
+        if graph not in self._cached:
+            self._cached[graph] = Session(graph=graph, config=config)
+            self.addCleanup(self._cached[graph].close)
+        with graph.as_default(), self._cached[graph].as_default():
+            yield self._cached[graph]
+
+    def test_session(self, graph: Graph | None = None, config: Any = None, **_: Any) -> Any:
+        """`cached_session` without a graph, and `session` with one. (unittest takes the name for that of a test.)"""
+        if self._testMethodName == "test_session":
+            self.skipTest("not a test")
+        return self.cached_session(config=config) if graph is None else self.session(graph, config)
+
+    def get_temp_dir(self) -> str:
+        """A directory for this test, deleted after it."""
+        if not hasattr(self, "_temp_dir"):
+            self._temp_dir = tempfile.mkdtemp()
+            self.addCleanup(shutil.rmtree, self._temp_dir, ignore_errors=True)
+        return self._temp_dir
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The value of `tensors` in the default session, or else in that of `cached_session`."""
+        session = get_default_session()
+        if session is not None:
+            return session.run(tensors)
+        with self.cached_session() as session:
+            return session.run(tensors)
+
+    def _array(self, value: Any) -> np.ndarray:
+        return np.asarray(self.evaluate(value) if isinstance(value, Tensor) else value)
+
+    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        """Same shape, and every element equal."""
+        a, b = self._array(a), self._array(b)
+        self.assertEqual(a.shape, b.shape, msg)
+        np.testing.assert_array_equal(a, b, msg or "")
+
+    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
+        """Same shape, and |a - b| <= atol + rtol |b|; dicts and lists of arrays element-wise."""
+        if isinstance(a, dict):
+            self.assertEqual(set(a), set(b), msg)
+            for key in a:
+                self.assertAllClose(a[key], b[key], rtol, atol, msg)
+        elif isinstance(a, list | tuple) and any(np.ndim(x) for x in a) and len({np.shape(x) for x in a}) > 1:
+            self.assertEqual(len(a), len(b), msg)
+            for x, y in zip(a, b, strict=True):
+                self.assertAllClose(x, y, rtol, atol, msg)
+        else:
+            a, b = self._array(a), self._array(b)
+            self.assertEqual(a.shape, b.shape, msg)
+            np.testing.assert_allclose(a, b, rtol, atol, err_msg=msg or "")
+
+    def assertAllCloseAccordingToType(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3
+    ) -> None:
+        """`assertAllClose`, with larger tolerances if one of the arrays has half precision."""
+        a, b = self._array(a), self._array(b)
+        if np.float16 in (a.dtype, b.dtype):
+            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        self.assertAllClose(a, b, rtol, atol)
+
+    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
+        """|f1 - f2| <= err."""
+        self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, msg or f"{f1} is not within {err} of {f2}")
+
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: float) -> None:
+        """`assertNear` for each pair of elements."""
+        self.assertEqual(len(farray1), len(farray2))
+        for one, other in zip(farray1, farray2, strict=True):
+            self.assertNear(float(one), float(other), err)
+
+    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor) -> None:
+        """The tensor's static shape is the array's."""
+        self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list())
+
+    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any) -> None:
+        """Equal messages; the expected one may be in text format."""
+        expected = expected_message_maybe_ascii
+        if isinstance(expected, str):
+            from google.protobuf import text_format
+
+            expected = text_format.Parse(expected, type(message)())
+        self.assertEqual(expected, message)
+
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
+        """The block raises an OpError whose message matches."""
+        return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
+
+    @contextlib.contextmanager
+    def assertRaisesWithPredicateMatch(self, exception_type: Any, expected_err_re_or_predicate: Any) -> Iterator[None]:
+        """The block raises `exception_type`, and its message matches the pattern (or the function of the error)."""
+        expected = expected_err_re_or_predicate
+        with self.assertRaises(exception_type) as caught:
+            yield
+        if callable(expected):
+            self.assertTrue(expected(caught.exception), f"unexpected error: {caught.exception}")
+        else:
+            self.assertRegex(str(caught.exception), expected)
+
+
+@export("test.Benchmark")
+class Benchmark:
+    """A class whose methods `benchmark…` time something, run by `main` with --benchmarks (TF: tf.test.Benchmark)."""
+
+    _classes: ClassVar[list[type[Benchmark]]] = []
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Benchmark._classes.append(cls)
+
+    def _caller(self) -> str:
+        """Class and method of the benchmark that is running."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            if frame.f_locals.get("self") is self and frame.f_code.co_name.startswith("benchmark"):
+                return f"{type(self).__name__}.{frame.f_code.co_name}"
+            frame = frame.f_back  # type: ignore[assignment]
+        return type(self).__name__
+
+    def report_benchmark(
+        self,
+        iters: int | None = None,
+        cpu_time: float | None = None,
+        wall_time: float | None = None,
+        throughput: float | None = None,
+        extras: dict[str, Any] | None = None,
+        name: str | None = None,
+        metrics: Any = None,
+    ) -> None:
+        """Print one line of JSON with the given values; times in seconds for one iteration, throughput in MB/s."""
+        entry: dict[str, Any] = {"name": name or self._caller(), "iters": iters, "cpu_time": cpu_time}
+        entry |= {"wall_time": wall_time, "throughput": throughput, "extras": extras, "metrics": metrics}
+        print(json.dumps({key: value for key, value in entry.items() if value is not None}), flush=True)
+
+    def run_op_benchmark(
+        self,
+        sess: Session,
+        op_or_tensor: Any,
+        feed_dict: Any = None,
+        burn_iters: int = 2,
+        min_iters: int = 10,
+        store_trace: bool = False,
+        store_memory_usage: bool = True,
+        name: str | None = None,
+        extras: dict[str, Any] | None = None,
+        mbs: float = 0,
+    ) -> dict[str, Any]:
+        """Run `op_or_tensor` `min_iters` times after `burn_iters` others, report the median, and return it.
+
+        mbs: megabytes that one run handles, for the throughput. For tensors, only the computation is timed, not the
+        transfer of values to the client. Traces and memory are not stored.
+        """
+        fetched = flatten(op_or_tensor)
+        operations = [getattr(item, "op", item) for item in fetched]
+        for _ in range(burn_iters):
+            sess.run(operations, feed_dict)
+        times = []
+        for _ in range(min_iters):
+            start = time.perf_counter()
+            sess.run(operations, feed_dict)
+            times.append(time.perf_counter() - start)
+        median = statistics.median(times) if times else 0.0
+        found: dict[str, Any] = {"iters": min_iters, "wall_time": median, "extras": extras or {}}
+        if mbs and median:
+            found["throughput"] = mbs / median
+        found["name"] = name or self._caller()
+        self.report_benchmark(**found)
+        return found
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The value of `tensors` in the default session."""
+        session = get_default_session()
+        if session is None:
+            raise ValueError("evaluate() needs a default session")
+        return session.run(tensors)
+
+
+def _run_benchmarks(pattern: str) -> None:
+    """Run each `benchmark…` method whose "Class.method" matches, each in a new graph."""
+    for kind in Benchmark._classes:
+        for method in sorted(dir(kind)):
+            if method.startswith("benchmark") and re.search(pattern, f"{kind.__name__}.{method}"):
+                with Graph().as_default():
+                    getattr(kind(), method)()
+
+
+@export("test.main")
+def main(argv: list[str] | None = None) -> None:
+    """Run the tests of the program's main module (TF: tf.test.main).
+
+    With --benchmarks=REGEX among the arguments, run the matching benchmarks ("all": every one) instead.
+    """
+    given = sys.argv if argv is None else argv
+    wanted = [argument.removeprefix("--benchmarks=") for argument in given if argument.startswith("--benchmarks=")]
+    if wanted:
+        _run_benchmarks("" if wanted[-1] == "all" else wanted[-1])
+    else:
+        unittest.main(argv=argv)
+
+
+@export("test.get_temp_dir")
+def get_temp_dir() -> str:
+    """A new directory for the files of a test (TF: tf.test.get_temp_dir)."""
+    return tempfile.mkdtemp()
+
+
+@export("test.is_built_with_cuda")
+def is_built_with_cuda() -> bool:
+    """Whether the installed torch was built with CUDA (TF: tf.test.is_built_with_cuda)."""
+    return torch.backends.cuda.is_built()
+
+
+@export("test.is_gpu_available")
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
+    """Whether there is a CUDA device of at least that capability (TF: tf.test.is_gpu_available)."""
+    if not torch.cuda.is_available():
+        return False
+    return min_cuda_compute_capability is None or torch.cuda.get_device_capability() >= min_cuda_compute_capability
+
+
+@export("test.gpu_device_name")
+def gpu_device_name() -> str:
+    """ "/device:GPU:0", or "" without one (TF: tf.test.gpu_device_name)."""
+    return "/device:GPU:0" if is_gpu_available() else ""
