@@ -152,6 +152,10 @@ from penstock.graph.scopes import get_seed as get_seed
 from penstock.graph.scopes import name_scope as name_scope
 from penstock.graph.scopes import reset_default_graph as reset_default_graph
 from penstock.graph.scopes import set_random_seed as set_random_seed
+from penstock.load_library import CXX11_ABI_FLAG as CXX11_ABI_FLAG
+from penstock.load_library import MONOLITHIC_BUILD as MONOLITHIC_BUILD
+from penstock.load_library import CXX11_ABI_FLAG as __cxx11_abi_flag__
+from penstock.load_library import MONOLITHIC_BUILD as __monolithic_build__
 from penstock.load_library import load_file_system_library as load_file_system_library
 from penstock.load_library import load_library as load_library
 from penstock.load_library import load_op_library as load_op_library
@@ -544,10 +548,6 @@ from penstock.summary.functions import image_summary as image_summary
 from penstock.summary.functions import merge_all_summaries as merge_all_summaries
 from penstock.summary.functions import merge_summary as merge_summary
 from penstock.summary.functions import scalar_summary as scalar_summary
-from penstock.sysconfig import CXX11_ABI_FLAG as CXX11_ABI_FLAG
-from penstock.sysconfig import MONOLITHIC_BUILD as MONOLITHIC_BUILD
-from penstock.sysconfig import CXX11_ABI_FLAG as __cxx11_abi_flag__
-from penstock.sysconfig import MONOLITHIC_BUILD as __monolithic_build__
 from penstock.tensor.dtypes import DType as DType
 from penstock.tensor.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES
 from penstock.tensor.dtypes import as_dtype as as_dtype
@@ -633,8 +633,9 @@ __all__ = [
     "Graph", "import_graph_def", "define_op", "Operation", "Tensor", "GraphKeys", "add_to_collection",
     "add_to_collections", "colocate_with", "container", "control_dependencies", "device", "get_all_collection_keys",
     "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope", "reset_default_graph",
-    "set_random_seed", "load_file_system_library", "load_library", "load_op_library", "arg_max", "arg_min", "argmax",
-    "argmin", "accumulate_n", "add", "add_n", "atan2", "maximum", "minimum", "mul", "multiply", "pow", "scalar_mul",
+    "set_random_seed", "CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "__cxx11_abi_flag__", "__monolithic_build__",
+    "load_file_system_library", "load_library", "load_op_library", "arg_max", "arg_min", "argmax", "argmin",
+    "accumulate_n", "add", "add_n", "atan2", "maximum", "minimum", "mul", "multiply", "pow", "scalar_mul",
     "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape", "shape_n", "size",
     "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity", "no_op", "placeholder",
     "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to",
@@ -689,11 +690,10 @@ __all__ = [
     "substr", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh", "tan", "abs",
     "complex_abs", "exp", "expm1", "inv", "log", "log1p", "neg", "negative", "reciprocal", "rsqrt", "sigmoid", "sign",
     "sqrt", "square", "tanh", "hessians", "InteractiveSession", "Session", "histogram_summary", "image_summary",
-    "merge_all_summaries", "merge_summary", "scalar_summary", "CXX11_ABI_FLAG", "MONOLITHIC_BUILD",
-    "__cxx11_abi_flag__", "__monolithic_build__", "DType", "QUANTIZED_DTYPES", "as_dtype", "bfloat16", "bool",
-    "complex128", "complex64", "double", "float16", "float32", "float64", "half", "int16", "int32", "int64", "int8",
-    "qint16", "qint32", "qint8", "quint16", "quint8", "resource", "string", "uint16", "uint32", "uint64", "uint8",
-    "variant", "Dimension", "TensorShape", "COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION",
+    "merge_all_summaries", "merge_summary", "scalar_summary", "DType", "QUANTIZED_DTYPES", "as_dtype", "bfloat16",
+    "bool", "complex128", "complex64", "double", "float16", "float32", "float64", "half", "int16", "int32", "int64",
+    "int8", "qint16", "qint32", "qint8", "quint16", "quint8", "resource", "string", "uint16", "uint32", "uint64",
+    "uint8", "variant", "Dimension", "TensorShape", "COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION",
     "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "VERSION", "__compiler_version__",
     "__git_version__", "__version__", "AttrValue", "NameAttrList", "ConfigProto", "GPUOptions", "GraphOptions",
     "OptimizerOptions", "RunMetadata", "RunOptions", "Event", "SessionLog", "GraphDef", "MetaGraphDef", "NodeDef",

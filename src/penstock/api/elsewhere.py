@@ -22,9 +22,6 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         ),
         "penstock.client.variable_store": "AUTO_REUSE",
         "penstock.ops.array": "newaxis",
-        "penstock.sysconfig": (
-            "CXX11_ABI_FLAG MONOLITHIC_BUILD __cxx11_abi_flag__=CXX11_ABI_FLAG __monolithic_build__=MONOLITHIC_BUILD"
-        ),
         "penstock.tensor.dtypes": _DTYPES,
         "penstock.version": (
             "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "

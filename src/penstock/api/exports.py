@@ -70,7 +70,10 @@ EXPORTS: dict[str, dict[str, str]] = {
             "get_all_collection_keys get_collection get_collection_ref get_default_graph get_seed name_scope "
             "reset_default_graph set_random_seed"
         ),
-        "penstock.load_library": "load_file_system_library load_library load_op_library",
+        "penstock.load_library": (
+            "CXX11_ABI_FLAG MONOLITHIC_BUILD __cxx11_abi_flag__=CXX11_ABI_FLAG __monolithic_build__=MONOLITHIC_BUILD "
+            "load_file_system_library load_library load_op_library"
+        ),
         "penstock.ops.arg_reductions": "arg_max arg_min argmax argmin",
         "penstock.ops.arithmetic": (
             "accumulate_n add add_n atan2 maximum minimum mul=multiply multiply pow scalar_mul squared_difference "
@@ -218,9 +221,6 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.session.session": "InteractiveSession Session",
         "penstock.summary.functions": (
             "histogram_summary image_summary merge_all_summaries merge_summary scalar_summary"
-        ),
-        "penstock.sysconfig": (
-            "CXX11_ABI_FLAG MONOLITHIC_BUILD __cxx11_abi_flag__=CXX11_ABI_FLAG __monolithic_build__=MONOLITHIC_BUILD"
         ),
         "penstock.tensor.dtypes": (
             "DType QUANTIZED_DTYPES as_dtype bfloat16 bool complex128 complex64 double float16 float32 float64 half "
@@ -860,6 +860,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.summary.writer": "FileWriter FileWriterCache summary_iterator",
         "tensorboard.compat.proto.event_pb2": "Event SessionLog TaggedRunMetadata",
         "tensorboard.compat.proto.summary_pb2": "Summary SummaryDescription",
+    },
+    "penstock.sysconfig": {
+        "penstock.load_library": "CXX11_ABI_FLAG MONOLITHIC_BUILD get_compile_flags get_include get_lib get_link_flags",
     },
     "penstock.test": {
         "penstock.client.testing": (
