@@ -22,10 +22,13 @@ import pytest
 
 import penstock
 from penstock import errors
-from penstock.checkpoint import CheckpointReader, delete_checkpoint, local, write_checkpoint
+from penstock.checkpoint import local
+from penstock.checkpoint.files import delete_checkpoint
 from penstock.checkpoint.index import DataFile, Index, data_names, data_suffix, dump_index, parse_index
+from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.replace import Replacement
 from penstock.checkpoint.storage import locate
+from penstock.checkpoint.writer import write_checkpoint
 
 ACTIONS = ("open", "write", "fsync", "replace", "unlink", "listdir", "preadv")
 
@@ -416,7 +419,7 @@ def test_readers_and_writers_at_once_see_whole_checkpoints_only(tmp_path: Path) 
 WRITER = """
 import sys
 import numpy as np
-from penstock.checkpoint import write_checkpoint
+from penstock.checkpoint.writer import write_checkpoint
 for value in range(1, 10**6):
     tensors = {f"w{i}": np.full(20000, value) for i in range(20)}
     write_checkpoint(sys.argv[1], tensors, max_shard_bytes=1 << 20)

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from penstock import errors
-from penstock.checkpoint import CheckpointReader, write_checkpoint
 from penstock.checkpoint.index import parse_index
+from penstock.checkpoint.reader import CheckpointReader
+from penstock.checkpoint.writer import write_checkpoint
 
 TENSORS = {
     "first": np.arange(4, dtype=np.int16),

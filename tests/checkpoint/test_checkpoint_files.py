@@ -14,16 +14,10 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from penstock import errors
-from penstock.checkpoint import (
-    CheckpointReader,
-    checkpoint_exists,
-    delete_checkpoint,
-    get_checkpoint_mtimes,
-    latest_checkpoint,
-    list_variables,
-    update_checkpoint_state,
-    write_checkpoint,
-)
+from penstock.checkpoint.files import checkpoint_exists, delete_checkpoint, get_checkpoint_mtimes, list_variables
+from penstock.checkpoint.reader import CheckpointReader
+from penstock.checkpoint.state import latest_checkpoint, update_checkpoint_state
+from penstock.checkpoint.writer import write_checkpoint
 
 
 @pytest.fixture(params=["local", "file_url", "memory", "memory_root"])

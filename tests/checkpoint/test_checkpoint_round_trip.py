@@ -15,7 +15,10 @@ from hypothesis.extra import numpy as hnp
 from safetensors.torch import load_file
 
 from penstock import errors
-from penstock.checkpoint import CheckpointReader, Slice, SlicedTensor, list_variables, write_checkpoint
+from penstock.checkpoint.files import list_variables
+from penstock.checkpoint.reader import CheckpointReader
+from penstock.checkpoint.slices import Slice, SlicedTensor
+from penstock.checkpoint.writer import write_checkpoint
 
 NUMPY_DTYPES: list[Any] = [
     np.bool_,

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from penstock import errors
-from penstock.checkpoint import (
+from penstock.checkpoint.state import (
     CheckpointState,
     generate_checkpoint_state_proto,
     get_checkpoint_state,
     latest_checkpoint,
     update_checkpoint_state,
-    write_checkpoint,
 )
+from penstock.checkpoint.writer import write_checkpoint
 
 # What TensorFlow 2.21 wrote for a path with a non-ASCII letter, quotes, a backslash and control characters.
 FROM_TENSORFLOW = r"""model_checkpoint_path: "/runs/mé\"\'\\\n\001l-2"

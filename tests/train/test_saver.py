@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.checkpoint import CheckpointReader
+from penstock.checkpoint.reader import CheckpointReader
 
 KINDS = pytest.mark.parametrize("use_resource", [False, True], ids=["ref", "resource"])
 

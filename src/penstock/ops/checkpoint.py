@@ -12,7 +12,10 @@ import numpy as np
 import torch
 
 from penstock import errors
-from penstock.checkpoint import CheckpointReader, Slice, SlicedTensor, delete_checkpoint, write_checkpoint
+from penstock.checkpoint.files import delete_checkpoint
+from penstock.checkpoint.reader import CheckpointReader
+from penstock.checkpoint.slices import Slice, SlicedTensor
+from penstock.checkpoint.writer import write_checkpoint
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext

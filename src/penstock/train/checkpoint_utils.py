@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from penstock import errors
-from penstock.checkpoint import CheckpointReader, checkpoint_exists, latest_checkpoint
+from penstock.checkpoint.files import checkpoint_exists
+from penstock.checkpoint.reader import CheckpointReader
+from penstock.checkpoint.state import latest_checkpoint
 from penstock.client.partitioned_variable import PartitionedVariable
 from penstock.client.variable import Variable
 from penstock.client.variable_store import get_variable_store

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Iterable
 
-from penstock.checkpoint import checkpoint_exists, delete_checkpoint, get_checkpoint_mtimes
+from penstock.checkpoint.files import checkpoint_exists, delete_checkpoint, get_checkpoint_mtimes
 from penstock.checkpoint.storage import locate, typed
 from penstock.export import export
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from tensorboard.compat.proto import saver_pb2
 
-from penstock.checkpoint import checkpoint_exists, update_checkpoint_state
+from penstock.checkpoint.files import checkpoint_exists
+from penstock.checkpoint.state import update_checkpoint_state
 from penstock.client.saveables import SaveableObject, SaveSpec, saveables_of
 from penstock.client.variable import Variable, in_scope
 from penstock.client.variables import global_variables

@@ -7,7 +7,7 @@ from typing import Any
 from tensorboard.compat.proto import saver_pb2
 
 from penstock import errors
-from penstock.checkpoint import CheckpointReader
+from penstock.checkpoint.reader import CheckpointReader
 from penstock.client.saveables import SaveableObject, SaveSpec
 from penstock.graph.constants import constant_value
 from penstock.graph.convert import constant

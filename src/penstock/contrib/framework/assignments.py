@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock import logging
-from penstock.checkpoint import CheckpointReader
+from penstock.checkpoint.reader import CheckpointReader
 from penstock.contrib.framework.variables import get_unique_variable, get_variable_full_name
 from penstock.export import export
 from penstock.graph.operation import Operation

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from penstock.checkpoint import latest_checkpoint
+from penstock.checkpoint.state import latest_checkpoint
 from penstock.export import export
 from penstock.graph.operation import Operation
 
