@@ -40,6 +40,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "tensorboard.compat.proto.summary_pb2": "HistogramProto Summary",
         "tensorboard.compat.proto.tensor_pb2": "TensorProto",
     },
+    "penstock.compat": {"penstock.compat": "v1"},
     "penstock.contrib.framework": {"penstock": "nest", "penstock.contrib.framework": "arg_scopes variables"},
     "penstock.contrib.layers": {
         "penstock.contrib.layers": "initializers normalization optimizers regularizers summaries utils",

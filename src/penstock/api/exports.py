@@ -11,6 +11,12 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.client.accumulators": (
             "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
         ),
+        "penstock.client.compatibility": (
+            "disable_control_flow_v2=disable_v2_behavior disable_eager_execution=disable_v2_behavior "
+            "disable_tensor_equality=disable_v2_behavior disable_v2_behavior "
+            "disable_v2_tensorshape=disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly "
+            "op_scope"
+        ),
         "penstock.client.critical_section": "CriticalSection",
         "penstock.client.initializers": (
             "constant_initializer=Constant glorot_normal_initializer=GlorotNormal "
@@ -43,12 +49,6 @@ EXPORTS: dict[str, dict[str, str]] = {
             "initialize_all_variables initialize_local_variables initialize_variables local_variables "
             "local_variables_initializer model_variables moving_average_variables report_uninitialized_variables "
             "trainable_variables variables_initializer"
-        ),
-        "penstock.compat": (
-            "disable_control_flow_v2=disable_v2_behavior disable_eager_execution=disable_v2_behavior "
-            "disable_tensor_equality=disable_v2_behavior disable_v2_behavior "
-            "disable_v2_tensorshape=disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly "
-            "op_scope"
         ),
         "penstock.errors": "OpError",
         "penstock.gradients.aggregate": "AggregationMethod",
@@ -250,6 +250,16 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.bitwise": {
         "penstock.ops.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
+    },
+    "penstock.compat": {
+        "penstock.client.compatibility": (
+            "as_bytes as_str=as_text as_str_any as_text bytes_or_text_types complex_types dimension_at_index "
+            "dimension_value disable_control_flow_v2=disable_v2_behavior disable_eager_execution=disable_v2_behavior "
+            "disable_tensor_equality=disable_v2_behavior disable_v2_behavior "
+            "disable_v2_tensorshape=disable_v2_behavior enable_eager_execution enable_v2_behavior executing_eagerly "
+            "forward_compatibility_horizon forward_compatible integral_types op_scope path_to_str real_types"
+        ),
+        "penstock.compat": "v1",
     },
     "penstock.contrib.data": {
         "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan",

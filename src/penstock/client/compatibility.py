@@ -1,64 +1,29 @@
-"""tf.compat: Python types and strings, and `penstock.compat.v1`, which is Penstock itself (TF: tf.compat).
-
-`import penstock.compat.v1 as tf; tf.disable_v2_behavior()` works: Penstock only has the behaviour of TensorFlow 1.
-"""
+"""Python types and strings, dates, and what TensorFlow 2 has switches for (TF: tf.compat)."""
 
 from __future__ import annotations
 
 import datetime
 import numbers
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from penstock import absent as _absent
 from penstock.export import export
 from penstock.graph.scopes import name_scope
 from penstock.tensor.shapes import TensorShape
 
-__all__ = [
-    "as_bytes",
-    "as_str",
-    "as_str_any",
-    "as_text",
-    "bytes_or_text_types",
-    "complex_types",
-    "dimension_at_index",
-    "dimension_value",
-    "disable_control_flow_v2",
-    "disable_eager_execution",
-    "disable_tensor_equality",
-    "disable_v2_behavior",
-    "disable_v2_tensorshape",
-    "enable_eager_execution",
-    "enable_v2_behavior",
-    "executing_eagerly",
-    "forward_compatibility_horizon",
-    "forward_compatible",
-    "integral_types",
-    "op_scope",
-    "path_to_str",
-    "real_types",
-    "v1",
-]
-
-integral_types = (numbers.Integral, np.integer)
-real_types = (numbers.Real, np.integer, np.floating)
-complex_types = (numbers.Complex, np.number)
-bytes_or_text_types = (bytes, str)
-
-__path__: list[str] = []  # v1 can be imported as a module of this one
-v1: ModuleType = sys.modules["penstock"]
-sys.modules[f"{__name__}.v1"] = v1  # so that it can be imported by that name
+integral_types: tuple[type, ...] = export("compat.integral_types")((numbers.Integral, np.integer))
+real_types: tuple[type, ...] = export("compat.real_types")((numbers.Real, np.integer, np.floating))
+complex_types: tuple[type, ...] = export("compat.complex_types")((numbers.Complex, np.number))
+bytes_or_text_types: tuple[type, ...] = export("compat.bytes_or_text_types")((bytes, str))
 
 # --- strings --------------------------------------------------------------------------------------------
 
 
+@export("compat.as_bytes")
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     """Encodes text; bytes are unchanged. Raises TypeError for anything else (TF: tf.compat.as_bytes)."""
     if isinstance(bytes_or_text, bytearray | bytes):
@@ -68,6 +33,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
 
 
+@export("compat.as_text", "compat.as_str")
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
     """Decodes bytes; text is unchanged. Raises TypeError for anything else (TF: tf.compat.as_text)."""
     if isinstance(bytes_or_text, str):
@@ -77,14 +43,13 @@ def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
     raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
 
 
-as_str = as_text
-
-
+@export("compat.as_str_any")
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
     """Decodes bytes, and converts anything else by `str` (TF: tf.compat.as_str_any)."""
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)
 
 
+@export("compat.path_to_str")
 def path_to_str(path: Any) -> Any:
     """A path object as text; anything else is unchanged (TF: tf.compat.path_to_str)."""
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
@@ -95,11 +60,13 @@ def path_to_str(path: Any) -> Any:
 _horizon: datetime.date | None = None
 
 
+@export("compat.forward_compatible")
 def forward_compatible(year: int, month: int, day: int) -> bool:
     """Whether that day is in the past, so that a new op may be used (TF: tf.compat.forward_compatible)."""
     return (_horizon or datetime.date.today()) > datetime.date(year, month, day)
 
 
+@export("compat.forward_compatibility_horizon")
 @contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
     """Inside, `forward_compatible` treats that day as today (TF: tf.compat.forward_compatibility_horizon)."""
@@ -125,39 +92,42 @@ _NO_V2 = (
     "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
+    "compat.disable_control_flow_v2",
+    "compat.disable_eager_execution",
+    "compat.disable_tensor_equality",
+    "compat.disable_v2_behavior",
+    "compat.disable_v2_tensorshape",
 )
 def disable_v2_behavior() -> None:
     """Does nothing: Penstock only has the behaviour of TensorFlow 1 (TF: tf.disable_v2_behavior)."""
 
 
-disable_eager_execution = disable_tensor_equality = disable_v2_behavior
-disable_control_flow_v2 = disable_v2_tensorshape = disable_v2_behavior
-
-
-@export("enable_eager_execution")
+@export("enable_eager_execution", "compat.enable_eager_execution")
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Raises NotImplementedError: Penstock builds graphs (TF: tf.enable_eager_execution)."""
     raise NotImplementedError(_NO_V2)
 
 
-@export("enable_v2_behavior")
+@export("enable_v2_behavior", "compat.enable_v2_behavior")
 def enable_v2_behavior() -> None:
     """Raises NotImplementedError: Penstock builds graphs (TF: tf.enable_v2_behavior)."""
     raise NotImplementedError(_NO_V2)
 
 
-@export("executing_eagerly")
+@export("executing_eagerly", "compat.executing_eagerly")
 def executing_eagerly() -> bool:
     """False (TF: tf.executing_eagerly)."""
     return False
 
 
+@export("compat.dimension_value")
 def dimension_value(dimension: Any) -> int | None:
     """A `Dimension` as an int or None; an int is unchanged (TF: tf.compat.dimension_value)."""
     value: int | None = getattr(dimension, "value", dimension)
     return value
 
 
+@export("compat.dimension_at_index")
 def dimension_at_index(shape: TensorShape, index: int) -> Any:
     """One `Dimension` of a shape, unknown if the rank is (TF: tf.compat.dimension_at_index)."""
     return shape.with_rank_at_least(index + 1)[index] if shape.ndims is None else shape[index]
@@ -166,10 +136,7 @@ def dimension_at_index(shape: TensorShape, index: int) -> Any:
 # --- older names ----------------------------------------------------------------------------------------
 
 
-@export("op_scope")
+@export("op_scope", "compat.op_scope")
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> AbstractContextManager[str]:
     """`name_scope(name, default_name, values)`, as it was before TensorFlow 1.0 (TF: tf.op_scope)."""
     return name_scope(name, default_name, values)
-
-
-_absent.tell_in(__name__)
