@@ -159,13 +159,13 @@ from penstock.load_library import MONOLITHIC_BUILD as __monolithic_build__
 from penstock.load_library import load_file_system_library as load_file_system_library
 from penstock.load_library import load_library as load_library
 from penstock.load_library import load_op_library as load_op_library
+from penstock.ops.add_n import accumulate_n as accumulate_n
+from penstock.ops.add_n import add_n as add_n
 from penstock.ops.arg_reductions import arg_max as arg_max
 from penstock.ops.arg_reductions import arg_min as arg_min
 from penstock.ops.arg_reductions import argmax as argmax
 from penstock.ops.arg_reductions import argmin as argmin
-from penstock.ops.arithmetic import accumulate_n as accumulate_n
 from penstock.ops.arithmetic import add as add
-from penstock.ops.arithmetic import add_n as add_n
 from penstock.ops.arithmetic import atan2 as atan2
 from penstock.ops.arithmetic import maximum as maximum
 from penstock.ops.arithmetic import minimum as minimum
@@ -310,19 +310,19 @@ from penstock.ops.joining import split as split
 from penstock.ops.layout import invert_permutation as invert_permutation
 from penstock.ops.layout import matrix_transpose as matrix_transpose
 from penstock.ops.layout import transpose as transpose
-from penstock.ops.linalg import cholesky as batch_cholesky
 from penstock.ops.linalg import matrix_determinant as batch_matrix_determinant
 from penstock.ops.linalg import matrix_inverse as batch_matrix_inverse
-from penstock.ops.linalg import matrix_solve as batch_matrix_solve
-from penstock.ops.linalg import matrix_triangular_solve as batch_matrix_triangular_solve
-from penstock.ops.linalg import cholesky as cholesky
-from penstock.ops.linalg import cholesky_solve as cholesky_solve
 from penstock.ops.linalg import matrix_determinant as matrix_determinant
 from penstock.ops.linalg import matrix_inverse as matrix_inverse
-from penstock.ops.linalg import matrix_solve as matrix_solve
-from penstock.ops.linalg import matrix_solve_ls as matrix_solve_ls
-from penstock.ops.linalg import matrix_triangular_solve as matrix_triangular_solve
 from penstock.ops.linalg_cross import cross as cross
+from penstock.ops.linalg_solve import cholesky as batch_cholesky
+from penstock.ops.linalg_solve import matrix_solve as batch_matrix_solve
+from penstock.ops.linalg_solve import matrix_triangular_solve as batch_matrix_triangular_solve
+from penstock.ops.linalg_solve import cholesky as cholesky
+from penstock.ops.linalg_solve import cholesky_solve as cholesky_solve
+from penstock.ops.linalg_solve import matrix_solve as matrix_solve
+from penstock.ops.linalg_solve import matrix_solve_ls as matrix_solve_ls
+from penstock.ops.linalg_solve import matrix_triangular_solve as matrix_triangular_solve
 from penstock.ops.linalg_spectra import self_adjoint_eig as batch_self_adjoint_eig
 from penstock.ops.linalg_spectra import svd as batch_svd
 from penstock.ops.linalg_spectra import qr as qr
@@ -634,7 +634,7 @@ __all__ = [
     "colocate_with", "container", "control_dependencies", "device", "get_all_collection_keys", "get_collection",
     "get_collection_ref", "get_default_graph", "get_seed", "name_scope", "reset_default_graph", "set_random_seed",
     "CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "__cxx11_abi_flag__", "__monolithic_build__", "load_file_system_library",
-    "load_library", "load_op_library", "arg_max", "arg_min", "argmax", "argmin", "accumulate_n", "add", "add_n",
+    "load_library", "load_op_library", "accumulate_n", "add_n", "arg_max", "arg_min", "argmax", "argmin", "add",
     "atan2", "maximum", "minimum", "mul", "multiply", "pow", "scalar_mul", "squared_difference", "sub", "subtract",
     "expand_dims", "newaxis", "rank", "reshape", "shape", "shape_n", "size", "squeeze", "guarantee_const",
     "parallel_stack", "roll", "searchsorted", "group", "identity", "no_op", "placeholder", "placeholder_with_default",
@@ -653,9 +653,9 @@ __all__ = [
     "write_file", "eye", "fill", "one_hot", "ones", "ones_like", "sequence_mask", "zeros", "zeros_like", "batch_gather",
     "boolean_mask", "gather", "gather_nd", "scatter_nd", "bincount", "histogram_fixed_width",
     "histogram_fixed_width_bins", "extract_image_patches", "concat", "split", "invert_permutation", "matrix_transpose",
-    "transpose", "batch_cholesky", "batch_matrix_determinant", "batch_matrix_inverse", "batch_matrix_solve",
-    "batch_matrix_triangular_solve", "cholesky", "cholesky_solve", "matrix_determinant", "matrix_inverse",
-    "matrix_solve", "matrix_solve_ls", "matrix_triangular_solve", "cross", "batch_self_adjoint_eig", "batch_svd", "qr",
+    "transpose", "batch_matrix_determinant", "batch_matrix_inverse", "matrix_determinant", "matrix_inverse", "cross",
+    "batch_cholesky", "batch_matrix_solve", "batch_matrix_triangular_solve", "cholesky", "cholesky_solve",
+    "matrix_solve", "matrix_solve_ls", "matrix_triangular_solve", "batch_self_adjoint_eig", "batch_svd", "qr",
     "self_adjoint_eig", "self_adjoint_eigvals", "svd", "Assert", "Print", "matmul", "trace", "batch_matmul",
     "concat_v2", "select", "pad", "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature",
     "parse_example", "parse_single_example", "parse_single_sequence_example", "parse_sequence_example", "parse_tensor",

@@ -11,15 +11,9 @@ from penstock.ops.einsum import tensordot as tensordot
 from penstock.ops.filling import eye as eye
 from penstock.ops.layout import matrix_transpose as matrix_transpose
 from penstock.ops.layout import matrix_transpose as transpose
-from penstock.ops.linalg import cholesky as cholesky
-from penstock.ops.linalg import cholesky_solve as cholesky_solve
 from penstock.ops.linalg import matrix_determinant as det
 from penstock.ops.linalg import matrix_inverse as inv
-from penstock.ops.linalg import logdet as logdet
-from penstock.ops.linalg import matrix_solve_ls as lstsq
 from penstock.ops.linalg import slogdet as slogdet
-from penstock.ops.linalg import matrix_solve as solve
-from penstock.ops.linalg import matrix_triangular_solve as triangular_solve
 from penstock.ops.linalg_cross import cross as cross
 from penstock.ops.linalg_functions import adjoint as adjoint
 from penstock.ops.linalg_functions import expm as expm
@@ -31,6 +25,12 @@ from penstock.ops.linalg_lu import lu as lu
 from penstock.ops.linalg_lu import lu_matrix_inverse as lu_matrix_inverse
 from penstock.ops.linalg_lu import lu_reconstruct as lu_reconstruct
 from penstock.ops.linalg_lu import lu_solve as lu_solve
+from penstock.ops.linalg_solve import cholesky as cholesky
+from penstock.ops.linalg_solve import cholesky_solve as cholesky_solve
+from penstock.ops.linalg_solve import logdet as logdet
+from penstock.ops.linalg_solve import matrix_solve_ls as lstsq
+from penstock.ops.linalg_solve import matrix_solve as solve
+from penstock.ops.linalg_solve import matrix_triangular_solve as triangular_solve
 from penstock.ops.linalg_spectra import self_adjoint_eig as eigh
 from penstock.ops.linalg_spectra import self_adjoint_eigvals as eigvalsh
 from penstock.ops.linalg_spectra import qr as qr
@@ -42,8 +42,8 @@ from penstock.ops.reduce import norm as norm
 
 __all__ = [
     "global_norm", "band_part", "diag", "diag_part", "set_diag", "tensor_diag", "tensor_diag_part", "einsum",
-    "tensordot", "eye", "matrix_transpose", "transpose", "cholesky", "cholesky_solve", "det", "inv", "logdet", "lstsq",
-    "slogdet", "solve", "triangular_solve", "cross", "adjoint", "expm", "matrix_rank", "matvec", "normalize", "pinv",
-    "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "eigh", "eigvalsh", "qr", "svd", "matmul", "trace",
-    "l2_normalize", "norm"
+    "tensordot", "eye", "matrix_transpose", "transpose", "det", "inv", "slogdet", "cross", "adjoint", "expm",
+    "matrix_rank", "matvec", "normalize", "pinv", "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "cholesky",
+    "cholesky_solve", "logdet", "lstsq", "solve", "triangular_solve", "eigh", "eigvalsh", "qr", "svd", "matmul",
+    "trace", "l2_normalize", "norm"
 ]

@@ -14,7 +14,8 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope
 from penstock.metrics.base import assert_broadcastable
-from penstock.ops.arithmetic import add_n, maximum, minimum, multiply, squared_difference
+from penstock.ops.add_n import add_n
+from penstock.ops.arithmetic import maximum, minimum, multiply, squared_difference
 from penstock.ops.array import rank, size, squeeze
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast

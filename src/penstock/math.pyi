@@ -1,9 +1,9 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.ops.add_n import accumulate_n as accumulate_n
+from penstock.ops.add_n import add_n as add_n
 from penstock.ops.arg_reductions import argmax as argmax
 from penstock.ops.arg_reductions import argmin as argmin
-from penstock.ops.arithmetic import accumulate_n as accumulate_n
 from penstock.ops.arithmetic import add as add
-from penstock.ops.arithmetic import add_n as add_n
 from penstock.ops.arithmetic import atan2 as atan2
 from penstock.ops.arithmetic import maximum as maximum
 from penstock.ops.arithmetic import minimum as minimum
@@ -125,7 +125,7 @@ from penstock.ops.unary import square as square
 from penstock.ops.unary import tanh as tanh
 
 __all__ = [
-    "argmax", "argmin", "accumulate_n", "add", "add_n", "atan2", "maximum", "minimum", "multiply", "pow", "scalar_mul",
+    "accumulate_n", "add_n", "argmax", "argmin", "add", "atan2", "maximum", "minimum", "multiply", "pow", "scalar_mul",
     "squared_difference", "subtract", "equal", "greater", "greater_equal", "less", "less_equal", "logical_and",
     "logical_not", "logical_or", "logical_xor", "not_equal", "angle", "conj", "imag", "real", "confusion_matrix",
     "divide", "divide_no_nan", "floordiv", "floormod", "mod", "truediv", "bincount", "invert_permutation", "softplus",

@@ -74,10 +74,10 @@ EXPORTS: dict[str, dict[str, str]] = {
             "CXX11_ABI_FLAG MONOLITHIC_BUILD __cxx11_abi_flag__=CXX11_ABI_FLAG __monolithic_build__=MONOLITHIC_BUILD "
             "load_file_system_library load_library load_op_library"
         ),
+        "penstock.ops.add_n": "accumulate_n add_n",
         "penstock.ops.arg_reductions": "arg_max arg_min argmax argmin",
         "penstock.ops.arithmetic": (
-            "accumulate_n add add_n atan2 maximum minimum mul=multiply multiply pow scalar_mul squared_difference "
-            "sub=subtract subtract"
+            "add atan2 maximum minimum mul=multiply multiply pow scalar_mul squared_difference sub=subtract subtract"
         ),
         "penstock.ops.array": "expand_dims newaxis rank reshape shape shape_n size squeeze",
         "penstock.ops.array_more": "guarantee_const parallel_stack roll",
@@ -123,11 +123,15 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.ops.joining": "concat split",
         "penstock.ops.layout": "invert_permutation matrix_transpose transpose",
         "penstock.ops.linalg": (
-            "batch_cholesky=cholesky batch_matrix_determinant=matrix_determinant batch_matrix_inverse=matrix_inverse "
-            "batch_matrix_solve=matrix_solve batch_matrix_triangular_solve=matrix_triangular_solve cholesky "
-            "cholesky_solve matrix_determinant matrix_inverse matrix_solve matrix_solve_ls matrix_triangular_solve"
+            "batch_matrix_determinant=matrix_determinant batch_matrix_inverse=matrix_inverse matrix_determinant "
+            "matrix_inverse"
         ),
         "penstock.ops.linalg_cross": "cross",
+        "penstock.ops.linalg_solve": (
+            "batch_cholesky=cholesky batch_matrix_solve=matrix_solve "
+            "batch_matrix_triangular_solve=matrix_triangular_solve cholesky cholesky_solve matrix_solve "
+            "matrix_solve_ls matrix_triangular_solve"
+        ),
         "penstock.ops.linalg_spectra": (
             "batch_self_adjoint_eig=self_adjoint_eig batch_svd=svd qr self_adjoint_eig self_adjoint_eigvals svd"
         ),
@@ -640,13 +644,14 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.ops.einsum": "einsum tensordot",
         "penstock.ops.filling": "eye",
         "penstock.ops.layout": "matrix_transpose transpose=matrix_transpose",
-        "penstock.ops.linalg": (
-            "cholesky cholesky_solve det=matrix_determinant inv=matrix_inverse logdet lstsq=matrix_solve_ls slogdet "
-            "solve=matrix_solve triangular_solve=matrix_triangular_solve"
-        ),
+        "penstock.ops.linalg": "det=matrix_determinant inv=matrix_inverse slogdet",
         "penstock.ops.linalg_cross": "cross",
         "penstock.ops.linalg_functions": "adjoint expm matrix_rank matvec normalize pinv",
         "penstock.ops.linalg_lu": "lu lu_matrix_inverse lu_reconstruct lu_solve",
+        "penstock.ops.linalg_solve": (
+            "cholesky cholesky_solve logdet lstsq=matrix_solve_ls solve=matrix_solve "
+            "triangular_solve=matrix_triangular_solve"
+        ),
         "penstock.ops.linalg_spectra": "eigh=self_adjoint_eig eigvalsh=self_adjoint_eigvals qr svd",
         "penstock.ops.matrix": "matmul trace",
         "penstock.ops.nn.normalization": "l2_normalize",
@@ -665,10 +670,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.ops.space": "batch_to_space_nd space_to_batch_nd",
     },
     "penstock.math": {
+        "penstock.ops.add_n": "accumulate_n add_n",
         "penstock.ops.arg_reductions": "argmax argmin",
-        "penstock.ops.arithmetic": (
-            "accumulate_n add add_n atan2 maximum minimum multiply pow scalar_mul squared_difference subtract"
-        ),
+        "penstock.ops.arithmetic": "add atan2 maximum minimum multiply pow scalar_mul squared_difference subtract",
         "penstock.ops.compare": (
             "equal greater greater_equal less less_equal logical_and logical_not logical_or logical_xor not_equal"
         ),

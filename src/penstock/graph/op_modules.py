@@ -5,8 +5,9 @@ _OPS: dict[str, str] = {
         "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefMerge RefNextIteration RefSwitch "
         "Switch"
     ),
+    "penstock.ops.add_n": "AccumulateNV2 AddN",
     "penstock.ops.arg_reductions": "ArgMax ArgMin",
-    "penstock.ops.arithmetic": "AccumulateNV2 Add AddN AddV2 Atan2 Maximum Minimum Mul Pow SquaredDifference Sub",
+    "penstock.ops.arithmetic": "Add AddV2 Atan2 Maximum Minimum Mul Pow SquaredDifference Sub",
     "penstock.ops.array": "ExpandDims Rank Reshape Shape ShapeN Size Squeeze",
     "penstock.ops.array_more": (
         "BatchToSpace GuaranteeConst ParallelConcat ParallelDynamicStitch Reverse Roll SpaceToBatch"
@@ -122,12 +123,10 @@ _OPS: dict[str, str] = {
     "penstock.ops.io.record_input": "RecordInput",
     "penstock.ops.joining": "Concat ConcatOffset ConcatV2 Split SplitV",
     "penstock.ops.layout": "ConjugateTranspose InvertPermutation Transpose",
-    "penstock.ops.linalg": (
-        "Cholesky CholeskyGrad LogMatrixDeterminant MatrixDeterminant MatrixInverse MatrixSolve MatrixSolveLs "
-        "MatrixTriangularSolve"
-    ),
+    "penstock.ops.linalg": "LogMatrixDeterminant MatrixDeterminant MatrixInverse",
     "penstock.ops.linalg_cross": "Cross",
     "penstock.ops.linalg_lu": "Lu",
+    "penstock.ops.linalg_solve": "Cholesky CholeskyGrad MatrixSolve MatrixSolveLs MatrixTriangularSolve",
     "penstock.ops.linalg_spectra": "Qr SelfAdjointEigV2 Svd",
     "penstock.ops.logging": "Assert Print PrintV2",
     "penstock.ops.lookup": (

@@ -18,7 +18,8 @@ from penstock.ops.diagonal import matrix_diag, matrix_diag_part
 from penstock.ops.elementwise import like
 from penstock.ops.filling import ones_like
 from penstock.ops.layout import matrix_transpose
-from penstock.ops.linalg import matrix_solve, mm
+from penstock.ops.linalg import mm
+from penstock.ops.linalg_solve import matrix_solve
 from penstock.ops.linalg_spectra import svd
 from penstock.ops.matrix import matmul
 from penstock.ops.reduce import norm, reduce_max, reduce_sum

@@ -15,7 +15,6 @@ from penstock.ops.complex_numbers import real
 from penstock.ops.diagonal import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
 from penstock.ops.kernel_tools import invalid
 from penstock.ops.linalg import (
-    MATRIX_TRIANGULAR_SOLVE,
     TYPES,
     adjoint_of,
     check_square,
@@ -24,6 +23,7 @@ from penstock.ops.linalg import (
     square_shape,
     widened,
 )
+from penstock.ops.linalg_solve import MATRIX_TRIANGULAR_SOLVE
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.shapes import TensorShape
 

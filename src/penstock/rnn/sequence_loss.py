@@ -9,7 +9,7 @@ from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.arithmetic import add_n
+from penstock.ops.add_n import add_n
 from penstock.ops.array import reshape, shape
 from penstock.ops.cast import cast
 from penstock.ops.nn.cross_entropy import sparse_softmax_cross_entropy_with_logits

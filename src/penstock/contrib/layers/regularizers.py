@@ -11,7 +11,8 @@ from penstock.export import export
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, add_to_collection, get_collection, name_scope
-from penstock.ops.arithmetic import add_n, multiply
+from penstock.ops.add_n import add_n
+from penstock.ops.arithmetic import multiply
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.unary import abs
 
