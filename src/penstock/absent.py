@@ -31,8 +31,7 @@ _PROFILE = "Run a step with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
 _GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and run it in a tf.Session."
 
 INSTEAD: tuple[tuple[str, str], ...] = (
-    ("tf.contrib.slim.*data* tf.contrib.slim.*queue* tf.contrib.slim.*reader", _FEED),
-    ("tf.contrib.slim.tfexample_decoder tf.contrib.learn.io tf.LMDBReader", _FEED),
+    ("tf.contrib.learn.io tf.LMDBReader", _FEED),
     ("tf.train.Supervisor tf.train.*Session tf.train.*Hook tf.train.SessionRun* tf.train.*Creator", _LOOP),
     ("tf.train.Scaffold tf.train.SessionManager tf.train.CheckpointSaverListener tf.train.basic_train_loop", _LOOP),
     ("tf.train.SecondOrStepTimer tf.train.NanLossDuringTrainingError tf.contrib.training.*Hook", _LOOP),

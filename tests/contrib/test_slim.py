@@ -214,8 +214,6 @@ def test_slim_has_the_names_of_layers_and_framework() -> None:
     assert slim.get_or_create_global_step is tf.contrib.framework.get_or_create_global_step
     assert slim.metrics is tf.contrib.metrics
     assert importlib.import_module("penstock.contrib.slim.python.slim.learning").train is slim.learning.train
-    with pytest.raises(AttributeError, match=r"feed_dict"):
-        slim.dataset_data_provider  # noqa: B018
 
 
 def test_the_model_analyzer_counts_elements_and_bytes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,10 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "penstock.contrib.layers": "initializers regularizers utils",
         "penstock.contrib.layers.convolutions": _CONVOLUTIONS,
         "penstock.contrib.layers.optimizers": "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES",
-        "penstock.contrib.slim": "evaluation learning model_analyzer summaries",
+        "penstock.contrib.slim": (
+            "data_decoder data_provider dataset dataset_data_provider evaluation learning model_analyzer "
+            "parallel_reader prefetch_queue queues summaries tfexample_decoder"
+        ),
     },
     "penstock.dtypes": {"penstock.tensor.dtypes": _DTYPES},
     "penstock.io": {"penstock": "gfile"},

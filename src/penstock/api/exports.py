@@ -480,7 +480,10 @@ EXPORTS: dict[str, dict[str, str]] = {
             "summarize_activation summarize_activations summarize_biases summarize_collection summarize_tensor "
             "summarize_tensors summarize_variables summarize_weights"
         ),
-        "penstock.contrib.slim": "evaluation learning model_analyzer summaries",
+        "penstock.contrib.slim": (
+            "data_decoder data_provider dataset dataset_data_provider evaluation learning model_analyzer "
+            "parallel_reader prefetch_queue queues summaries tfexample_decoder"
+        ),
         "penstock.train.global_step": "assert_global_step create_global_step get_global_step get_or_create_global_step",
     },
     "penstock.contrib.staging": {

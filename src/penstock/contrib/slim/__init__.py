@@ -2,9 +2,36 @@
 
 from penstock.api.namespace import open_namespace
 from penstock.api.old_paths import add_module
-from penstock.contrib.slim import evaluation, learning, model_analyzer, summaries
+from penstock.contrib.slim import (
+    data_decoder,
+    data_provider,
+    dataset,
+    dataset_data_provider,
+    evaluation,
+    learning,
+    model_analyzer,
+    parallel_reader,
+    prefetch_queue,
+    queues,
+    summaries,
+    tfexample_decoder,
+)
 
-for _module in (evaluation, learning, model_analyzer, summaries):
-    add_module(f"{__name__}.python.slim.{_module.__name__.rpartition('.')[2]}", _module)
+_DATA = (
+    data_decoder,
+    data_provider,
+    dataset,
+    dataset_data_provider,
+    parallel_reader,
+    prefetch_queue,
+    tfexample_decoder,
+)
+
+for _path, _modules in (
+    ("python.slim", (evaluation, learning, model_analyzer, queues, summaries)),
+    ("python.slim.data", _DATA),
+):
+    for _module in _modules:
+        add_module(f"{__name__}.{_path}.{_module.__name__.rpartition('.')[2]}", _module)
 
 open_namespace(__name__)

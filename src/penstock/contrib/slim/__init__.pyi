@@ -92,10 +92,18 @@ from penstock.contrib.layers.summaries import summarize_tensor as summarize_tens
 from penstock.contrib.layers.summaries import summarize_tensors as summarize_tensors
 from penstock.contrib.layers.summaries import summarize_variables as summarize_variables
 from penstock.contrib.layers.summaries import summarize_weights as summarize_weights
+from penstock.contrib.slim import data_decoder as data_decoder
+from penstock.contrib.slim import data_provider as data_provider
+from penstock.contrib.slim import dataset as dataset
+from penstock.contrib.slim import dataset_data_provider as dataset_data_provider
 from penstock.contrib.slim import evaluation as evaluation
 from penstock.contrib.slim import learning as learning
 from penstock.contrib.slim import model_analyzer as model_analyzer
+from penstock.contrib.slim import parallel_reader as parallel_reader
+from penstock.contrib.slim import prefetch_queue as prefetch_queue
+from penstock.contrib.slim import queues as queues
 from penstock.contrib.slim import summaries as summaries
+from penstock.contrib.slim import tfexample_decoder as tfexample_decoder
 from penstock.train.global_step import assert_global_step as assert_global_step
 from penstock.train.global_step import create_global_step as create_global_step
 from penstock.train.global_step import get_global_step as get_global_step
@@ -117,6 +125,8 @@ __all__ = [
     "spatial_softmax", "stack", "unit_norm", "avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d", "pool",
     "apply_regularization", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "sum_regularizer",
     "summarize_activation", "summarize_activations", "summarize_biases", "summarize_collection", "summarize_tensor",
-    "summarize_tensors", "summarize_variables", "summarize_weights", "evaluation", "learning", "model_analyzer",
-    "summaries", "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step"
+    "summarize_tensors", "summarize_variables", "summarize_weights", "data_decoder", "data_provider", "dataset",
+    "dataset_data_provider", "evaluation", "learning", "model_analyzer", "parallel_reader", "prefetch_queue", "queues",
+    "summaries", "tfexample_decoder", "assert_global_step", "create_global_step", "get_global_step",
+    "get_or_create_global_step"
 ]
