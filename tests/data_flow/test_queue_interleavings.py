@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 import penstock as tf
 from penstock import errors
+from penstock.ops.data_flow.queue_state import DEQUEUES, ENQUEUES
 from tests.data_flow.queue_model import CANCELLED, EXHAUSTED, OK, Call, QueueModel
 
 CLIENTS = 8
@@ -157,7 +158,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _attempts(self) -> int:
         (queue,) = self._states() or (None,)
-        return 0 if queue is None else len(queue._enqueues) + len(queue._dequeues)
+        return 0 if queue is None else queue.waiting(ENQUEUES, DEQUEUES)
 
     def _states(self) -> list[Any]:
         held = self.watcher._state.resources._containers.get("localhost", {})

@@ -12,6 +12,7 @@ import pytest
 
 import penstock as tf
 from penstock import errors
+from penstock.ops.data_flow.queue_state import DEQUEUES, ENQUEUES, Queue
 from tests.anywhere import alarm as alarm
 
 
@@ -47,13 +48,13 @@ class InThread:
 def _until_waiting(*queues: tf.QueueBase, sess: tf.Session, attempts: int = 1) -> None:
     """Until so many attempts wait at the queues."""
     states = [_state(queue, sess) for queue in queues]
-    while sum(len(s._enqueues) + len(s._dequeues) for s in states) < attempts:
+    while sum(s.waiting(ENQUEUES, DEQUEUES) for s in states) < attempts:
         time.sleep(0.001)
 
 
 def _state(queue: tf.QueueBase, sess: tf.Session) -> Any:
     sess.run(queue.size())
-    return sess._state.per_node["queue", queue.name]
+    return sess._state.per_node[Queue, queue.name]
 
 
 def test_a_dequeue_waits_for_an_enqueue_and_an_enqueue_for_room() -> None:
@@ -224,7 +225,7 @@ def test_closing_the_session_wakes_a_step_at_once(build: Callable[[tf.QueueBase]
     assert isinstance(error, errors.CancelledError)
     assert error.message.startswith("Dequeue operation was cancelled")
     assert error.op is not None and "test_waiting_steps.py" in error.message
-    assert not state._dequeues
+    assert not state.waiting(DEQUEUES)
     assert waits.ended - begin < 0.5
 
 
@@ -268,7 +269,7 @@ def test_ctrl_c_withdraws_what_waits(build: Callable[[tf.QueueBase], Any]) -> No
             thread.result()
         finally:
             signal.signal(signal.SIGINT, before)
-        assert not _state(queue, sess)._dequeues
+        assert not _state(queue, sess).waiting(DEQUEUES)
         sess.run(queue.enqueue(1))
         assert sess.run(queue.dequeue()) == 1
 
@@ -296,7 +297,7 @@ def test_an_error_on_another_device_withdraws_what_waits() -> None:
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as sess:
         with pytest.raises(errors.InvalidArgumentError):
             sess.run([x, z], {later: 1})
-        assert not _state(queue, sess)._dequeues
+        assert not _state(queue, sess).waiting(DEQUEUES)
 
 
 def test_ten_thousand_dequeues_of_a_step_hold_no_thread_each() -> None:
@@ -311,7 +312,7 @@ def test_ten_thousand_dequeues_of_a_step_hold_no_thread_each() -> None:
         assert waits.result() == sum(range(10_000))
         again = InThread(lambda: sess.run(total, options=tf.RunOptions(timeout_in_ms=500)))
         assert isinstance(again.result(), errors.DeadlineExceededError)
-        assert not _state(queue, sess)._dequeues
+        assert not _state(queue, sess).waiting(DEQUEUES)
 
 
 def test_a_step_that_enqueues_and_dequeues_at_one_queue_does_not_wait_for_itself() -> None:
@@ -404,4 +405,4 @@ def test_a_partial_run_that_waits_ends_with_its_session() -> None:
     state = _state(queue, sess)
     sess.close()
     assert isinstance(waits.result(), errors.CancelledError)
-    assert not state._dequeues
+    assert not state.waiting(DEQUEUES)

@@ -1,23 +1,24 @@
 """`Shared`: state in a container that operations may wait for, without holding a thread (paper 4.6 and 5.3).
 
-An operation is an attempt: a function that either does its work, or returns NOT_YET and changes nothing. Attempts of
-the same kind wait in a line, first come, first served. A change wakes the lines that it may help, and the thread that
-made the change serves them under the resource's lock; it calls `done` after releasing the lock.
+An operation is an attempt: a function that does its work, or returns NOT_YET, having done at most a part of it.
+Attempts of the same kind wait in a line, first come, first served. A change wakes the lines that it may help, and the
+thread that made the change serves them under the resource's lock; it calls `done` after releasing the lock.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 from penstock import errors
-from penstock.ops.data_flow.queue_state import unique_name
 from penstock.runtime.kernels import KernelContext
 
 Done = Callable[[Any], None]
 NOT_YET: Any = type("NotYet", (), {"__repr__": lambda self: "NOT_YET", "__slots__": ()})()
+_numbers = itertools.count()
 
 
 class Shared:
@@ -31,18 +32,36 @@ class Shared:
         self.lock = threading.RLock()
         self._lines: dict[Hashable, OrderedDict[Attempt, None]] = {}
         self._woken: list[Hashable] = []
+        self._ended: list[Attempt] = []
 
-    def submit(self, line: Hashable, action: str, wants: str, what: Callable[[], Any], done: Done) -> Attempt | None:
+    def submit(
+        self,
+        line: Hashable,
+        action: str,
+        wants: str | Callable[[], str],
+        what: Callable[[], Any],
+        done: Done,
+        undo: Callable[[], None] | None = None,
+    ) -> Attempt | None:
         """Try `what` once it is first in `line`; `done` is called with its result or its exception.
 
         Returns None if that has already happened, otherwise the waiting attempt. `action` and `wants` are what error
-        messages say: "Unstage", which waits for "an element".
+        messages say: "Unstage", which waits for "an element". `undo` takes back the part that was done.
         """
-        attempt = Attempt(self, line, action, wants, what, done)
+        attempt = Attempt(self, line, action, wants, what, done, undo)
         with self.lock:
-            self._lines.setdefault(line, OrderedDict())[attempt] = None
-            ended = self._serve(line)
-        _tell(ended)
+            standing = self._lines.get(line)
+            if standing:
+                standing[attempt] = None
+                return attempt
+            waits = attempt.run() is NOT_YET
+            if waits:
+                self._lines[line] = OrderedDict({attempt: None})
+            ended = self._serve() if self._woken else ()
+        if not waits:
+            done(attempt.result)
+        if ended:
+            _tell(ended)
         return None if attempt.ended else attempt
 
     def change(self, what: Callable[[], Any]) -> Any:
@@ -59,29 +78,42 @@ class Shared:
 
     def wake(self, *lines: Hashable) -> None:
         """Declares, within a change, that the first attempt in each of these lines may succeed now."""
-        self._woken += lines
+        for line in lines:
+            if line in self._lines:
+                self._woken.append(line)
+
+    def waiting(self, *lines: Hashable) -> int:
+        """The number of attempts that wait in these lines."""
+        with self.lock:
+            return sum(len(self._lines.get(line, ())) for line in lines)
 
     def forget(self) -> None:
         """Resets the state to its initial value."""
         raise NotImplementedError
 
+    def cancel(self, *lines: Hashable) -> None:
+        """Within a change, ends the attempts in these lines with CancelledError."""
+        for line in lines:
+            for attempt in self._lines.pop(line, ()):
+                attempt.end()
+                attempt.result = errors.CancelledError(None, None, f"{attempt.action} operation was cancelled")
+                self._ended.append(attempt)
+
     def clear(self) -> None:
         """Resets the state and cancels waiting attempts."""
-        with self.lock:
+
+        def change() -> None:
+            self.cancel(*self._lines)
             self.forget()
-            ended = [attempt for line in self._lines.values() for attempt in line]
-            self._lines.clear()
-            for attempt in ended:
-                attempt.ended = True
-                attempt.result = errors.CancelledError(None, None, f"{attempt.action} operation was cancelled")
-        _tell(ended)
+
+        self.change(change)
 
     def withdraw(self, attempt: Attempt) -> bool:
         """See `Attempt.withdraw`."""
         with self.lock:
             if attempt.ended:
                 return False
-            attempt.ended = True
+            attempt.end()
             self._lines[attempt.line].pop(attempt)
             ended = self._serve(attempt.line)  # later ones may need less than it did
         _tell(ended)
@@ -89,22 +121,19 @@ class Shared:
 
     def _serve(self, *lines: Hashable) -> list[Attempt]:
         """Serves `lines` and all lines woken meanwhile, as far as possible. Returns the attempts that ended."""
-        ended: list[Attempt] = []
-        pending = [*lines, *self._woken]
-        self._woken.clear()
-        while pending:
-            line = pending.pop(0)
+        self._woken += lines
+        while self._woken:
+            line = self._woken.pop(0)
             standing = self._lines.get(line)
             while standing:
                 attempt = next(iter(standing))
                 if attempt.run() is NOT_YET:
                     break
                 del standing[attempt]
-                ended.append(attempt)
-                pending += self._woken
-                self._woken.clear()
+                self._ended.append(attempt)
             if standing is not None and not standing:
                 del self._lines[line]
+        ended, self._ended = self._ended, []
         return ended
 
     def __str__(self) -> str:
@@ -114,13 +143,20 @@ class Shared:
 class Attempt:
     """An operation that is in progress."""
 
-    __slots__ = ("_wants", "_what", "action", "done", "ended", "line", "resource", "result")
+    __slots__ = ("_undo", "_wants", "_what", "action", "done", "ended", "line", "resource", "result")
 
     def __init__(
-        self, resource: Shared, line: Hashable, action: str, wants: str, what: Callable[[], Any], done: Done
+        self,
+        resource: Shared,
+        line: Hashable,
+        action: str,
+        wants: str | Callable[[], str],
+        what: Callable[[], Any],
+        done: Done,
+        undo: Callable[[], None] | None,
     ) -> None:
         self.resource, self.line, self.action, self.done = resource, line, action, done
-        self._wants, self._what = wants, what
+        self._wants, self._what, self._undo = wants, what, undo
         self.ended = False
         self.result: Any = None
 
@@ -133,17 +169,28 @@ class Attempt:
         self.ended = self.result is not NOT_YET
         return self.result
 
+    def end(self) -> None:
+        """Ends it without effect, under the resource's lock."""
+        self.ended = True
+        if self._undo is not None:
+            self._undo()
+
     def withdraw(self) -> bool:
         """Ends the attempt without effect; `done` is not called. False if it already was, or is about to be."""
         return self.resource.withdraw(self)
 
     def __str__(self) -> str:
-        return f"waits for {self._wants} in {self.resource}"
+        return f"waits for {self._wants if isinstance(self._wants, str) else self._wants()} in {self.resource}"
 
 
 def _tell(ended: list[Attempt]) -> None:
     for attempt in ended:
         attempt.done(attempt.result)
+
+
+def unique_name(node: str) -> str:
+    """A name for a resource that is not shared."""
+    return f"_{next(_numbers)}_{node}"
 
 
 R = TypeVar("R", bound=Shared)

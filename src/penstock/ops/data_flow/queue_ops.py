@@ -12,7 +12,7 @@ from penstock.graph.node_kernel import NodeKernel, asynchronous
 from penstock.graph.opdef import OpDef, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.graph.traits import SERIAL
-from penstock.ops.data_flow.queue_attempts import Attempt, Done
+from penstock.ops.data_flow.lines import Attempt, Done
 from penstock.ops.data_flow.queue_elements import own
 from penstock.ops.data_flow.queue_state import Queue
 from penstock.ops.data_flow.queues import queue_shapes

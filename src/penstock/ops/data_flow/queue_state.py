@@ -1,37 +1,24 @@
 """Queues as resources: elements, and attempts that wait until they can be served (white paper section 4.6).
 
-Enqueueing or dequeueing adds an attempt to one of two lines. The first in each line is served as far as possible, then
-the next; an attempt for many elements proceeds as elements or space become available. This happens in the thread that
-changed something, under the queue's lock; `done` is called afterwards. So no thread waits for an attempt.
+Enqueues and closes stand in one line, dequeues in another. An attempt for many elements proceeds as elements or space
+become available.
 """
 
 from __future__ import annotations
 
-import itertools
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from penstock import errors
-from penstock.ops.data_flow.queue_attempts import (
-    Attempt,
-    Close,
-    Dequeue,
-    DequeueMany,
-    Done,
-    Enqueue,
-    EnqueueMany,
-    Served,
-)
-from penstock.ops.data_flow.queue_elements import Element, Elements, Piece, join
+from penstock.ops.data_flow.lines import NOT_YET, Attempt, Done, Shared
+from penstock.ops.data_flow.queue_elements import Element, Elements, Piece, Slice, join
 from penstock.runtime.failures import invalid
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
 
 UNBOUNDED = 2**31 - 1
-_numbers = itertools.count()
+ENQUEUES, DEQUEUES = "enqueues", "dequeues"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +50,18 @@ class QueueSpec:
                 raise invalid(f"Shared queue '{name}' has {what} {mine} but requested {asks} {its}")
 
 
-class Queue:
+class Queue(Shared):
     """The state of a queue. `line`: the line of the program that built it."""
 
     def __init__(self, name: str, spec: QueueSpec, make: Callable[[], Elements], line: str = "") -> None:
-        self.name, self.spec, self.line = name, spec, line
-        self.lock = threading.Lock()
-        self.closed = False
+        super().__init__(name, line)
+        self.spec = spec
         self.dims = tuple([shape.tuple for shape in spec.shapes])
         self._make = make
-        self.elements = make()
-        self._enqueues: OrderedDict[Attempt, None] = OrderedDict()
-        self._dequeues: OrderedDict[Attempt, None] = OrderedDict()
+        self.forget()
 
-    # --- what ops do ------------------------------------------------------------------------------------
+    def forget(self) -> None:
+        self.elements, self.closed = self._make(), False
 
     def enqueue(self, element: Element, done: Done) -> Attempt | None:
         """Add `element`, whose memory is not shared; calls `done(())`, or `done` with an exception, when it has been
@@ -84,21 +69,93 @@ class Queue:
 
         Like all of these methods, returns None if `done` has already been called, otherwise the waiting attempt.
         """
-        return self._submit(self._enqueues, Enqueue(self, element, done))
+
+        def attempt() -> Any:
+            if self.closed:
+                raise self._closed_error()
+            if len(self.elements) >= self.spec.capacity:
+                return NOT_YET
+            self.elements.add(element)
+            self.wake(DEQUEUES)
+            return ()
+
+        return self.submit(ENQUEUES, "Enqueue", "a place", attempt, done)
 
     def enqueue_many(self, batch: tuple[Any, ...], done: Done) -> Attempt | None:
-        """Like `enqueue`, for the rows of `batch`."""
-        if not len(batch[0]):
+        """Like `enqueue`, for the rows of `batch`.
+
+        Rows already added stay in the queue if it fails, as in TensorFlow: they may have been dequeued since.
+        """
+        start, count = 0, len(batch[0])
+
+        def attempt() -> Any:
+            nonlocal start
+            if self.closed:
+                raise self._closed_error()
+            room = min(self.spec.capacity - len(self.elements), count - start)
+            if room <= 0:
+                return NOT_YET
+            self.elements.add_many(Slice(batch, start, start + room))
+            start += room
+            self.wake(DEQUEUES)
+            return () if start == count else NOT_YET
+
+        if not count:
             done(())
             return None
-        return self._submit(self._enqueues, EnqueueMany(self, batch, done))
+        return self.submit(ENQUEUES, "Enqueue", lambda: f"{count - start} places", attempt, done)
 
     def dequeue(self, done: Done) -> Attempt | None:
         """Call `done` with an element."""
-        return self._submit(self._dequeues, Dequeue(self, done))
+
+        def attempt() -> Any:
+            size = len(self.elements)
+            if self.closed and not size:
+                raise self._exhausted(self._family(), 1)
+            if size <= (0 if self.closed else self.spec.least):
+                return NOT_YET
+            self.wake(ENQUEUES)
+            return self.elements.take()
+
+        return self.submit(DEQUEUES, "Dequeue", "an element", attempt, done)
 
     def dequeue_many(self, count: int, up_to: bool, done: Done) -> Attempt | None:
-        """Call `done` with a batch of `count` elements; `up_to`: of what is left in a closed queue."""
+        """Call `done` with a batch of `count` elements; `up_to`: of what is left in a closed queue.
+
+        Takes elements as they arrive, so a batch may be larger than the queue's capacity.
+        """
+        pieces: list[Piece] = []
+        left = count
+
+        def attempt() -> Any:
+            nonlocal left
+            size = len(self.elements)
+            if self.closed and size < left:
+                error = self._exhausted(self.spec.kind, left)
+                undo()
+                size = left = len(self.elements)
+                if not (up_to and size):
+                    raise error
+            taken = min(left, size - (0 if self.closed else self.spec.least))
+            if taken <= 0 or (taken < left and self.spec.kind == "PriorityQueue"):
+                return NOT_YET  # the last element to arrive may be the first of a batch by priority
+            pieces.extend(self.elements.take_many(taken))
+            left -= taken
+            self.wake(ENQUEUES)
+            return NOT_YET if left else pieces
+
+        def undo() -> None:
+            self.elements.put_back(pieces)
+            pieces.clear()
+
+        def join_pieces(result: Any) -> None:
+            """Called without the lock, since joining takes time."""
+            try:
+                result = result if isinstance(result, Exception) else self._join(result)
+            except Exception as error:
+                result = error
+            done(result)
+
         if count < 0:
             raise invalid(f"DequeueManyOp requested {count} < 0 elements")
         if not self.spec.shapes:
@@ -106,18 +163,28 @@ class Queue:
                 f"{self.spec.kind}'s DequeueMany and DequeueUpTo require the components to have specified shapes."
             )
         if not count:
-            done(join([], self.spec.dtypes, self._shapes()))
+            done(self._join([]))
             return None
-        return self._submit(self._dequeues, DequeueMany(self, count, up_to, done))
+        return self.submit(DEQUEUES, "Dequeue", lambda: f"{left} elements", attempt, join_pieces, undo)
 
     def close(self, cancel: bool, done: Done) -> Attempt | None:
         """Close the queue to new elements, after waiting enqueues, or cancelling them."""
-        if not cancel:
-            return self._submit(self._enqueues, Close(self, done))
-        with self.lock:
+
+        def attempt() -> Any:
+            if self.closed:
+                raise errors.CancelledError(None, None, f"Queue '{self.name}' is already closed.{self._built()}")
             self.closed = True
-            ended = self._end(self._enqueues) + self._serve()
-        _tell(ended)
+            self.wake(DEQUEUES)
+            return ()
+
+        def change() -> None:
+            self.closed = True
+            self.cancel(ENQUEUES)
+            self.wake(DEQUEUES)
+
+        if not cancel:
+            return self.submit(ENQUEUES, "Enqueue", "the enqueues before it", attempt, done)
+        self.change(change)
         done(())
         return None
 
@@ -125,83 +192,26 @@ class Queue:
         with self.lock:
             return len(self.elements)
 
-    def clear(self) -> None:
-        """Start over; waiting attempts are cancelled."""
-        with self.lock:
-            ended = self._end(self._enqueues) + self._end(self._dequeues)
-            self.elements, self.closed = self._make(), False
-        _tell(ended)
-
-    # --- serving ----------------------------------------------------------------------------------------
-
-    def _submit(self, line: OrderedDict[Attempt, None], attempt: Attempt) -> Attempt | None:
-        with self.lock:
-            line[attempt] = None
-            ended = self._serve()
-        _tell(ended)
-        return None if attempt.ended else attempt
-
-    def _serve(self) -> list[Attempt]:
-        """Serve both lines as far as possible; returns the attempts that have ended."""
-        ended: list[Attempt] = []
-        moved = True
-        while moved:
-            moved = False
-            for line in (self._enqueues, self._dequeues):
-                while line:
-                    attempt = next(iter(line))
-                    served = attempt.serve()
-                    moved = moved or served is not Served.NOT
-                    if served is not Served.DONE:
-                        break
-                    del line[attempt]
-                    attempt.ended = True
-                    ended.append(attempt)
-        return ended
-
-    def _end(self, line: OrderedDict[Attempt, None]) -> list[Attempt]:
-        ended = list(line)
-        line.clear()
-        for attempt in ended:
-            attempt.ended = True
-            attempt.give_back()
-            attempt.result = errors.CancelledError(None, None, f"{attempt.action} operation was cancelled")
-        return ended
-
-    def withdraw(self, attempt: Attempt) -> bool:
-        """See `Attempt.withdraw`."""
-        with self.lock:
-            if attempt.ended:
-                return False
-            attempt.ended = True
-            self._enqueues.pop(attempt, None)
-            self._dequeues.pop(attempt, None)
-            attempt.give_back()
-            ended = self._serve()
-        _tell(ended)
-        return True
-
     # --- words ------------------------------------------------------------------------------------------
 
-    def _shapes(self) -> list[tuple[int | None, ...]]:
-        return [dims or () for dims in self.dims]
+    def _join(self, pieces: list[Piece]) -> tuple[Any, ...]:
+        return join(pieces, self.spec.dtypes, [dims or () for dims in self.dims])
 
-    def join(self, pieces: list[Piece]) -> tuple[Any, ...]:
-        return join(pieces, self.spec.dtypes, self._shapes())
+    def _family(self) -> str:
+        return "FIFOQueue" if self.spec.kind == "PaddingFIFOQueue" else self.spec.kind
 
-    def closed_error(self) -> errors.CancelledError:
-        kind = "FIFOQueue" if self.spec.kind == "PaddingFIFOQueue" else self.spec.kind
-        return errors.CancelledError(None, None, f"{kind} '{self.name}' is closed.{self.built()}")
+    def _closed_error(self) -> errors.CancelledError:
+        return errors.CancelledError(None, None, f"{self._family()} '{self.name}' is closed.{self._built()}")
 
-    def exhausted(self, kind: str, wanted: int) -> errors.OutOfRangeError:
+    def _exhausted(self, kind: str, wanted: int) -> errors.OutOfRangeError:
         return errors.OutOfRangeError(
             None,
             None,
             f"{kind} '{self.name}' is closed and has insufficient elements (requested {wanted}, current size "
-            f"{len(self.elements)}){self.built()}",
+            f"{len(self.elements)}){self._built()}",
         )
 
-    def built(self) -> str:
+    def _built(self) -> str:
         return f"\n  the queue was built at {self.line}" if self.line else ""
 
     def __str__(self) -> str:
@@ -209,17 +219,3 @@ class Queue:
         least = f", min_after_dequeue {self.spec.least}" if self.spec.least else ""
         built = f", built at {self.line}" if self.line else ""
         return f"{self.spec.kind} '{self.name}' (size {len(self.elements)}, capacity {capacity}{least}{built})"
-
-
-def _tell(ended: Sequence[Attempt]) -> None:
-    for attempt in ended:
-        try:
-            result = attempt.outcome()
-        except Exception as error:
-            result = error
-        attempt.done(result)
-
-
-def unique_name(node: str) -> str:
-    """A name for a queue that is not shared."""
-    return f"_{next(_numbers)}_{node}"

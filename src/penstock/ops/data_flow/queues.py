@@ -13,8 +13,9 @@ import numpy as np
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Bound, define_op
 from penstock.graph.operation import Tensor
+from penstock.ops.data_flow.lines import shared
 from penstock.ops.data_flow.queue_elements import ByPriority, Elements, Fifo, Pool, Shuffled
-from penstock.ops.data_flow.queue_state import UNBOUNDED, Queue, QueueSpec, unique_name
+from penstock.ops.data_flow.queue_state import UNBOUNDED, Queue, QueueSpec
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import int64
@@ -71,17 +72,9 @@ def _elements_for(spec: QueueSpec) -> Callable[[], Elements]:
 
 def _queue_kernel(ctx: KernelContext) -> Bound:
     """The queue: private to the session, or, with a name, the one of that name in the node's container."""
-    spec, op, shared = spec_of(ctx.node.op.name, ctx.node.attrs), ctx.node.op.name, ctx.text("shared_name")
-    source = ctx.node.source
-    line = source.user_line or "" if source is not None else ""
-
-    def create(name: str) -> Queue:
-        return Queue(name, spec, _elements_for(spec), line)
-
-    if not shared:
-        return Bound(ctx.state.keep(("queue", ctx.name), lambda: create(unique_name(ctx.name))))
-    queue = ctx.resources.lookup_or_create(ctx.text("container"), Queue, shared, lambda: create(shared))
-    queue.spec.check_same(shared, spec, op)
+    spec = spec_of(ctx.node.op.name, ctx.node.attrs)
+    queue = shared(ctx, Queue, lambda name, line: Queue(name, spec, _elements_for(spec), line))
+    queue.spec.check_same(queue.name, spec, ctx.node.op.name)
     return Bound(queue)
 
 
