@@ -10,7 +10,7 @@ from penstock.client.readers import ReaderBase
 from penstock.contrib.slim.prefetch_queue import summarize_fullness
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import name_scope
-from penstock.ops.arithmetic import add_n
+from penstock.ops.add_n import add_n
 from penstock.tensor.dtypes import string
 from penstock.train.input.producers import string_input_producer
 from penstock.train.queue_runner import QueueRunner, add_queue_runner
