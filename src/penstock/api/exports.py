@@ -373,7 +373,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy softmax_cross_entropy "
             "sparse_softmax_cross_entropy"
         ),
-        "penstock.losses": "get_losses get_regularization_losses get_total_loss",
+        "penstock.losses.collected": "get_losses get_regularization_losses get_total_loss",
     },
     "penstock.contrib.metrics": {
         "penstock.metrics.means": (
@@ -664,6 +664,16 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.client.lookup_initializers": "KeyValueTensorInitializer TextFileIndex TextFileInitializer",
         "penstock.client.lookup_tables": "StaticHashTable experimental",
         "penstock.client.lookup_vocabularies": "StaticVocabularyTable",
+    },
+    "penstock.losses": {
+        "penstock.losses.collected": (
+            "Reduction add_loss compute_weighted_loss get_losses get_regularization_loss get_regularization_losses "
+            "get_total_loss"
+        ),
+        "penstock.losses.of_predictions": (
+            "absolute_difference cosine_distance hinge_loss huber_loss log_loss mean_pairwise_squared_error "
+            "mean_squared_error sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy"
+        ),
     },
     "penstock.manip": {
         "penstock.ops.array": "reshape",

@@ -10,9 +10,9 @@ from penstock.contrib.losses.predictions_first import mean_squared_error as mean
 from penstock.contrib.losses.predictions_first import sigmoid_cross_entropy as sigmoid_cross_entropy
 from penstock.contrib.losses.predictions_first import softmax_cross_entropy as softmax_cross_entropy
 from penstock.contrib.losses.predictions_first import sparse_softmax_cross_entropy as sparse_softmax_cross_entropy
-from penstock.losses import get_losses as get_losses
-from penstock.losses import get_regularization_losses as get_regularization_losses
-from penstock.losses import get_total_loss as get_total_loss
+from penstock.losses.collected import get_losses as get_losses
+from penstock.losses.collected import get_regularization_losses as get_regularization_losses
+from penstock.losses.collected import get_total_loss as get_total_loss
 
 __all__ = [
     "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance", "hinge_loss", "log_loss",

@@ -1,22 +1,18 @@
-"""tf.losses: errors of a model as one number, added to the collection LOSSES.
-
-Every function takes `weights` (a number, or a tensor that broadcasts against the losses: of their rank, each dim 1
-or equal), `scope`, `loss_collection` and `reduction`. Raises ValueError if the shapes of labels and predictions differ.
-"""
+"""Losses of predictions, given the labels (TF: tf.losses)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from penstock import absent as _absent, nn
+from penstock import nn
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope
+from penstock.graph.scopes import GraphKeys, control_dependencies, name_scope
+from penstock.losses.collected import DEFAULT, add_loss, compute_weighted_loss
 from penstock.metrics.base import assert_broadcastable
-from penstock.ops.add_n import add_n
 from penstock.ops.arithmetic import maximum, minimum, multiply, squared_difference
-from penstock.ops.array import rank, size, squeeze
+from penstock.ops.array import rank, squeeze
 from penstock.ops.basic import identity
 from penstock.ops.cast import cast
 from penstock.ops.compare import equal, not_equal
@@ -30,66 +26,6 @@ from penstock.ops.unary import abs, log
 from penstock.tensor.dtypes import float32
 
 
-class Reduction:
-    """How losses are reduced to one (TF: tf.losses.Reduction)."""
-
-    NONE = "none"
-    SUM = "weighted_sum"
-    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
-    MEAN = "weighted_mean"
-    SUM_BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
-    SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS
-
-    @classmethod
-    def all(cls) -> tuple[str, ...]:
-        return (cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE, cls.MEAN, cls.SUM_BY_NONZERO_WEIGHTS)
-
-    @classmethod
-    def validate(cls, key: str) -> None:
-        if key not in cls.all():
-            raise ValueError(f"{key!r} is not a loss reduction: choose one of {', '.join(cls.all())}")
-
-
-DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
-
-
-def compute_weighted_loss(
-    losses: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = DEFAULT,
-) -> Tensor:
-    """`losses` times `weights`, reduced to a scalar (TF: tf.losses.compute_weighted_loss).
-
-    SUM_BY_NONZERO_WEIGHTS divides by the number of losses whose weight is not zero, MEAN by the sum of weights,
-    SUM_OVER_BATCH_SIZE by the number of losses; NONE returns all of them. Division by zero yields 0.
-    """
-    Reduction.validate(reduction)
-    with name_scope(scope, "weighted_loss", [losses, weights]):
-        losses = convert_to_tensor(losses)
-        dtype = losses.dtype
-        values = cast(losses, float32)
-        weights = cast(weights, float32)
-        with control_dependencies([assert_broadcastable(weights, values)]):
-            weights = identity(weights)
-        weighted = multiply(values, weights)
-        if reduction == Reduction.NONE:
-            loss = weighted
-        else:
-            loss = reduce_sum(weighted)
-            if reduction == Reduction.MEAN:
-                loss = div_no_nan(loss, reduce_sum(multiply(ones_like(values), weights)), name="value")
-            elif reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
-                present = multiply(ones_like(values), cast(not_equal(weights, 0.0), float32))
-                loss = div_no_nan(loss, reduce_sum(present, name="num_present"), name="value")
-            elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
-                loss = div_no_nan(loss, cast(size(values), float32), name="value")
-        loss = cast(loss, dtype)
-        add_loss(loss, loss_collection)
-        return loss
-
-
 def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
     """Both as float32; their shapes must be compatible."""
     if labels is None or predictions is None:
@@ -99,6 +35,7 @@ def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
     return labels, predictions
 
 
+@export("losses.absolute_difference")
 def absolute_difference(
     labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
@@ -109,6 +46,7 @@ def absolute_difference(
         return compute_weighted_loss(abs(predictions - labels), weights, scope, loss_collection, reduction)
 
 
+@export("losses.mean_squared_error")
 def mean_squared_error(
     labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
@@ -120,6 +58,7 @@ def mean_squared_error(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
+@export("losses.mean_pairwise_squared_error")
 def mean_pairwise_squared_error(
     labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
@@ -149,6 +88,7 @@ def mean_pairwise_squared_error(
         return loss
 
 
+@export("losses.huber_loss")
 def huber_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
@@ -162,6 +102,7 @@ def huber_loss(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
+@export("losses.log_loss")
 def log_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
@@ -173,6 +114,7 @@ def log_loss(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
+@export("losses.hinge_loss")
 def hinge_loss(
     labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
@@ -184,6 +126,7 @@ def hinge_loss(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
+@export("losses.cosine_distance")
 def cosine_distance(
     labels: Any, predictions: Any, axis: int | None = None, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT, dim: int | None = None,
@@ -198,6 +141,7 @@ def cosine_distance(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
+@export("losses.sigmoid_cross_entropy")
 def sigmoid_cross_entropy(
     multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
@@ -213,6 +157,7 @@ def sigmoid_cross_entropy(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
+@export("losses.softmax_cross_entropy")
 def softmax_cross_entropy(
     onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
@@ -234,6 +179,7 @@ def softmax_cross_entropy(
         return compute_weighted_loss(losses, _flat(weights, losses), scope, loss_collection, reduction)
 
 
+@export("losses.sparse_softmax_cross_entropy")
 def sparse_softmax_cross_entropy(
     labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = DEFAULT,
@@ -260,46 +206,3 @@ def _flat(weights: Any, losses: Tensor) -> Tensor:
     if want is not None and have == want + 1 and weights.shape.as_list()[-1] == 1:
         return squeeze(weights, [-1])
     return weights
-
-
-# --- the collections ------------------------------------------------------------------------------------
-
-
-def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Add a loss to the collection (TF: tf.losses.add_loss)."""
-    if loss_collection:
-        get_default_graph().add_to_collection(loss_collection, loss)
-
-
-@export("contrib.losses.get_losses")
-def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Tensor]:
-    """The losses added so far, in a name scope if given (TF: tf.losses.get_losses)."""
-    return get_default_graph().get_collection(loss_collection, scope)
-
-
-@export("contrib.losses.get_regularization_losses")
-def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
-    """The losses that regularizers added (TF: tf.losses.get_regularization_losses)."""
-    return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
-
-
-def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
-    """Their sum, 0 if there are none (TF: tf.losses.get_regularization_loss)."""
-    losses = get_regularization_losses(scope)
-    return add_n(losses, name=name) if losses else convert_to_tensor(0.0)
-
-
-@export("contrib.losses.get_total_loss")
-def get_total_loss(
-    add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
-) -> Tensor:
-    """The sum of all losses; raises ValueError if there are none (TF: tf.losses.get_total_loss)."""
-    losses = get_losses(scope)
-    if add_regularization_losses:
-        losses = losses + get_regularization_losses(scope)
-    if not losses:
-        raise ValueError("There are no losses to add up: the collection tf.GraphKeys.LOSSES is empty")
-    return add_n(losses, name=name)
-
-
-_absent.tell_in(__name__)
