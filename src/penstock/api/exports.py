@@ -500,6 +500,11 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.train.checkpoint_utils": "checkpoints_iterator",
     },
+    "penstock.contrib.util": {
+        "penstock.graph.codec": "make_ndarray make_tensor_proto",
+        "penstock.graph.constants": "constant_value",
+        "penstock.graph.extraction": "ops_used_by_graph_def",
+    },
     "penstock.data": {
         "penstock.data": "experimental",
         "penstock.data.dataset": "Dataset",

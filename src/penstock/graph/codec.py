@@ -218,13 +218,13 @@ def node_attrs(op_def: OpDef, proto: Any) -> dict[str, Any]:
     return attrs
 
 
-@export("make_ndarray")
+@export("make_ndarray", "contrib.util.make_ndarray")
 def make_ndarray(tensor: Any) -> np.ndarray:
     """The array in a TensorProto message (TF: tf.make_ndarray)."""
     return tensor_array(tensor)
 
 
-@export("make_tensor_proto")
+@export("make_tensor_proto", "contrib.util.make_tensor_proto")
 def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> Any:
     """A TensorProto message with `values`, with the dtype that `tf.constant` would choose (TF's function)."""
     from penstock.graph.constants import make_array

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.export import export
 from penstock.tensor.dtypes import DType, as_dtype, string as string_dtype
 from penstock.tensor.shapes import TensorShape
 
@@ -160,6 +161,7 @@ def _brief(value: Any) -> str:
 # --- values that flow through the graph -----------------------------------------------------------------
 
 
+@export("contrib.util.constant_value")
 def constant_value(tensor: Tensor) -> np.ndarray | None:
     """The value of `tensor` if it is known without running anything, otherwise None (TF: contrib.util)."""
     if not hasattr(tensor, "op"):

@@ -215,3 +215,10 @@ def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> Any:
     """The shape of a tensor called "name" or "name:0" (TF: tf.graph_util.tensor_shape_from_node_def_name)."""
     name = input_name if ":" in input_name else f"{input_name}:0"
     return graph.get_tensor_by_name(name).get_shape()
+
+
+@export("contrib.util.ops_used_by_graph_def")
+def ops_used_by_graph_def(graph_def: Any) -> list[str]:
+    """The set of op types in a GraphDef and its functions."""
+    nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+    return list(dict.fromkeys(node.op for node in nodes))
