@@ -96,6 +96,8 @@ def test_elements_that_do_not_fit_in_a_batch_are_named() -> None:
         tf.errors.InvalidArgumentError, match=r"different shapes in component 0.*\[1\].*element 2.*\[2\]"
     ):
         elements(dataset.batch(3))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"number of elements does not match.*\[1\].*\[2\]"):
+        elements(dataset.apply(tf.contrib.data.map_and_batch(lambda n: n, 3)))
     with pytest.raises(tf.errors.DataLossError, match="pad to a smaller size than the input element"):
         elements(dataset.padded_batch(4, [tf.placeholder_with_default(tf.constant([1], tf.int64), [1])][0]))
     with pytest.raises(ValueError, match="not compatible with the corresponding input component shape"):

@@ -218,6 +218,7 @@ def test_a_generator_is_closed_with_its_iterator_and_when_it_is_begun_anew() -> 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
+        (("x", [1.0, 2.0]), "invalid literal for"),
         ((1, 2, 3), "did not match the expected structure"),
         (1, "did not match the expected structure"),
         (("x", [1.0, 2.0]), "could not be converted to the expected type. The expected type was int32"),
@@ -253,6 +254,51 @@ def test_an_error_in_a_generator_ends_it() -> None:
             session.run(take)
         with pytest.raises(tf.errors.OutOfRangeError):
             session.run(take)
+
+
+# --- random numbers -------------------------------------------------------------------------------------
+
+
+def _drawn(_: Any) -> tf.Tensor:
+    return tf.random_uniform((), seed=11)
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        lambda: Dataset.range(3).map(_drawn).repeat(2),
+        lambda: Dataset.range(2).flat_map(lambda _: Dataset.range(3).map(_drawn)),
+        lambda: Dataset.range(6).map(lambda x: tf.cond(x > 2, lambda: _drawn(x), lambda: -_drawn(x))),
+        lambda: Dataset.range(6).map(lambda x: _drawn(x) + tf.cast(x, tf.float32)),
+    ],
+)
+def test_seeds_give_the_same_numbers_whenever_an_iterator_is_initialised(dataset: Any) -> None:
+    """And others for each element, also where a function or dataset inside is used again: as recorded of TensorFlow."""
+    one, other = (dataset().make_initializable_iterator() for _ in range(2))
+    take = one.get_next()
+
+    def epoch(session: tf.Session) -> list[float]:
+        session.run(one.initializer)
+        return [session.run(take) for _ in range(6)]
+
+    with tf.Session() as session:
+        first = epoch(session)
+        session.run(other.initializer)
+        assert epoch(session) == first
+        session.run(one.initializer)
+        assert [session.run(take) for _ in range(3)] == first[:3]
+        session.run(other.get_next())
+        assert [session.run(take) for _ in range(3)] == first[3:]
+    assert len({abs(number) for number in first}) >= 3
+
+
+def test_keys_and_window_sizes_may_be_plain_numbers() -> None:
+    window = tf.contrib.data.group_by_window
+    whole = [[0, 1, 2], [3, 4]]
+    batches = Dataset.range(5).apply(window(lambda n: 0, lambda key, inside: inside.batch(3), window_size=3))
+    assert elements(batches) == whole
+    sized = window(lambda n: n * 0, lambda key, inside: inside.batch(3), window_size_func=lambda key: np.int32(3))
+    assert elements(Dataset.range(5).apply(sized)) == whole
 
 
 # --- what is refused ------------------------------------------------------------------------------------

@@ -118,6 +118,9 @@ def test_files_are_listed_by_pattern(tmp_path: Any) -> None:
     assert sorted(elements(Dataset.list_files(pattern))) == names
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"No files matched pattern: .*/nothing"):
         elements(Dataset.list_files(str(tmp_path / "nothing*")))
+    take = Dataset.list_files(str(tmp_path / "nothing*")).make_one_shot_iterator().get_next()
+    with tf.Session() as session, pytest.raises(tf.errors.OutOfRangeError):
+        session.run(take)
 
 
 def test_options_go_along_with_a_dataset() -> None:

@@ -120,10 +120,10 @@ def _array(value: Any, dtype: DType, shape: TensorShape) -> Any:
             array = value if isinstance(value, np.ndarray) else np.asarray(value)
             if array.dtype != wanted:
                 array = np.asarray(value, dtype=wanted)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
             "`generator` yielded an element that could not be converted to the expected type. The expected type was "
-            f"{dtype.name}, but the yielded element was {value}."
+            f"{dtype.name}, but the yielded element was {value} ({error})."
         ) from None
     if not shape.is_compatible_with(array.shape):
         raise ValueError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from penstock.data import nest
 from penstock.data.core import DatasetBase
 from penstock.data.functional import traced_with_state
@@ -39,14 +41,14 @@ def group_by_window(
     """
     if (window_size is not None) == (window_size_func is not None):
         raise ValueError("Must pass either window_size or window_size_func.")
-    size_of = window_size_func or (lambda key: convert_to_tensor(window_size, int64))
+    size_of = window_size_func or (lambda key: window_size)
 
     def apply(dataset: DatasetBase) -> DatasetBase:
         element = dataset.structure
-        key = traced(key_func, [element], "group_by_window_key")
+        key = traced(_int64(key_func), [element], "group_by_window_key")
         if not is_scalar(key.structure, int64):
             raise ValueError("`key_func` must return a single tf.int64 scalar tensor.")
-        size = traced(size_of, [_KEY], "group_by_window_size")
+        size = traced(_int64(size_of), [_KEY], "group_by_window_size")
         if not is_scalar(size.structure, int64):
             raise ValueError("`window_size_func` must return a single tf.int64 scalar tensor.")
         window = Structure(variant, TensorShape([]), Tensor)
@@ -71,6 +73,16 @@ def group_by_window(
         )
 
     return apply
+
+
+def _int64(function: Fn) -> Fn:
+    """`function`, whose numbers become int64: by themselves they would become int32."""
+
+    def converted(*element: Any) -> Any:
+        found = function(*element)
+        return convert_to_tensor(found, int64) if isinstance(found, int | np.integer) else found
+
+    return converted
 
 
 @export("contrib.data.Reducer", "data.experimental.Reducer")

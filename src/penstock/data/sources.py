@@ -9,6 +9,7 @@ from penstock.data.core import DatasetBase
 from penstock.data.structure import Structure, as_tensors, structure_of, to_component
 from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
+from penstock.graph.functions import FunctionGraph
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_default_graph, name_scope
 from penstock.ops.array import reshape, shape
@@ -109,17 +110,20 @@ class Sources(DatasetBase):
     def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: int | None = None) -> Self:
         """The names of the files that match a pattern, or any of a vector of them: sorted, or in random order.
 
-        A step that starts iterating raises InvalidArgumentError if no file matches.
+        A step that starts iterating raises InvalidArgumentError if no file matches; a one-shot iterator just ends, as
+        TensorFlow's does, which copies the nodes of datasets without what they run after.
         """
         with name_scope(None, "list_files"):
             pattern = convert_to_tensor(file_pattern, string, name="file_pattern")
         structure = Structure(string, TensorShape([]), Tensor)
 
         def files() -> Tensor:
-            found = matching_files(pattern)
+            found, graph = matching_files(pattern), get_default_graph()
+            if isinstance(graph, FunctionGraph) and graph.by_value:
+                return TENSOR_SLICE_DATASET([found], **_component_attrs(structure))
             message = string_join(["No files matched pattern: ", reduce_join(reshape(pattern, [-1]), separator=", ")])
             some = Assert(greater(shape(found)[0], 0), [message], summarize=1, name="assert_not_empty")
-            with get_default_graph().control_dependencies([some]):
+            with graph.control_dependencies([some]):
                 found = identity(found)
             return TENSOR_SLICE_DATASET([found], **_component_attrs(structure))
 

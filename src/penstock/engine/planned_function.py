@@ -14,7 +14,7 @@ from penstock.engine.border import CALL
 from penstock.engine.pipeline import StepOptions, prepare
 from penstock.engine.plan import Plan, make_plan
 from penstock.engine.specialised import SpecialisedPlan, is_open
-from penstock.graph.graph_function import GraphFunction
+from penstock.graph.graph_function import GraphFunction, functions_in
 from penstock.passes.vectorise import Vectorised, vectorise
 from penstock.runtime.denormals import flushing
 from penstock.runtime.failures import planning_errors
@@ -42,7 +42,8 @@ def on_first_cpu(options: StepOptions) -> StepOptions:
 class PlannedFunction:
     """A function whose plans are made at the first call, for the shapes of its arguments.
 
-    State that its nodes keep between calls (random streams) belongs to it, and starts with the session.
+    State that its nodes keep between calls (random streams) belongs to it and to the functions that it calls, for which
+    `inner` is true.
     """
 
     def __init__(
@@ -52,11 +53,12 @@ class PlannedFunction:
         closing: Closing,
         options: StepOptions,
         flushes: bool,
+        inner: bool = False,
     ) -> None:
         self.function = function
-        self._options, self._flushes = options, flushes
+        self._options, self._flushes, self._inner = options, flushes, inner
         again = functools.partial(
-            PlannedFunction, resources=resources, closing=closing, options=options, flushes=flushes
+            PlannedFunction, resources=resources, closing=closing, options=options, flushes=flushes, inner=True
         )
         self._again = again
         self._state = SessionState(resources, closing=closing, plan_function=again)
@@ -77,6 +79,9 @@ class PlannedFunction:
                 found = vectorise(self.function, captured)
                 self._many[captured] = None if found is None else self._of_many(found)
         return self._many[captured]
+
+    def anew(self) -> RuntimeFunction:
+        return self if self._inner or not _has_seeds(self.function) else self._again(self.function, inner=False)
 
     def _of_many(self, found: Vectorised) -> Callable[..., tuple[Any, ...]]:
         call, of_each = self._again(found.function), found.of_each
@@ -99,6 +104,12 @@ class PlannedFunction:
             plan.run = flushing(plan.run)  # type: ignore[method-assign]
         plan.passed = prepared.passed
         return plan
+
+
+def _has_seeds(function: GraphFunction) -> bool:
+    """Whether it draws random numbers that are the same in each run."""
+    seeds = (op.attrs.get(name) for op in function.graph.get_operations() for name in ("seed", "seed2"))
+    return any(seeds) or any(map(_has_seeds, functions_in(function.graph)))
 
 
 def _repeated(value: Any, size: int) -> Any:

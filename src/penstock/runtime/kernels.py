@@ -36,6 +36,13 @@ class RuntimeFunction(Protocol):
         """
         ...
 
+    def anew(self) -> RuntimeFunction:
+        """With random streams of its own, from their beginnings.
+
+        Itself if it has no seeds, or is called by another function, whose streams are its own.
+        """
+        ...
+
 
 @dataclass(slots=True)
 class SessionState:

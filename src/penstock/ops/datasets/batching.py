@@ -95,20 +95,19 @@ class _BatchIterator(ElementIterator):
         self._input.restore(state["input"])
 
 
-def stacked(block: Block) -> Element:
-    """The elements, stacked. Raises InvalidArgumentError if their shapes differ."""
-    return tuple([_stacked(column, i) for i, column in enumerate(block.columns)])
+def stacked(block: Block, refusal: str = "Cannot batch tensors with different shapes") -> Element:
+    """The elements, stacked. Raises InvalidArgumentError if their shapes differ: `refusal`, and which they are."""
+    return tuple([_stacked(column, i, refusal) for i, column in enumerate(block.columns)])
 
 
-def _stacked(column: Column, component: int) -> Any:
+def _stacked(column: Column, component: int, refusal: str) -> Any:
     found = stack(column)
     if not isinstance(found, list):
         return found
     first = list(found[0].shape)
     at, shape = next((i, list(value.shape)) for i, value in enumerate(found) if list(value.shape) != first)
     raise invalid(
-        f"Cannot batch tensors with different shapes in component {component}. First element had shape {first} and "
-        f"element {at} had shape {shape}."
+        f"{refusal} in component {component}. First element had shape {first} and element {at} had shape {shape}."
     )
 
 

@@ -23,10 +23,13 @@ _PATIENCE = 3
 
 
 class Call:
-    """A function with captured values, from an element's components to those of a result."""
+    """A function with captured values, from an element's components to those of a result.
+
+    Its seeds give the same numbers to each dataset, and so whenever an iterator is initialised.
+    """
 
     def __init__(self, function: RuntimeFunction, captured: Sequence[Any]) -> None:
-        self._function = function
+        self._function = function.anew()
         # A dataset outlives the step that made it, and variables captured by value may change meanwhile.
         self._captured = tuple([v.clone() if isinstance(v, torch.Tensor) else v for v in captured])
         self._failures = 0

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.ops.datasets.base import DatasetState, dataset_of
 from penstock.ops.datasets.batching import Batches, stacked
+from penstock.ops.datasets.blocks import Block, Element
 from penstock.ops.datasets.calls import OTHERS, Call
 from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset, scalar
 from penstock.ops.datasets.mapping import Map, parallel_calls
@@ -30,6 +31,10 @@ def map_and_batch_dataset(ctx: KernelContext) -> Any:
     def state(source: Any, others: Any, size: Any, parallel: Any, drop: Any) -> DatasetState:
         count = at_least(1, "batch_size", size, "batch_size must be greater than zero.")
         mapped = Map(dataset_of(source), Call(function, others), dtypes, single, parallel_calls(parallel), may_end)
-        return Batches(mapped, count, scalar("drop_remainder", drop), stacked, dtypes, shapes)
+        return Batches(mapped, count, scalar("drop_remainder", drop), _stacked, dtypes, shapes)
 
     return state
+
+
+def _stacked(block: Block) -> Element:
+    return stacked(block, "Cannot add tensor to the batch: number of elements does not match")
