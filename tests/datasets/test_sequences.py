@@ -37,6 +37,11 @@ def test_from_tensors_gives_one_element() -> None:
     assert elements(Dataset.from_tensors({"a": [1, 2], "b": 3.0})) == [{"a": [1, 2], "b": 3.0}]
 
 
+def test_padding_keeps_scalar_strings_of_a_function() -> None:
+    words = Dataset.from_tensor_slices(["a", "b", "c"]).map(lambda word: (word + "!", tf.size(word)))
+    assert elements(words.padded_batch(2, ([], []))) == [([b"a!", b"b!"], [1, 1]), ([b"c!"], [1])]
+
+
 @pytest.mark.parametrize("args", [(5,), (2, 6), (1, 10, 4), (5, 0, -2), (3, 3), (0, 5, -1)])
 def test_a_range_is_as_pythons(args: tuple[int, ...]) -> None:
     assert elements(Dataset.range(*args)) == list(range(*args))

@@ -155,8 +155,9 @@ def _padded(column: Column, wanted: Sequence[int], value: Any, component: int) -
     shape = [len(items), *(have if want < 0 else want for have, want in zip(longest, wanted, strict=True))]
     if isinstance(first, np.ndarray):
         array = np.full(shape, value.item(), object)
-        for row, item in zip(array, items, strict=True) if rank else ():
-            row[tuple(map(slice, item.shape))] = item
+        for at, item in enumerate(items):
+            place: tuple[Any, ...] = (at, *map(slice, item.shape), ...)  # with the dots it is a view, for scalars too
+            array[place] = item
         return array
     filled = torch.empty(shape, dtype=first.dtype)
     filled[...] = value
