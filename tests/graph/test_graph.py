@@ -229,3 +229,11 @@ def test_resetting_the_default_graph_starts_over() -> None:
     assert code == [True]
     with pytest.raises(AssertionError):
         tf.reset_default_graph()
+
+
+def test_a_tensor_as_text_is_what_tensorflow_shows() -> None:
+    with tf.Graph().as_default():
+        assert str(tf.placeholder(tf.int32, name="x")) == 'Tensor("x:0", dtype=int32)'
+        with tf.device("/cpu:0"):
+            y = tf.placeholder(tf.float32, [None, 2], name="y")
+        assert str(y) == 'Tensor("y:0", shape=(?, 2), dtype=float32, device=/device:CPU:0)'

@@ -74,7 +74,8 @@ class Tensor(Operators):
 
     def __str__(self) -> str:
         shape = f", shape={self._shape}" if self._shape.ndims is not None else ""
-        return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name})'
+        device = f", device={self.device}" if self.device else ""
+        return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name}{device})'
 
     def __bool__(self) -> bool:
         raise TypeError(
