@@ -75,6 +75,8 @@ class Graph:
         self._container = ""
         self._functions: dict[str, GraphFunction] = {}
         self.mutations = 0
+        self.takes_elements = False
+        """Whether a node takes an element of a dataset."""
         self.seed: int | None = None
 
     # --- nodes ------------------------------------------------------------------------------------------
@@ -141,6 +143,7 @@ class Graph:
         op._id = len(self._nodes)
         self._nodes.append(op)
         self._by_name[op.name] = op
+        self.takes_elements = self.takes_elements or op.op_def.traits.takes_element
         for tensor in dict.fromkeys(op._inputs):
             tensor._consumers.append(op)
         for controller in self._scopes.controllers:

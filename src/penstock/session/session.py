@@ -180,7 +180,8 @@ class BaseSession:
         return (Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
 
     def _make_step(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> AnyPlan:
-        taken = elements_of(feeds, fetches, targets) if "infer_shapes" in self._options.passes else []
+        may_take = self._graph.takes_elements and "infer_shapes" in self._options.passes
+        taken = elements_of(feeds, fetches, targets) if may_take else []
         if not taken:
             return self._make_plan(feeds, fetches, targets)
         options = on_first_cpu(self._options)
