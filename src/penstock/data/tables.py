@@ -23,8 +23,6 @@ from penstock.ops.datasets.tables import CSV_DATASET, SQL_DATASET
 from penstock.tensor.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from penstock.tensor.shapes import TensorShape
 
-_COLUMN_TYPES = (float32, float64, int32, int64, string)
-
 
 @export("contrib.data.CsvDataset", "data.experimental.CsvDataset")
 class CsvDataset(Dataset):

@@ -35,33 +35,36 @@ class Records(DatasetState):
         self.names, self.open_file = names, open_file
 
     def iterate(self, ctx: IterationContext) -> ElementIterator:
-        return _RecordsIterator(self)
+        return _RecordsIterator(self.names, self.open_file)
 
 
-class _RecordsIterator(ElementIterator):
-    """After an error (a missing file, a damaged record), beyond which reading is impossible, it continues with the next
-    file."""
+class FilesIterator(ElementIterator):
+    """Reads files one after another. After an error (a missing file, a damaged record), beyond which reading is
+    impossible, it continues with the next file."""
 
-    def __init__(self, dataset: Records) -> None:
-        self._dataset = dataset
+    def __init__(self, names: Sequence[str], open_file: Callable[[str], RecordSource]) -> None:
+        self._names, self._open_file = names, open_file
         self._number = 0
         self._file: RecordSource | None = None
 
-    def _many(self, count: int) -> Block | None:
-        while self._number < len(self._dataset.names):
+    def _read(self, count: int) -> list[bytes]:
+        """At least one and about `count` records; none at the end."""
+        while self._number < len(self._names):
             try:
                 if self._file is None:
-                    self._file = self._dataset.open_file(self._dataset.names[self._number])
+                    self._file = self._open_file(self._names[self._number])
                 records = self._file.read(count)
+                if records:
+                    return self._whole(records, self._file)
             except Exception:
                 self._next_file()
                 raise
-            if records:
-                found = np.empty(len(records), object)
-                found[:] = records
-                return Block(len(records), (found,))
             self._next_file()
-        return None
+        return []
+
+    def _whole(self, records: list[bytes], file: RecordSource) -> list[bytes]:
+        """What has just been read from `file`, with the rest of its last record where that goes on."""
+        return records
 
     def _next_file(self) -> None:
         self.close()
@@ -78,8 +81,18 @@ class _RecordsIterator(ElementIterator):
     def _restore(self, state: State) -> None:
         self._number = state["file"]
         if state["position"] is not None:
-            self._file = self._dataset.open_file(self._dataset.names[self._number])
+            self._file = self._open_file(self._names[self._number])
             self._file.seek(Position(*state["position"]))
+
+
+class _RecordsIterator(FilesIterator):
+    def _many(self, count: int) -> Block | None:
+        records = self._read(count)
+        if not records:
+            return None
+        found = np.empty(len(records), object)
+        found[:] = records
+        return Block(len(records), (found,))
 
 
 # --- kernels --------------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from penstock import errors
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State
 from penstock.ops.datasets.blocks import Block, Element
 from penstock.ops.datasets.define import at_least, dataset_kernel, define_dataset, scalar
-from penstock.ops.datasets.files import compression, file_names
+from penstock.ops.datasets.files import FilesIterator, compression, file_names
 from penstock.ops.decoding_csv import column_defaults, column_reader
 from penstock.ops.kernel_tools import invalid
-from penstock.records import Position, TextLines
+from penstock.records import RecordSource, TextLines
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import to_runtime
 from penstock.tensor.dtypes import DType, bool as boolean, string
@@ -52,11 +52,10 @@ class CsvRows(DatasetState):
         return _CsvIterator(self)
 
 
-class _CsvIterator(ElementIterator):
+class _CsvIterator(FilesIterator):
     def __init__(self, dataset: CsvRows) -> None:
+        super().__init__(dataset.names, lambda name: TextLines(name, dataset.kind, int(dataset.header)))
         self._dataset = dataset
-        self._number = 0
-        self._file: TextLines | None = None
         self._again: Sequence[bytes] = ()
 
     def _many(self, count: int) -> Block | None:
@@ -94,59 +93,32 @@ class _CsvIterator(ElementIterator):
         if self._again:
             found, self._again = list(self._again[:count]), self._again[count:]
             return found
-        while self._number < len(self._dataset.names):
-            try:
-                if self._file is None:
-                    self._file = self._open()
-                lines = self._file.read(count)
-                if lines:
-                    return self._joined(lines) if self._dataset.quotes else lines
-            except Exception:
-                self._next_file()
-                raise
-            self._next_file()
-        return []
+        return self._read(count)
 
-    def _open(self) -> TextLines:
-        return TextLines(self._dataset.names[self._number], self._dataset.kind, int(self._dataset.header))
-
-    def _joined(self, lines: list[bytes]) -> list[bytes]:
+    def _whole(self, records: list[bytes], file: RecordSource) -> list[bytes]:
         """Lines as records: a quoted field may contain line breaks."""
-        assert self._file is not None
-        if not any(line.count(b'"') % 2 for line in lines):
-            return lines
-        records: list[bytes] = []
-        rest = iter(lines)
+        if not self._dataset.quotes or not any(line.count(b'"') % 2 for line in records):
+            return records
+        joined: list[bytes] = []
+        rest = iter(records)
         for line in rest:
             while line.count(b'"') % 2:
                 more = next(rest, None)
                 if more is None:
-                    extra = self._file.read(1)
+                    extra = file.read(1)
                     if not extra:
                         break
                     more = extra[0]
                 line = line + b"\n" + more
-            records.append(line)
-        return records
-
-    def _next_file(self) -> None:
-        self.close()
-        self._number += 1
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+            joined.append(line)
+        return joined
 
     def _save(self) -> State:
-        position = None if self._file is None else list(self._file.position)
-        return {"file": self._number, "position": position, "again": list(self._again)}
+        return {**super()._save(), "again": list(self._again)}
 
     def _restore(self, state: State) -> None:
-        self._number, self._again = state["file"], state["again"]
-        if state["position"] is not None:
-            self._file = self._open()
-            self._file.seek(Position(*state["position"]))
+        super()._restore(state)
+        self._again = state["again"]
 
 
 class SqlRows(DatasetState):
