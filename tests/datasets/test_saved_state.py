@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,22 @@ def test_what_follows_a_restored_state_is_what_followed_it_before(name: str) -> 
             rest = made.elements(session)
             session.run(made.restore, {made.given: state})
             assert made.elements(session) == rest
+
+
+def test_a_state_is_that_of_one_moment_while_a_thread_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow_to_bytes(state: Any) -> bytes:
+        time.sleep(0.05)  # meanwhile the thread takes elements out of the shuffle's buffer, unless it is held up
+        return to_bytes(state)
+
+    monkeypatch.setattr("penstock.ops.datasets.iterator_state.to_bytes", slow_to_bytes)
+    made = Saved(Dataset.range(40).shuffle(3).batch(2).prefetch(2))
+    with tf.Session() as session:
+        session.run(made.iterator.initializer)
+        made.elements(session, 3)
+        state = session.run(made.state)
+        rest = made.elements(session)
+        session.run(made.restore, {made.given: state})
+        assert made.elements(session) == rest
 
 
 def test_a_saver_keeps_an_iterator(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from penstock.ops.datasets.base import (
 )
 from penstock.ops.datasets.blocks import Block
 from penstock.ops.datasets.define import dataset_kernel, define_dataset, scalar
+from penstock.ops.datasets.saved_state import from_bytes, to_bytes
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
 
@@ -202,12 +203,13 @@ class Ahead(ElementIterator):
     def _save(self) -> State:
         with self._working, self._changed:
             ready = [saved_error(found) if isinstance(found, Exception) else found for found in self._ready]
-            return {"ready": ready, "input": self._input.save()}
+            # As bytes: a state shares memory with its iterator, which the thread goes on using.
+            return {"ready": ready, "input": to_bytes(self._input.save())}
 
     def _restore(self, state: State) -> None:
         for saved in state["ready"]:
             self._add(restored_error(saved) if isinstance(saved, list) else saved)
-        self._input.restore(state["input"])
+        self._input.restore(from_bytes(state["input"]))
 
 
 @dataset_kernel(PREFETCH_DATASET)
