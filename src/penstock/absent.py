@@ -35,11 +35,11 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.train.Supervisor tf.train.*Session tf.train.*Hook tf.train.SessionRun* tf.train.*Creator", _LOOP),
     ("tf.train.Scaffold tf.train.SessionManager tf.train.CheckpointSaverListener tf.train.basic_train_loop", _LOOP),
     ("tf.train.SecondOrStepTimer tf.train.NanLossDuringTrainingError tf.contrib.training.*Hook", _LOOP),
-    ("tf.estimator tf.feature_column tf.keras tf.contrib.keras tf.contrib.learn.* tf.contrib.estimator", _MODEL),
+    ("tf.estimator.* tf.feature_column.* tf.keras.* tf.contrib.keras tf.contrib.learn.* tf.contrib.estimator", _MODEL),
     ("tf.contrib.feature_column tf.contrib.layers.*_column tf.contrib.slim.nets", _MODEL),
     ("tf.train.Server* tf.train.Cluster* tf.train.JobDef tf.train.replica_device_setter tf.distribute", _ONE_PROCESS),
     ("tf.contrib.distribute tf.contrib.tpu tf.tpu", _ONE_PROCESS),
-    ("tf.saved_model tf.contrib.saved_model tf.contrib.session_bundle tf.train.Checkpoint*", _SAVE),
+    ("tf.saved_model.* tf.contrib.saved_model tf.contrib.session_bundle tf.train.Checkpoint*", _SAVE),
     ("tf.profiler tf.contrib.tfprof", _PROFILE),
     ("tf.GradientTape tf.function tf.Module tf.contrib.eager tf.autograph tf.enable_*", _GRAPHS),
 )

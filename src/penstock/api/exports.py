@@ -3,10 +3,10 @@
 EXPORTS: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
-            "app audio bitwise compat contrib data debugging distributions dtypes errors flags gfile graph_util image "
-            "initializers io layers linalg logging lookup losses manip math metrics nest nn placement python_io "
-            "quantization queue random raw_ops resource_loader sets sparse spectral strings summary sysconfig test "
-            "train user_ops version versions=version"
+            "app audio bitwise compat contrib data debugging distributions dtypes errors estimator feature_column "
+            "flags gfile graph_util image initializers io keras layers linalg logging lookup losses manip math metrics "
+            "nest nn placement python_io quantization queue random raw_ops resource_loader saved_model sets sparse "
+            "spectral strings summary sysconfig test train user_ops version versions=version"
         ),
         "penstock.client.accumulators": (
             "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
