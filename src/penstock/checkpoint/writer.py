@@ -7,6 +7,7 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from penstock import errors
 from penstock.checkpoint.index import (
@@ -26,6 +27,8 @@ from penstock.checkpoint.values import FIXED_TYPES, STRING, Encoded, Value, enco
 
 MAX_SHARD_BYTES = 2 << 30
 
+Format = Literal["penstock", "tensorflow"]
+
 _CHUNK = 1 << 20  # written while still in cache after the checksum
 _METADATA = "__metadata__"  # a safetensors header uses this name for itself
 
@@ -41,7 +44,11 @@ class _Part:
 
 
 def write_checkpoint(
-    prefix: Path, tensors: Mapping[str, Value | SlicedTensor], *, max_shard_bytes: int = MAX_SHARD_BYTES
+    prefix: Path,
+    tensors: Mapping[str, Value | SlicedTensor],
+    *,
+    max_shard_bytes: int | None = None,
+    format: Format = "penstock",
 ) -> None:
     """Save `tensors` as the checkpoint `prefix`, replacing an existing one.
 
@@ -56,6 +63,9 @@ def write_checkpoint(
     directory, base = storage.split(path)
     if not base:
         raise errors.InvalidArgumentError(None, None, f"checkpoint prefix {os.fspath(prefix)!r} ends in no name")
+    if format != "penstock":
+        raise errors.UnimplementedError(None, None, f"cannot write checkpoints in the format {format!r}")
+    max_shard_bytes = MAX_SHARD_BYTES if max_shard_bytes is None else max_shard_bytes
     if max_shard_bytes <= 0:
         raise errors.InvalidArgumentError(None, None, f"max_shard_bytes is {max_shard_bytes}; it must be positive")
     parts, shapes = _parts(tensors)
