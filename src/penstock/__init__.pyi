@@ -163,6 +163,7 @@ from penstock.load_library import MONOLITHIC_BUILD as __monolithic_build__
 from penstock.load_library import load_file_system_library as load_file_system_library
 from penstock.load_library import load_library as load_library
 from penstock.load_library import load_op_library as load_op_library
+from penstock.logging import get_logger as get_logger
 from penstock.ops.add_n import accumulate_n as accumulate_n
 from penstock.ops.add_n import add_n as add_n
 from penstock.ops.arg_reductions import arg_max as arg_max
@@ -638,8 +639,8 @@ __all__ = [
     "add_to_collections", "colocate_with", "container", "control_dependencies", "device", "get_all_collection_keys",
     "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope", "reset_default_graph",
     "set_random_seed", "CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "__cxx11_abi_flag__", "__monolithic_build__",
-    "load_file_system_library", "load_library", "load_op_library", "accumulate_n", "add_n", "arg_max", "arg_min",
-    "argmax", "argmin", "add", "atan2", "maximum", "minimum", "mul", "multiply", "pow", "scalar_mul",
+    "load_file_system_library", "load_library", "load_op_library", "get_logger", "accumulate_n", "add_n", "arg_max",
+    "arg_min", "argmax", "argmin", "add", "atan2", "maximum", "minimum", "mul", "multiply", "pow", "scalar_mul",
     "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape", "shape_n", "size",
     "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity", "no_op", "placeholder",
     "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to",

@@ -24,8 +24,8 @@ _counts: Counter[tuple[Any, ...]] = Counter()
 _CALLER = {"stacklevel": 2}  # records name the program's line
 
 
-def _ready() -> _logging.Logger:
-    """The logger; it writes to stderr itself only if the program has not set up a handler."""
+def get_logger() -> _logging.Logger:
+    """The logger; it writes to stderr itself only if the program has not set up a handler (TF: tf.get_logger)."""
     if not _logger.handlers and not _logging.getLogger().handlers:
         handler = _logging.StreamHandler(sys.stderr)
         handler.setFormatter(_logging.Formatter("%(levelname)s:penstock:%(message)s"))
@@ -46,22 +46,22 @@ def get_verbosity() -> int:
 
 def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log `msg % args` at `level` (TF: tf.logging.log)."""
-    _ready().log(level, msg, *args, **_CALLER | kwargs)
+    get_logger().log(level, msg, *args, **_CALLER | kwargs)
 
 
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at DEBUG (TF: tf.logging.debug)."""
-    _ready().debug(msg, *args, **_CALLER | kwargs)
+    get_logger().debug(msg, *args, **_CALLER | kwargs)
 
 
 def info(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at INFO (TF: tf.logging.info)."""
-    _ready().info(msg, *args, **_CALLER | kwargs)
+    get_logger().info(msg, *args, **_CALLER | kwargs)
 
 
 def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at WARN (TF: tf.logging.warning)."""
-    _ready().warning(msg, *args, **_CALLER | kwargs)
+    get_logger().warning(msg, *args, **_CALLER | kwargs)
 
 
 warn = warning
@@ -69,12 +69,12 @@ warn = warning
 
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at ERROR (TF: tf.logging.error)."""
-    _ready().error(msg, *args, **_CALLER | kwargs)
+    get_logger().error(msg, *args, **_CALLER | kwargs)
 
 
 def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
     """Log at FATAL; the program goes on (TF: tf.logging.fatal)."""
-    _ready().critical(msg, *args, **_CALLER | kwargs)
+    get_logger().critical(msg, *args, **_CALLER | kwargs)
 
 
 def log_if(level: int, msg: Any, condition: bool, *args: Any) -> None:

@@ -21,6 +21,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
             "spectral strings summary sysconfig test train user_ops version versions=version"
         ),
         "penstock.client.variable_store": "AUTO_REUSE",
+        "penstock.logging": "get_logger",
         "penstock.ops.array": "newaxis",
         "penstock.tensor.dtypes": _DTYPES,
         "penstock.version": (

@@ -74,6 +74,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "CXX11_ABI_FLAG MONOLITHIC_BUILD __cxx11_abi_flag__=CXX11_ABI_FLAG __monolithic_build__=MONOLITHIC_BUILD "
             "load_file_system_library load_library load_op_library"
         ),
+        "penstock.logging": "get_logger",
         "penstock.ops.add_n": "accumulate_n add_n",
         "penstock.ops.arg_reductions": "arg_max arg_min argmax argmin",
         "penstock.ops.arithmetic": (
