@@ -949,6 +949,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "natural_exp_decay piecewise_constant piecewise_constant_decay=piecewise_constant polynomial_decay"
         ),
         "penstock.train.sync_replicas": "SyncReplicasOptimizer",
+        "penstock.training_loop.session_manager": "SessionManager",
         "tensorboard.compat.proto.saver_pb2": "SaverDef",
     },
 }
