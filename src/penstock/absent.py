@@ -32,7 +32,7 @@ _GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and ru
 
 INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.learn.io tf.LMDBReader", _FEED),
-    ("tf.train.Supervisor tf.train.*Session tf.train.*Hook tf.train.SessionRun* tf.train.*Creator", _LOOP),
+    ("tf.train.*Session tf.train.*Hook tf.train.SessionRun* tf.train.*Creator", _LOOP),
     ("tf.train.Scaffold tf.train.CheckpointSaverListener tf.train.basic_train_loop", _LOOP),
     ("tf.train.SecondOrStepTimer tf.train.NanLossDuringTrainingError tf.contrib.training.*Hook", _LOOP),
     ("tf.estimator.* tf.feature_column.* tf.keras.* tf.contrib.keras tf.contrib.learn.* tf.contrib.estimator", _MODEL),

@@ -950,6 +950,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.train.sync_replicas": "SyncReplicasOptimizer",
         "penstock.training_loop.session_manager": "SessionManager",
+        "penstock.training_loop.supervisor": "Supervisor",
         "tensorboard.compat.proto.saver_pb2": "SaverDef",
     },
 }

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from tensorboard.compat.proto import event_pb2, graph_pb2, meta_graph_pb2, summary_pb2
 
 from penstock.export import export
@@ -108,7 +109,7 @@ class FileWriter:
     def _add(self, event: Any, global_step: Any) -> None:
         event.wall_time = time.time()
         if global_step is not None:
-            event.step = int(global_step)
+            event.step = int(np.asarray(global_step).item())
         if self._file is None:
             warnings.warn("Attempting to use a closed FileWriter. The operation will be a noop.", stacklevel=3)
         else:

@@ -79,6 +79,7 @@ from penstock.train.schedules import piecewise_constant as piecewise_constant_de
 from penstock.train.schedules import polynomial_decay as polynomial_decay
 from penstock.train.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
 from penstock.training_loop.session_manager import SessionManager as SessionManager
+from penstock.training_loop.supervisor import Supervisor as Supervisor
 from tensorboard.compat.proto.saver_pb2 import SaverDef as SaverDef
 
 __all__ = [
@@ -97,5 +98,5 @@ __all__ = [
     "start_queue_runners", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph", "cosine_decay",
     "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay", "natural_exp_decay",
     "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SyncReplicasOptimizer", "SessionManager",
-    "SaverDef"
+    "Supervisor", "SaverDef"
 ]

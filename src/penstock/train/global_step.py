@@ -19,8 +19,8 @@ _LOG = logging.getLogger(__name__)
 
 @export("train.global_step")
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """The value of the global step in `sess`."""
-    return int(sess.run(global_step_tensor))
+    """The value of the global step, a tensor of one element, in `sess`."""
+    return int(sess.run(global_step_tensor).item())
 
 
 @export("train.get_global_step", "contrib.framework.get_global_step", "contrib.slim.get_global_step")
