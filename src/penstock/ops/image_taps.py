@@ -57,15 +57,19 @@ def _stride(indices: list[np.ndarray], weights: list[np.ndarray]) -> int:
     return step if step > 0 and np.array_equal(first, np.arange(len(first)) * step) else 0
 
 
-@lru_cache(64)
-def linear_taps(size: int, wanted: int, align_corners: bool, half_pixel: bool) -> Taps:
+def linear_neighbours(
+    size: int, wanted: int, align_corners: bool, half_pixel: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each output position the two input positions around it, and how far it is from the first to the second."""
     at = positions(size, wanted, align_corners, half_pixel)
     below = np.floor(at)
-    part = at - below
-    return _taps(
-        [np.maximum(below, 0), np.minimum(np.ceil(at), size - 1)],
-        [f32(1) - part, part],
-    )
+    return np.maximum(below, 0), np.minimum(np.ceil(at), size - 1), at - below
+
+
+@lru_cache(64)
+def linear_taps(size: int, wanted: int, align_corners: bool, half_pixel: bool) -> Taps:
+    first, second, part = linear_neighbours(size, wanted, align_corners, half_pixel)
+    return _taps([first, second], [f32(1) - part, part])
 
 
 def nearest_indices(size: int, wanted: int, align_corners: bool, half_pixel: bool) -> np.ndarray:

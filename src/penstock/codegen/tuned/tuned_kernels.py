@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.codegen.tuned import linear, lrn, pooling, winograd
+from penstock.codegen.tuned import linear, lrn, pooling, resizing, winograd
 from penstock.graph.opdef import Kernel, KernelDef, OpDef
 from penstock.graph.rewrite import rewritten
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.passes.nodes import on_cpu
-from penstock.tensor.dtypes import DType, bfloat16, float32
+from penstock.tensor.dtypes import DType, bfloat16, float32, uint8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ _KERNELS = {
     "MatMul": _Tuned(linear.is_large, linear.multiply),
     "MaxPool": _Tuned(pooling.is_plain, pooling.max_pool, _FLOATS),
     "MaxPoolGrad": _Tuned(pooling.is_plain, pooling.max_pool_grad, _FLOATS),
+    "ResizeBilinear": _Tuned(lambda node: True, resizing.resize_bilinear, (uint8, float32)),
 }
 
 
