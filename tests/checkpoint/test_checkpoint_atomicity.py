@@ -330,13 +330,18 @@ def test_a_save_leaves_the_files_of_other_prefixes_alone(tmp_path: Path) -> None
     others = [
         f"m1{data_suffix(0, 1, token)}",
         f"m.index.{token}.tmp.x",
-        "m.data-00000-of-00001",
+        "m1.data-00000-of-00001",
         "m.meta",
         "xm.index",
     ]
     for name in others:
         (tmp_path / name).touch()
-    leftovers = [f"m{data_suffix(0, 1, token)}", f"m.index.{token}.tmp"]
+    leftovers = [
+        f"m{data_suffix(0, 1, token)}",
+        f"m.index.{token}.tmp",
+        f"m.data-00000.{token}.tmp",
+        "m.data-00000-of-00001",
+    ]
     for name in leftovers:
         (tmp_path / name).touch()
     save(tmp_path / "m", 1)

@@ -162,12 +162,6 @@ def test_an_index_of_garbage_is_refused_and_can_be_overwritten(prefix: Path, gar
     assert len(list(prefix.parent.iterdir())) == 2
 
 
-def test_an_index_of_tensorflow_is_called_that(prefix: Path) -> None:
-    index_file(prefix).write_bytes(b"\0" * 40 + bytes.fromhex("57fb808b247547db"))
-    with pytest.raises(errors.UnimplementedError, match="TensorFlow's own"):
-        CheckpointReader(prefix)
-
-
 def test_an_index_of_a_later_version_is_called_that(prefix: Path) -> None:
     forge(prefix, lambda index: index.update(version=2))
     with pytest.raises(errors.UnimplementedError, match="version 2"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
+from contextlib import suppress
 
+from penstock.checkpoint.bundle_files import bundle_data_names
+from penstock.checkpoint.first_format import first_format_files, is_table
 from penstock.checkpoint.index import data_names
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.replace import remove_leftovers
@@ -15,14 +17,15 @@ from penstock.export import export
 
 @export("train.checkpoint_exists")
 def checkpoint_exists(prefix: Path) -> bool:
-    """Whether `prefix` is a checkpoint. The index is written last, so the other files exist as well."""
+    """Whether `prefix` is a checkpoint. The index is written last, so the other files exist as well; TensorFlow's first
+    format has none, but a file (or files, if `prefix` is a pattern) of just that name."""
     storage, path = locate(prefix)
     with typed(f"cannot look for checkpoint {os.fspath(prefix)}"):
-        return storage.exists(path + ".index")
+        return storage.exists(path + ".index") or bool(first_format_files(storage, path))
 
 
 def delete_checkpoint(prefix: Path) -> None:
-    """Remove all files of the checkpoint, including TensorFlow's data files. It need not exist.
+    """Remove all files of the checkpoint, of whatever format. It need not exist.
 
     The index is deleted first: an interrupted deletion leaves no checkpoint rather than half of one.
     """
@@ -34,11 +37,14 @@ def delete_checkpoint(prefix: Path) -> None:
             names = storage.names(directory)
         except FileNotFoundError:
             return
-        tensorflow_data = re.compile(re.escape(base) + r"\.data-[0-9]{5}-of-[0-9]{5}")
+        tensorflow_data = bundle_data_names(base)
         for name in names:
             if tensorflow_data.fullmatch(name):
                 storage.remove(storage.join(directory, name))
         remove_leftovers(storage, storage.join(directory, base + ".index"), data_names(base))
+        for file in first_format_files(storage, path):
+            if is_table(storage, file):
+                storage.remove(file)
 
 
 def list_variables(prefix: Path) -> list[tuple[str, list[int]]]:
@@ -54,8 +60,8 @@ def get_checkpoint_mtimes(prefixes: Iterable[Path]) -> list[float]:
     for prefix in prefixes:
         storage, path = locate(prefix)
         with typed(f"cannot look for checkpoint {os.fspath(prefix)}"):
-            try:
-                times.append(storage.modified(path + ".index"))
-            except FileNotFoundError:
-                continue
+            for file in (path + ".index", *first_format_files(storage, path)):
+                with suppress(FileNotFoundError):
+                    times.append(storage.modified(file))
+                    break
     return times

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from penstock import errors
+from penstock.checkpoint.layouts import PENSTOCK, Layout
 from penstock.checkpoint.replace import TOKEN
 from penstock.checkpoint.slices import cover_problem
-from penstock.checkpoint.values import FIXED_TYPES, STRING, size_problem
+from penstock.checkpoint.values import FIXED_TYPES, STRING
 
 FORMAT = "penstock-checkpoint"
 VERSION = 1
@@ -27,7 +28,6 @@ _SUFFIX = re.compile(rf"\.data-[0-9]{{5,9}}-of-[0-9]{{5,9}}\.({TOKEN})\.safetens
 _CRC = re.compile("[0-9a-f]{8}")
 _LARGEST = 2**63 - 1
 _MOST_DIMENSIONS = 64  # NumPy's limit
-_TENSORFLOW_MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")  # the end of an index in TensorFlow's V2 format
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Entry:
 class Index:
     files: tuple[DataFile, ...]
     tensors: Mapping[str, Entry]
+    layout: Layout = PENSTOCK
 
 
 def data_suffix(number: int, count: int, token: str) -> str:
@@ -68,8 +69,9 @@ def data_suffix(number: int, count: int, token: str) -> str:
 
 
 def data_names(base: str) -> re.Pattern[str]:
-    """Matches the names of all data files of the prefix named `base`; group 1 is the token."""
-    return re.compile(re.escape(base) + _SUFFIX.pattern)
+    """Matches the names of all data files of the prefix named `base` that have a token; it is group 1."""
+    suffix = rf"\.data-[0-9]{{5,9}}(?:-of-[0-9]{{5,9}})?\.({TOKEN})\.(?:safetensors|tmp)"
+    return re.compile(re.escape(base) + suffix)
 
 
 def crc_text(crc: int) -> str:
@@ -88,9 +90,6 @@ def dump_index(index: Index) -> bytes:
 
 def parse_index(data: bytes, path: str) -> Index:
     """Raises DataLossError if `data` (the content of `path`) is not a valid index."""
-    if data.endswith(_TENSORFLOW_MAGIC):
-        message = f"{path} is an index of TensorFlow's own checkpoint format"
-        raise errors.UnimplementedError(None, None, message)
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -155,7 +154,7 @@ def _entry(entry: dict[str, Any], files: tuple[DataFile, ...]) -> Entry:
     if dtype != STRING and dtype not in FIXED_TYPES:
         raise ValueError(f"unknown type {dtype!r}")
     pieces = tuple(_piece(_typed(piece, dict), dtype, shape, files) for piece in _typed(entry["pieces"], list))
-    problem = cover_problem(shape, [(piece.start, piece.shape) for piece in pieces])
+    problem = cover_problem(shape, [(piece.start, piece.shape) for piece in pieces], partly=True)
     if problem or not pieces:
         raise ValueError(problem or "no bytes for it")
     return Entry(dtype, shape, pieces)
@@ -167,7 +166,7 @@ def _piece(piece: dict[str, Any], dtype: str, full: tuple[int, ...], files: tupl
     file, offset, nbytes = _size(piece["file"]), _size(piece["offset"]), _size(piece["bytes"])
     if file >= len(files) or offset + nbytes > files[file].nbytes:
         raise ValueError(f"bytes {offset} to {offset + nbytes} of data file {file}, which has no such bytes")
-    if problem := size_problem(dtype, shape, nbytes):
+    if problem := PENSTOCK.size_problem(dtype, shape, nbytes):
         raise ValueError(f"{problem} for shape {list(shape)} of {dtype}")
     crc = _typed(piece["crc32"], str)
     if not _CRC.fullmatch(crc):

@@ -7,7 +7,8 @@ import fcntl
 import os
 import stat
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 _BUFFER = 1 << 20
 
@@ -51,6 +52,24 @@ class LocalStorage:
     def remove(self, path: str) -> None:
         with suppress(FileNotFoundError):
             os.unlink(path)
+
+    def move(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def link(self, source: str, target: str) -> None:
+        os.link(source, target)
+
+    @contextmanager
+    def locked(self, directory: str) -> Iterator[None]:
+        fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            with suppress(OSError):
+                fcntl.flock(fd, fcntl.LOCK_UN)  # for forked processes that have the descriptor, too
+            os.close(fd)
 
     def begin(self, target: str, token: str) -> LocalPending:
         return LocalPending(target, token)

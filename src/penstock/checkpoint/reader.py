@@ -2,47 +2,65 @@
 
 from __future__ import annotations
 
+import math
 import os
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from penstock import errors
-from penstock.checkpoint.index import Entry, Index, Piece, crc_text, parse_index
-from penstock.checkpoint.replace import MAX_TARGET_BYTES
+from penstock.checkpoint.data_files import open_data_files
+from penstock.checkpoint.first_format import open_first_format
+from penstock.checkpoint.index import Entry, Piece
 from penstock.checkpoint.slices import Region, overlap, within
-from penstock.checkpoint.storage import Path, ReadableFile, Storage, locate, typed, typed_error
-from penstock.checkpoint.values import Array, decode, numpy_dtype
+from penstock.checkpoint.storage import Path, Storage, locate, typed
+from penstock.checkpoint.values import FIXED_TYPES, STRING, Array, numpy_dtype
 
 _WORTH_THREADS = 16 << 20  # reading and checksums run outside the GIL: two threads take 0.7 of one's time
+
+
+class Contents(Protocol):
+    """The open files of one checkpoint, in whichever format."""
+
+    @property
+    def tensors(self) -> Mapping[str, Entry]: ...
+
+    def piece(self, name: str, entry: Entry, piece: Piece) -> Array:
+        """Raises DataLossError, naming the file and the tensor, if the bytes are not those that were saved."""
+
+    def close(self) -> None: ...
 
 
 class CheckpointReader:
     """One checkpoint, as it was when this object was made: a local one can be overwritten or deleted meanwhile.
 
-    Only the index is read until a tensor is requested. Safe to use from several threads. Raises NotFoundError if there
-    is no such checkpoint and DataLossError if its index is damaged; a damaged or missing data file is reported by the
-    first read that needs it, and leaves the rest readable.
+    It is in Penstock's format or in one of TensorFlow's, as the files show. No values are read until a tensor is
+    requested. Safe to use from several threads. Raises NotFoundError if there is no such checkpoint and DataLossError
+    if its index is damaged; a damaged or missing data file is reported by the first read that needs it, and leaves the
+    rest readable.
     """
 
     def __init__(self, prefix: Path) -> None:
         self.prefix = os.fspath(prefix)
-        self._storage, self._path = locate(prefix)
-        self._index, self._files = _open(self._storage, self._path, self.prefix)
+        self._contents = _open(*locate(prefix), self.prefix)
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """What is known of each tensor without reading it."""
+        return self._contents.tensors
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        return {name: list(entry.shape) for name, entry in self._index.tensors.items()}
+        return {name: list(entry.shape) for name, entry in self._contents.tensors.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, np.dtype[Any]]:
         """NumPy types, as `get_tensor` returns them: `object` for strings, ml_dtypes' for bfloat16."""
-        return {name: numpy_dtype(entry.dtype) for name, entry in self._index.tensors.items()}
+        return {name: numpy_dtype(entry.dtype) for name, entry in self._contents.tensors.items()}
 
     def has_tensor(self, name: str) -> bool:
-        return name in self._index.tensors
+        return name in self._contents.tensors
 
     def get_tensor(self, name: str) -> Array:
         """A fresh, writable array. Raises NotFoundError if there is none, DataLossError if its bytes changed."""
@@ -74,9 +92,7 @@ class CheckpointReader:
 
     def close(self) -> None:
         """Close the files now rather than when the reader is garbage-collected."""
-        for file in self._files:
-            if not isinstance(file, OSError):
-                file.close()
+        self._contents.close()
 
     def __enter__(self) -> Self:
         return self
@@ -87,77 +103,39 @@ class CheckpointReader:
         self.close()
 
     def _entry(self, name: str) -> Entry:
-        entry = self._index.tensors.get(name)
+        entry = self._contents.tensors.get(name)
         if entry is None:
             raise errors.NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}")
         return entry
 
     def _region(self, name: str, entry: Entry, region: Region) -> Array:
+        if entry.dtype not in FIXED_TYPES and entry.dtype != STRING:
+            message = f"tensor {name!r} of checkpoint {self.prefix} is of {entry.dtype}, which cannot be read"
+            raise errors.UnimplementedError(None, None, message)
         first = entry.pieces[0]
         if (first.start, first.shape) == region:
-            return self._piece(name, entry, first)
+            return self._contents.piece(name, entry, first)
+        found = 0
         with typed(f"tensor {name!r} of checkpoint {self.prefix}"):
             out: Array = np.empty(region[1], numpy_dtype(entry.dtype))
         for piece in entry.pieces:
             common = overlap((piece.start, piece.shape), region)
             if common:
-                out[within(common, region[0])] = self._piece(name, entry, piece)[within(common, piece.start)]
+                value = self._contents.piece(name, entry, piece)
+                out[within(common, region[0])] = value[within(common, piece.start)]
+                found += math.prod(common[1])
+        if found < out.size:
+            message = f"checkpoint {self.prefix} has only parts of {name!r}: {out.size - found} elements are missing"
+            raise errors.NotFoundError(None, None, message)
         return out
 
-    def _piece(self, name: str, entry: Entry, piece: Piece) -> Array:
-        file = self._files[piece.file]
-        described = self._index.files[piece.file]
-        where = f"{self._path}{described.suffix}: tensor {name!r}"
-        if isinstance(file, OSError):
-            raise typed_error(file, f"cannot read {where}") from file
-        end = piece.offset + piece.nbytes
-        if end > file.size:  # before memory is allocated for it
-            message = f"{where} ends at byte {end}, the file has {file.size} instead of {described.nbytes}"
-            raise errors.DataLossError(None, None, message)
-        with typed(f"cannot read {where}"):
-            data, crc = self._read(file, piece)
-        if crc is None:
-            raise errors.DataLossError(None, None, f"{where} was cut short while it was read")
-        if crc != piece.crc32:
-            message = f"{where} is corrupt: its bytes have the checksum {crc}, the index says {piece.crc32}"
-            raise errors.DataLossError(None, None, message)
-        try:
-            return decode(entry.dtype, piece.shape, data)
-        except ValueError as error:
-            raise errors.DataLossError(None, None, f"{where} is corrupt: {error}") from error
 
-    def _read(self, file: ReadableFile, piece: Piece) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], str | None]:
-        """The bytes and their checksum; None if the file has become too short for them."""
-        data = np.empty(piece.nbytes, np.uint8)
-        view = data.data
-        crc = 0
-        for begin in range(0, piece.nbytes, self._storage.preferred_read):
-            chunk = view[begin : begin + self._storage.preferred_read]
-            if file.read_into(piece.offset + begin, chunk) < len(chunk):
-                return data, None
-            crc = zlib.crc32(chunk, crc)
-        return data, crc_text(crc)
-
-
-def _open(storage: Storage, path: str, prefix: str) -> tuple[Index, list[ReadableFile | OSError]]:
-    """The index and the data files that it names, as of one moment."""
-    target = path + ".index"
+def _open(storage: Storage, path: str, prefix: str) -> Contents:
     with typed(f"cannot open checkpoint {prefix}"):
-        data = storage.read(target, MAX_TARGET_BYTES)
-        while True:
-            index = parse_index(data, target)
-            files = [_try_open(storage, path + file.suffix) for file in index.files]
-            if not any(isinstance(file, FileNotFoundError) for file in files):
-                return index, files
-            # Either lost, or removed by a save that has replaced the index since we read it.
-            again = storage.read(target, MAX_TARGET_BYTES)
-            if again == data:
-                return index, files
-            data = again
-
-
-def _try_open(storage: Storage, path: str) -> ReadableFile | OSError:
-    try:
-        return storage.open(path)
-    except OSError as error:
-        return error
+        try:
+            return open_data_files(storage, path)
+        except FileNotFoundError:
+            found = open_first_format(storage, path)
+            if found is None:
+                raise
+            return found

@@ -8,8 +8,9 @@ outlive their names (a reader of an overwritten checkpoint gets NotFoundError).
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 from penstock import errors
@@ -83,6 +84,16 @@ class RemoteStorage:
     def remove(self, path: str) -> None:
         with as_os_error(path), suppress(FileNotFoundError):
             self._fs.rm_file(path)
+
+    def move(self, source: str, target: str) -> None:
+        with as_os_error(source):
+            self._fs.mv(source, target)
+
+    def link(self, source: str, target: str) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), target)
+
+    def locked(self, directory: str) -> AbstractContextManager[object]:
+        return nullcontext()
 
     def begin(self, target: str, token: str) -> RemotePending:
         return RemotePending(self._fs.pipe_file, target)

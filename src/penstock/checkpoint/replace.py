@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -19,17 +20,30 @@ TOKEN = "[0-9a-f]{16}"
 MAX_TARGET_BYTES = 1 << 29
 
 
+def temporary_data(number: int, token: str) -> str:
+    """What follows the prefix in the name of a data file that gets its final name when it is complete."""
+    return f".data-{number:05d}.{token}.tmp"
+
+
 class Replacement:
     """Use as a context: `create` data files, then `publish` the content; an exception undoes everything.
 
     `data_names` matches the data files of all replacements of `target`, with the token as group 1; leftovers
-    of killed writers and the files of the replaced content are removed once the new content is in place.
+    of killed writers and the files of the replaced content are removed once the new content is in place. `clean`
+    removes leftovers of other kinds.
     """
 
-    def __init__(self, storage: Storage, target: str, data_names: re.Pattern[str] | None = None) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        target: str,
+        data_names: re.Pattern[str] | None = None,
+        clean: Callable[[], None] | None = None,
+    ) -> None:
         self._storage = storage
         self._target = target
         self._data_names = data_names
+        self._clean = clean
         self._created: list[tuple[str, WritableFile]] = []
         self._pending: Pending
         self.token = ""
@@ -50,8 +64,9 @@ class Replacement:
         self._created.append((path, file))
         return file
 
-    def publish(self, data: bytes) -> None:
-        if self._created and self.token.encode() not in data:
+    def publish(self, data: bytes, *, by_token: bool = True) -> None:
+        """`by_token` is false of content whose data files have been moved to names without one."""
+        if by_token and self._created and self.token.encode() not in data:
             raise ValueError("the content names none of the data files: they would count as leftovers")
         self._pending.publish(data)
 
@@ -62,6 +77,8 @@ class Replacement:
             with suppress(OSError):  # the next replacement tries again; `error`, if any, is more informative
                 if error is None:
                     remove_leftovers(self._storage, self._target, self._data_names)
+                    if self._clean:
+                        self._clean()
                 else:
                     self._undo()
         finally:

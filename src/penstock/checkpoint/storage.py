@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from penstock import errors
@@ -70,6 +70,15 @@ class Storage(Protocol):
 
     def remove(self, path: str) -> None:
         """The file need not exist."""
+
+    def move(self, source: str, target: str) -> None:
+        """Rename a file, replacing one of that name."""
+
+    def link(self, source: str, target: str) -> None:
+        """Give a file another name as well. Raises OSError where that cannot be done."""
+
+    def locked(self, directory: str) -> AbstractContextManager[object]:
+        """One process and thread at a time is in this block, if the file system has locks."""
 
     def begin(self, target: str, token: str) -> Pending:
         """Raises FileExistsError if the token is taken: use another."""

@@ -1,11 +1,10 @@
 """Tensor values as bytes: the types that a checkpoint can hold, and their layout.
 
-Elements are in C order, little-endian. A string tensor of n elements is n + 1 offsets (uint64), then the bytes.
+Elements are in C order, little-endian. Strings, whose layout depends on the format, are in `layouts`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ import torch
 
 Value = np.ndarray[Any, Any] | np.generic | torch.Tensor
 Array = np.ndarray[Any, Any]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 STRING = "string"
 
@@ -52,21 +52,31 @@ FIXED_TYPES: dict[str, StoredType] = {
     "float8_e5m2": StoredType(np.dtype(ml_dtypes.float8_e5m2), "F8_E5M2"),
     "complex64": StoredType(np.dtype(np.complex64), "F32", parts=2),
     "complex128": StoredType(np.dtype(np.complex128), "F64", parts=2),
+    "qint8": StoredType(np.dtype([("qint8", np.int8)]), "I8"),
+    "quint8": StoredType(np.dtype([("quint8", np.uint8)]), "U8"),
+    "qint16": StoredType(np.dtype([("qint16", np.int16)]), "I16"),
+    "quint16": StoredType(np.dtype([("quint16", np.uint16)]), "U16"),
+    "qint32": StoredType(np.dtype([("qint32", np.int32)]), "I32"),
 }
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    return np.dtype(np.object_) if name == STRING else FIXED_TYPES[name].numpy
+    """That of arrays of this type: objects for strings, and for types that no array has."""
+    return FIXED_TYPES[name].numpy if name in FIXED_TYPES else np.dtype(np.object_)
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A value whose bytes are fetched when it is written: a GPU's tensors pass through the host one by one."""
+    """A value whose bytes are fetched when it is written: a GPU's tensors pass through the host one by one.
+
+    checksum: that of strings, where it is not that of their bytes.
+    """
 
     dtype: str
     shape: tuple[int, ...]
     nbytes: int
     take: Callable[[], memoryview]
+    checksum: int | None = None
 
     @property
     def stored_as(self) -> tuple[str, tuple[int, ...]]:
@@ -77,17 +87,25 @@ class Encoded:
         return kind.code, (*self.shape, 2) if kind.parts == 2 else self.shape
 
 
-def encode(value: Value) -> Encoded:
+Strings = Callable[[Sequence[bytes]], tuple[bytes, int | None]]
+"""From strings to bytes in the layout of a format, and `Encoded.checksum`."""
+
+
+def encode(value: Value | Encoded, strings: Strings) -> Encoded:
     """Raises TypeError if a checkpoint cannot hold `value`."""
+    if isinstance(value, Encoded):
+        return value
     if isinstance(value, torch.Tensor):
         return _encode_torch(value)
     if not isinstance(value, (np.ndarray, np.generic)):
         raise TypeError(f"a checkpoint holds NumPy arrays and torch tensors, not {type(value).__name__}")
     array = np.asarray(value)
     if array.dtype.kind in "OSU":
-        return _encode_strings(array)
-    name = array.dtype.name
-    if name not in FIXED_TYPES:
+        items = [_item_bytes(item) for item in array.reshape(-1).tolist()]
+        data, checksum = strings(items)
+        return Encoded(STRING, array.shape, len(data), lambda: memoryview(data), checksum)
+    name = array.dtype.names[0] if array.dtype.names else array.dtype.name
+    if name not in FIXED_TYPES or (array.dtype.names and array.dtype != FIXED_TYPES[name].numpy):
         raise TypeError(f"a checkpoint cannot hold elements of type {array.dtype}")
     return Encoded(name, array.shape, array.nbytes, lambda: _array_bytes(array))
 
@@ -112,14 +130,6 @@ def _torch_bytes(value: torch.Tensor) -> memoryview:
     return data
 
 
-def _encode_strings(array: Array) -> Encoded:
-    items = [_item_bytes(item) for item in array.reshape(-1).tolist()]
-    offsets = np.zeros(len(items) + 1, np.uint64)
-    np.cumsum([len(item) for item in items], out=offsets[1:])
-    data = memoryview(b"".join([offsets.tobytes(), *items]))
-    return Encoded(STRING, array.shape, len(data), lambda: data)
-
-
 def _item_bytes(item: object) -> bytes:
     if isinstance(item, str):
         return item.encode()
@@ -128,34 +138,9 @@ def _item_bytes(item: object) -> bytes:
     raise TypeError(f"a checkpoint holds arrays of bytes or str objects, not of {type(item).__name__}")
 
 
-def size_problem(dtype: str, shape: Sequence[int], nbytes: int) -> str | None:
-    """Why a tensor of this type and shape cannot have `nbytes` in a file, if so."""
-    count = math.prod(shape)
-    if dtype == STRING:
-        least = 8 * (count + 1)
-        return None if nbytes >= least else f"{nbytes} bytes, at least {least} needed"
-    expected = count * FIXED_TYPES[dtype].numpy.itemsize
-    return None if nbytes == expected else f"{nbytes} bytes instead of {expected}"
-
-
-def decode(dtype: str, shape: Sequence[int], data: np.ndarray[Any, np.dtype[np.uint8]]) -> Array:
+def decode(dtype: str, shape: Sequence[int], data: Bytes) -> Array:
     """The value of `data`, in the same memory, after `size_problem` has found nothing. Raises ValueError for invalid
     data."""
-    if dtype == STRING:
-        return _decode_strings(shape, data)
     if dtype == "bool" and data.size and data.max() > 1:
         raise ValueError("a bool that is neither 0 nor 1")
     return data.view(FIXED_TYPES[dtype].numpy).reshape(shape)
-
-
-def _decode_strings(shape: Sequence[int], data: np.ndarray[Any, np.dtype[np.uint8]]) -> Array:
-    count = math.prod(shape)
-    offsets = data[: 8 * (count + 1)].view(np.uint64)
-    text = data[8 * (count + 1) :].tobytes()
-    if offsets[0] != 0 or offsets[-1] != len(text) or np.any(offsets[1:] < offsets[:-1]):
-        raise ValueError("string offsets that do not fit the data")
-    out = np.empty(count, np.object_)
-    bounds = offsets.tolist()
-    for i in range(count):
-        out[i] = text[bounds[i] : bounds[i + 1]]
-    return out.reshape(shape)

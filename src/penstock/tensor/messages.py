@@ -11,7 +11,13 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 _Field = descriptor_pb2.FieldDescriptorProto
-_NUMBERS = {"float": _Field.TYPE_FLOAT, "double": _Field.TYPE_DOUBLE, "int64": _Field.TYPE_INT64}
+_NUMBERS = {
+    "float": _Field.TYPE_FLOAT,
+    "double": _Field.TYPE_DOUBLE,
+    "int32": _Field.TYPE_INT32,
+    "int64": _Field.TYPE_INT64,
+    "fixed32": _Field.TYPE_FIXED32,
+}
 _SCALARS = {**_NUMBERS, "bytes": _Field.TYPE_BYTES, "string": _Field.TYPE_STRING}
 
 
@@ -20,16 +26,20 @@ def new_file(name: str, package: str) -> Any:
 
 
 def add_message(file: Any, name: str, *fields: str, oneof: str = "") -> None:
-    """Add a message to `file`: fields are written "type name" and numbered in order.
+    """Add a message to `file`: fields are written "type name", or "type name = number", and numbered in order.
 
-    A type is a scalar, "repeated …", a message, or "map …" from strings to a message.
+    A type is a scalar, "repeated …", "optional …" (whether it is set can be asked), a message, or "map …" from strings
+    to a message.
     """
     message = file.message_type.add(name=name)
     if oneof:
         message.oneof_decl.add(name=oneof)
-    for number, text in enumerate(fields, 1):
-        *qualifiers, kind, field_name = text.split()
-        repeated = bool(qualifiers)
+    number = 0
+    for text in fields:
+        declared, _, explicit = text.partition(" = ")
+        number = int(explicit) if explicit else number + 1
+        *qualifiers, kind, field_name = declared.split()
+        repeated = "repeated" in qualifiers or "map" in qualifiers
         field = message.field.add(name=field_name, number=number)
         field.label = _Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL
         if "map" in qualifiers:
@@ -48,6 +58,9 @@ def add_message(file: Any, name: str, *fields: str, oneof: str = "") -> None:
             field.type, field.type_name = _Field.TYPE_MESSAGE, f".{file.package}.{kind}"
         if oneof:
             field.oneof_index = 0
+        if "optional" in qualifiers:
+            field.oneof_index, field.proto3_optional = len(message.oneof_decl), True
+            message.oneof_decl.add(name=f"_{field_name}")
 
 
 def message_classes(*files: Any) -> dict[str, Any]:
