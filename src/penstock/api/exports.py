@@ -500,6 +500,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn create_train_op multiply_gradients"
         ),
         "penstock.train.checkpoint_utils": "checkpoints_iterator",
+        "penstock.training_loop.evaluation_hooks": "StopAfterNEvalsHook SummaryAtEndHook",
     },
     "penstock.contrib.util": {
         "penstock.graph.codec": "make_ndarray make_tensor_proto",
@@ -948,9 +949,23 @@ EXPORTS: dict[str, dict[str, str]] = {
             "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay "
             "natural_exp_decay piecewise_constant piecewise_constant_decay=piecewise_constant polynomial_decay"
         ),
+        "penstock.train.session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
         "penstock.train.sync_replicas": "SyncReplicasOptimizer",
+        "penstock.training_loop.hooks": (
+            "FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook NanLossDuringTrainingError NanTensorHook "
+            "StepCounterHook StopAtStepHook"
+        ),
+        "penstock.training_loop.monitored_session": (
+            "MonitoredSession MonitoredTrainingSession SingularMonitoredSession"
+        ),
+        "penstock.training_loop.profiler_hook": "ProfilerHook",
+        "penstock.training_loop.progress_hook": "ProgressHook",
+        "penstock.training_loop.saving_hooks": "CheckpointSaverHook CheckpointSaverListener SummarySaverHook",
+        "penstock.training_loop.scaffold": "Scaffold",
+        "penstock.training_loop.session_creators": "ChiefSessionCreator SessionCreator WorkerSessionCreator",
         "penstock.training_loop.session_manager": "SessionManager",
         "penstock.training_loop.supervisor": "Supervisor",
+        "penstock.training_loop.timers": "SecondOrStepTimer",
         "tensorboard.compat.proto.saver_pb2": "SaverDef",
     },
 }

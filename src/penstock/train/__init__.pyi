@@ -77,9 +77,34 @@ from penstock.train.schedules import natural_exp_decay as natural_exp_decay
 from penstock.train.schedules import piecewise_constant as piecewise_constant
 from penstock.train.schedules import piecewise_constant as piecewise_constant_decay
 from penstock.train.schedules import polynomial_decay as polynomial_decay
+from penstock.train.session_run_hook import SessionRunArgs as SessionRunArgs
+from penstock.train.session_run_hook import SessionRunContext as SessionRunContext
+from penstock.train.session_run_hook import SessionRunHook as SessionRunHook
+from penstock.train.session_run_hook import SessionRunValues as SessionRunValues
 from penstock.train.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
+from penstock.training_loop.hooks import FeedFnHook as FeedFnHook
+from penstock.training_loop.hooks import FinalOpsHook as FinalOpsHook
+from penstock.training_loop.hooks import GlobalStepWaiterHook as GlobalStepWaiterHook
+from penstock.training_loop.hooks import LoggingTensorHook as LoggingTensorHook
+from penstock.training_loop.hooks import NanLossDuringTrainingError as NanLossDuringTrainingError
+from penstock.training_loop.hooks import NanTensorHook as NanTensorHook
+from penstock.training_loop.hooks import StepCounterHook as StepCounterHook
+from penstock.training_loop.hooks import StopAtStepHook as StopAtStepHook
+from penstock.training_loop.monitored_session import MonitoredSession as MonitoredSession
+from penstock.training_loop.monitored_session import MonitoredTrainingSession as MonitoredTrainingSession
+from penstock.training_loop.monitored_session import SingularMonitoredSession as SingularMonitoredSession
+from penstock.training_loop.profiler_hook import ProfilerHook as ProfilerHook
+from penstock.training_loop.progress_hook import ProgressHook as ProgressHook
+from penstock.training_loop.saving_hooks import CheckpointSaverHook as CheckpointSaverHook
+from penstock.training_loop.saving_hooks import CheckpointSaverListener as CheckpointSaverListener
+from penstock.training_loop.saving_hooks import SummarySaverHook as SummarySaverHook
+from penstock.training_loop.scaffold import Scaffold as Scaffold
+from penstock.training_loop.session_creators import ChiefSessionCreator as ChiefSessionCreator
+from penstock.training_loop.session_creators import SessionCreator as SessionCreator
+from penstock.training_loop.session_creators import WorkerSessionCreator as WorkerSessionCreator
 from penstock.training_loop.session_manager import SessionManager as SessionManager
 from penstock.training_loop.supervisor import Supervisor as Supervisor
+from penstock.training_loop.timers import SecondOrStepTimer as SecondOrStepTimer
 from tensorboard.compat.proto.saver_pb2 import SaverDef as SaverDef
 
 __all__ = [
@@ -97,6 +122,10 @@ __all__ = [
     "ExponentialMovingAverage", "assign_moving_average", "Optimizer", "QueueRunner", "add_queue_runner",
     "start_queue_runners", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph", "cosine_decay",
     "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay", "natural_exp_decay",
-    "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SyncReplicasOptimizer", "SessionManager",
-    "Supervisor", "SaverDef"
+    "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SessionRunArgs", "SessionRunContext",
+    "SessionRunHook", "SessionRunValues", "SyncReplicasOptimizer", "FeedFnHook", "FinalOpsHook", "GlobalStepWaiterHook",
+    "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "StepCounterHook", "StopAtStepHook",
+    "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession", "ProfilerHook", "ProgressHook",
+    "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook", "Scaffold", "ChiefSessionCreator",
+    "SessionCreator", "WorkerSessionCreator", "SessionManager", "Supervisor", "SecondOrStepTimer", "SaverDef"
 ]

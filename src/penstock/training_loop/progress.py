@@ -64,11 +64,15 @@ class Progress:
 
     def update(self, step: int, values: Mapping[str, Any] | None = None) -> None:
         """`step` steps have been done. `values`: by name, shown until there are others."""
+        self.reached(step, values)
+        if self.due:
+            self._show()
+
+    def reached(self, step: int, values: Mapping[str, Any] | None = None) -> None:
+        """Like `update`, but shown later: by the next `update` that is due, or at the end."""
         self._step = step
         if values is not None:
             self._values = values
-        if self.due:
-            self._show()
 
     def advance(self, steps: int = 1, values: Mapping[str, Any] | None = None) -> None:
         """So many more steps have been done."""

@@ -12,9 +12,12 @@ from penstock.contrib.training.train_ops import clip_gradient_norms_fn as clip_g
 from penstock.contrib.training.train_ops import create_train_op as create_train_op
 from penstock.contrib.training.train_ops import multiply_gradients as multiply_gradients
 from penstock.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
+from penstock.training_loop.evaluation_hooks import StopAfterNEvalsHook as StopAfterNEvalsHook
+from penstock.training_loop.evaluation_hooks import SummaryAtEndHook as SummaryAtEndHook
 
 __all__ = [
     "bucket", "bucket_by_sequence_length", "GreedyLoadBalancingStrategy", "byte_size_load_fn",
     "wait_for_new_checkpoint", "HParams", "parse_values", "add_gradients_summaries", "clip_gradient_norms",
-    "clip_gradient_norms_fn", "create_train_op", "multiply_gradients", "checkpoints_iterator"
+    "clip_gradient_norms_fn", "create_train_op", "multiply_gradients", "checkpoints_iterator", "StopAfterNEvalsHook",
+    "SummaryAtEndHook"
 ]
