@@ -50,12 +50,13 @@ def events(directory: Path) -> list[Any]:
 
 def test_training_stops_at_a_step_and_leaves_checkpoints_and_summaries(tmp_path: Path) -> None:
     tf.set_random_seed(3)
-    loss = slim.learning.train(train_op(), tmp_path, number_of_steps=30, save_summaries_secs=1e-9)
+    loss = slim.learning.train(train_op(), tmp_path, number_of_steps=30)
     assert loss < 0.6
     state: Any = tf.train.get_checkpoint_state(tmp_path)
-    assert [Path(p).name for p in state.all_model_checkpoint_paths] == ["model.ckpt-0", "model.ckpt-30"]
-    steps = [e.step for e in events(tmp_path) if e.HasField("summary")]
-    assert steps == list(range(1, 31))
+    assert Path(state.model_checkpoint_path).name == "model.ckpt-30"
+    assert len(state.all_model_checkpoint_paths) == 2  # the first is a thread's
+    tags = {value.tag for event in events(tmp_path) for value in event.summary.value}
+    assert tags == {"loss", "global_step/sec"}
 
 
 def test_training_goes_on_from_the_latest_checkpoint(tmp_path: Path) -> None:
@@ -91,10 +92,38 @@ def test_the_end_of_the_data_ends_training(tmp_path: Path) -> None:
     assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "model.ckpt-3")
 
 
+def test_synchronous_replicas_get_their_tokens_and_queue_runner(tmp_path: Path) -> None:
+    w = tf.get_variable("w", initializer=8.0)
+    optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.25), 1)
+    op = slim.learning.create_train_op(w * w, optimizer)
+    slim.learning.train(op, tmp_path, number_of_steps=3, sync_optimizer=optimizer)
+    values = tf.train.load_variable(str(tmp_path), "w"), tf.train.load_variable(str(tmp_path), "global_step")
+    assert values[0] == 8.0 / 2.0 ** values[1]
+    assert values[1] >= 3
+
+
+def test_a_lost_worker_restarts_training_from_the_latest_checkpoint(tmp_path: Path) -> None:
+    op, calls = train_op(), []
+
+    def step(session: Any, train_op: Any, global_step: Any, kwargs: dict[str, Any]) -> tuple[Any, bool]:
+        calls.append(session)
+        if len(calls) == 2:
+            raise tf.errors.AbortedError(None, None, "lost")
+        return slim.learning.train_step(session, train_op, global_step, kwargs)
+
+    slim.learning.train(op, tmp_path, step, number_of_steps=3)
+    assert len(set(calls)) == 2
+    assert tf.train.load_variable(str(tmp_path), "global_step") == 3
+
+
 def test_the_loop_refuses_arguments_that_do_not_fit(tmp_path: Path) -> None:
     op = train_op()
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"logdir": None, "saver": tf.train.Saver()}, "logdir=None"),
+        ({"logdir": None, "saver": tf.train.Saver()}, "Cannot provide saver because logdir=None"),
+        (
+            {"logdir": tmp_path, "sync_optimizer": tf.train.AdamOptimizer()},
+            r"must be a tf\.train\.SyncReplicasOptimizer",
+        ),
         ({"logdir": tmp_path, "number_of_steps": 0}, "positive"),
         ({"logdir": tmp_path, "train_op": None}, "train_op"),
     ]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from tensorboard.compat.proto import saver_pb2
@@ -24,6 +26,20 @@ from penstock.train.meta_graph import export_meta_graph, import_scoped_meta_grap
 from penstock.train.saver_nodes import build_saver_nodes, check_restorable
 
 _LOG = logging.getLogger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
+_SAVING = threading.RLock()
+
+
+def _in_turn(save: Callable[P, T]) -> Callable[P, T]:
+    """`save`, with threads taking turns: the state file names the checkpoint that was begun last."""
+
+    @wraps(save)
+    def save_in_turn(*args: P.args, **kwargs: P.kwargs) -> T:
+        with _SAVING:
+            return save(*args, **kwargs)
+
+    return save_in_turn
 
 
 @export("train.BaseSaverBuilder")
@@ -135,6 +151,7 @@ class Saver:
 
     # --- save and restore -------------------------------------------------------------------------------
 
+    @_in_turn
     def save(
         self,
         sess: Any,

@@ -103,7 +103,7 @@ class Supervisor:
         if summary_writer is Supervisor.USE_DEFAULT:
             summary_writer = FileWriter(self._logdir) if self._logdir else None
         self._summary_writer = summary_writer if is_chief else None
-        self._graph_added_to_summary = False
+        self._writer_is_open, self._graph_added_to_summary = True, False
         self._session_manager = session_manager or SessionManager(
             self._local_init_op, self._ready_op, self._ready_for_local_init_op, self._graph, recovery_wait_secs,
             local_init_run_options,
@@ -236,6 +236,7 @@ class Supervisor:
         self._coord.clear_stop()
         if self._summary_writer:
             self._summary_writer.reopen()
+            self._writer_is_open = True
         if self._is_chief:
             sess = self._session_manager.prepare_session(
                 master, self._init_op, self._saver, self._logdir, wait_for_checkpoint=wait_for_checkpoint,
@@ -319,10 +320,10 @@ class Supervisor:
         try:
             self._coord.join(threads, self._stop_grace_secs, ignore_live_threads)
         finally:
-            if close_summary_writer and self._summary_writer:
+            if close_summary_writer and self._summary_writer and self._writer_is_open:
                 self._summary_writer.add_session_log(SessionLog(status=SessionLog.STOP))
                 self._summary_writer.close()
-                self._graph_added_to_summary = False
+                self._writer_is_open = self._graph_added_to_summary = False
 
     def request_stop(self, ex: Any = None) -> None:
         """Like `Coordinator.request_stop`."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from penstock import logging, summary, train as core
@@ -13,14 +14,30 @@ from penstock.client.variables import (
     local_variables_initializer,
     variables_initializer,
 )
-from penstock.contrib.slim.learning import _queue_runners
 from penstock.contrib.training.checkpoints import wait_for_new_checkpoint as wait_for_new_checkpoint
 from penstock.graph.scopes import GraphKeys, get_collection
 from penstock.ops.basic import group
 from penstock.session.session import Session
 from penstock.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
+from penstock.train.coordinator import Coordinator
+from penstock.train.queue_runner import start_queue_runners
 
 _USE_DEFAULT = 0
+
+
+@contextmanager
+def _queue_runners(sess: Any) -> Iterator[None]:
+    """Runs the graph's queue runners, if it has any."""
+    if not get_collection(GraphKeys.QUEUE_RUNNERS):
+        yield
+        return
+    coordinator = Coordinator()
+    threads = start_queue_runners(sess, coordinator)
+    try:
+        yield
+    finally:
+        coordinator.request_stop()
+        coordinator.join(threads, ignore_live_threads=True)
 
 
 class _Evaluation:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 
 from penstock import errors, logging, summary, train as core
+from penstock.client.lookup_tables import tables_initializer
 from penstock.client.variables import (
     global_variables_initializer,
     local_variables_initializer,
@@ -24,14 +24,13 @@ from penstock.contrib.training.train_ops import (
 )
 from penstock.graph.convert import constant
 from penstock.graph.operation import Tensor
-from penstock.graph.scopes import GraphKeys, get_collection, get_default_graph, name_scope
+from penstock.graph.scopes import control_dependencies, get_default_graph, name_scope
 from penstock.ops.basic import group
 from penstock.ops.compare import equal, greater_equal
 from penstock.ops.division import floormod
-from penstock.session.session import Session
-from penstock.train.coordinator import Coordinator
 from penstock.train.optimizer import Optimizer
-from penstock.train.queue_runner import start_queue_runners
+from penstock.train.sync_replicas import SyncReplicasOptimizer
+from penstock.training_loop import supervisor
 
 _USE_GLOBAL_STEP = 0
 _USE_DEFAULT = 0
@@ -78,10 +77,12 @@ def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: di
     """One step: the loss, and whether to stop.
 
     train_step_kwargs: "should_stop", "should_log" and "should_trace" are bool tensors; a traced step goes to the
-    "summary_writer".
+    "summary_writer". Raises ValueError for "should_trace" without "logdir".
     """
     began = time.monotonic()
     options = metadata = None
+    if "should_trace" in train_step_kwargs and "logdir" not in train_step_kwargs:
+        raise ValueError("logdir must be present in train_step_kwargs when should_trace is present")
     if "should_trace" in train_step_kwargs and sess.run(train_step_kwargs["should_trace"]):
         options, metadata = RunOptions(trace_level=RunOptions.FULL_TRACE), RunMetadata()
     loss, step = sess.run([train_op, global_step], options=options, run_metadata=metadata)
@@ -123,70 +124,102 @@ def train(
 ) -> Any:
     """Run `train_op` until the global step is `number_of_steps`; returns the last loss (TF: slim.learning.train).
 
-    It continues from the latest checkpoint in `logdir`, or otherwise runs `init_op` (by default all initializers) and
-    `init_fn(sess)`. Checkpoints "model.ckpt-N" are written at the start, every `save_interval_secs` and at the end,
-    summaries (`summary_op`, by default all) every `save_summaries_secs`; both between steps. logdir: None for neither.
-    train_step_fn: called like `train_step`. OutOfRangeError, at the end of the data, also ends the loop. AbortedError,
-    from a lost worker, restarts it from the latest checkpoint.
+    A `tf.train.Supervisor` continues from the latest checkpoint in `logdir`, or otherwise runs `init_op` (by default
+    all initializers) and `init_fn(sess)`. Its threads write checkpoints every `save_interval_secs` and summaries
+    (`summary_op`, by default all) every `save_summaries_secs`; at the end there is one more checkpoint. logdir: None
+    for neither. train_step_fn: called like `train_step`. sync_optimizer: a SyncReplicasOptimizer, or several.
+    OutOfRangeError, at the end of the data, also ends the loop. AbortedError, from a lost worker, restarts it from the
+    latest checkpoint.
 
     Raises ValueError for invalid arguments, RuntimeError for uninitialised variables.
     """
     if train_op is None:
         raise ValueError("train_op cannot be None.")
-    if logdir is None and (summary_op != _USE_DEFAULT or saver is not None or trace_every_n_steps is not None):
-        raise ValueError("Cannot provide summary_op, saver or trace_every_n_steps because logdir=None")
+    if logdir is None:
+        for name, given in (
+            ("summary_op", summary_op != _USE_DEFAULT),
+            ("saver", saver is not None),
+            ("trace_every_n_steps", trace_every_n_steps is not None),
+        ):
+            if given:
+                raise ValueError(f"Cannot provide {name} because logdir=None")
+    replicated = _sync_optimizers(sync_optimizer)
+    if replicated and startup_delay_steps > 0:
+        raise ValueError("startup_delay_steps must be zero when sync_optimizer is supplied.")
     if number_of_steps is not None and number_of_steps <= 0:
         raise ValueError(f"`number_of_steps` must be either None or a positive number, got {number_of_steps}")
-    if sync_optimizer is not None:
-        raise NotImplementedError("slim.learning.train takes no sync_optimizer: use tf.train.MonitoredTrainingSession")
     graph = graph or get_default_graph()
     with graph.as_default():
         step = core.get_or_create_global_step() if global_step is None else global_step
-        saver = (saver or core.Saver()) if logdir is not None else None
+        saver = saver or core.Saver()
         with name_scope("init_ops"):
             init_op = global_variables_initializer() if init_op == _USE_DEFAULT else init_op
             ready_op = report_uninitialized_variables() if ready_op == _USE_DEFAULT else ready_op
             if local_init_op == _USE_DEFAULT:
-                local_init_op = group(local_variables_initializer(), *get_collection(GraphKeys.TABLE_INITIALIZERS))
+                local_init_op = group(local_variables_initializer(), tables_initializer())
+            ready_for_local_init_op = None
+            if replicated:
+                with control_dependencies([] if local_init_op is None else [local_init_op]):
+                    local_init_op = group(
+                        *(opt.chief_init_op if is_chief else opt.local_step_init_op for opt in replicated)
+                    )
+                ready_for_local_init_op = replicated[0].ready_for_local_init_op
         summary_op = summary.merge_all() if summary_op == _USE_DEFAULT else summary_op
+        chief_runs = replicated if is_chief else []
+        tokens = [opt.get_init_tokens_op() for opt in chief_runs]
+        chief_queue_runners = [opt.get_chief_queue_runner() for opt in chief_runs]
         if train_step_kwargs == _USE_DEFAULT:
             train_step_kwargs = _step_settings(
                 step, number_of_steps, log_every_n_steps, trace_every_n_steps if is_chief else None, logdir
             )
-    writes = logdir is not None and is_chief
-    if summary_writer == _USE_DEFAULT:
-        summary_writer = summary.FileWriter(logdir, graph) if writes else None
+    sv = supervisor.Supervisor(
+        graph, ready_op, ready_for_local_init_op, is_chief, init_op, init_feed_dict, local_init_op, logdir, summary_op,
+        saver, step, save_summaries_secs, save_interval_secs, summary_writer=summary_writer, init_fn=init_fn,
+    )  # fmt: skip
     if summary_writer is not None:
-        train_step_kwargs["summary_writer"] = summary_writer
+        train_step_kwargs["summary_writer"] = sv.summary_writer
+
     loss = None
     while True:
         try:
-            with Session(master, graph, session_config) as opened:
-                sess = opened if session_wrapper is None else session_wrapper(opened)
-                if is_chief:
-                    _prepare(sess, logdir, saver, init_op, init_feed_dict, init_fn, local_init_op, ready_op)
-                else:
-                    _wait(sess, ready_op, local_init_op, step, min(startup_delay_steps, number_of_steps or 2**63))
-                duties = _Duties(
-                    sess, step, saver if writes else None, logdir, save_interval_secs,
-                    summary_op if writes else None, summary_writer, save_summaries_secs,
-                )  # fmt: skip
-                with _queue_runners(sess):
-                    try:
-                        stop = False
-                        while not stop:
-                            duties.save_if_due()
-                            loss, stop = train_step_fn(sess, train_op, step, train_step_kwargs)
-                            duties.summarize_if_due()
-                    except errors.OutOfRangeError as error:
-                        logging.info("Caught OutOfRangeError. Stopping training. %s", error)
-                duties.save()
-            break
-        except errors.AbortedError as error:
-            logging.info("Retrying training after %s", error)
-    if summary_writer is not None:
-        summary_writer.close()
-    return loss
+            with sv.managed_session(master, session_config, start_standard_services=False) as sess:
+                logging.info("Starting Session.")
+                if session_wrapper is not None:
+                    logging.info("Wrapping session with wrapper function: %s", session_wrapper)
+                    sess = session_wrapper(sess)
+                if is_chief and logdir:
+                    sv.start_standard_services(sess)
+                elif not is_chief and startup_delay_steps > 0:
+                    _wait_for_step(sess, step, min(startup_delay_steps, number_of_steps or sys.maxsize))
+                threads = sv.start_queue_runners(sess)
+                logging.info("Starting Queues.")
+                if tokens:
+                    sv.start_queue_runners(sess, chief_queue_runners)
+                    sess.run(tokens)
+                try:
+                    while not sv.should_stop():
+                        loss, stop = train_step_fn(sess, train_op, step, train_step_kwargs)
+                        if stop:
+                            logging.info("Stopping Training.")
+                            sv.request_stop()
+                except errors.OutOfRangeError as error:
+                    logging.info("Caught OutOfRangeError. Stopping Training. %s", error)
+                if logdir and is_chief:
+                    logging.info("Finished training! Saving model to disk.")
+                    sv.saver.save(sess, sv.save_path, global_step=sv.global_step)
+                sv.stop(threads, close_summary_writer=True, ignore_live_threads=ignore_live_threads)
+            return loss
+        except errors.AbortedError:
+            logging.info("Retrying training!")
+
+
+def _sync_optimizers(given: Any) -> list[SyncReplicasOptimizer]:
+    """`sync_optimizer` as a list; ValueError if something else is in it."""
+    found = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+    for optimizer in found:
+        if not isinstance(optimizer, SyncReplicasOptimizer):
+            raise ValueError("`sync_optimizer` must be a tf.train.SyncReplicasOptimizer.")
+    return found
 
 
 def _step_settings(
@@ -204,79 +237,8 @@ def _step_settings(
         return settings
 
 
-def _prepare(
-    sess: Any, logdir: Any, saver: Any, init_op: Any, feeds: Any, init_fn: Any, local_init_op: Any, ready_op: Any
-) -> None:
-    """Restore the latest checkpoint, or initialise."""
-    latest = None if logdir is None else core.latest_checkpoint(logdir)
-    if latest is not None:
-        saver.restore(sess, latest)
-    else:
-        if init_op is not None:
-            sess.run(init_op, feeds)
-        if init_fn is not None:
-            init_fn(sess)
-    if local_init_op is not None:
-        sess.run(local_init_op)
-    missing = [] if ready_op is None else sess.run(ready_op)
-    if len(missing):
-        names = ", ".join(name.decode() for name in missing)
-        raise RuntimeError(f"Variables not initialized: {names} (init_op and init_fn ran, or {latest} was restored)")
-
-
-def _wait(sess: Any, ready_op: Any, local_init_op: Any, step: Any, first_step: int) -> None:
-    """Wait until the chief has initialised the variables and taken `first_step` steps."""
-    while ready_op is not None and len(sess.run(ready_op)):
+def _wait_for_step(sess: Any, step: Any, wanted: int) -> None:
+    """Wait until the other workers have taken `wanted` steps."""
+    while core.global_step(sess, step) < wanted:
+        logging.info("Waiting for step %d before starting training.", wanted)
         time.sleep(1.0)
-        if local_init_op is not None:
-            sess.run(local_init_op)
-    while core.global_step(sess, step) < first_step:
-        time.sleep(1.0)
-
-
-@contextmanager
-def _queue_runners(sess: Any) -> Iterator[None]:
-    """Runs the graph's queue runners, if it has any."""
-    if not get_collection(GraphKeys.QUEUE_RUNNERS):
-        yield
-        return
-    coordinator = Coordinator()
-    threads = start_queue_runners(sess, coordinator)
-    try:
-        yield
-    finally:
-        coordinator.request_stop()
-        coordinator.join(threads, ignore_live_threads=True)
-
-
-class _Duties:
-    """What the chief does between steps. A saver or a summary op of None disables it."""
-
-    def __init__(
-        self, sess: Any, step: Any, saver: Any, logdir: Any, save_secs: float, summary_op: Any, writer: Any,
-        summary_secs: float,
-    ) -> None:  # fmt: skip
-        self._sess, self._step = sess, step
-        self._saver, self._save_secs = saver, save_secs
-        self._path = None if logdir is None else os.path.join(os.fspath(logdir), "model.ckpt")
-        self._summary_op, self._writer, self._summary_secs = summary_op, writer, summary_secs
-        self._next_save = self._next_summary = time.monotonic()
-        if saver is not None:
-            os.makedirs(os.fspath(logdir), exist_ok=True)
-
-    def save_if_due(self) -> None:
-        if self._save_secs and time.monotonic() >= self._next_save:
-            self._next_save = time.monotonic() + self._save_secs
-            self.save()
-
-    def save(self) -> None:
-        if self._saver is not None:
-            self._saver.save(self._sess, self._path, global_step=self._step)
-
-    def summarize_if_due(self) -> None:
-        if self._summary_op is None or self._writer is None or not self._summary_secs:
-            return
-        if time.monotonic() >= self._next_summary:
-            self._next_summary = time.monotonic() + self._summary_secs
-            values, at = self._sess.run([self._summary_op, self._step])
-            self._writer.add_summary(values, at)
