@@ -4,6 +4,8 @@ from penstock.graph.composite import SparseTensor as SparseTensor
 from penstock.ops.sparse_arithmetic import sparse_add as add
 from penstock.ops.sparse_arithmetic import sparse_maximum as maximum
 from penstock.ops.sparse_arithmetic import sparse_minimum as minimum
+from penstock.ops.sparse_cross import sparse_cross as cross
+from penstock.ops.sparse_cross import sparse_cross_hashed as cross_hashed
 from penstock.ops.sparse_functions import sparse_expand_dims as expand_dims
 from penstock.ops.sparse_functions import sparse_eye as eye
 from penstock.ops.sparse_functions import from_dense as from_dense
@@ -33,8 +35,9 @@ from penstock.ops.sparse_segment import sparse_segment_sum as segment_sum
 from penstock.ops.sparse_to_dense import sparse_tensor_to_dense as to_dense
 
 __all__ = [
-    "SparseConditionalAccumulator", "SparseTensor", "add", "maximum", "minimum", "expand_dims", "eye", "from_dense",
-    "mask", "merge", "placeholder", "reset_shape", "retain", "to_indicator", "concat", "split", "reorder", "reshape",
-    "slice", "transpose", "matmul", "sparse_dense_matmul", "reduce_max", "reduce_max_sparse", "reduce_sum",
-    "reduce_sum_sparse", "softmax", "fill_empty_rows", "segment_mean", "segment_sqrt_n", "segment_sum", "to_dense"
+    "SparseConditionalAccumulator", "SparseTensor", "add", "maximum", "minimum", "cross", "cross_hashed", "expand_dims",
+    "eye", "from_dense", "mask", "merge", "placeholder", "reset_shape", "retain", "to_indicator", "concat", "split",
+    "reorder", "reshape", "slice", "transpose", "matmul", "sparse_dense_matmul", "reduce_max", "reduce_max_sparse",
+    "reduce_sum", "reduce_sum_sparse", "softmax", "fill_empty_rows", "segment_mean", "segment_sqrt_n", "segment_sum",
+    "to_dense"
 ]

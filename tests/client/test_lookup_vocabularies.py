@@ -11,7 +11,8 @@ import pytest
 
 import penstock as tf
 from penstock.contrib import lookup
-from penstock.ops.string_hashing import fingerprint64, sip_hash
+from penstock.ops.farmhash import fingerprint64
+from penstock.ops.string_hashing import sip_hash
 
 
 @pytest.fixture(autouse=True)

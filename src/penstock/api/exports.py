@@ -297,6 +297,14 @@ EXPORTS: dict[str, dict[str, str]] = {
             "StudentTWithAbsDfSoftplusScale"
         ),
     },
+    "penstock.contrib.feature_column": {
+        "penstock.feature_column.dense": "shared_embedding_columns",
+        "penstock.feature_column.sequence_ids": (
+            "sequence_categorical_column_with_hash_bucket sequence_categorical_column_with_identity "
+            "sequence_categorical_column_with_vocabulary_file sequence_categorical_column_with_vocabulary_list"
+        ),
+        "penstock.feature_column.sequences": "concatenate_context_input sequence_input_layer sequence_numeric_column",
+    },
     "penstock.contrib.framework": {
         "penstock": "nest",
         "penstock.client.critical_section": "CriticalSection",
@@ -561,6 +569,24 @@ EXPORTS: dict[str, dict[str, str]] = {
             "int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 "
             "variant"
         ),
+    },
+    "penstock.feature_column": {
+        "penstock.feature_column.categorical": (
+            "categorical_column_with_hash_bucket categorical_column_with_identity "
+            "categorical_column_with_vocabulary_file categorical_column_with_vocabulary_list "
+            "weighted_categorical_column"
+        ),
+        "penstock.feature_column.crossed": "crossed_column",
+        "penstock.feature_column.dense": "embedding_column indicator_column shared_embedding_columns",
+        "penstock.feature_column.inputs": "input_layer",
+        "penstock.feature_column.linear": "linear_model",
+        "penstock.feature_column.numeric": "bucketized_column numeric_column",
+        "penstock.feature_column.parsing": "make_parse_example_spec",
+        "penstock.feature_column.sequence_ids": (
+            "sequence_categorical_column_with_hash_bucket sequence_categorical_column_with_identity "
+            "sequence_categorical_column_with_vocabulary_file sequence_categorical_column_with_vocabulary_list"
+        ),
+        "penstock.feature_column.sequences": "sequence_numeric_column",
     },
     "penstock.graph_util": {
         "penstock.graph.extraction": (
@@ -848,6 +874,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.client.accumulators": "SparseConditionalAccumulator",
         "penstock.graph.composite": "SparseTensor",
         "penstock.ops.sparse_arithmetic": "add=sparse_add maximum=sparse_maximum minimum=sparse_minimum",
+        "penstock.ops.sparse_cross": "cross=sparse_cross cross_hashed=sparse_cross_hashed",
         "penstock.ops.sparse_functions": (
             "expand_dims=sparse_expand_dims eye=sparse_eye from_dense mask=sparse_mask merge=sparse_merge "
             "placeholder=sparse_placeholder reset_shape=sparse_reset_shape retain=sparse_retain "

@@ -218,6 +218,7 @@ _OPS: dict[str, str] = {
     "penstock.ops.sorting": "ListDiff TopK TopKV2 Unique UniqueWithCounts",
     "penstock.ops.space": "BatchToSpaceND DepthToSpace SpaceToBatchND SpaceToDepth",
     "penstock.ops.sparse_arithmetic": "SparseAdd SparseAddGrad SparseSparseMaximum SparseSparseMinimum",
+    "penstock.ops.sparse_cross": "SparseCross SparseCrossV2",
     "penstock.ops.sparse_dense_cwise": "SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul",
     "penstock.ops.sparse_joining": "SparseConcat SparseSplit",
     "penstock.ops.sparse_layout": "SparseReorder SparseReshape SparseSlice SparseSliceGrad",

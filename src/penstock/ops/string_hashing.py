@@ -15,6 +15,7 @@ from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Tensor
 from penstock.graph.shape_context import ShapeContext
 from penstock.ops.array import one_of
+from penstock.ops.farmhash import fingerprints
 from penstock.ops.kernel_tools import TORCH_TYPES, invalid
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import from_runtime
@@ -27,95 +28,6 @@ def _rotated(value: int, shift: int) -> int:
     """`value` rotated to the right by `shift` of its 64 bits."""
     value &= _MASK
     return (value >> shift | value << (64 - shift)) & _MASK
-
-
-# --- FarmHash's Fingerprint64 ---------------------------------------------------------------------------
-
-_K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
-
-
-def _mixed(value: int) -> int:
-    value &= _MASK
-    return value ^ value >> 47
-
-
-def _hash_16(u: int, v: int, mul: int) -> int:
-    a = _mixed((u ^ v) * mul)
-    return _mixed((v ^ a) * mul) * mul & _MASK
-
-
-def _weak(text: bytes, at: int, a: int, b: int) -> tuple[int, int]:
-    """Hashes 32 bytes and two seeds to two numbers."""
-    w, x, y, z = struct.unpack_from("<4Q", text, at)
-    a += w
-    total = a + x + y
-    b = _rotated(b + a + z, 21) + _rotated(total, 44)
-    return (total + z) & _MASK, (b + a) & _MASK
-
-
-def fingerprint64(text: bytes) -> int:
-    """FarmHash's 64-bit fingerprint, the same on all machines."""
-    size = len(text)
-
-    def word(at: int) -> int:
-        return int.from_bytes(text[at : at + 8], "little")
-
-    if size > 64:
-        return _fingerprint_of_long(text, word)
-    mul = _K2 + 2 * size
-    if size <= 16:
-        if size >= 8:
-            a, b = word(0) + _K2, word(size - 8)
-            return _hash_16((_rotated(b, 37) * mul + a) & _MASK, ((_rotated(a, 25) + b) * mul) & _MASK, mul)
-        if size >= 4:
-            first, last = int.from_bytes(text[:4], "little"), int.from_bytes(text[-4:], "little")
-            return _hash_16(size + (first << 3), last, mul)
-        if size:
-            y, z = text[0] + (text[size >> 1] << 8), size + (text[-1] << 2)
-            return _mixed(y * _K2 ^ z * _K0) * _K2 & _MASK
-        return _K2
-    a, b = word(0) * (_K1 if size <= 32 else _K2), word(8)
-    c, d = word(size - 8) * mul, word(size - 16) * _K2
-    y = (_rotated(a + b, 43) + _rotated(c, 30) + d) & _MASK
-    z = _hash_16(y, (a + _rotated(b + _K2, 18) + c) & _MASK, mul)
-    if size <= 32:
-        return z
-    e, f = word(16) * mul, word(24)
-    g, h = (y + word(size - 32)) * mul, (z + word(size - 24)) * mul
-    return _hash_16(
-        (_rotated(e + f, 43) + _rotated(g, 30) + h) & _MASK,
-        (e + _rotated(f + a, 18) + g) & _MASK,
-        mul,
-    )
-
-
-def _fingerprint_of_long(text: bytes, word: Callable[[int], int]) -> int:
-    size = len(text)
-    x, y = 81, 81 * _K1 + 113
-    z = _mixed(y * _K2 + 113) * _K2
-    v, w = (0, 0), (0, 0)
-    x = x * _K2 + word(0)
-    for at in range(0, (size - 1) // 64 * 64, 64):
-        x = _rotated(x + y + v[0] + word(at + 8), 37) * _K1 ^ w[1]
-        y = _rotated(y + v[1] + word(at + 48), 42) * _K1 + v[0] + word(at + 40)
-        z = _rotated(z + w[0], 33) * _K1
-        v = _weak(text, at, v[1] * _K1, x + w[0])
-        w = _weak(text, at + 32, z + w[1], y + word(at + 16))
-        x, y, z = z & _MASK, y & _MASK, x & _MASK
-    mul = _K1 + ((z & 0xFF) << 1)
-    at, rest = size - 64, w[0] + ((size - 1) & 63)
-    v, w = (v[0] + rest, v[1]), (rest + v[0] + rest, w[1])
-    x = _rotated(x + y + v[0] + word(at + 8), 37) * mul ^ w[1] * 9
-    y = _rotated(y + v[1] + word(at + 48), 42) * mul + v[0] * 9 + word(at + 40)
-    z = _rotated(z + w[0], 33) * mul
-    v = _weak(text, at, v[1] * mul, x + w[0])
-    w = _weak(text, at + 32, z + w[1], y + word(at + 16))
-    x, z, mul = z, x, mul & _MASK
-    return _hash_16(
-        (_hash_16(v[0], w[0], mul) + _mixed(y) * _K0 + z) & _MASK,
-        (_hash_16(v[1], w[1], mul) + x) & _MASK,
-        mul,
-    )
 
 
 # --- SipHash-2-4 and MurmurHash64A ----------------------------------------------------------------------
@@ -177,6 +89,16 @@ for _op in (STRING_TO_HASH_BUCKET_FAST, STRING_TO_HASH_BUCKET_STRONG, STRING_TO_
     _op.not_differentiable()
 
 
+@STRING_TO_HASH_BUCKET_FAST.kernel("CPU")
+def string_to_hash_bucket_fast_kernel(ctx: KernelContext) -> Kernel:
+    count = np.uint64(ctx["num_buckets"])
+
+    def buckets(x: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy((fingerprints(x.ravel().tolist()) % count).view(np.int64).reshape(x.shape))
+
+    return buckets
+
+
 def _bucket_kernel(ctx: KernelContext, hashed: Callable[[bytes], int]) -> Kernel:
     count = ctx["num_buckets"]
 
@@ -186,7 +108,6 @@ def _bucket_kernel(ctx: KernelContext, hashed: Callable[[bytes], int]) -> Kernel
     return buckets
 
 
-STRING_TO_HASH_BUCKET_FAST.kernel("CPU")(lambda n: _bucket_kernel(n, fingerprint64))
 STRING_TO_HASH_BUCKET.kernel("CPU")(lambda n: _bucket_kernel(n, murmur_hash))
 
 
@@ -244,8 +165,7 @@ def fingerprint_kernel(ctx: KernelContext) -> Kernel:
         array = np.asarray(from_runtime(data, dtype))
         count = len(array)
         rows = [_row_bytes(row) for row in array.reshape(count, array.size // max(count, 1))]
-        found = b"".join(fingerprint64(row).to_bytes(8, "little") for row in rows)
-        return torch.from_numpy(np.frombuffer(bytearray(found), np.uint8).reshape(count, 8))
+        return torch.from_numpy(_bytes_of(rows).reshape(count, 8))
 
     return prints
 
@@ -254,7 +174,11 @@ def _row_bytes(row: np.ndarray) -> bytes:
     """The bytes to hash for a row: its memory, or, for several strings, the hash of each."""
     if row.dtype != object:
         return row.tobytes()
-    return row[0] if len(row) == 1 else b"".join(fingerprint64(text).to_bytes(8, "little") for text in row)
+    return row[0] if len(row) == 1 else _bytes_of(row.tolist()).tobytes()
+
+
+def _bytes_of(texts: list[bytes]) -> np.ndarray:
+    return fingerprints(texts).astype("<u8").view(np.uint8)
 
 
 @export("fingerprint")

@@ -1,0 +1,16 @@
+# Written by `python -m penstock.api.generate`.
+from penstock.feature_column.dense import shared_embedding_columns as shared_embedding_columns
+from penstock.feature_column.sequence_ids import sequence_categorical_column_with_hash_bucket as sequence_categorical_column_with_hash_bucket
+from penstock.feature_column.sequence_ids import sequence_categorical_column_with_identity as sequence_categorical_column_with_identity
+from penstock.feature_column.sequence_ids import sequence_categorical_column_with_vocabulary_file as sequence_categorical_column_with_vocabulary_file
+from penstock.feature_column.sequence_ids import sequence_categorical_column_with_vocabulary_list as sequence_categorical_column_with_vocabulary_list
+from penstock.feature_column.sequences import concatenate_context_input as concatenate_context_input
+from penstock.feature_column.sequences import sequence_input_layer as sequence_input_layer
+from penstock.feature_column.sequences import sequence_numeric_column as sequence_numeric_column
+
+__all__ = [
+    "shared_embedding_columns", "sequence_categorical_column_with_hash_bucket",
+    "sequence_categorical_column_with_identity", "sequence_categorical_column_with_vocabulary_file",
+    "sequence_categorical_column_with_vocabulary_list", "concatenate_context_input", "sequence_input_layer",
+    "sequence_numeric_column"
+]
