@@ -63,8 +63,14 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.dtypes": {"penstock.tensor.dtypes": _DTYPES},
+    "penstock.estimator": {"penstock.estimator": "export inputs"},
     "penstock.io": {"penstock": "gfile"},
     "penstock.nn": {"penstock": "rnn_cell", "penstock.contrib": "seq2seq=legacy_seq2seq"},
+    "penstock.saved_model": {
+        "penstock.saved_model": (
+            "builder constants loader main_op signature_constants signature_def_utils simple_save tag_constants utils"
+        ),
+    },
     "penstock.summary": {
         "tensorboard.compat.proto.event_pb2": "Event SessionLog TaggedRunMetadata",
         "tensorboard.compat.proto.summary_pb2": "Summary SummaryDescription",

@@ -570,6 +570,21 @@ EXPORTS: dict[str, dict[str, str]] = {
             "variant"
         ),
     },
+    "penstock.estimator": {
+        "penstock.estimator": "export inputs",
+        "penstock.estimator.estimator": "Estimator",
+        "penstock.estimator.mode_keys": "ModeKeys",
+        "penstock.estimator.run_config": "RunConfig",
+        "penstock.estimator.spec": "EstimatorSpec",
+        "penstock.estimator.warm_start": "WarmStartSettings",
+    },
+    "penstock.estimator.export": {
+        "penstock.estimator.export.outputs": "ClassificationOutput ExportOutput PredictOutput RegressionOutput",
+    },
+    "penstock.estimator.inputs": {
+        "penstock.estimator.inputs.numpy_io": "numpy_input_fn",
+        "penstock.estimator.inputs.pandas_io": "pandas_input_fn",
+    },
     "penstock.feature_column": {
         "penstock.feature_column.categorical": (
             "categorical_column_with_hash_bucket categorical_column_with_identity "
@@ -863,6 +878,17 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.rnn.base": "RNNCell",
         "penstock.rnn.cells": "BasicLSTMCell BasicRNNCell GRUCell LSTMCell LSTMStateTuple MultiRNNCell",
         "penstock.rnn.wrappers": "DeviceWrapper DropoutWrapper ResidualWrapper",
+    },
+    "penstock.saved_model": {
+        "penstock.saved_model": (
+            "builder constants loader main_op signature_constants signature_def_utils simple_save tag_constants utils"
+        ),
+        "penstock.saved_model.main_op": "main_op_with_restore",
+        "penstock.saved_model.signature_def_utils": (
+            "build_signature_def classification_signature_def is_valid_signature predict_signature_def "
+            "regression_signature_def"
+        ),
+        "penstock.saved_model.utils": "build_tensor_info get_tensor_from_tensor_info",
     },
     "penstock.sets": {
         "penstock.ops.sets": (

@@ -1,0 +1,114 @@
+"""Which task of a cluster a process is, as the environment variable TF_CONFIG says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class TaskType:
+    MASTER = "master"
+    PS = "ps"
+    WORKER = "worker"
+    CHIEF = "chief"
+    EVALUATOR = "evaluator"
+
+
+class ClusterSpec:
+    """The addresses of a cluster's tasks, by the names of their jobs; empty for a process of its own."""
+
+    def __init__(self, jobs: Mapping[str, Any]) -> None:
+        self._jobs = {
+            job: [tasks[key] for key in sorted(tasks)] if isinstance(tasks, Mapping) else list(tasks)
+            for job, tasks in jobs.items()
+        }
+
+    def __bool__(self) -> bool:
+        return bool(self._jobs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClusterSpec) and self._jobs == other._jobs
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.jobs))
+
+    def __repr__(self) -> str:
+        return f"ClusterSpec({self._jobs})"
+
+    @property
+    def jobs(self) -> list[str]:
+        return sorted(self._jobs)
+
+    def as_dict(self) -> dict[str, list[str]]:
+        return {job: list(tasks) for job, tasks in self._jobs.items()}
+
+    def num_tasks(self, job_name: str) -> int:
+        """How many tasks the job has; 0 if there is no such job."""
+        return len(self._jobs.get(job_name, ()))
+
+
+@dataclass(frozen=True)
+class Task:
+    """A process's place in its cluster."""
+
+    cluster: ClusterSpec
+    kind: str = TaskType.WORKER
+    index: int = 0
+    master: str = ""
+    evaluation_master: str = ""
+    is_chief: bool = True
+    num_ps: int = 0
+    num_workers: int = 1
+    global_id: int | None = 0
+
+
+def task_from(environment: Mapping[str, Any]) -> Task:
+    """The task that TF_CONFIG, parsed, describes. Raises ValueError if it contradicts itself."""
+    cluster = ClusterSpec(environment.get("cluster") or {})
+    task = environment.get("task") or {}
+    kind, index = task.get("type"), task.get("index")
+    if not cluster:
+        return _local_task(kind, index, environment)
+    if not kind:
+        raise ValueError('If "cluster" is set in TF_CONFIG, task type must be set.')
+    if index is None:
+        raise ValueError('If "cluster" is set in TF_CONFIG, task index must be set.')
+    index = int(index)
+    if index < 0:
+        raise ValueError("Task index must be non-negative number.")
+    if kind == TaskType.EVALUATOR:
+        if TaskType.EVALUATOR in cluster.jobs:
+            raise ValueError("Evaluator must not be a job of the cluster in TF_CONFIG: it only reads checkpoints.")
+        return Task(ClusterSpec({}), kind, index, is_chief=False, num_workers=0, global_id=None)
+    chief = TaskType.MASTER if TaskType.MASTER in cluster.jobs else TaskType.CHIEF
+    if cluster.num_tasks(chief) == 0:
+        raise ValueError('If "cluster" is set in TF_CONFIG, it must have one "chief" node.')
+    if cluster.num_tasks(chief) > 1:
+        raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
+    if index >= cluster.num_tasks(kind):
+        raise ValueError(f"{index} is not a valid task_id for task_type {kind} in the cluster_spec: {cluster}")
+    order = [job for job in (chief, TaskType.WORKER, TaskType.PS) if job in cluster.jobs]
+    before = order[: order.index(kind)] if kind in order else order
+    address = cluster.as_dict()[kind][index]
+    return Task(
+        cluster,
+        kind,
+        index,
+        master=environment.get("session_master", "" if len(order) == 1 else f"grpc://{address}"),
+        is_chief=kind == chief,
+        num_ps=cluster.num_tasks(TaskType.PS),
+        num_workers=cluster.num_tasks(TaskType.WORKER) + 1,
+        global_id=sum(map(cluster.num_tasks, before)) + index,
+    )
+
+
+def _local_task(kind: str | None, index: Any, environment: Mapping[str, Any]) -> Task:
+    if kind == TaskType.EVALUATOR:
+        return Task(ClusterSpec({}), kind, int(index or 0), is_chief=False, num_workers=0, global_id=None)
+    if kind not in (None, TaskType.WORKER):
+        raise ValueError('If "cluster" is not set in TF_CONFIG, task type must be WORKER.')
+    if int(index or 0):
+        raise ValueError('If "cluster" is not set in TF_CONFIG, task index must be 0.')
+    masters = environment.get("session_master", ""), environment.get("eval_session_master", "")
+    return Task(ClusterSpec({}), master=masters[0], evaluation_master=masters[1])
