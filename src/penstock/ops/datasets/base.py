@@ -12,6 +12,7 @@ raises. No element is lost or returned twice because of an error in another.
 from __future__ import annotations
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
@@ -61,14 +62,19 @@ class IterationContext:
 
     stop_at_exit = close
 
-    def wait(self, condition: threading.Condition, ready: Callable[[], bool]) -> None:
-        """Wait, holding `condition`, until it is `ready`. Raises CancelledError if the iterator is closed meanwhile.
+    def wait(self, condition: threading.Condition, ready: Callable[[], bool], seconds: float | None = None) -> None:
+        """Wait, holding `condition`, until it is `ready`, or for some seconds. Raises CancelledError if the iterator is
+        closed meanwhile.
 
         The condition's `notify_all` must have been registered with `on_close`.
         """
+        end = None if seconds is None else time.monotonic() + seconds
         while not ready():
             self.check()
-            condition.wait()
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return
+            condition.wait(left)
 
     def check(self) -> None:
         """Raises CancelledError if the iterator is closed."""

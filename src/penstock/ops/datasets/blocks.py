@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.devices.openmp import limited
 from penstock.ops.kernel_tools import as_signed
 
 Element = tuple[Any, ...]
 Column = torch.Tensor | np.ndarray | list[Any]
+
+# Copying in several threads would only wait for those that compute the next elements.
+_stack, _cat = limited(torch.stack, 1), limited(torch.cat, 1)
 
 
 class Block:
@@ -106,7 +110,7 @@ def stack(column: Column) -> Column:
     if any(value.shape != shape for value in column):
         return column
     if isinstance(first, torch.Tensor):
-        return torch.stack(list(map(as_signed, column))).view(first.dtype)
+        return _stack(list(map(as_signed, column))).view(first.dtype)
     return np.stack(column)
 
 
@@ -116,6 +120,6 @@ def _joined(columns: Sequence[Column]) -> Column:
         if any(column.shape[1:] != first.shape[1:] for column in columns):  # type: ignore[union-attr]
             return [value for column in columns for value in values_of(column)]
         if isinstance(first, torch.Tensor):
-            return torch.cat(list(map(as_signed, columns))).view(first.dtype)  # type: ignore[arg-type]
+            return _cat(list(map(as_signed, columns))).view(first.dtype)  # type: ignore[arg-type]
         return np.concatenate(columns)
     return [value for column in columns for value in values_of(column)]

@@ -8,7 +8,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from penstock import errors
+from penstock.devices.openmp import Threads
 from penstock.ops.datasets.base import IterationContext
 from penstock.runtime.workers import Workers
 
@@ -44,6 +47,7 @@ class CallsAhead:
         self.closed = False
         self._waiting: deque[tuple[Result, Callable[..., Any], tuple[Any, ...]]] = deque()
         self._working = 0
+        self._awaited: Result | None = None
         ctx.on_close(self.notify)
 
     def notify(self) -> None:
@@ -62,31 +66,40 @@ class CallsAhead:
         return found
 
     def _work(self) -> None:
-        while True:
-            with self.changed:
-                if not self._waiting:
-                    self._working -= 1
-                    return
-                found, fn, args = self._waiting.popleft()
-            value: Any = None
-            error: Exception | None = None
-            try:
-                if self.closed or self._ctx.closed:
-                    error = errors.CancelledError(None, None, "Iterator was closed")
-                else:
-                    value = fn(*args)
-            except Exception as raised:
-                error = raised
-            with self.changed:
-                found.set(value, error)
-                self.changed.notify_all()
-            del found, fn, args, value, error  # otherwise they would live until the next call
+        """The calls share the processors: kernels of each may use its part of the threads."""
+        with Threads(max(1, int(torch.get_num_threads() / self._most))):
+            while self._work_once():
+                pass
 
-    def wait(self, result: Result) -> Result:
-        """`result`, once it is done. Raises CancelledError if the iterator is closed meanwhile."""
+    def _work_once(self) -> bool:
+        with self.changed:
+            if not self._waiting:
+                self._working -= 1
+                return False
+            found, fn, args = self._waiting.popleft()
+        value: Any = None
+        error: Exception | None = None
+        try:
+            if self.closed or self._ctx.closed:
+                error = errors.CancelledError(None, None, "Iterator was closed")
+            else:
+                value = fn(*args)
+        except Exception as raised:
+            error = raised
+        found.set(value, error)
+        if found is self._awaited:  # `wait` sets this first, and then looks whether it is done
+            self.notify()
+        return True
+
+    def wait(self, result: Result, seconds: float | None = None) -> Result:
+        """`result`, once it is done, or after some seconds. Raises CancelledError if the iterator is closed meanwhile.
+
+        One thread at a time may wait.
+        """
         if not result.done:
             with self.changed:
-                self._ctx.wait(self.changed, lambda: result.done)
+                self._awaited = result
+                self._ctx.wait(self.changed, lambda: result.done, seconds)
         return result
 
     def close(self) -> None:

@@ -34,6 +34,8 @@ PARALLEL_MAP_DATASET = define_dataset(
 )
 _HAND_OVER = 100e-6
 """The approximate seconds for passing a call to another thread and getting its result back."""
+_TOGETHER = 2e-3
+"""For how many seconds one result may wait for others that were requested with it."""
 
 
 class Map(DatasetState):
@@ -169,12 +171,13 @@ class _ParallelMapIterator(MappedIterator):
             self._dataset.pace.note(time.perf_counter() - begin)
 
     def _many(self, count: int) -> Block | None:
-        """Those that are ready, but at least one."""
+        """Those that are ready soon, but at least one: waiting for each separately would take longer."""
         results: list[Element] = []
+        end = time.monotonic() + _TOGETHER
         while len(results) < count:
             self._wanted = count - len(results)
             self._fill()
-            if results and not (self._calls[0][1].done if self._calls else self._dataset.pace.quick):
+            if self._calls and not self._soon(end) and results:
                 break
             try:
                 element = self._one()
@@ -188,6 +191,14 @@ class _ParallelMapIterator(MappedIterator):
                 break
             results.append(element)
         return of_elements(results) if results else None
+
+    def _soon(self, end: float) -> bool:
+        """Whether the next result is there by this time. Waits for the last one that is wanted."""
+        found = self._calls[0][1]
+        for call in (self._calls[min(self._wanted, len(self._calls)) - 1][1], found):
+            if not found.done and (left := end - time.monotonic()) > 0:
+                self._ahead.wait(call, left)
+        return found.done
 
     def _fill(self) -> None:
         pace = self._dataset.pace

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
-from penstock.ops.datasets.blocks import Block, joined, values_of
+from penstock.ops.datasets.blocks import Block, joined, stack, values_of
 from penstock.ops.datasets.define import TYPES, at_least, dataset_kernel, define_dataset, scalar
 from penstock.ops.datasets.sequences import Repeat
 from penstock.ops.kernel_tools import invalid
@@ -144,7 +144,6 @@ class _Pool:
         before[order[again + 1]] = order[again]
         last = np.ones(count, bool)
         last[order[again]] = False
-        new = new.stacked()
         pairs = zip(self.block.columns, new.columns, strict=True)
         columns = [_exchanged(pool, column, slots, before, last) for pool, column in pairs]
         self.block = Block(self.size, (pool for pool, _ in columns))
@@ -158,7 +157,12 @@ def _owned(column: Any) -> Any:
 
 
 def _exchanged(pool: Any, new: Any, slots: np.ndarray, before: np.ndarray, last: np.ndarray) -> tuple[Any, Any]:
-    """The pool with the new elements, and the elements that they replaced."""
+    """The pool with the new elements, and the elements that they replaced.
+
+    Values that were separate in the beginning stay so: what collects them copies them, once.
+    """
+    if not isinstance(pool, list):
+        new = stack(new)
     if isinstance(pool, list) or isinstance(new, list) or pool.shape[1:] != new.shape[1:]:
         pool, new = _listed(pool), _listed(new)
         out = [pool[slot] if b < 0 else new[b] for slot, b in zip(slots.tolist(), before.tolist(), strict=True)]
