@@ -90,7 +90,8 @@ NOT_COMPARED = {
         DecodeWav EncodeWav ParseSequenceExample ParseSequenceExampleV2""",
     "they write, print, call Python or make files of their own: tests/summary, tests/checkpoint, tests/ops": """
         Assert AudioSummaryV2 HistogramSummary ImageSummary MergeSummary MergeV2Checkpoints Print PrintV2 PyFunc
-        PyFuncStateless RestoreV2 SaveV2 ScalarSummary ShardedFilename TensorSummaryV2""",
+        PyFuncStateless Restore RestoreSlice RestoreV2 Save SaveSlices SaveV2 ScalarSummary ShardedFilename
+        ShardedFilespec TensorSummaryV2""",
     "TensorFlow 2.21 has no kernel for them on a CPU, or took them out": """
         GatherTree MaxPoolGradGradWithArgmax ParallelConcat QuantizeAndDequantize RandomPoisson TopK""",
 }

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 
+from penstock.checkpoint.background import settle
 from penstock.checkpoint.bundle_files import bundle_data_names
 from penstock.checkpoint.first_format import first_format_files, is_table
 from penstock.checkpoint.index import data_names
@@ -19,6 +20,7 @@ from penstock.export import export
 def checkpoint_exists(prefix: Path) -> bool:
     """Whether `prefix` is a checkpoint. The index is written last, so the other files exist as well; TensorFlow's first
     format has none, but a file (or files, if `prefix` is a pattern) of just that name."""
+    settle()
     storage, path = locate(prefix)
     with typed(f"cannot look for checkpoint {os.fspath(prefix)}"):
         return storage.exists(path + ".index") or bool(first_format_files(storage, path))
@@ -56,6 +58,7 @@ def list_variables(prefix: Path) -> list[tuple[str, list[int]]]:
 @export("train.get_checkpoint_mtimes")
 def get_checkpoint_mtimes(prefixes: Iterable[Path]) -> list[float]:
     """When each checkpoint was written, in seconds since the epoch; those that do not exist are left out."""
+    settle()
     times: list[float] = []
     for prefix in prefixes:
         storage, path = locate(prefix)

@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from penstock import errors
+from penstock.checkpoint.background import settle
 from penstock.checkpoint.data_files import open_data_files
 from penstock.checkpoint.first_format import open_first_format
 from penstock.checkpoint.index import Entry, Piece
@@ -44,6 +45,7 @@ class CheckpointReader:
     """
 
     def __init__(self, prefix: Path) -> None:
+        settle()
         self.prefix = os.fspath(prefix)
         self._contents = _open(*locate(prefix), self.prefix)
 

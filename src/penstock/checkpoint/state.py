@@ -9,6 +9,7 @@ from typing import Any
 
 from google.protobuf import text_format
 
+from penstock.checkpoint.background import settle
 from penstock.checkpoint.files import checkpoint_exists
 from penstock.checkpoint.replace import Replacement
 from penstock.checkpoint.storage import Path, locate, typed
@@ -106,6 +107,7 @@ def get_checkpoint_state(checkpoint_dir: Path, latest_filename: str | None = Non
 
     Raises ValueError if it names no checkpoint.
     """
+    settle()
     directory = os.fspath(checkpoint_dir)
     target = _join(directory, latest_filename or _DEFAULT_NAME)
     storage, path = locate(target)

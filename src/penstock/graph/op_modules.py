@@ -23,6 +23,7 @@ _OPS: dict[str, str] = {
     ),
     "penstock.ops.cast": "Cast",
     "penstock.ops.checkpoint": "MergeV2Checkpoints RestoreV2 SaveV2 ShardedFilename",
+    "penstock.ops.checkpoint_v1": "Restore RestoreSlice Save SaveSlices ShardedFilespec",
     "penstock.ops.clip": "ClipByValue",
     "penstock.ops.compare": (
         "ApproximateEqual Equal Greater GreaterEqual Less LessEqual LogicalAnd LogicalNot LogicalOr NotEqual Select "

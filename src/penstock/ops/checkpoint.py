@@ -12,10 +12,11 @@ import numpy as np
 import torch
 
 from penstock import errors
+from penstock.checkpoint.background import announced_for
 from penstock.checkpoint.files import delete_checkpoint
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
-from penstock.checkpoint.writer import write_checkpoint
+from penstock.checkpoint.writer import Format, write_checkpoint
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
@@ -51,14 +52,20 @@ def save_shape(
 @SAVE_V2.kernel(host=("prefix", "tensor_names", "shape_and_slices"))
 def save_kernel(ctx: KernelContext) -> Kernel:
     def save(prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, tensors: list[Any]) -> None:
-        path = _prefix(prefix)
-        _make_parent(path)
-        write_checkpoint(path, _by_name(_texts(names), _texts(slices), tensors))
+        path = scalar_path(prefix)
+        make_parent(path)
+        save_as_announced(path, named(texts(names), texts(slices), tensors))
 
     return save
 
 
-def _by_name(names: list[str], specs: list[str], tensors: list[Any]) -> dict[str, Any]:
+def save_as_announced(path: str, tensors: dict[str, Any]) -> None:
+    """Write a checkpoint now or later, as the saver that runs the step wants it."""
+    how = announced_for(path)
+    how.do(lambda: write_checkpoint(path, tensors, format=how.format))
+
+
+def named(names: list[str], specs: list[str], tensors: list[Any]) -> dict[str, Any]:
     """The values to write by name. They are copied because other steps may change them meanwhile."""
     whole: dict[str, Any] = {}
     parts: dict[str, tuple[tuple[int, ...], list[Slice]]] = {}
@@ -91,20 +98,20 @@ def parse_slice(name: str, spec: str) -> Region:
         raise errors.InvalidArgumentError(None, None, f"{name!r}: cannot parse the slice {spec!r}") from None
 
 
-def _make_parent(path: str) -> None:
+def make_parent(path: str) -> None:
     """Like TensorFlow, create the last directory of the prefix, but not its parents."""
     parent = os.path.dirname(path)
     if parent and "://" not in path and os.path.isdir(os.path.dirname(parent) or "."):
         os.makedirs(parent, exist_ok=True)
 
 
-def _prefix(value: np.ndarray) -> str:
+def scalar_path(value: np.ndarray) -> str:
     if value.ndim:
         raise errors.InvalidArgumentError(None, None, f"prefix must be a scalar, got shape {list(value.shape)}")
     return os.fsdecode(value.item())
 
 
-def _texts(value: np.ndarray) -> list[str]:
+def texts(value: np.ndarray) -> list[str]:
     return [item.decode() for item in value.reshape(-1)]
 
 
@@ -138,8 +145,8 @@ def restore_kernel(ctx: KernelContext) -> Kernel:
     dtypes, device = ctx["dtypes"], ctx.device
 
     def restore(prefix: np.ndarray, names: np.ndarray, slices: np.ndarray) -> tuple[Any, ...]:
-        with CheckpointReader(_prefix(prefix)) as reader:
-            found = restored(reader, _texts(names), _texts(slices), dtypes)
+        with CheckpointReader(scalar_path(prefix)) as reader:
+            found = restored(reader, texts(names), texts(slices), dtypes)
         pairs = zip(found, dtypes, strict=True)
         return tuple(array if dtype == variant else to_runtime(array, dtype, device) for array, dtype in pairs)
 
@@ -204,29 +211,34 @@ def merge_kernel(ctx: KernelContext) -> Kernel:
     delete, allow_missing = ctx["delete_old_dirs"], ctx["allow_missing_files"]
 
     def merge(prefixes: np.ndarray, destination: np.ndarray) -> None:
-        paths, target = [os.fsdecode(p) for p in prefixes.reshape(-1)], _prefix(destination)
-        tensors: dict[str, Any] = {}
-        for path in paths:
-            try:
-                with CheckpointReader(path) as reader:
-                    found = reader.read(reader.get_variable_to_shape_map())
-            except errors.NotFoundError:
-                if not allow_missing:
-                    raise
-                continue
-            twice = tensors.keys() & found.keys()
-            if twice:
-                message = f"{sorted(twice)[0]!r} is in more than one of the checkpoints to merge, e.g. {path}"
-                raise errors.InvalidArgumentError(None, None, message)
-            tensors |= found
-        _make_parent(target)
-        write_checkpoint(target, tensors)
-        for path in paths if delete else ():
-            if path != target:
-                delete_checkpoint(path)
-                _remove_if_empty(os.path.dirname(path))
+        paths, target = [os.fsdecode(p) for p in prefixes.reshape(-1)], scalar_path(destination)
+        how = announced_for(target)
+        how.do(lambda: _merge(paths, target, how.format, delete, allow_missing))
 
     return merge
+
+
+def _merge(paths: list[str], target: str, format: Format, delete: bool, allow_missing: bool) -> None:
+    tensors: dict[str, Any] = {}
+    for path in paths:
+        try:
+            with CheckpointReader(path) as reader:
+                found = reader.read(reader.get_variable_to_shape_map())
+        except errors.NotFoundError:
+            if not allow_missing:
+                raise
+            continue
+        twice = tensors.keys() & found.keys()
+        if twice:
+            message = f"{sorted(twice)[0]!r} is in more than one of the checkpoints to merge, e.g. {path}"
+            raise errors.InvalidArgumentError(None, None, message)
+        tensors |= found
+    make_parent(target)
+    write_checkpoint(target, tensors, format=format)
+    for path in paths if delete else ():
+        if path != target:
+            delete_checkpoint(path)
+            _remove_if_empty(os.path.dirname(path))
 
 
 def _remove_if_empty(directory: str) -> None:

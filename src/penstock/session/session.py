@@ -14,6 +14,7 @@ import torch
 from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock import errors
+from penstock.checkpoint import background
 from penstock.engine.border import TAKING
 from penstock.engine.checked import CHECK_STEPS, checked
 from penstock.engine.elements import WithElements, elements_of
@@ -340,7 +341,8 @@ class BaseSession:
     def close(self) -> None:
         """Release the session's resources.
 
-        Steps that wait (for example for a queue), and those with a timeout or a trace, end with CancelledError.
+        Steps that wait (for example for a queue), and those with a timeout or a trace, end with CancelledError. Waits
+        for a checkpoint that is written in the background, and raises the error if that failed.
         """
         self._closed = True
         self._state.closing.set()
@@ -354,6 +356,7 @@ class BaseSession:
             self._options.costs.save(self._cost_file)
         if not self._target:
             self._state.resources.reset()
+        background.finish(self)
 
     def stop_at_exit(self) -> None:
         """Begin no more steps: the process is ending."""
@@ -380,6 +383,7 @@ class BaseSession:
     def __del__(self) -> None:
         # A dropped session frees its variables at once, not at the next garbage collection.
         if not getattr(self, "_closed", True):
+            background.finish(self, raising=False)  # nobody could catch it
             self.close()
 
 
@@ -419,6 +423,8 @@ class Session(BaseSession):
         default_sessions.stack.remove(self)
         if default_graphs.stack.pop() is not self.graph:
             raise AssertionError("Nesting violated for default stack of Graph objects")
+        if exc[0] is not None:
+            background.finish(self, raising=False)  # it has been logged; the error that ends the block matters more
         self.close()
 
 

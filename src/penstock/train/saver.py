@@ -5,27 +5,33 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from tensorboard.compat.proto import saver_pb2
 
+from penstock import errors
+from penstock.checkpoint.background import announced, default_format, finish, known_format, settle, start
 from penstock.checkpoint.files import checkpoint_exists
 from penstock.checkpoint.state import update_checkpoint_state
 from penstock.client.saveables import SaveableObject, SaveSpec, saveables_of
 from penstock.client.variable import Variable, in_scope
 from penstock.client.variables import global_variables
 from penstock.export import export
+from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_collection
 from penstock.train.global_step import global_step as read_global_step
 from penstock.train.kept_checkpoints import KeptCheckpoints, meta_graph_name, remove_old
-from penstock.train.meta_graph import export_meta_graph, import_scoped_meta_graph
-from penstock.train.saver_nodes import build_saver_nodes, check_restorable
+from penstock.train.meta_graph import export_meta_graph, import_scoped_meta_graph, write_file
+from penstock.train.restorable import check_restorable
+from penstock.train.saver_nodes import build_saver_nodes
 
 _LOG = logging.getLogger(__name__)
+_NAMES = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
 P = ParamSpec("P")
 T = TypeVar("T")
 _SAVING = threading.RLock()
@@ -59,8 +65,11 @@ class Saver:
     are deleted (None or 0: all). keep_checkpoint_every_n_hours: also keep one for every such period. saver_def: use the
     nodes that it names instead of building any. defer_build: build the nodes in `build`. allow_empty: without
     variables, saving does nothing. pad_step_number: `model-00000007`. save_relative_paths: the state file names
-    checkpoints relative to itself. filename: the default of the filename node. `sharded`, `restore_sequentially` and
-    `write_version` have no effect on what is written.
+    checkpoints relative to itself. filename: the default of the filename node. sharded: a Save node on each device that
+    has variables, then one that merges what they wrote. restore_sequentially: assign one variable after the other.
+    write_version: "penstock" or "tensorflow", the format of the files (`SaverDef.V2`, TensorFlow's default, stands for
+    Penstock's own, or for what the environment variable PENSTOCK_CHECKPOINT_FORMAT says); all formats can be restored.
+    background: what `save` does unless it is told.
 
     Raises ValueError without variables, or for two with the same name, TypeError for what is not a variable.
     """
@@ -78,10 +87,12 @@ class Saver:
         builder: Any = None,
         defer_build: bool = False,
         allow_empty: bool = False,
-        write_version: int = saver_pb2.SaverDef.V2,
+        write_version: int | str = saver_pb2.SaverDef.V2,
         pad_step_number: bool = False,
         save_relative_paths: bool = False,
         filename: str | None = None,
+        *,
+        background: bool = False,
     ) -> None:
         if defer_build and var_list is not None:
             raise ValueError(
@@ -102,9 +113,14 @@ class Saver:
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
         self._filename = filename
+        self._write_version = write_version if isinstance(write_version, int) else known_format(write_version)
+        self._background = background
+        self._finished_graph: tuple[Any, bytes] | None = None
         self._kept = KeptCheckpoints(max_to_keep or 0, keep_checkpoint_every_n_hours)
         if saver_def is not None:
-            self._settle()
+            self._adopt()
+            if name:  # the scope into which the nodes were imported
+                self.saver_def = _renamed(self.saver_def, lambda each: in_scope(each, name))
         elif not defer_build:
             self.build()
 
@@ -126,18 +142,19 @@ class Saver:
                 self._reshape,
                 self._filename,
                 self._restore_sequentially,
+                self._sharded,
             )
             self.saver_def.max_to_keep = self._max_to_keep or 0
             self.saver_def.keep_checkpoint_every_n_hours = self._keep_checkpoint_every_n_hours
-        self._settle()
+        self._adopt()
 
-    def _settle(self) -> None:
+    def _adopt(self) -> None:
         """Adopt the settings of a SaverDef."""
         if not isinstance(self.saver_def, saver_pb2.SaverDef):
             if not hasattr(self.saver_def, "SerializeToString"):
                 raise ValueError(f"saver_def must be a SaverDef, not {type(self.saver_def).__name__}")
             self.saver_def = saver_pb2.SaverDef.FromString(self.saver_def.SerializeToString())
-        for field in ("save_tensor_name", "restore_op_name"):
+        for field in _NAMES[1:]:
             if not getattr(self.saver_def, field):
                 raise ValueError(f"saver_def must specify the {field}: {self.saver_def}")
         self._is_built = True
@@ -163,13 +180,19 @@ class Saver:
         write_state: bool = True,
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
+        *,
+        background: bool | None = None,
     ) -> str | None:
         """Save the variables of `sess`; returns the prefix for `restore` (None for an empty saver).
 
         save_path: the prefix; global_step (a number, a tensor or a variable) is appended to it. The checkpoint is
-        written atomically. latest_filename: the name of the state file ("checkpoint"). Raises TypeError or ValueError
-        for invalid arguments and a missing directory, FailedPreconditionError for a variable without a value,
-        ResourceExhaustedError on a full disk.
+        written atomically. latest_filename: the name of the state file ("checkpoint"). background: return as soon as
+        the variables have been copied. The write, with all that depends on it (the state file, deletions), goes on in a
+        thread, which the next save, whatever looks for checkpoints, and the end of the process wait for; its error is
+        raised by the session's next save or `close`.
+
+        Raises TypeError or ValueError for invalid arguments and a missing directory, FailedPreconditionError for a
+        variable without a value, ResourceExhaustedError on a full disk.
         """
         self._check_built()
         latest_filename = latest_filename or "checkpoint"
@@ -177,29 +200,70 @@ class Saver:
             raise ValueError("'latest_filename' must not contain path components")
         if not hasattr(sess, "run"):
             raise TypeError(f"'sess' must be a Session; {sess}")
+        writes_as = self._format()
         prefix = self._prefix(sess, os.fspath(save_path), global_step)
         if self._is_empty:
             return None
         parent = os.path.dirname(prefix)
         if "://" not in prefix and not os.path.isdir(os.path.dirname(parent) or "."):
             raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save.")
-        saved = sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix})
+        put_off = self._background if background is None else background
+        finish(sess)
+        with announced(prefix, writes_as, put_off) as save:
+            saved = sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix})
         written = os.fsdecode(saved) if isinstance(saved, bytes) else str(saved)
+        steps = save.later
         if write_state:
-            superfluous = self._kept.record(written)
-            update_checkpoint_state(
-                parent,
-                written,
-                self.last_checkpoints,
-                latest_filename,
-                save_relative_paths=self._save_relative_paths,
-            )
-            for old in superfluous:
-                remove_old(old, meta_graph_suffix)
+            steps.append(partial(self._record, written, latest_filename, meta_graph_suffix))
         if write_meta_graph:
-            with sess.graph.as_default():
-                self.export_meta_graph(meta_graph_name(prefix, meta_graph_suffix))
+            export = partial(
+                self._export_beside, sess.graph, meta_graph_name(prefix, meta_graph_suffix), strip_default_attrs
+            )
+            if put_off and not sess.graph.finalized:
+                export()  # the graph may change before the thread would come to it
+            else:
+                steps.append(export)
+        if put_off:
+            start(partial(_do, steps), sess, f"checkpoint {written}")
+        else:
+            _do(steps)
         return written
+
+    def _format(self) -> str:
+        """Raises UnimplementedError for TensorFlow's first format."""
+        if isinstance(self._write_version, str):
+            return self._write_version
+        if self._write_version == saver_pb2.SaverDef.V2:
+            return default_format()
+        message = (
+            "write_version: checkpoints of TensorFlow's first format (SaverDef.V1) can be read, but not written; leave "
+            'write_version out, or write what TensorFlow reads with write_version="tensorflow"'
+        )
+        raise errors.UnimplementedError(None, None, message)
+
+    def _record(self, written: str, latest_filename: str, meta_graph_suffix: str) -> None:
+        """Name the checkpoint, which is complete, in the state file, and delete those that are too many."""
+        superfluous = self._kept.record(written)
+        update_checkpoint_state(
+            os.path.dirname(written),
+            written,
+            self._kept.prefixes,
+            latest_filename,
+            save_relative_paths=self._save_relative_paths,
+        )
+        for old in superfluous:
+            remove_old(old, meta_graph_suffix)
+
+    def _export_beside(self, graph: Graph, path: str, strip_default_attrs: bool) -> None:
+        """Write the meta graph; one that cannot change any more is made once."""
+        if self._finished_graph is not None and self._finished_graph[0]() is graph:
+            write_file(path, self._finished_graph[1])
+            return
+        with graph.as_default():
+            data = self.export_meta_graph(strip_default_attrs=strip_default_attrs).SerializeToString()
+        if graph.finalized:
+            self._finished_graph = weakref.ref(graph), data
+        write_file(path, data)
 
     def _prefix(self, sess: Any, save_path: str, global_step: Any) -> str:
         if global_step is None:
@@ -236,6 +300,7 @@ class Saver:
     @property
     def last_checkpoints(self) -> list[str]:
         """The checkpoints that this saver wrote and has not deleted, oldest first."""
+        settle()
         return self._kept.prefixes
 
     def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
@@ -256,7 +321,13 @@ class Saver:
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        return self.saver_def
+        """The SaverDef; with a scope, its names as they are within it, or None if the nodes are elsewhere."""
+        if export_scope is None:
+            return self.saver_def
+        scope = export_scope.rstrip("/") + "/"
+        if not all(getattr(self.saver_def, field).startswith(scope) for field in _NAMES):
+            return None
+        return _renamed(self.saver_def, lambda name: name.removeprefix(scope))
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
@@ -285,6 +356,21 @@ class Saver:
         )
 
 
+def _renamed(saver_def: Any, rename: Callable[[str], str]) -> Any:
+    """A copy with other names of nodes."""
+    copy = saver_pb2.SaverDef()
+    copy.CopyFrom(saver_def)
+    for field in _NAMES:
+        setattr(copy, field, rename(getattr(copy, field)))
+    return copy
+
+
+def _do(steps: list[Callable[[], Any]]) -> None:
+    """Each step is dropped before the next one: a copy of the variables is freed when it has been written."""
+    while steps:
+        steps.pop(0)()
+
+
 @export("train.import_meta_graph")
 def import_meta_graph(
     meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
@@ -296,9 +382,5 @@ def import_meta_graph(
     """
     meta_graph = import_scoped_meta_graph(meta_graph_or_file, clear_devices, import_scope, kwargs.get("input_map"))
     if meta_graph.HasField("saver_def"):
-        saver_def = saver_pb2.SaverDef()
-        saver_def.CopyFrom(meta_graph.saver_def)
-        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
-            setattr(saver_def, field, in_scope(getattr(saver_def, field), import_scope))
-        return Saver(saver_def=saver_def, name=import_scope)
+        return Saver(saver_def=meta_graph.saver_def, name=import_scope)
     return Saver() if any(isinstance(v, Variable | Tensor) for v in global_variables()) else None

@@ -1,0 +1,126 @@
+"""Checks before a restore changes anything: whether a checkpoint has what the nodes of a `Saver` read."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock import errors
+from penstock.checkpoint.reader import CheckpointReader
+from penstock.graph.constants import constant_value
+from penstock.graph.graph import Graph
+from penstock.graph.operation import Operation
+from penstock.ops.checkpoint import parse_slice
+from penstock.tensor.dtypes import DType, as_dtype
+from penstock.tensor.shapes import TensorShape
+
+_READERS = {"RestoreV2": ("tensor_names", "shape_and_slices"), "RestoreSlice": ("tensor_name", "shape_and_slice"),
+            "Restore": ("tensor_name", None)}  # fmt: skip
+_MOST_LISTED = 50
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is assigned to a variable. `shape` is None if it is not checked, `elements` if any number will do."""
+
+    tensor: str
+    dtype: DType
+    variable: str
+    shape: TensorShape | None
+    elements: int | None
+
+
+def check_restorable(graph: Graph, restore_op_name: str, prefix: str) -> None:
+    """Check that the checkpoint has what the Restore nodes under `restore_op_name` read.
+
+    A step that fails in the middle would leave some variables restored and others not. All problems are listed. Raises
+    NotFoundError if tensors are missing, otherwise InvalidArgumentError for different dtypes or shapes.
+    """
+    wanted = _wanted(graph, restore_op_name)
+    with CheckpointReader(prefix) as reader:
+        shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    missing = sorted({want.tensor for want in wanted if want.tensor not in shapes})
+    problems = [_problem(want, shapes[want.tensor], dtypes[want.tensor]) for want in wanted if want.tensor in shapes]
+    different = [problem for problem in problems if problem]
+    if missing:
+        message = (
+            f"Restoring from checkpoint failed: Key {missing[0]} not found in checkpoint {prefix}"
+            + (f" (nor {_listed(missing[1:], ', ')})" if missing[1:] else "")
+            + f". The graph has variables that the checkpoint does not{_similar(missing, shapes)}; restore the others "
+            "with tf.train.Saver(var_list), or under other names with a dict from names in the checkpoint to variables."
+        )
+        if different:
+            message += f" Besides: {_listed(different, '; ')}"
+        raise errors.NotFoundError(None, None, message)
+    if different:
+        message = f"Restoring from checkpoint {prefix} failed: {_listed(different, '; ')}"
+        raise errors.InvalidArgumentError(None, None, message)
+
+
+def _problem(want: _Wanted, shape: Sequence[int], dtype: Any) -> str | None:
+    have, found = as_dtype(dtype), TensorShape(shape)
+    if have != want.dtype:
+        return f"variable {want.variable} is {want.dtype.name}, tensor {want.tensor} is {have.name}"
+    if want.shape is not None and not want.shape.is_compatible_with(found):
+        return f"variable {want.variable} has shape {want.shape}, tensor {want.tensor} has {found}"
+    if want.elements is not None and want.elements != found.num_elements():
+        return f"variable {want.variable} has {want.elements} elements, tensor {want.tensor} has shape {found}"
+    return None
+
+
+def _listed(items: Sequence[str], separator: str) -> str:
+    more = len(items) - _MOST_LISTED
+    return separator.join(items[:_MOST_LISTED]) + (f"{separator}and {more} more" if more > 0 else "")
+
+
+def _similar(missing: Sequence[str], shapes: Mapping[str, Any]) -> str:
+    """Names in the checkpoint that differ little from the first of those that are missing."""
+    close = difflib.get_close_matches(missing[0], shapes, n=3) if len(shapes) < 10_000 else []
+    return f" (it has {', '.join(close)})" if close else ""
+
+
+def _wanted(graph: Graph, restore_op_name: str) -> list[_Wanted]:
+    """What each assignment takes that Restore nodes feed."""
+    found = []
+    for operation in _controls_of(graph.get_operation_by_name(restore_op_name)):
+        if not operation.op_def.traits.assigns:
+            continue
+        target, source = operation.inputs
+        reshaped = False
+        while source.op.type in ("Identity", "Reshape"):
+            reshaped = reshaped or source.op.type == "Reshape"
+            source = source.op.inputs[0]
+        if source.op.type not in _READERS:
+            continue
+        name, part = (_text(source.op, key, source.value_index) for key in _READERS[source.op.type])
+        if name is None:
+            continue
+        checked = operation.get_attr("validate_shape")
+        if part:
+            shape = TensorShape(parse_slice(name, part)[0])
+        else:
+            shape = target.shape if operation.type == "Assign" else target.op.attrs.get("shape", TensorShape(None))
+        elements = shape.num_elements() if checked and reshaped else None
+        found.append(_Wanted(name, source.dtype, target.op.name, shape if checked and not reshaped else None, elements))
+    return found
+
+
+def _text(operation: Operation, key: str | None, at: int) -> str | None:
+    """One of the constant texts that `operation` takes as its input `key`."""
+    if key is None:
+        return None
+    value = constant_value(operation.inputs[[arg.name for arg in operation.op_def.inputs].index(key)])
+    return None if value is None else value.reshape(-1)[at].decode()
+
+
+def _controls_of(operation: Operation) -> list[Operation]:
+    """Everything that `operation` waits for, through nested groups."""
+    found, waiting = [], [operation]
+    while waiting:
+        for control in waiting.pop().control_inputs:
+            found.append(control)
+            if control.type == "NoOp":
+                waiting.append(control)
+    return found
