@@ -165,7 +165,7 @@ def test_nodes_of_older_graphs_save_and_restore(tmp_path: Path, session: tf.Sess
     column = read(path, "w", "2 2 -:1,1", dt=tf.float32)
     assert column.shape.as_list() == [2, 1]
     assert session.run(column).tolist() == [[2.0], [4.0]]
-    with pytest.raises(tf.errors.NotFoundError, match="'nothing' not found in checkpoint files .*old"):
+    with pytest.raises(tf.errors.NotFoundError, match=r"'nothing' not found in checkpoint files .*old"):
         session.run(read(path, "nothing", "", dt=tf.float32))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tensorboard.compat.proto import saver_pb2
 
 from penstock import errors
-from penstock.checkpoint.background import announced, default_format, finish, known_format, settle, start
+from penstock.checkpoint.background import Format, announced, default_format, finish, known_format, settle, start
 from penstock.checkpoint.files import checkpoint_exists
 from penstock.checkpoint.state import update_checkpoint_state
 from penstock.client.saveables import SaveableObject, SaveSpec, saveables_of
@@ -229,7 +229,7 @@ class Saver:
             _do(steps)
         return written
 
-    def _format(self) -> str:
+    def _format(self) -> Format:
         """Raises UnimplementedError for TensorFlow's first format."""
         if isinstance(self._write_version, str):
             return self._write_version
