@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import os
+from collections.abc import Callable
 from typing import Any
 
 from google.protobuf import message, text_format
-from tensorboard.compat.proto import meta_graph_pb2, variable_pb2
+from tensorboard.compat.proto import meta_graph_pb2
 
-from penstock import errors
 from penstock.checkpoint.replace import Replacement
 from penstock.checkpoint.storage import locate, typed
-from penstock.client.variable import Variable, in_scope
 from penstock.export import export
 from penstock.graph.graph import Graph
 from penstock.graph.importer import import_graph_def
-from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import GraphKeys, get_default_graph
-from penstock.train.queue_runner import QueueRunner, QueueRunnerDef
+from penstock.train import exported_graph
+from penstock.train.collection_protos import collection_def, collection_items
+from penstock.version import VERSION
 
-_LOG = logging.getLogger(__name__)
 _MOST_BYTES = 2 << 30
-_VARIABLE_COLLECTIONS = {
-    GraphKeys.GLOBAL_VARIABLES,
-    GraphKeys.LOCAL_VARIABLES,
-    GraphKeys.MODEL_VARIABLES,
-    GraphKeys.TRAINABLE_VARIABLES,
-    GraphKeys.MOVING_AVERAGE_VARIABLES,
-    GraphKeys.METRIC_VARIABLES,
-    GraphKeys.GLOBAL_STEP,
-}
+UNBOUND_INPUTS = "unbound_inputs"
 
 # --- files ----------------------------------------------------------------------------------------------
 
@@ -84,48 +74,55 @@ def create_meta_graph_def(
     collection_list: list[str] | None = None,
     clear_devices: bool = False,
     meta_info_def: Any = None,
+    export_scope: str | None = None,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
 ) -> Any:
     """`graph` (the default one) as a MetaGraphDef. Collections that cannot be stored in a message are left out."""
     graph = graph or get_default_graph()
     meta_graph = meta_graph_pb2.MetaGraphDef()
     if meta_info_def is not None:
-        meta_graph.meta_info_def.CopyFrom(meta_info_def)
-    meta_graph.graph_def.CopyFrom(graph_def or graph.as_graph_def(add_shapes=True))
+        meta_graph.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
+    meta_graph.meta_info_def.tensorflow_version = VERSION
+    exported = meta_graph.graph_def
+    if graph_def is None:
+        exported.CopyFrom(graph.as_graph_def(add_shapes=True))
+    else:
+        exported.MergeFromString(graph_def.SerializeToString())  # TensorFlow's own class of the same message, perhaps
     if clear_devices:
-        for node in meta_graph.graph_def.node:
-            node.device = ""
+        _clear_devices(exported)
+    others = exported_graph.scopes_of_other_savers(exported, saver_def) if clear_extraneous_savers else ()
+    if others:
+        exported_graph.without_nodes(exported, lambda name: name.startswith(others))
+    nodes = {node.name for node in exported.node}
+    unbound = exported_graph.take_scope(exported, export_scope) if export_scope else []
+    if strip_default_attrs:
+        exported_graph.strip_default_attrs(exported)
+        meta_graph.meta_info_def.stripped_default_attrs = True
     for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
-        _add_collection(meta_graph, key, graph.get_collection(key))
+        if key == GraphKeys.SAVERS and clear_extraneous_savers:
+            items = [saver for saver in graph.get_collection(key) if _names_of(saver) == _names_of(saver_def)]
+        else:
+            items = graph.get_collection(key)
+        collection = collection_def(key, items, export_scope, nodes.__contains__)
+        if collection is not None:
+            meta_graph.collection_def[key].CopyFrom(collection)
+    if unbound:
+        meta_graph.collection_def[UNBOUND_INPUTS].bytes_list.value.extend(name.encode() for name in unbound)
     if saver_def is not None:
         meta_graph.saver_def.CopyFrom(saver_def)
     return meta_graph
 
 
-def _add_collection(meta_graph: Any, key: str, items: list[Any]) -> None:
-    collection = meta_graph_pb2.CollectionDef()
-    for item in items:
-        match item:
-            case Tensor() | Operation():
-                collection.node_list.value.append(item.name)
-            case bool():
-                break
-            case int():
-                collection.int64_list.value.append(item)
-            case float():
-                collection.float_list.value.append(item)
-            case str() | bytes():
-                collection.bytes_list.value.append(item.encode() if isinstance(item, str) else item)
-            case _ if hasattr(item, "to_proto"):
-                proto = item.to_proto()
-                if proto is not None:
-                    collection.bytes_list.value.append(proto.SerializeToString())
-            case _:
-                break
-    else:
-        if len(collection.ListFields()) <= 1:
-            meta_graph.collection_def[key].CopyFrom(collection)
-            return
-    _LOG.warning("collection %r is not in the meta graph: it has items that no message holds", key)
+def _clear_devices(graph_def: Any) -> None:
+    for node in graph_def.node:
+        node.device = ""
+
+
+def _names_of(saver: Any) -> tuple[str, str] | None:
+    """What tells savers apart."""
+    definition = getattr(saver, "saver_def", saver)
+    return None if definition is None else (definition.save_tensor_name, definition.restore_op_name)
 
 
 @export("train.export_meta_graph")
@@ -145,11 +142,14 @@ def export_meta_graph(
 ) -> Any:
     """A graph with its collections as a MetaGraphDef, written to `filename` if given.
 
-    TF: tf.train.export_meta_graph.
+    export_scope: only what is in this name scope, under the names from there; what its nodes take from outside must be
+    given to `import_meta_graph` as `input_map`. clear_extraneous_savers: without the nodes of savers other than
+    `saver_def`. TF: tf.train.export_meta_graph.
     """
-    if export_scope is not None:
-        raise errors.UnimplementedError(None, None, "export_scope: only whole graphs can be exported")
-    meta_graph = create_meta_graph_def(graph, graph_def, saver_def, collection_list, clear_devices, meta_info_def)
+    meta_graph = create_meta_graph_def(
+        graph, graph_def, saver_def, collection_list, clear_devices, meta_info_def, export_scope,
+        clear_extraneous_savers, strip_default_attrs,
+    )  # fmt: skip
     if filename:
         data = text_format.MessageToString(meta_graph).encode() if as_text else meta_graph.SerializeToString()
         write_file(filename, data)
@@ -164,45 +164,43 @@ def import_scoped_meta_graph(
     clear_devices: bool = False,
     import_scope: str | None = None,
     input_map: dict[str, Any] | None = None,
-) -> Any:
-    """Add nodes and collections of a MetaGraphDef (or a file) to the default graph; returns the message."""
-    meta_graph = meta_graph_or_file
-    if not isinstance(meta_graph, meta_graph_pb2.MetaGraphDef):
-        if hasattr(meta_graph, "SerializeToString"):  # TensorFlow's own class of the same message
-            meta_graph = meta_graph_pb2.MetaGraphDef.FromString(meta_graph.SerializeToString())
-        else:
-            meta_graph = read_meta_graph_file(os.fspath(meta_graph_or_file))
-    graph_def = meta_graph.graph_def
+    unbound_inputs_col_name: str = UNBOUND_INPUTS,
+    restore_collections_predicate: Callable[[str], bool] = lambda key: True,
+) -> tuple[Any, str]:
+    """Add nodes and collections of a MetaGraphDef (or a file) to the default graph.
+
+    Returns the message, and the scope in which the nodes are: another than `import_scope` where that is taken. Raises
+    ValueError if `input_map` lacks one of the inputs from outside an exported scope.
+    """
+    meta_graph = _read(meta_graph_or_file)
+    graph_def, collections = meta_graph.graph_def, meta_graph.collection_def
+    _check_bound(collections.get(unbound_inputs_col_name), input_map or {})
     if clear_devices:
-        for node in graph_def.node:
-            node.device = ""
-    import_graph_def(graph_def, input_map=input_map, name=import_scope or "")
+        _clear_devices(graph_def)
+    exported_graph.strip_unknown_attrs(graph_def, meta_graph.meta_info_def.stripped_op_list)
     graph = get_default_graph()
-    variables: dict[str, Any] = {}
-    for key in sorted(meta_graph.collection_def):
-        for item in _items(key, meta_graph.collection_def[key], import_scope, variables):
-            graph.add_to_collection(key, item)
-    return meta_graph
+    scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""
+    import_graph_def(graph_def, input_map=input_map, name=import_scope or "")
+    known: dict[Any, Any] = {}
+    for key in sorted(collections):
+        if key != unbound_inputs_col_name and restore_collections_predicate(key):
+            for item in collection_items(key, collections[key], scope, known):
+                graph.add_to_collection(key, item)
+    return meta_graph, scope
 
 
-def _items(key: str, collection: Any, scope: str | None, variables: dict[str, Any]) -> list[Any]:
-    """The items of one collection; a variable that is in several of them is one object."""
-    kind = collection.WhichOneof("kind")
-    if kind is None:
-        return []
-    values = list(getattr(collection, kind).value)
-    if kind == "node_list":
-        graph = get_default_graph()
-        return [graph.as_graph_element(in_scope(name, scope)) for name in values]
-    if kind == "bytes_list" and key == GraphKeys.QUEUE_RUNNERS:
-        return [QueueRunner.from_proto(QueueRunnerDef.FromString(data), import_scope=scope) for data in values]
-    if kind != "bytes_list" or key not in _VARIABLE_COLLECTIONS:
-        return values
-    found = []
-    for data in values:
-        definition = variable_pb2.VariableDef.FromString(data)
-        name = definition.variable_name
-        if name not in variables:
-            variables[name] = Variable.from_proto(definition, import_scope=scope)
-        found.append(variables[name])
-    return found
+def _read(meta_graph_or_file: Any) -> Any:
+    """A MetaGraphDef that may be changed."""
+    if hasattr(meta_graph_or_file, "SerializeToString"):  # ours, or TensorFlow's own class of the same message
+        return meta_graph_pb2.MetaGraphDef.FromString(meta_graph_or_file.SerializeToString())
+    return read_meta_graph_file(os.fspath(meta_graph_or_file))
+
+
+def _check_bound(unbound: Any, input_map: dict[str, Any]) -> None:
+    names = [] if unbound is None else [name.decode() for name in unbound.bytes_list.value]
+    missing = sorted(name for name in names if name not in input_map and f"{name}:0" not in input_map)
+    if missing:
+        raise ValueError(
+            f"Graph contains unbound inputs: {', '.join(names)}. Must provide these inputs through input_map; "
+            f"missing: {', '.join(missing)}."
+        )

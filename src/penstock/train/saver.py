@@ -24,6 +24,7 @@ from penstock.export import export
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_collection
+from penstock.train.collection_protos import register_proto_function
 from penstock.train.global_step import global_step as read_global_step
 from penstock.train.kept_checkpoints import KeptCheckpoints, meta_graph_name, remove_old
 from penstock.train.meta_graph import export_meta_graph, import_scoped_meta_graph, write_file
@@ -348,11 +349,13 @@ class Saver:
         """The default graph with this saver's names as a MetaGraphDef, written to `filename` when given."""
         return export_meta_graph(
             filename,
-            saver_def=self.saver_def,
+            saver_def=None if self.saver_def is None else self.to_proto(export_scope),
             collection_list=collection_list,
             as_text=as_text,
             export_scope=export_scope,
             clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
+            strip_default_attrs=strip_default_attrs,
         )
 
 
@@ -377,10 +380,14 @@ def import_meta_graph(
 ) -> Saver | None:
     """Add the graph of a MetaGraphDef (or of a file) to the default graph; returns a saver for its variables.
 
-    It is the saver that exported the graph, or a new one, or None if the graph has no variables. TF:
-    tf.train.import_meta_graph.
+    It is the saver that exported the graph, or a new one, or None if the graph has no variables. clear_devices: nodes
+    may be anywhere. import_scope: a prefix of all names. kwargs: `input_map` as in `import_graph_def`,
+    `restore_collections_predicate`, a function of a collection's name. TF: tf.train.import_meta_graph.
     """
-    meta_graph = import_scoped_meta_graph(meta_graph_or_file, clear_devices, import_scope, kwargs.get("input_map"))
+    meta_graph, scope = import_scoped_meta_graph(meta_graph_or_file, clear_devices, import_scope, **kwargs)
     if meta_graph.HasField("saver_def"):
-        return Saver(saver_def=meta_graph.saver_def, name=import_scope)
+        return Saver(saver_def=meta_graph.saver_def, name=scope)
     return Saver() if any(isinstance(v, Variable | Tensor) for v in global_variables()) else None
+
+
+register_proto_function(GraphKeys.SAVERS, saver_pb2.SaverDef, Saver.to_proto, Saver.from_proto)
