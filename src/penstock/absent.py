@@ -17,10 +17,6 @@ _FEED = (
     "Make batches in Python and feed them, `session.run(train_op, feed_dict={x: batch})`; tf.read_file, "
     "tf.parse_example and tf.image.decode_image read files and records in the graph."
 )
-_LOOP = (
-    "Open a tf.Session, restore with a tf.train.Saver, and call session.run in your own loop; "
-    "tf.summary.FileWriter and Saver.save do what its hooks did."
-)
 _MODEL = "Build the model with tf.layers, tf.losses and an optimizer of tf.train, and train it in a tf.Session."
 _ONE_PROCESS = "A step runs in one process, on the devices that `with tf.device(...)` or tf.placement choose."
 _SAVE = (
@@ -32,9 +28,6 @@ _GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and ru
 
 INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.learn.io tf.LMDBReader", _FEED),
-    ("tf.train.*Session tf.train.*Hook tf.train.SessionRun* tf.train.*Creator", _LOOP),
-    ("tf.train.Scaffold tf.train.CheckpointSaverListener tf.train.basic_train_loop", _LOOP),
-    ("tf.train.SecondOrStepTimer tf.train.NanLossDuringTrainingError tf.contrib.training.*Hook", _LOOP),
     ("tf.estimator.* tf.feature_column.* tf.keras.* tf.contrib.keras tf.contrib.learn.* tf.contrib.estimator", _MODEL),
     ("tf.contrib.feature_column tf.contrib.layers.*_column tf.contrib.slim.nets", _MODEL),
     ("tf.train.Server* tf.train.Cluster* tf.train.JobDef tf.train.replica_device_setter tf.distribute", _ONE_PROCESS),

@@ -91,7 +91,21 @@ def test_gradients_of_earlier_steps_are_dropped(session: tf.Session) -> None:
     assert session.run([w, step]) == [-1, 8]
 
 
-def test_the_hook_says_what_to_do_instead() -> None:
+def test_a_monitored_session_with_the_hook_applies_the_mean_of_each_step() -> None:
+    w = tf.Variable(0.0)
+    step = tf.train.get_or_create_global_step()
+    optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(1.0), 2, total_num_replicas=1)
+    train = optimizer.minimize(2.0 * w, global_step=step)
+    hook = optimizer.make_session_run_hook(is_chief=True)
+    with tf.train.MonitoredSession(hooks=[hook, tf.train.StopAtStepHook(last_step=3)]) as session:
+        while not session.should_stop():
+            session.run(train, options=LIMIT)
+        found = session._tf_sess().run([w, step])
+    assert found == [-2 * found[1], found[1]] and found[1] >= 3
+
+
+def test_the_hook_needs_applied_gradients() -> None:
     optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(1.0), 2)
-    with pytest.raises(tf.errors.UnimplementedError, match="run chief_init_op and get_init_tokens_op"):
-        optimizer.make_session_run_hook(is_chief=True)
+    tf.train.get_or_create_global_step()
+    with pytest.raises(ValueError, match="apply_gradient should be called before using the hook"):
+        tf.train.MonitoredSession(hooks=[optimizer.make_session_run_hook(is_chief=True)])

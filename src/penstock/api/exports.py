@@ -1004,6 +1004,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.train.session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
         "penstock.train.sync_replicas": "SyncReplicasOptimizer",
+        "penstock.training_loop.basic_loops": "basic_train_loop",
         "penstock.training_loop.hooks": (
             "FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook NanLossDuringTrainingError NanTensorHook "
             "StepCounterHook StopAtStepHook"

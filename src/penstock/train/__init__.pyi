@@ -82,6 +82,7 @@ from penstock.train.session_run_hook import SessionRunContext as SessionRunConte
 from penstock.train.session_run_hook import SessionRunHook as SessionRunHook
 from penstock.train.session_run_hook import SessionRunValues as SessionRunValues
 from penstock.train.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
+from penstock.training_loop.basic_loops import basic_train_loop as basic_train_loop
 from penstock.training_loop.hooks import FeedFnHook as FeedFnHook
 from penstock.training_loop.hooks import FinalOpsHook as FinalOpsHook
 from penstock.training_loop.hooks import GlobalStepWaiterHook as GlobalStepWaiterHook
@@ -123,9 +124,10 @@ __all__ = [
     "start_queue_runners", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph", "cosine_decay",
     "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay", "natural_exp_decay",
     "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SessionRunArgs", "SessionRunContext",
-    "SessionRunHook", "SessionRunValues", "SyncReplicasOptimizer", "FeedFnHook", "FinalOpsHook", "GlobalStepWaiterHook",
-    "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "StepCounterHook", "StopAtStepHook",
-    "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession", "ProfilerHook", "ProgressHook",
-    "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook", "Scaffold", "ChiefSessionCreator",
-    "SessionCreator", "WorkerSessionCreator", "SessionManager", "Supervisor", "SecondOrStepTimer", "SaverDef"
+    "SessionRunHook", "SessionRunValues", "SyncReplicasOptimizer", "basic_train_loop", "FeedFnHook", "FinalOpsHook",
+    "GlobalStepWaiterHook", "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "StepCounterHook",
+    "StopAtStepHook", "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession", "ProfilerHook",
+    "ProgressHook", "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook", "Scaffold",
+    "ChiefSessionCreator", "SessionCreator", "WorkerSessionCreator", "SessionManager", "Supervisor",
+    "SecondOrStepTimer", "SaverDef"
 ]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
-from penstock import errors
 from penstock.client.accumulators import (
     ConditionalAccumulator,
     ConditionalAccumulatorBase,
@@ -25,6 +24,7 @@ from penstock.ops.state import assign
 from penstock.train.moving_averages import ExponentialMovingAverage
 from penstock.train.optimizer import GradAndVar, Optimizer
 from penstock.train.queue_runner import QueueRunner
+from penstock.train.session_run_hook import SessionRunHook
 
 
 @export("train.SyncReplicasOptimizer")
@@ -156,8 +156,10 @@ class SyncReplicasOptimizer(Optimizer):
         with device(self._global_step.device), name_scope(""):
             return self._tokens.enqueue_many((fill([num_tokens], convert_to_tensor(self._global_step)),))
 
-    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> NoReturn:
-        raise errors.UnimplementedError(None, None, _NO_HOOK)
+    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
+        """The hook of a monitored session that initialises this replica; in the chief it also starts the updates, after
+        handing out `num_tokens` tokens."""
+        return _SyncReplicasHook(self, is_chief, num_tokens)
 
     # --- the other optimizer's --------------------------------------------------------------------------
 
@@ -171,8 +173,30 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.variables()
 
 
-_NO_HOOK = (
-    "SyncReplicasOptimizer.make_session_run_hook: there are no session run hooks yet. After initializing the global "
-    "variables, run local_step_init_op in each replica's session; in the chief's run chief_init_op and "
-    "get_init_tokens_op(num_tokens), and call get_chief_queue_runner().create_threads(session, coord, start=True)."
-)
+class _SyncReplicasHook(SessionRunHook):
+    def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
+        self._optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens
+
+    def begin(self) -> None:
+        """Raises ValueError before `apply_gradients`."""
+        if self._optimizer._chief_queue_runner is None:
+            raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using the hook.")
+        self._runner = self._optimizer._chief_queue_runner
+        if self._is_chief:
+            self._init_op = self._optimizer.chief_init_op
+            self._init_tokens_op = self._optimizer.get_init_tokens_op(self._num_tokens)
+        else:
+            self._init_op = self._optimizer.local_step_init_op
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        missing = session.run(self._optimizer.ready_for_local_init_op)
+        if missing.size:
+            names = ", ".join(name.decode() for name in missing)
+            raise RuntimeError(
+                "Init operations did not make model ready for SyncReplicasOptimizer local_init. Init op: "
+                f"{self._init_op.name}, error: Variables not initialized: {names}"
+            )
+        session.run(self._init_op)
+        if self._is_chief:
+            session.run(self._init_tokens_op)
+            self._runner.create_threads(session, coord=coord, daemon=True, start=True)

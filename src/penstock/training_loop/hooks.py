@@ -13,6 +13,7 @@ from penstock import errors, logging
 from penstock.export import export
 from penstock.graph.scopes import get_default_graph
 from penstock.summary.writer import FileWriter, FileWriterCache
+from penstock.train.global_step import get_global_step
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from penstock.training_loop.global_steps import needed_global_step
 from penstock.training_loop.timers import NeverTriggerTimer, SecondOrStepTimer
@@ -70,7 +71,7 @@ class LoggingTensorHook(SessionRunHook):
         elapsed, _ = self._timer.update_last_triggered_step(self._iter_count)
         with np.printoptions(suppress=True):
             if self._formatter is not None:
-                logging.info("%s", self._formatter(values))
+                logging.info(self._formatter(values))
                 return
             text = ", ".join(f"{tag} = {values[tag]}" for tag in self._tag_order)
             if elapsed is None:
@@ -135,7 +136,7 @@ class StepCounterHook(SessionRunHook):
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = FileWriterCache.get(self._output_dir)
         self._global_step_tensor = needed_global_step(self)
-        self._summary_tag = self._global_step_tensor.op.name + "/sec"
+        self._summary_tag = get_global_step().op.name + "/sec"
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         return SessionRunArgs(self._global_step_tensor)

@@ -80,7 +80,7 @@ class _MonitoredSession:
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """`tf.Session.run`, with hooks."""
-        return self._sess.run(fetches, feed_dict, options, run_metadata)
+        return self._sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
 
     def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
         """Call `step_fn(step_context)`, which can run steps with hooks and without, and end the loop; returns what it
@@ -94,7 +94,7 @@ class _MonitoredSession:
                 "`step_fn` may either have one `step_context` argument, or `self` and `step_context` arguments if it's "
                 f"an instance method. Got {arguments} instead."
             )
-        return self._sess.run_step_fn(step_fn, self._tf_sess(), None)
+        return self._sess.run_step_fn(step_fn)
 
     def should_stop(self) -> bool:
         """Whether the loop ends: a hook or thread wants it, or the session is closed."""

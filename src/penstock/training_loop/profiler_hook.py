@@ -9,7 +9,7 @@ from tensorboard.compat.proto.config_pb2 import RunOptions
 
 from penstock import gfile, logging
 from penstock.export import export
-from penstock.session.timeline import Timeline
+from penstock.session.step_timeline import StepTimeline
 from penstock.summary.writer import FileWriterCache
 from penstock.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from penstock.training_loop.global_steps import needed_global_step
@@ -55,6 +55,6 @@ class ProfilerHook(SessionRunHook):
             path = self._output_file.format(global_step)
             logging.info("Saving timeline for %d into '%s'.", global_step, path)
             with gfile.Open(path, "w") as file:
-                file.write(Timeline(run_values.run_metadata.step_stats).generate_chrome_trace_format(**self._show))
+                file.write(StepTimeline(run_values.run_metadata.step_stats).generate_chrome_trace_format(**self._show))
             self._file_writer.add_run_metadata(run_values.run_metadata, f"step_{global_step}", global_step)
         self._next_step = global_step + 1

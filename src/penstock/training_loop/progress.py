@@ -131,7 +131,7 @@ class Progress:
         print(start + ", ".join(parts), file=self._file, flush=True)
 
 
-class _Bar(tqdm):  # type: ignore[misc]
+class _Bar(tqdm):
     monitor_interval = 0  # no thread that wakes up bars
 
 

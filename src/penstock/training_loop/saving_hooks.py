@@ -161,7 +161,7 @@ class SummarySaverHook(SessionRunHook):
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         self._request_summary = self._next_step is None or self._timer.should_trigger_for_step(self._next_step)
-        requests = {"global_step": self._global_step_tensor}
+        requests: dict[str, Any] = {"global_step": self._global_step_tensor}
         if self._request_summary and (summaries := self._get_summary_op()):
             requests["summary"] = summaries
         return SessionRunArgs(requests)

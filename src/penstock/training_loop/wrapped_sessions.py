@@ -80,10 +80,12 @@ class _WrappedSession:
     def run(self, *args: Any, **kwargs: Any) -> Any:
         return self._sess.run(*args, **kwargs)
 
-    def run_step_fn(
-        self, step_fn: Callable[[Any], Any], raw_session: Any, run_with_hooks: Callable[..., Any] | None
-    ) -> Any:
-        return step_fn(StepContext(raw_session, run_with_hooks or self.run))
+    def raw_session(self) -> Any:
+        """The session within all wrappers."""
+        return self._sess.raw_session() if isinstance(self._sess, _WrappedSession) else self._sess
+
+    def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
+        return step_fn(StepContext(self.raw_session(), self.run))
 
 
 class _RecoverableSession(_WrappedSession):
@@ -112,12 +114,11 @@ class _RecoverableSession(_WrappedSession):
             return True
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        return self._recovering(lambda sess: sess.run(fetches, feed_dict, options, run_metadata))
+        arguments = {"feed_dict": feed_dict, "options": options, "run_metadata": run_metadata}
+        return self._recovering(lambda sess: sess.run(fetches, **arguments))
 
-    def run_step_fn(
-        self, step_fn: Callable[[Any], Any], raw_session: Any, run_with_hooks: Callable[..., Any] | None
-    ) -> Any:
-        return self._recovering(lambda sess: sess.run_step_fn(step_fn, raw_session, sess.run))
+    def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
+        return self._recovering(lambda sess: sess.run_step_fn(step_fn))
 
     def _recovering(self, attempt: Callable[[Any], Any]) -> Any:
         while True:
@@ -181,7 +182,8 @@ class _HookedSession(_WrappedSession):
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
-        wanted, feeds, run_options = {"caller": fetches}, feed_dict, options
+        wanted: dict[Any, Any] = {"caller": fetches}
+        feeds, run_options = feed_dict, options
         asked = [(hook, request) for hook in self._hooks if (request := hook.before_run(context)) is not None]
         if asked:
             for hook, request in asked:
@@ -193,7 +195,9 @@ class _HookedSession(_WrappedSession):
         # A step with options or metadata is observed, which takes time; without them, hooks are given empty ones.
         observed = run_options is not None or run_metadata is not None
         metadata = RunMetadata() if run_metadata is None else run_metadata
-        values = self._sess.run(wanted, feeds, run_options, metadata if observed else None)
+        values = self._sess.run(
+            wanted, feed_dict=feeds, options=run_options, run_metadata=metadata if observed else None
+        )
         run_options = RunOptions() if run_options is None else run_options
         for hook in self._hooks:
             hook.after_run(context, SessionRunValues(values.get(hook), run_options, metadata))

@@ -1,4 +1,4 @@
-"""`Timeline`: a step's trace for Chrome's viewer, chrome://tracing or ui.perfetto.dev."""
+"""`StepTimeline`: a step's trace for Chrome's viewer, chrome://tracing or ui.perfetto.dev."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 Event = dict[str, Any]
 
 
-class Timeline:
-    """The trace in `run_metadata.step_stats`, as text that the viewer loads (TF: tensorflow.python.client.timeline)."""
+class StepTimeline:
+    """The trace in `run_metadata.step_stats`, as text that the viewer loads (TF: Timeline)."""
 
     def __init__(self, step_stats: Any, graph: Any = None) -> None:
         self._step_stats = step_stats
