@@ -204,7 +204,11 @@ def shared(tf: Any) -> Tensors:
 def dense_linear(tf: Any) -> Tensors:
     fc = fc_of(tf)
     ids = fc.categorical_column_with_identity("ids", 3)
-    columns = [fc.numeric_column("pair", 2), fc.embedding_column(ids, 2, initializer=ramp(tf)), fc.numeric_column("age")]
+    columns = [
+        fc.numeric_column("pair", 2),
+        fc.embedding_column(ids, 2, initializer=ramp(tf)),
+        fc.numeric_column("age"),
+    ]
     with tf.variable_scope("linear"):
         variables: dict[Any, Any] = {}
         first = fc.linear_model(features(tf), columns, cols_to_vars=variables)
@@ -258,15 +262,12 @@ def run(tf: Any, name: str) -> dict[str, Any]:
         values, gradients = session.run([tensors, grads])
         model = set(tf.get_collection("model_variables"))
         return {
-            "variables": {
-                v.op.name: [v.shape.as_list(), v in tf.trainable_variables(), v in model] for v in variables
-            },
+            "variables": {v.op.name: [v.shape.as_list(), v in tf.trainable_variables(), v in model] for v in variables},
             "shapes": {key: str(t.shape) for key, t in tensors.items()},
             "names": {key: t.name for key, t in tensors.items()},
             "values": {key: np.round(np.asarray(v, float), 5).tolist() for key, v in values.items()},
             "gradients": {
-                v.op.name: np.round(np.asarray(g, float), 5).tolist()
-                for v, g in zip(watched, gradients, strict=True)
+                v.op.name: np.round(np.asarray(g, float), 5).tolist() for v, g in zip(watched, gradients, strict=True)
             },
         }
 

@@ -360,6 +360,42 @@ EDITS = [
     OpCase("EditDistance", [rows((3, 0)), i32(1), SHAPE, A, i32(1, 2, 3, 4), SHAPE], raises=BAD, match="bounds"),
 ]  # fmt: skip
 
+# Hashes and strings that TensorFlow 2.21 gave for these.
+CROSSED = rows((0, 0), (0, 1), (0, 2), (0, 3), (2, 0), (2, 1), (2, 2), (2, 3))
+FIRST, SECOND = rows((0, 0), (0, 1), (2, 0)), rows((0, 0), (1, 0), (2, 0), (2, 2))
+TO_CROSS = [
+    [FIRST, SECOND], [strings("a", "bb", "ccc"), i64(1, 2, 3, -4)], [i64(3, 2), i64(3, 3)],
+    [i64([5, 6], [7, 8], [9, 10]), np.array([[b"x"], [b"y"], [b"z"]], object)],
+]  # fmt: skip
+CROSS = {"hashed_output": True, "hash_key": 123, "out_type": "int64", "internal_type": "int64"}
+AS_TEXT = {"out_type": "string", "hashed_output": False}
+CROSSES = [
+    OpCase("SparseCross", TO_CROSS, {**CROSS, "num_buckets": 100},
+           (CROSSED, i64(21, 89, 91, 34, 43, 42, 13, 67), i64(3, 4))),
+    OpCase("SparseCross", TO_CROSS, {**CROSS, "num_buckets": 0},
+           (CROSSED, i64(4567155289172409821, 1735872969241490989, 321023807264550784, 1015374900037889234,
+                         2949258572923254336, 1953846695791428035, 4271442161561045713, 6919220127494852360),
+            i64(3, 4))),
+    OpCase("SparseCross", TO_CROSS, {**CROSS, **AS_TEXT, "num_buckets": 0},
+           (CROSSED, strings("a_X_1_X_5_X_x", "a_X_1_X_6_X_x", "bb_X_1_X_5_X_x", "bb_X_1_X_6_X_x", "ccc_X_3_X_9_X_z",
+                             "ccc_X_3_X_10_X_z", "ccc_X_-4_X_9_X_z", "ccc_X_-4_X_10_X_z"), i64(3, 4))),
+    OpCase("SparseCross", [[], [], [], [TO_CROSS[3][1], TO_CROSS[3][1]]],
+           {**CROSS, "internal_type": "string", "num_buckets": 0},
+           (rows((0, 0), (1, 0), (2, 0)), i64(794273573211676159, 3221365136169701781, 3967372135468704067),
+            i64(3, 1))),
+    OpCase("SparseCross", [[FIRST], [strings("a", "b", "c")], [i64(4, 2)], [TO_CROSS[3][0]]],
+           {**CROSS, "num_buckets": 9}, raises=BAD, match="batch size"),
+    OpCase("SparseCross", [[FIRST], [strings("a", "b")], [i64(3, 2)], []], {**CROSS, "num_buckets": 9}, raises=BAD,
+           match="size of values"),
+    OpCase("SparseCross", [[rows((0, 0), (7, 0))], [strings("a", "b")], [i64(3, 2)], []],
+           {**CROSS, "num_buckets": 9}, raises=BAD, match="out of bounds"),
+    OpCase("SparseCross", TO_CROSS, {**CROSS, "internal_type": "string", "num_buckets": 9}, raises=BAD,
+           match="internal_type"),
+    OpCase("SparseCrossV2", [[], [], [], [i64([-1], [2]), np.array([[b"x"], [b"y"]], object)], np.array(b"--", object)],
+           {}, (rows((0, 0), (1, 0)), strings("-1--x", "2--y"), i64(2, 1))),
+]  # fmt: skip
+
 CASES = [
+    *CROSSES,
     *TO_DENSE, *ARITHMETIC, *LAYOUT, *ROWS, *REDUCE, *PRODUCTS, *SPARSE_SEGMENTS, *SERIALIZED, *SETS, *EDITS,
 ]  # fmt: skip

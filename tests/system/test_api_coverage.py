@@ -46,7 +46,7 @@ NOT_YET = (
     *("train.SyncReplicasOptimizer", ".SyncReplicas.", "train.SessionRunHook", "train.SessionRunArgs"),
     *("train.LoggingTensorHook", "train.Scaffold"),
     # SavedModel, and what is out of scope
-    *(".Builder.", "estimator.", ".Estimator.", "feature_column."),
+    *(".Builder.", "estimator.", ".Estimator."),
     # the trace viewer
     ".Timeline.",
 )

@@ -177,7 +177,7 @@ def check_categories(dtype: DType, prefix: str) -> None:
 
 
 def listed_columns(feature_columns: Any) -> list[Any]:
-    """The columns as a list. Raises ValueError if there are none, if something is no column, or names are not unique."""
+    """The columns as a list. Raises ValueError if there are none, one is no column, or two have the same name."""
     if isinstance(feature_columns, FeatureColumn):
         feature_columns = [feature_columns]
     if isinstance(feature_columns, Mapping):

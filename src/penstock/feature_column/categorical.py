@@ -1,4 +1,4 @@
-"""Columns of categories: ids by vocabulary, by hash, or as they are (TF: tf.feature_column.categorical_column_with_*)."""
+"""Columns of categories: ids by vocabulary, by hash, or as they are (TF: tf.feature_column.categorical_column_*)."""
 
 from __future__ import annotations
 

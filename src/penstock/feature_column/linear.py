@@ -96,9 +96,9 @@ def _weighted_sum(column: Any, features: Features, weights: Weights, table: Any,
     if isinstance(column, CategoricalColumn):
         ids, id_weights = column.sparse_tensors(features)
         if ids.dense_shape.shape[0].value != 2:
-            flat = [shape_of(ids)[0], -1]
-            ids = sparse_reshape(ids, flat)
-            id_weights = None if id_weights is None else sparse_reshape(id_weights, flat)
+            rows = [shape_of(ids)[0], -1]
+            ids = sparse_reshape(ids, rows)
+            id_weights = None if id_weights is None else sparse_reshape(id_weights, rows)
         return safe_embedding_lookup_sparse(table, ids, id_weights, combiner, name="weighted_sum")
     dense = column.dense_tensor(features, weights)
     flat = reshape(dense, [shape_of(dense)[0], column.variable_shape.num_elements()])

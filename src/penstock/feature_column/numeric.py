@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -168,6 +169,6 @@ def bucketized_column(source_column: NumericColumn, boundaries: Any) -> Bucketiz
     if not hasattr(boundaries, "__len__") or not len(boundaries):
         raise ValueError("boundaries must not be empty.")
     limits = tuple(float(limit) for limit in boundaries)
-    if any(low >= high for low, high in zip(limits, limits[1:], strict=False)):
+    if any(low >= high for low, high in itertools.pairwise(limits)):
         raise ValueError("boundaries must be a sorted list.")
     return BucketizedColumn(source_column, limits)

@@ -29,9 +29,9 @@ from penstock.ops.cast import cast
 from penstock.ops.checks import assert_equal
 from penstock.ops.joining import concat
 from penstock.ops.parsing import VarLenFeature
+from penstock.ops.reversing import tile
 from penstock.ops.shape_checks import assert_rank
 from penstock.ops.sparse_to_dense import sparse_tensor_to_dense
-from penstock.ops.reversing import tile
 from penstock.tensor.dtypes import DType, as_dtype, float32
 from penstock.tensor.shapes import TensorShape
 

@@ -71,7 +71,10 @@ def segment_count(data: Any, ids: Any) -> int:
         )
     if not ids.shape[0]:
         return 0
-    count = max(int(ids[-1]) + 1, 0)
+    quick = ids.numpy() if isinstance(ids, torch.Tensor) and ids.device.type == "cpu" else ids
+    count = max(int(quick[-1]) + 1, 0)
+    if int(quick[0]) >= 0 and (quick[1:] >= quick[:-1]).all():
+        return count
     back = ids[1:] < ids[:-1]
     outside = ids[(ids < 0) | (ids >= count)]
     wrong = []

@@ -183,9 +183,12 @@ def _split(inputs: Any) -> tuple[list[Any], ...]:
     def wide(values: Any) -> Any:
         return values if values.dtype.base_dtype in (string, int64) else get_op("Cast")(values, DstT=int64)
 
-    return [s.indices for s in sparse], [wide(s.values) for s in sparse], [s.dense_shape for s in sparse], [
-        wide(d) for d in dense
-    ]
+    return (
+        [s.indices for s in sparse],
+        [wide(s.values) for s in sparse],
+        [s.dense_shape for s in sparse],
+        [wide(d) for d in dense],
+    )
 
 
 @export("sparse.cross")

@@ -30,6 +30,11 @@ def _rotated(value: int, shift: int) -> int:
     return (value >> shift | value << (64 - shift)) & _MASK
 
 
+def _mixed(value: int) -> int:
+    value &= _MASK
+    return value ^ value >> 47
+
+
 # --- SipHash-2-4 and MurmurHash64A ----------------------------------------------------------------------
 
 
