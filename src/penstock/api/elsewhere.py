@@ -68,7 +68,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock.nn": {"penstock": "rnn_cell", "penstock.contrib": "seq2seq=legacy_seq2seq"},
     "penstock.saved_model": {
         "penstock.saved_model": (
-            "builder constants loader main_op signature_constants signature_def_utils simple_save tag_constants utils"
+            "builder constants loader main_op signature_constants signature_def_utils tag_constants utils"
         ),
     },
     "penstock.summary": {

@@ -573,13 +573,20 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.estimator": {
         "penstock.estimator": "export inputs",
         "penstock.estimator.estimator": "Estimator",
+        "penstock.estimator.exporter": "BestExporter Exporter FinalExporter LatestExporter",
         "penstock.estimator.mode_keys": "ModeKeys",
         "penstock.estimator.run_config": "RunConfig",
         "penstock.estimator.spec": "EstimatorSpec",
+        "penstock.estimator.specs": "EvalSpec TrainSpec",
+        "penstock.estimator.training": "train_and_evaluate",
         "penstock.estimator.warm_start": "WarmStartSettings",
     },
     "penstock.estimator.export": {
         "penstock.estimator.export.outputs": "ClassificationOutput ExportOutput PredictOutput RegressionOutput",
+        "penstock.estimator.export.receivers": (
+            "ServingInputReceiver TensorServingInputReceiver build_parsing_serving_input_receiver_fn "
+            "build_raw_serving_input_receiver_fn"
+        ),
     },
     "penstock.estimator.inputs": {
         "penstock.estimator.inputs.numpy_io": "numpy_input_fn",
@@ -881,13 +888,18 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.saved_model": {
         "penstock.saved_model": (
-            "builder constants loader main_op signature_constants signature_def_utils simple_save tag_constants utils"
+            "builder constants loader main_op signature_constants signature_def_utils tag_constants utils"
+        ),
+        "penstock.saved_model.builder": "Builder=SavedModelBuilder",
+        "penstock.saved_model.loader": (
+            "contains_saved_model=maybe_saved_model_directory load maybe_saved_model_directory"
         ),
         "penstock.saved_model.main_op": "main_op_with_restore",
         "penstock.saved_model.signature_def_utils": (
             "build_signature_def classification_signature_def is_valid_signature predict_signature_def "
             "regression_signature_def"
         ),
+        "penstock.saved_model.simple_save": "simple_save",
         "penstock.saved_model.utils": "build_tensor_info get_tensor_from_tensor_info",
     },
     "penstock.sets": {

@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
-from penstock import logging
+from penstock import errors, gfile, logging
 from penstock.checkpoint.state import latest_checkpoint
 from penstock.estimator.calls import argument_names, call_with_known, check_model_fn, features_and_labels
 from penstock.estimator.cluster import TaskType
+from penstock.estimator.export.directories import copy_extra_assets, temporary_directory, timestamped_directory
+from penstock.estimator.export.outputs import with_default_output
+from penstock.estimator.export.signatures import all_signatures
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.results import write_results
 from penstock.estimator.run_config import RunConfig, default_session_config
@@ -23,6 +26,9 @@ from penstock.graph.graph import Graph
 from penstock.graph.scopes import GraphKeys, add_to_collection, device, get_collection, set_random_seed
 from penstock.metrics.means import mean
 from penstock.ops.basic import group
+from penstock.saved_model import tag_constants
+from penstock.saved_model.builder import SavedModelBuilder
+from penstock.session.session import Session
 from penstock.summary.functions import scalar
 from penstock.train.checkpoint_utils import list_variables, load_checkpoint, load_variable
 from penstock.train.global_step import create_global_step, get_global_step
@@ -330,6 +336,76 @@ class Estimator:
             where = self._model_dir
             logging.info("Could not find trained model in model_dir: %s, running initialization to %s.", where, purpose)
         return latest
+
+    # --- export -----------------------------------------------------------------------------------------
+
+    def export_saved_model(
+        self,
+        export_dir_base: Any,
+        serving_input_receiver_fn: Callable[[], Any],
+        assets_extra: Mapping[str, str] | None = None,
+        as_text: bool = False,
+        checkpoint_path: Any = None,
+        experimental_mode: str = ModeKeys.PREDICT,
+    ) -> bytes:
+        """Write the model of a checkpoint, by default the latest, as a SavedModel into a new folder named after the time.
+
+        serving_input_receiver_fn: builds what the exported model takes, and returns a ServingInputReceiver. Its
+        signatures are the model's `export_outputs`. assets_extra: files to copy, by their paths below `assets.extra`.
+        Returns the folder's path (bytes, as in TensorFlow), which appears when all is written. Raises ValueError
+        without a checkpoint, or if that lacks variables of the model.
+        """
+        if serving_input_receiver_fn is None:
+            raise ValueError("serving_input_receiver_fn must be defined.")
+        checkpoint = os.fsdecode(checkpoint_path) if checkpoint_path else self.latest_checkpoint()
+        if checkpoint is None:
+            raise ValueError(f"Couldn't find trained model at {self._model_dir}.")
+        export_dir = timestamped_directory(os.fsdecode(export_dir_base))
+        temporary = temporary_directory(export_dir)
+        builder = SavedModelBuilder(temporary)
+        with self._graph(), Session(config=self._config.session_config) as session:
+            receiver = serving_input_receiver_fn()
+            spec = self._call_model_fn(
+                receiver.features, getattr(receiver, "labels", None), experimental_mode, self.config
+            )
+            outputs = with_default_output(spec.export_outputs, spec.predictions)
+            signatures = all_signatures(receiver.receiver_tensors, outputs, receiver.receiver_tensors_alternatives)
+            initialised = spec.scaffold.local_init_op
+            saver = spec.scaffold.saver or Saver(sharded=True)
+            try:
+                saver.restore(session, checkpoint)
+            except errors.NotFoundError as error:
+                raise ValueError(
+                    "Could not load all requested variables from checkpoint. Please make sure your model_fn does not "
+                    f"expect variables that were not saved in the checkpoint.\n\nEncountered error with mode "
+                    f"`{experimental_mode}` while restoring checkpoint from: `{checkpoint}`. {error}"
+                ) from error
+            builder.add_meta_graph_and_variables(
+                session,
+                tags=[tag_constants.SERVING],
+                signature_def_map=signatures,
+                assets_collection=get_collection(GraphKeys.ASSET_FILEPATHS),
+                main_op=Scaffold.default_local_init_op() if initialised is None else initialised,
+                saver=saver,
+            )
+        builder.save(as_text)
+        copy_extra_assets(assets_extra or {}, temporary)
+        gfile.Rename(temporary, export_dir)
+        return export_dir.encode()
+
+    def export_savedmodel(
+        self,
+        export_dir_base: Any,
+        serving_input_receiver_fn: Callable[[], Any],
+        assets_extra: Mapping[str, str] | None = None,
+        as_text: bool = False,
+        checkpoint_path: Any = None,
+        strip_default_attrs: bool = False,
+    ) -> bytes:
+        """The older name of `export_saved_model`."""
+        return self.export_saved_model(
+            export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path
+        )
 
     # --- graphs -----------------------------------------------------------------------------------------
 
