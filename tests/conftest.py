@@ -48,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Who asks for a number of examples asks for those of slow tests as well."""
     if "PENSTOCK_EXAMPLES" in os.environ and config.option.markexpr == _NOT_SLOW:
         config.option.markexpr = ""
+    if config.pluginmanager.hasplugin("dsession"):
+        config.pluginmanager.register(_OfAllProcesses())
 
 
 @pytest.fixture(autouse=True)
@@ -68,10 +70,21 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """After a run of everything, fail for an op that no test has run."""
+    if hasattr(session.config, "workeroutput"):  # one of several processes, which pytest-xdist runs tests in
+        session.config.workeroutput["ran"] = sorted(_ran)
+        return
     option = session.config.option
     whole = session.config.args == session.config.getini("testpaths") and not option.keyword
-    whole = whole and option.markexpr in ("", _NOT_SLOW)
+    whole = whole and option.markexpr in ("", _NOT_SLOW) and not option.collectonly
     never = sorted(_BUILT_IN - _ran)
     if whole and exitstatus == pytest.ExitCode.OK and never:
         print(f"\nNo test runs these ops: {', '.join(never)}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+class _OfAllProcesses:
+    """What several processes of pytest-xdist have run. (A plug-in of its own: pytest refuses hooks of plug-ins that are
+    not loaded.)"""
+
+    def pytest_testnodedown(self, node, error):  # type: ignore[no-untyped-def]
+        _ran.update(getattr(node, "workeroutput", {}).get("ran", ()))
