@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -28,9 +28,13 @@ from penstock.checkpoint.index import DataFile, Index, data_names, data_suffix, 
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.replace import Replacement
 from penstock.checkpoint.storage import locate
-from penstock.checkpoint.writer import write_checkpoint
+from penstock.checkpoint.writer import Format, write_checkpoint
 
-ACTIONS = ("open", "write", "fsync", "replace", "unlink", "listdir", "preadv")
+ACTIONS = ("open", "write", "fsync", "replace", "link", "unlink", "listdir", "preadv")
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+CHANGES = list(itertools.product(FORMATS, FORMATS))
+"""From the format of the checkpoint that is there to that of the next one."""
 
 
 class Killed(BaseException):
@@ -83,6 +87,8 @@ class PowerCut:
             self._die()
         if name == "replace":
             self._note_replace(*args)
+        elif name == "link" and not self._reordered:
+            self._undo.append(lambda: Path(args[1]).unlink(missing_ok=True))
         result = getattr(os, name)(*args, **kwargs)
         if name == "open":
             self._paths[result] = args[0]
@@ -103,7 +109,7 @@ class PowerCut:
         if self._reordered:
             return
         if old is None:
-            self._undo.append(lambda: os.unlink(target))
+            self._undo.append(lambda: Path(target).unlink(missing_ok=True))
         else:
             self._undo.append(lambda: Path(target).write_bytes(old))
 
@@ -133,8 +139,8 @@ def tensors(value: int) -> dict[str, np.ndarray[Any, Any]]:
     }
 
 
-def save(prefix: Path, value: int) -> None:
-    write_checkpoint(prefix, tensors(value), max_shard_bytes=400)
+def save(prefix: Path, value: int, format: Format = "penstock") -> None:
+    write_checkpoint(prefix, tensors(value), max_shard_bytes=400, format=format)
 
 
 def whole(prefix: Path) -> int:
@@ -149,16 +155,20 @@ def shape_of(directory: Path) -> list[str]:
     return sorted(re.sub(r"[0-9a-f]{16}", "TOKEN", path.name) for path in directory.iterdir())
 
 
-ONE_CHECKPOINT = [
-    "m.data-00000-of-00002.TOKEN.safetensors",
-    "m.data-00001-of-00002.TOKEN.safetensors",
-    "m.index",
-]
+FILES = {
+    "penstock": [
+        "m.data-00000-of-00002.TOKEN.safetensors",
+        "m.data-00001-of-00002.TOKEN.safetensors",
+        "m.index",
+    ],
+    "tensorflow": ["m.data-00000-of-00002", "m.data-00001-of-00002", "m.index"],
+}
+ONE_CHECKPOINT = FILES["penstock"]
 
 
-def attempt_to_save(prefix: Path, value: int) -> errors.OpError | None:
+def attempt_to_save(prefix: Path, value: int, format: Format) -> errors.OpError | None:
     try:
-        save(prefix, value)
+        save(prefix, value, format)
     except errors.OpError as error:
         return error
     return None
@@ -180,42 +190,44 @@ DEATHS: dict[str, Callable[[int], object]] = {
 
 
 @pytest.mark.parametrize("death", DEATHS.values(), ids=DEATHS)
+@pytest.mark.parametrize(("old", "new"), CHANGES)
 def test_a_writer_that_dies_at_any_action_leaves_the_old_checkpoint_or_the_new_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, death: Callable[[int], object]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: Format, new: Format, death: Callable[[int], object]
 ) -> None:
     seen = []
     for call in itertools.count(1):
         directory = tmp_path / str(call)
         directory.mkdir()
         prefix = directory / "m"
-        save(prefix, 1)
+        save(prefix, 1, old)
         try:
             with storage_os(monkeypatch, death(call)):
-                save(prefix, 2)
+                save(prefix, 2, new)
             died = False
         except Killed:
             died = True
         seen.append(whole(prefix))
-        save(prefix, 3)
+        save(prefix, 3, new)
         assert whole(prefix) == 3
-        assert shape_of(directory) == ONE_CHECKPOINT  # leftovers of the dead writer are gone
+        assert shape_of(directory) == FILES[new]  # leftovers of the dead writer are gone
         if not died:
             break
-    assert len(seen) > 15
+    assert len(seen) > 20
     assert seen == sorted(seen)
     assert set(seen) == {1, 2}
 
 
 @pytest.mark.parametrize("death", DEATHS.values(), ids=DEATHS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_first_save_that_dies_leaves_no_checkpoint_or_a_whole_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, death: Callable[[int], object]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Format, death: Callable[[int], object]
 ) -> None:
     for call in itertools.count(1):
         directory = tmp_path / str(call)
         directory.mkdir()
         try:
             with storage_os(monkeypatch, death(call)):
-                save(directory / "m", 2)
+                save(directory / "m", 2, format)
             assert call > 10
             return
         except Killed:
@@ -226,6 +238,27 @@ def test_a_first_save_that_dies_leaves_no_checkpoint_or_a_whole_one(
                     CheckpointReader(directory / "m")
 
 
+@pytest.mark.parametrize("old", FORMATS)
+def test_a_writer_that_dies_again_and_again_leaves_a_whole_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: Format
+) -> None:
+    """Leftovers of one death are what the next save finds."""
+    save(tmp_path / "m", 1, old)
+    last, value = 1, 1
+    for call in range(1, 46):
+        for new in FORMATS:
+            value += 1
+            try:
+                with storage_os(monkeypatch, FragileOs(kill_at(call))):
+                    save(tmp_path / "m", value, new)
+            except Killed:
+                pass
+            found = whole(tmp_path / "m")
+            assert found in (last, value)
+            last = found
+    assert last > 1
+
+
 @pytest.mark.parametrize(
     ("code", "error"),
     [
@@ -233,18 +266,20 @@ def test_a_first_save_that_dies_leaves_no_checkpoint_or_a_whole_one(
         (errno.EACCES, errors.PermissionDeniedError),
         (errno.EROFS, errors.PermissionDeniedError),
         (errno.EIO, errors.DataLossError),
+        (errno.EINTR, errors.UnknownError),
         (errno.EXDEV, errors.UnknownError),
     ],
     ids=lambda item: errno.errorcode[item] if isinstance(item, int) else item.__name__,
 )
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_failure_of_any_action_is_typed_and_leaves_one_whole_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, error: type[errors.OpError]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Format, code: int, error: type[errors.OpError]
 ) -> None:
     failures = 0
     for call in itertools.count(1):
         directory = tmp_path / str(call)
         directory.mkdir()
-        save(directory / "m", 1)
+        save(directory / "m", 1, format)
         actions: list[str] = []
 
         def fail_once(count: int, action: str, call: int = call, actions: list[str] = actions) -> None:
@@ -253,21 +288,59 @@ def test_a_failure_of_any_action_is_typed_and_leaves_one_whole_checkpoint(
                 raise OSError(code, os.strerror(code))
 
         with storage_os(monkeypatch, FragileOs(fail_once)):
-            raised = attempt_to_save(directory / "m", 2)
+            raised = attempt_to_save(directory / "m", 2, format)
         assert whole(directory / "m") in (1, 2)
         if raised is not None:
             failures += 1
             assert type(raised) is error
             assert str(directory / "m") in raised.message
             if whole(directory / "m") == 1:
-                assert shape_of(directory) == ONE_CHECKPOINT
+                assert shape_of(directory) == FILES[format]
         elif len(actions) >= call:
-            # It was the clean-up, which the next save does as well.
-            assert actions[call - 1] in ("listdir", "open", "unlink", "preadv")
+            # It was the clean-up, which the next save does as well, or the second round of a bundle.
             assert whole(directory / "m") == 2
+            save(directory / "m", 3, format)
+            assert shape_of(directory) == FILES[format]
         else:
             assert failures > 8
             return
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOMEM, errno.EINTR], ids=errno.errorcode.get)
+def test_a_failure_of_any_action_of_a_restore_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Format, code: int
+) -> None:
+    save(tmp_path / "m", 1, format)
+    for call in itertools.count(1):
+
+        def fail_once(count: int, action: str, call: int = call) -> None:
+            if count == call:
+                raise OSError(code, os.strerror(code))
+
+        try:
+            with storage_os(monkeypatch, FragileOs(fail_once)):
+                assert whole(tmp_path / "m") == 1
+        except errors.OpError as error:
+            assert str(tmp_path / "m") in error.message
+        else:
+            break
+    assert call > 6
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_signals_do_not_disturb_a_save(tmp_path: Path, format: Format) -> None:
+    counted: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: counted.append(number))
+    signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+    try:
+        for value in range(1, 30):
+            save(tmp_path / "m", value, format)
+            assert whole(tmp_path / "m") == value
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert counted
 
 
 def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
@@ -401,12 +474,13 @@ def test_a_writer_whose_temporary_file_was_taken_for_a_leftover_starts_over(
     assert whole(tmp_path / "m") == 1
 
 
-def test_readers_and_writers_at_once_see_whole_checkpoints_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("formats", [FORMATS[:1], FORMATS[1:], FORMATS], ids=str)
+def test_readers_and_writers_at_once_see_whole_checkpoints_only(tmp_path: Path, formats: tuple[Format, ...]) -> None:
     save(tmp_path / "m", 0)
 
     def write(first: int) -> None:
         for value in range(first, first + 15):
-            save(tmp_path / "m", value)
+            save(tmp_path / "m", value, formats[value % len(formats)])
 
     with ThreadPoolExecutor(2) as pool:
         writers = [pool.submit(write, first) for first in (1, 100)]
@@ -427,15 +501,16 @@ import numpy as np
 from penstock.checkpoint.writer import write_checkpoint
 for value in range(1, 10**6):
     tensors = {f"w{i}": np.full(20000, value) for i in range(20)}
-    write_checkpoint(sys.argv[1], tensors, max_shard_bytes=1 << 20)
+    write_checkpoint(sys.argv[1], tensors, max_shard_bytes=1 << 20, format=sys.argv[2])
     print(value, flush=True)
 """
 
 
-def test_a_writer_killed_by_the_system_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_writer_killed_by_the_system_leaves_a_whole_checkpoint(tmp_path: Path, format: Format) -> None:
     source = str(Path(next(iter(penstock.__path__))).parent)
     environment = os.environ | {"PYTHONPATH": source}
-    command = [sys.executable, "-c", WRITER, str(tmp_path / "m")]
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "m"), format]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         reported = int(process.stdout.readline())

@@ -37,6 +37,7 @@ def publish_bundle(storage: Storage, path: str, replacement: Replacement, index:
             for number, file in enumerate(index.files):
                 storage.move(path + file.suffix, path + bundle_suffix(number, count))
             if count != usual:
+                storage.remove(path + bundle_suffix(usual, count))  # a killed writer's
                 storage.create(path + bundle_suffix(usual, count)).finish()
             replacement.publish(_with_names(index, count), by_token=False)
         except BaseException:
