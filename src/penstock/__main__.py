@@ -1,4 +1,7 @@
-"""`python -m penstock program.py [arguments]` runs an unchanged TensorFlow 1.x program on Penstock."""
+"""`python -m penstock program.py [arguments]` runs an unchanged TensorFlow 1.x program on Penstock.
+
+`python -m penstock checkpoint ...` (or `penstock checkpoint ...`) converts and inspects checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,13 @@ from pathlib import Path
 
 def main() -> None:
     if len(sys.argv) < 2:
-        sys.exit("usage: python -m penstock program.py [arguments]")
+        sys.exit(
+            "usage: python -m penstock program.py [arguments]\n       python -m penstock checkpoint convert|inspect"
+        )
+    if sys.argv[1] == "checkpoint":
+        from penstock.checkpoint.command import main as checkpoint
+
+        sys.exit(checkpoint(sys.argv[2:]))
     import penstock.as_tensorflow  # noqa: F401
 
     sys.argv = sys.argv[1:]

@@ -307,6 +307,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.contrib.framework": {
         "penstock": "nest",
+        "penstock.checkpoint.inspect": "print_tensors_in_checkpoint_file",
         "penstock.client.critical_section": "CriticalSection",
         "penstock.client.readers": "RecordInput",
         "penstock.contrib.framework": "arg_scopes variables",

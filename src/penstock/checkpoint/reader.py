@@ -18,6 +18,7 @@ from penstock.checkpoint.first_format import open_first_format
 from penstock.checkpoint.index import Entry, Piece
 from penstock.checkpoint.slices import Region, overlap, within
 from penstock.checkpoint.storage import Path, Storage, locate, typed
+from penstock.checkpoint.tensorflow_types import enum_name
 from penstock.checkpoint.values import FIXED_TYPES, STRING, Array, numpy_dtype
 
 _WORTH_THREADS = 16 << 20  # reading and checksums run outside the GIL: two threads take 0.7 of one's time
@@ -60,6 +61,13 @@ class CheckpointReader:
     def get_variable_to_dtype_map(self) -> dict[str, np.dtype[Any]]:
         """NumPy types, as `get_tensor` returns them: `object` for strings, ml_dtypes' for bfloat16."""
         return {name: numpy_dtype(entry.dtype) for name, entry in self._contents.tensors.items()}
+
+    def debug_string(self) -> bytes:
+        """A line for each tensor: name, type and shape, as TensorFlow writes them."""
+        lines = []
+        for name, entry in sorted(self._contents.tensors.items()):
+            lines.append(f"{name} ({enum_name(entry.dtype)}) [{','.join(map(str, entry.shape))}]\n")
+        return "".join(lines).encode()
 
     def has_tensor(self, name: str) -> bool:
         return name in self._contents.tensors
@@ -114,9 +122,9 @@ class CheckpointReader:
         if entry.dtype not in FIXED_TYPES and entry.dtype != STRING:
             message = f"tensor {name!r} of checkpoint {self.prefix} is of {entry.dtype}, which cannot be read"
             raise errors.UnimplementedError(None, None, message)
-        first = entry.pieces[0]
-        if (first.start, first.shape) == region:
-            return self._contents.piece(name, entry, first)
+        for piece in entry.pieces:
+            if (piece.start, piece.shape) == region:
+                return self._contents.piece(name, entry, piece)
         found = 0
         with typed(f"tensor {name!r} of checkpoint {self.prefix}"):
             out: Array = np.empty(region[1], numpy_dtype(entry.dtype))

@@ -17,3 +17,8 @@ def number_of(name: str) -> int:
 def type_name(number: int) -> str:
     """A name for any number: tensors of types that Penstock lacks can be listed."""
     return _NAMES.get(number, f"type {number}")
+
+
+def enum_name(name: str) -> str:
+    """As TensorFlow writes the type in messages: `DT_FLOAT`."""
+    return "DT_" + {"float32": "float", "float64": "double", "float16": "half"}.get(name, name).upper()

@@ -107,10 +107,10 @@ def encode(value: Value | Encoded, strings: Strings) -> Encoded:
     name = array.dtype.names[0] if array.dtype.names else array.dtype.name
     if name not in FIXED_TYPES or (array.dtype.names and array.dtype != FIXED_TYPES[name].numpy):
         raise TypeError(f"a checkpoint cannot hold elements of type {array.dtype}")
-    return Encoded(name, array.shape, array.nbytes, lambda: _array_bytes(array))
+    return Encoded(name, array.shape, array.nbytes, lambda: array_bytes(array))
 
 
-def _array_bytes(array: Array) -> memoryview:
+def array_bytes(array: Array) -> memoryview:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

@@ -1,5 +1,6 @@
 # Written by `python -m penstock.api.generate`.
 from penstock import nest as nest
+from penstock.checkpoint.inspect import print_tensors_in_checkpoint_file as print_tensors_in_checkpoint_file
 from penstock.client.critical_section import CriticalSection as CriticalSection
 from penstock.client.readers import RecordInput as RecordInput
 from penstock.contrib.framework import arg_scopes as arg_scopes
@@ -47,11 +48,11 @@ from penstock.train.global_step import get_global_step as get_global_step
 from penstock.train.global_step import get_or_create_global_step as get_or_create_global_step
 
 __all__ = [
-    "nest", "CriticalSection", "RecordInput", "arg_scopes", "variables", "add_arg_scope", "arg_scope",
-    "arg_scope_func_key", "arg_scoped_arguments", "current_arg_scope", "has_arg_scope", "assign_from_checkpoint",
-    "assign_from_checkpoint_fn", "assign_from_values", "assign_from_values_fn", "deprecated", "get_name_scope",
-    "get_placeholders", "is_tensor", "with_same_shape", "with_shape", "add_model_variable", "filter_variables",
-    "get_local_variables", "get_model_variables", "get_trainable_variables", "get_unique_variable",
+    "nest", "print_tensors_in_checkpoint_file", "CriticalSection", "RecordInput", "arg_scopes", "variables",
+    "add_arg_scope", "arg_scope", "arg_scope_func_key", "arg_scoped_arguments", "current_arg_scope", "has_arg_scope",
+    "assign_from_checkpoint", "assign_from_checkpoint_fn", "assign_from_values", "assign_from_values_fn", "deprecated",
+    "get_name_scope", "get_placeholders", "is_tensor", "with_same_shape", "with_shape", "add_model_variable",
+    "filter_variables", "get_local_variables", "get_model_variables", "get_trainable_variables", "get_unique_variable",
     "get_variable_full_name", "get_variables", "get_variables_by_name", "get_variables_by_suffix",
     "get_variables_to_restore", "global_variable", "local_variable", "model_variable", "variable",
     "assert_same_float_dtype", "assert_scalar", "init_from_checkpoint", "list_variables", "load_checkpoint",
