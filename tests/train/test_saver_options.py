@@ -117,15 +117,17 @@ def test_the_format_is_said_to_the_saver_or_by_the_environment(
     by_environment: bool, sharded: bool, tmp_path: Path, session: tf.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     formats: list[str] = []
+    from penstock.checkpoint import later
     from penstock.ops import checkpoint
 
     write = checkpoint.write_checkpoint
 
-    def note(prefix: Any, tensors: Any, format: str) -> None:
+    def note(prefix: Any, tensors: Any, format: str, **kwargs: Any) -> None:
         formats.append(format)
-        write(prefix, tensors)
+        write(prefix, tensors, **kwargs)
 
-    monkeypatch.setattr(checkpoint, "write_checkpoint", note)
+    for module in (checkpoint, later):
+        monkeypatch.setattr(module, "write_checkpoint", note)
     tf.Variable(1.0, name="w")
     initialised(session)
     if by_environment:
@@ -198,3 +200,29 @@ def test_a_graph_with_restore_nodes_of_old_is_restored_by_its_saver(tmp_path: Pa
     assert session.run([w, n]) == [[1.0], 2]
     again = saver.save(session, str(tmp_path / "again"))
     assert tf.train.list_variables(again) == [("n", []), ("w", [1])]
+
+
+@pytest.mark.parametrize("write_version", ["penstock", "tensorflow"])
+@pytest.mark.parametrize("background", [False, True])
+def test_parts_of_a_variable_on_several_devices_are_one_tensor(
+    background: bool, write_version: str, tmp_path: Path
+) -> None:
+    def in_turn(op: Any) -> str:
+        return f"/cpu:{op.name.partition('part_')[2][:1] or 0}"
+
+    with (
+        tf.device(in_turn),
+        tf.variable_scope("", partitioner=tf.fixed_size_partitioner(2)),
+    ):
+        w = tf.get_variable("w", [4, 2], initializer=tf.ones_initializer())
+    tf.Variable([b"some", b"text"], name="t", dtype=tf.string)
+    saver = tf.train.Saver(sharded=True, write_version=write_version)
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        initialised(session)
+        prefix = saver.save(session, str(tmp_path / "m"), background=background)
+        assert tf.train.list_variables(prefix) == [("t", [2]), ("w", [4, 2])]
+        assert tf.train.load_variable(prefix, "w").tolist() == np.ones((4, 2)).tolist()
+        session.run([part.assign(part * 0) for part in w])
+        saver.restore(session, prefix)
+        assert session.run(tf.convert_to_tensor(w)).tolist() == np.ones((4, 2)).tolist()
+        assert session.run("t:0").tolist() == [b"some", b"text"]

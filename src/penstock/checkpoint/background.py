@@ -40,7 +40,7 @@ def known_format(name: str) -> Format:
 
 @dataclass
 class Announced:
-    """How save nodes write a prefix. With `put_off` they copy values and add what is left to do to `later`."""
+    """How save nodes write a prefix. With `put_off` they copy values, and add what is left to do to `later`."""
 
     format: Format
     put_off: bool = False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from penstock import errors
 from penstock.checkpoint.index import Piece, crc_text
 from penstock.checkpoint.layouts import Layout
@@ -90,14 +92,28 @@ def _item_size(part: Part) -> int:
 
 
 def write_parts(
-    out: WritableFile, shard: Sequence[Part], number: int, offset: int, layout: Layout, pieces: dict[str, list[Piece]]
+    out: WritableFile,
+    shard: Sequence[Part],
+    number: int,
+    offset: int,
+    layout: Layout,
+    pieces: dict[str, list[Piece]],
+    *,
+    changing: bool,
 ) -> int:
-    """Write the parts of data file `number` from `offset` on, and record where they are; returns the file's size."""
+    """Write the parts of data file `number` from `offset` on, and record where they are; returns the file's size.
+
+    changing: other threads may write to the values meanwhile; the checksums are then those of what is in the file.
+    """
+    still = np.empty(_CHUNK if changing else 0, np.uint8)
     for part in shard:
         data = part.value.take()
         crc = 0
         for begin in range(0, len(data), _CHUNK):
             chunk = data[begin : begin + _CHUNK]
+            if changing:
+                np.copyto(still[: len(chunk)], np.frombuffer(chunk, np.uint8))
+                chunk = still.data[: len(chunk)]
             crc = layout.checksum(crc, chunk)
             out.write(chunk)
         crc = crc if part.value.checksum is None else part.value.checksum

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.checkpoint.values import Value
+from penstock.checkpoint.values import Encoded, Value
 
 Region = tuple[tuple[int, ...], tuple[int, ...]]  # start and shape
 
@@ -18,7 +18,7 @@ class Slice:
     """`value` is the part of a full tensor that begins at `start` (one number per dimension)."""
 
     start: tuple[int, ...]
-    value: Value
+    value: Value | Encoded
 
 
 @dataclass(frozen=True)

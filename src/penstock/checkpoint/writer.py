@@ -27,14 +27,15 @@ def write_checkpoint(
     max_shard_bytes: int | None = None,
     format: Format = "penstock",
     partly: bool = False,
+    changing: bool = False,
 ) -> None:
     """Save `tensors` as the checkpoint `prefix`, replacing an existing one of any format.
 
     A reader finds either the complete old checkpoint or the complete new one, whenever the writer dies; once this
     returns, the new one survives a power cut (as far as the file system does). On failure nothing is left behind. Data
     files hold up to `max_shard_bytes`, or one larger tensor; by default TensorFlow's format has one file. `partly`:
-    slices need not cover their tensors, since other checkpoints, to be merged with this one, have the others. Values
-    must not change meanwhile.
+    slices need not cover their tensors, since other checkpoints, to be merged with this one, have the others.
+    `changing`: other threads may write to the values meanwhile.
 
     Raises InvalidArgumentError for a value that checkpoints cannot hold, NotFoundError without a parent directory,
     PermissionDeniedError, ResourceExhaustedError on a full disk.
@@ -70,7 +71,7 @@ def write_checkpoint(
             out = replacement.create(storage.join(directory, base + suffix))
             header = b"" if bundle else _header(shard)
             out.write(memoryview(header))
-            size = write_parts(out, shard, number, len(header), layout, pieces)
+            size = write_parts(out, shard, number, len(header), layout, pieces, changing=changing)
             out.finish()
             files.append(DataFile(suffix, size))
         index = Index(tuple(files), _entries(shapes, pieces), layout)

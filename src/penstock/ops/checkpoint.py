@@ -6,14 +6,15 @@ The files are `penstock.checkpoint`'s: a save is atomic, a restore verifies what
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import numpy as np
-import torch
 
 from penstock import errors
 from penstock.checkpoint.background import announced_for
 from penstock.checkpoint.files import delete_checkpoint
+from penstock.checkpoint.later import merge_checkpoints, snapshot
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
 from penstock.checkpoint.writer import Format, write_checkpoint
@@ -24,6 +25,9 @@ from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import to_runtime
 from penstock.tensor.dtypes import DType, as_dtype, string, variant
 from penstock.tensor.shapes import TensorShape
+
+_PART = re.compile(r"_temp[^/]*/part-[0-9]+-of-[0-9]+$")
+"""What `Saver` calls the checkpoints of single devices, which MergeV2Checkpoints merges."""
 
 Region = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # full shape, start, shape
 
@@ -54,23 +58,26 @@ def save_kernel(ctx: KernelContext) -> Kernel:
     def save(prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, tensors: list[Any]) -> None:
         path = scalar_path(prefix)
         make_parent(path)
-        save_as_announced(path, named(texts(names), texts(slices), tensors))
+        save_as_announced(path, texts(names), texts(slices), tensors)
 
     return save
 
 
-def save_as_announced(path: str, tensors: dict[str, Any]) -> None:
+def save_as_announced(path: str, names: list[str], specs: list[str], tensors: list[Any]) -> None:
     """Write a checkpoint now or later, as the saver that runs the step wants it."""
-    how = announced_for(path)
-    how.do(lambda: write_checkpoint(path, tensors, format=how.format))
+    how, partly = announced_for(path), bool(_PART.search(path))
+    if how.put_off:
+        copies = _by_name(names, specs, [snapshot(tensor) for tensor in tensors])
+        how.later.append(lambda: write_checkpoint(path, copies, format=how.format, partly=partly))
+    else:
+        values = _by_name(names, specs, tensors)
+        write_checkpoint(path, values, format=how.format, partly=partly, changing=True)
 
 
-def named(names: list[str], specs: list[str], tensors: list[Any]) -> dict[str, Any]:
-    """The values to write by name. They are copied because other steps may change them meanwhile."""
+def _by_name(names: list[str], specs: list[str], tensors: list[Any]) -> dict[str, Any]:
     whole: dict[str, Any] = {}
     parts: dict[str, tuple[tuple[int, ...], list[Slice]]] = {}
-    for name, spec, tensor in zip(names, specs, tensors, strict=True):
-        value = tensor.clone() if isinstance(tensor, torch.Tensor) else tensor.copy()
+    for name, spec, value in zip(names, specs, tensors, strict=True):
         if name in whole or (name in parts and not spec):
             raise errors.InvalidArgumentError(None, None, f"two tensors to be saved as {name!r}")
         if not spec:
@@ -219,22 +226,8 @@ def merge_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _merge(paths: list[str], target: str, format: Format, delete: bool, allow_missing: bool) -> None:
-    tensors: dict[str, Any] = {}
-    for path in paths:
-        try:
-            with CheckpointReader(path) as reader:
-                found = reader.read(reader.get_variable_to_shape_map())
-        except errors.NotFoundError:
-            if not allow_missing:
-                raise
-            continue
-        twice = tensors.keys() & found.keys()
-        if twice:
-            message = f"{sorted(twice)[0]!r} is in more than one of the checkpoints to merge, e.g. {path}"
-            raise errors.InvalidArgumentError(None, None, message)
-        tensors |= found
     make_parent(target)
-    write_checkpoint(target, tensors, format=format)
+    merge_checkpoints(paths, target, format, allow_missing)
     for path in paths if delete else ():
         if path != target:
             delete_checkpoint(path)

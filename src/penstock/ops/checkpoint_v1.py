@@ -16,7 +16,7 @@ from penstock.checkpoint.reader import CheckpointReader
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
-from penstock.ops.checkpoint import make_parent, named, parse_slice, restored, save_as_announced, scalar_path, texts
+from penstock.ops.checkpoint import make_parent, parse_slice, restored, save_as_announced, scalar_path, texts
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import to_runtime
 from penstock.tensor.shapes import TensorShape
@@ -74,7 +74,7 @@ def save_slices_kernel(ctx: KernelContext) -> Kernel:
 def _save(filename: np.ndarray, names: np.ndarray, slices: list[str], data: list[Any]) -> None:
     path = scalar_path(filename)
     make_parent(path)
-    save_as_announced(path, named(texts(names), slices, data))
+    save_as_announced(path, texts(names), slices, data)
 
 
 # --- Restore --------------------------------------------------------------------------------------------
