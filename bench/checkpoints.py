@@ -1,0 +1,278 @@
+"""Saving and restoring a model beside TensorFlow, torch, safetensors and the disk alone: `python -m bench.checkpoints`.
+
+All of them hold the same variables, each in a process of its own, and take turns. TensorFlow, torch and safetensors
+leave a file in the page cache; Penstock waits until it is on the disk. So both are timed of everyone: until `save`
+returns with fsync switched off, and with an fsync of each file. Restoring reads files that are in the page cache.
+
+`--tensorflow PYTHON` names a Python that has TensorFlow. `--out FILE` writes the tables there too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+Timed = Callable[[str], float]
+_COLUMN = 1024  # of each variable's float32 matrix
+STEPS = 400
+
+
+# --- what is timed: each takes a path, and returns seconds ------------------------------------------------
+
+
+class Disk:
+    """Bytes without a format: written, and read into memory, a megabyte at a time."""
+
+    def __init__(self, megabytes: int, count: int) -> None:
+        import numpy as np
+
+        self._data = [np.full(megabytes << 20, i, np.uint8) for i in range(count)]
+
+    def save(self, path: str) -> None:
+        with open(path, "wb", buffering=0) as file:
+            for data in self._data:
+                for begin in range(0, len(data), 1 << 20):
+                    file.write(data.data[begin : begin + (1 << 20)])
+
+    def restore(self, path: str) -> None:
+        with open(path, "rb", buffering=0) as file:
+            for data in self._data:
+                for begin in range(0, len(data), 1 << 20):
+                    file.readinto(data.data[begin : begin + (1 << 20)])
+
+
+class Torch:
+    def __init__(self, megabytes: int, count: int) -> None:
+        import torch
+
+        self._torch = torch
+        self._data = {f"v{i}": torch.full((megabytes << 18,), float(i)).view(-1, _COLUMN) for i in range(count)}
+
+    def save(self, path: str) -> None:
+        self._torch.save(self._data, path)
+
+    def restore(self, path: str) -> None:
+        for name, value in self._torch.load(path, weights_only=True).items():
+            self._data[name].copy_(value)
+
+
+class Safetensors(Torch):
+    def save(self, path: str) -> None:
+        from safetensors.torch import save_file
+
+        save_file(self._data, path)
+
+    def restore(self, path: str) -> None:
+        from safetensors.torch import load_file
+
+        for name, value in load_file(path).items():
+            self._data[name].copy_(value)
+
+
+class Graph:
+    """Variables in a session, and `Saver`: TensorFlow's, or Penstock's in one of its formats."""
+
+    def __init__(self, megabytes: int, count: int, tf: Any, **options: Any) -> None:
+        self.tf = tf
+        shape = [megabytes << 8, _COLUMN]
+        for i in range(count):
+            tf.get_variable(f"v{i}", shape, initializer=tf.constant_initializer(float(i)))
+        self.saver = tf.train.Saver(**options)
+        self.session = tf.Session()
+        self.session.run(tf.global_variables_initializer())
+
+    def save(self, path: str) -> None:
+        self.saver.save(self.session, path, write_meta_graph=False, write_state=False)
+
+    def restore(self, path: str) -> None:
+        self.saver.restore(self.session, path)
+
+
+def _graph(name: str, megabytes: int, count: int) -> Graph:
+    if name == "TensorFlow":
+        import tensorflow.compat.v1 as tensorflow
+
+        tensorflow.disable_v2_behavior()
+        return Graph(megabytes, count, tensorflow)
+    import penstock
+
+    format_ = "tensorflow" if "bundle" in name else "penstock"
+    return Graph(megabytes, count, penstock, write_version=format_)
+
+
+PENSTOCK, BUNDLE = "Penstock", "Penstock, TensorFlow's bundle"
+_MODELS: dict[str, Callable[[int, int], Any]] = {"disk alone": Disk, "torch.save": Torch, "safetensors": Safetensors}
+NAMES = ["disk alone", PENSTOCK, BUNDLE, "TensorFlow", "torch.save", "safetensors"]
+
+
+# --- a worker: one of them in a process, which is told what to do -----------------------------------------
+
+
+def work(name: str, megabytes: int, count: int, folder: str) -> None:
+    """Answers each line ("save", "synced", "restore", "stall") on stdin with seconds."""
+    model = _MODELS[name](megabytes, count) if name in _MODELS else _graph(name, megabytes, count)
+    sync, path = os.fsync, os.path.join(folder, "model")
+    for line in map(str.strip, sys.stdin):
+        os.fsync = sync if line == "synced" else lambda fd: None
+        if line == "stall":
+            print(*stall(model, path), flush=True)
+            continue
+        if line != "restore":
+            shutil.rmtree(folder)
+            os.mkdir(folder)
+        begin = time.perf_counter()
+        model.restore(path) if line == "restore" else model.save(path)
+        if line == "synced" and not name.startswith(PENSTOCK):
+            for file in Path(folder).iterdir():
+                fd = os.open(file, os.O_RDONLY)
+                sync(fd)
+                os.close(fd)
+        print(time.perf_counter() - begin, flush=True)
+
+
+def stall(model: Graph, path: str) -> tuple[float, ...]:
+    """Milliseconds: the median step, the longest step while a checkpoint is written, `save` in the background, `save`
+    that waits."""
+    tf = model.tf
+    x = tf.constant([[1.0] * 256] * 64)
+    w = tf.get_variable("w", [256, 256])
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(tf.reduce_sum(tf.matmul(x, w) ** 2))
+    session = model.session
+    session.run(w.initializer)
+
+    def step() -> float:
+        begin = time.perf_counter()
+        session.run(train)
+        return time.perf_counter() - begin
+
+    for _ in range(20):
+        step()
+    alone = [step() for _ in range(STEPS)]
+    begin = time.perf_counter()
+    model.saver.save(session, path, write_meta_graph=False, write_state=False, background=True)
+    held = time.perf_counter() - begin
+    during = [step()]
+    while any(thread.name == "penstock-saver" for thread in threading.enumerate()):
+        during.append(step())
+    begin = time.perf_counter()
+    model.saver.save(session, path, write_meta_graph=False, write_state=False)
+    waited = time.perf_counter() - begin
+    return tuple(1e3 * t for t in (median(alone), median(during), max(during), held, waited))
+
+
+# --- the parent -------------------------------------------------------------------------------------------
+
+
+class Worker:
+    def __init__(self, name: str, python: str, args: argparse.Namespace, folder: str) -> None:
+        os.mkdir(folder)
+        command = [python, "-m", "bench.checkpoints", "--worker", name, "--folder", folder]
+        command += ["--megabytes", str(args.megabytes), "--count", str(args.count)]
+        environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3")
+        if name == "TensorFlow":
+            environment["PYTHONPATH"] = str(Path(__file__).resolve().parent.parent)
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+
+    def ask(self, what: str) -> list[float]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(what + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"{self._process.args}: ended")
+        return [float(text) for text in answer.split()]
+
+    def end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def measure(args: argparse.Namespace, folder: str) -> tuple[dict[str, dict[str, float]], list[float]]:
+    """The best seconds of each for each kind of work, and what `stall` says."""
+    workers = {}
+    for name in NAMES:
+        if name == "TensorFlow" and not args.tensorflow:
+            continue
+        python = args.tensorflow if name == "TensorFlow" else sys.executable
+        workers[name] = Worker(name, python, args, os.path.join(folder, str(len(workers))))
+    best: dict[str, dict[str, float]] = {name: {} for name in workers}
+    for number in range(args.rounds + 1):
+        for kind in ("save", "synced", "restore"):
+            for name, worker in workers.items():
+                (seconds,) = worker.ask(kind)
+                if number:  # the first time, code is loaded and steps are planned
+                    best[name][kind] = min(seconds, best[name].get(kind, seconds))
+    stalls = workers[PENSTOCK].ask("stall")
+    for worker in workers.values():
+        worker.end()
+    return best, stalls
+
+
+def report(best: dict[str, dict[str, float]], stalls: list[float], args: argparse.Namespace) -> str:
+    gigabytes = args.megabytes * args.count * 2**20 / 1e9
+    lines = [
+        f"{args.count} variables of {args.megabytes} MiB; GB/s, the best of {args.rounds} rounds of taking turns.",
+        "",
+        "| | save | save and fsync | restore |",
+        "|---|---:|---:|---:|",
+    ]
+    for name, seconds in best.items():
+        cells = " | ".join(f"{gigabytes / seconds[kind]:.2f}" for kind in ("save", "synced", "restore"))
+        lines.append(f"| {name} | {cells} |")
+    if "TensorFlow" in best:
+        for name in (PENSTOCK, BUNDLE):
+            ratios = [best["TensorFlow"][kind] / best[name][kind] for kind in ("save", "synced", "restore")]
+            lines.append(f"| {name}: times TensorFlow's speed | " + " | ".join(f"{r:.2f}" for r in ratios) + " |")
+    alone, during, longest, held, waited = stalls
+    lines += [
+        "",
+        f"A training step of {alone:.2f} ms, with the same variables in the session: a save in the background returns "
+        f"after {held:.0f} ms (one that waits, after {waited:.0f} ms), and while the checkpoint is written steps take "
+        f"{during:.2f} ms, the longest {longest:.1f} ms.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--tensorflow", help="a Python that has TensorFlow")
+    parser.add_argument("--megabytes", type=int, default=64)
+    parser.add_argument("--count", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", help="where to write (default: the folder for temporary files)")
+    parser.add_argument("--out", type=Path, help="write the tables here too")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.worker:
+        work(args.worker, args.megabytes, args.count, args.folder)
+        return
+    from bench.machine import describe_machine
+
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        text = f"{describe_machine()}\n\n{report(*measure(args, folder), args)}"
+    print(text)
+    if args.out:
+        args.out.write_text(f"# Checkpoints\n\n`python -m bench.checkpoints`: {(__doc__ or '').strip()}\n\n{text}")
+
+
+if __name__ == "__main__":
+    main()
