@@ -93,6 +93,7 @@ class StopAtStepHook(SessionRunHook):
 
     def begin(self) -> None:
         self._global_step_tensor = needed_global_step(self)
+        self._request = SessionRunArgs(self._global_step_tensor)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         if self._last_step is None:
@@ -100,7 +101,7 @@ class StopAtStepHook(SessionRunHook):
             self._last_step = session.run(self._global_step_tensor) + self._num_steps
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return SessionRunArgs(self._global_step_tensor)
+        return self._request
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         if (
@@ -136,10 +137,11 @@ class StepCounterHook(SessionRunHook):
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = FileWriterCache.get(self._output_dir)
         self._global_step_tensor = needed_global_step(self)
+        self._request = SessionRunArgs(self._global_step_tensor)
         self._summary_tag = get_global_step().op.name + "/sec"
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return SessionRunArgs(self._global_step_tensor)
+        return self._request
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         fetched = run_values.results

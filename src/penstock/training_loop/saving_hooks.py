@@ -72,6 +72,7 @@ class CheckpointSaverHook(SessionRunHook):
     def begin(self) -> None:
         self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
         self._global_step_tensor = needed_global_step(self)
+        self._request = SessionRunArgs(self._global_step_tensor)
         for listener in self._listeners:
             listener.begin()
 
@@ -86,7 +87,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer.update_last_triggered_step(global_step)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return SessionRunArgs(self._global_step_tensor)
+        return self._request
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         if self._timer.should_trigger_for_step(run_values.results + self._steps_per_run):

@@ -106,29 +106,34 @@ class _RecoverableSession(_WrappedSession):
         try:
             return self._sess._check_stop() if self._sess else True
         except PREEMPTION_ERRORS as error:
-            logging.info(_LOST, error)
-            self.close()
-            self._sess = self._create_session()
+            self._lose(error)
+            self._open()
             return False
         except Exception:  # the next run or close raises it
             return True
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        arguments = {"feed_dict": feed_dict, "options": options, "run_metadata": run_metadata}
-        return self._recovering(lambda sess: sess.run(fetches, **arguments))
-
-    def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
-        return self._recovering(lambda sess: sess.run_step_fn(step_fn))
-
-    def _recovering(self, attempt: Callable[[Any], Any]) -> Any:
         while True:
             try:
-                if not self._sess:
-                    self._sess = self._create_session()
-                return attempt(self._sess)
+                return self._open().run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
             except PREEMPTION_ERRORS as error:
-                logging.info(_LOST, error)
-                self.close()
+                self._lose(error)
+
+    def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
+        while True:
+            try:
+                return self._open().run_step_fn(step_fn)
+            except PREEMPTION_ERRORS as error:
+                self._lose(error)
+
+    def _open(self) -> Any:
+        if not self._sess:
+            self._sess = self._create_session()
+        return self._sess
+
+    def _lose(self, error: Exception) -> None:
+        logging.info(_LOST, error)
+        self.close()
 
 
 class _CoordinatedSession(_WrappedSession):
@@ -182,33 +187,39 @@ class _HookedSession(_WrappedSession):
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
-        wanted: dict[Any, Any] = {"caller": fetches}
-        feeds, run_options = feed_dict, options
-        asked = [(hook, request) for hook in self._hooks if (request := hook.before_run(context)) is not None]
-        if asked:
-            for hook, request in asked:
-                if request.fetches is not None:
-                    wanted[hook] = request.fetches
-                if request.options:
-                    run_options = _merged_options(run_options, request.options)
-            feeds = _merged_feeds(feed_dict, [request.feed_dict for _, request in asked if request.feed_dict])
+        requests = [hook.before_run(context) for hook in self._hooks]
+        wanted, feeds = [fetches], []
+        for request in requests:
+            if request is None:
+                continue
+            if request.fetches is not None:
+                wanted.append(request.fetches)
+            if request.feed_dict:
+                feeds.append(request.feed_dict)
+            if request.options:
+                options = _merged_options(options, request.options)
         # A step with options or metadata is observed, which takes time; without them, hooks are given empty ones.
-        observed = run_options is not None or run_metadata is not None
+        observed = options is not None or run_metadata is not None
         metadata = RunMetadata() if run_metadata is None else run_metadata
         values = self._sess.run(
-            wanted, feed_dict=feeds, options=run_options, run_metadata=metadata if observed else None
+            wanted if len(wanted) > 1 else fetches,
+            feed_dict=_merged_feeds(feed_dict, feeds) if feeds else feed_dict,
+            options=options,
+            run_metadata=metadata if observed else None,
         )
-        run_options = RunOptions() if run_options is None else run_options
-        for hook in self._hooks:
-            hook.after_run(context, SessionRunValues(values.get(hook), run_options, metadata))
-        self._should_stop = self._should_stop or context.stop_requested
-        return values["caller"]
+        mine, *others = values if len(wanted) > 1 else (values,)
+        if self._hooks:
+            options = RunOptions() if options is None else options
+            results = iter(others)
+            for hook, request in zip(self._hooks, requests, strict=True):
+                asked = request is not None and request.fetches is not None
+                hook.after_run(context, SessionRunValues(next(results) if asked else None, options, metadata))
+            self._should_stop = self._should_stop or context.stop_requested
+        return mine
 
 
-def _merged_feeds(users: Mapping[Any, Any] | None, hooks: list[Mapping[Any, Any]]) -> Mapping[Any, Any] | None:
+def _merged_feeds(users: Mapping[Any, Any] | None, hooks: list[Mapping[Any, Any]]) -> Mapping[Any, Any]:
     """All feeds; RuntimeError for a tensor that is fed twice."""
-    if not hooks:
-        return users
     merged: dict[Any, Any] = {}
     for feeds in hooks:
         _check_apart(merged, feeds, "Same tensor is fed by two hooks.")
