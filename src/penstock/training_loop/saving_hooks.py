@@ -9,6 +9,7 @@ from typing import Any
 from tensorboard.compat.proto.event_pb2 import SessionLog
 
 from penstock import logging
+from penstock.checkpoint.background import finish
 from penstock.export import export
 from penstock.graph.scopes import GraphKeys, get_collection, get_default_graph
 from penstock.summary.writer import FileWriter, FileWriterCache
@@ -101,15 +102,21 @@ class CheckpointSaverHook(SessionRunHook):
         last_step = session.run(self._global_step_tensor)
         if last_step != self._timer.last_triggered_step():
             self._save(session, last_step)
+        finish(session)
         for listener in self._listeners:
             listener.end(session, last_step)
 
     def _save(self, session: Any, step: int) -> bool:
-        """Save a checkpoint; returns whether a listener wants the loop to end."""
+        """Save a checkpoint; returns whether a listener wants the loop to end.
+
+        Without listeners, which look at what has been written, training goes on while it is written.
+        """
         for listener in self._listeners:
             listener.before_save(session, step)
         logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
-        self._get_saver().save(session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def)
+        saver = self._get_saver()
+        how = {"background": True} if isinstance(saver, Saver) and not self._listeners else {}
+        saver.save(session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def, **how)
         self._summary_writer.add_session_log(
             SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._save_path), step
         )
