@@ -30,3 +30,27 @@ def train(directory: Path, pause: float = 0.0) -> None:
             while not session.should_stop():
                 session.run(update)
                 time.sleep(pause)
+
+
+def train_estimator(directory: Path, pause: float = 0.0) -> None:
+    """The same with an Estimator, whose input's position has files of its own."""
+    with tf.Graph().as_default():
+
+        def input_fn() -> tf.data.Dataset:
+            elements = tf.data.Dataset.range(100).map(lambda n: tf.cast(n, tf.float32) / 100)
+            return elements.shuffle(37, seed=5).repeat().batch(4).map(lambda x: (x, tf.sin(7 * x)))
+
+        def model_fn(features: tf.Tensor, labels: tf.Tensor, mode: str) -> tf.estimator.EstimatorSpec:
+            (directory / "started").touch()
+            loss = tf.losses.mean_squared_error(labels, tf.layers.dense(features[:, None], 1)[:, 0])
+            update = tf.train.AdamOptimizer(0.01).minimize(loss, tf.train.get_global_step())
+            return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=update)
+
+        class Pause(tf.train.SessionRunHook):
+            def after_run(self, run_context: object, run_values: object) -> None:
+                time.sleep(pause)
+
+        config = tf.estimator.RunConfig(str(directory), tf_random_seed=3, save_checkpoints_steps=5)
+        estimator = tf.estimator.Estimator(model_fn, config=config)
+        hooks = [tf.data.experimental.CheckpointInputPipelineHook(estimator), Pause()]
+        estimator.train(input_fn, hooks=hooks, max_steps=STEPS)

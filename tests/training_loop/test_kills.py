@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 
 import penstock as tf
 from tests.training_loop import kill_program
+
+Program = Callable[[Path, float], None]
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["penstock", "tests.training_loop.kill_program"])
@@ -22,12 +25,12 @@ def weights(directory: Path) -> dict[str, np.ndarray]:
     return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
 
 
-def run(directory: Path, kill_after: float | None) -> bool:
+def run(program: Program, directory: Path, kill_after: float | None) -> bool:
     """Whether the program ended by itself. `kill_after`: seconds from its first step."""
     directory.mkdir(exist_ok=True)
     started = directory / "started"
     started.unlink(missing_ok=True)
-    process = SERVER.Process(target=kill_program.train, args=(directory, 0.0 if kill_after is None else 0.002))
+    process = SERVER.Process(target=program, args=(directory, 0.0 if kill_after is None else 0.002))
     process.start()
     if kill_after is not None:
         while not started.exists() and process.is_alive():
@@ -38,14 +41,17 @@ def run(directory: Path, kill_after: float | None) -> bool:
     return process.exitcode == 0
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
-def test_killed_training_ends_with_the_weights_of_training_that_was_not(kills: int, tmp_path: Path) -> None:
-    assert run(tmp_path / "whole", None)
+@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("program", [kill_program.train, kill_program.train_estimator])
+def test_killed_training_ends_with_the_weights_of_training_that_was_not(
+    program: Program, kills: int, tmp_path: Path
+) -> None:
+    assert run(program, tmp_path / "whole", None)
     chance = random.Random(kills)
-    for _ in range(kills):
-        if run(tmp_path / "killed", chance.uniform(0, 2.5 * 0.003 * kill_program.STEPS / kills)):
-            (tmp_path / "killed").rename(tmp_path / f"done{_}")
-    assert run(tmp_path / "killed", None)
+    for kill in range(kills):
+        if run(program, tmp_path / "killed", chance.uniform(0, 0.0075 * kill_program.STEPS / kills)):
+            (tmp_path / "killed").rename(tmp_path / f"ended{kill}")  # and the next one begins anew
+    assert run(program, tmp_path / "killed", None)
     expected, found = weights(tmp_path / "whole"), weights(tmp_path / "killed")
     assert expected["global_step"] == kill_program.STEPS and found.keys() == expected.keys()
     for name, value in expected.items():

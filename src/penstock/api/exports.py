@@ -279,6 +279,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.parquet": "ParquetDataset",
         "penstock.data.resampling": "rejection_resample",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
+        "penstock.training_loop.input_pipeline_hook": "CheckpointInputPipelineHook",
     },
     "penstock.contrib.distributions": {
         "penstock.distributions.discrete": "Bernoulli Categorical OneHotCategorical",
@@ -535,6 +536,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.parquet": "ParquetDataset",
         "penstock.data.resampling": "rejection_resample",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
+        "penstock.training_loop.input_pipeline_hook": "CheckpointInputPipelineHook",
     },
     "penstock.debugging": {
         "penstock.ops.checks": (
@@ -986,8 +988,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.train.adagrad": "AdagradDAOptimizer AdagradOptimizer ProximalAdagradOptimizer",
         "penstock.train.adam": "AdamOptimizer",
         "penstock.train.checkpoint_utils": (
-            "NewCheckpointReader checkpoints_iterator init_from_checkpoint list_variables load_checkpoint "
-            "load_variable"
+            "NewCheckpointReader checkpoints_iterator init_from_checkpoint list_variables load_checkpoint load_variable"
         ),
         "penstock.train.coordinator": "Coordinator LooperThread",
         "penstock.train.ftrl": "FtrlOptimizer",

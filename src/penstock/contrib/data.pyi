@@ -29,6 +29,7 @@ from penstock.data.resampling import rejection_resample as rejection_resample
 from penstock.data.tables import CsvDataset as CsvDataset
 from penstock.data.tables import SqlDataset as SqlDataset
 from penstock.data.tables import make_csv_dataset as make_csv_dataset
+from penstock.training_loop.input_pipeline_hook import CheckpointInputPipelineHook as CheckpointInputPipelineHook
 
 __all__ = [
     "map_and_batch", "parallel_interleave", "scan", "Counter", "RandomDataset", "assert_element_shape",
@@ -36,5 +37,6 @@ __all__ = [
     "get_single_element", "ignore_errors", "padded_batch_and_drop_remainder", "prefetch_to_device",
     "sample_from_datasets", "shuffle_and_repeat", "unbatch", "make_batched_features_dataset", "read_batch_features",
     "Reducer", "bucket_by_sequence_length", "group_by_reducer", "group_by_window", "make_saveable_from_iterator",
-    "ParquetDataset", "rejection_resample", "CsvDataset", "SqlDataset", "make_csv_dataset"
+    "ParquetDataset", "rejection_resample", "CsvDataset", "SqlDataset", "make_csv_dataset",
+    "CheckpointInputPipelineHook"
 ]

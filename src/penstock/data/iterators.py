@@ -120,7 +120,9 @@ def _fits(wanted: Any, have: Any) -> bool:
     return wanted.is_compatible_with(have) if hasattr(wanted, "is_compatible_with") else wanted is have
 
 
-class _IteratorSaveable(SaveableObject):
+class IteratorSaveable(SaveableObject):
+    """The position of the iterator with this handle, as something to save."""
+
     def __init__(self, handle: Tensor) -> None:
         self._handle = handle
         with get_default_graph().colocate_with(handle.op):
@@ -140,7 +142,7 @@ def make_saveable_from_iterator(iterator: Iterator) -> SaveableObject:
     Add it to the collection SAVEABLE_OBJECTS, or to a saver's `var_list`. A restored iterator continues with the same
     elements. It must iterate over the same dataset; restoring initialises it if its dataset does not depend on feeds.
     """
-    return _IteratorSaveable(iterator._iterator_resource)
+    return IteratorSaveable(iterator._iterator_resource)
 
 
 @export("data.make_initializable_iterator")

@@ -20,6 +20,9 @@ from penstock.training_loop.global_steps import needed_global_step
 from penstock.training_loop.scaffold import Scaffold
 from penstock.training_loop.timers import SecondOrStepTimer
 
+BEFORE_CHECKPOINTS = ("before_checkpoints",)
+"""The collection of functions of a session and its step, which CheckpointSaverHooks call before they save."""
+
 
 @export("train.CheckpointSaverListener")
 class CheckpointSaverListener:
@@ -111,6 +114,8 @@ class CheckpointSaverHook(SessionRunHook):
 
         Without listeners, which look at what has been written, training goes on while it is written.
         """
+        for prepare in get_collection(BEFORE_CHECKPOINTS):
+            prepare(session, step)
         for listener in self._listeners:
             listener.before_save(session, step)
         logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
