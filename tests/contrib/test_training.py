@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import logging
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,79 @@ layers = tf.contrib.layers
 def graph() -> Iterator[None]:
     with tf.Graph().as_default():
         yield
+
+
+# --- loops ---------------------------------------------------------------------------------------------
+
+
+def _trained(directory: Path, steps: int) -> Any:
+    with tf.Graph().as_default():
+        loss = tf.get_variable("v", initializer=8.0) + 0.0
+        op = tf.contrib.training.create_train_op(loss, tf.train.GradientDescentOptimizer(1.0))
+        hooks = [tf.train.StopAtStepHook(last_step=steps)]
+        return tf.contrib.training.train(op, str(directory), hooks=hooks, save_summaries_steps=None)
+
+
+def test_training_runs_until_a_hook_stops_it(tmp_path: Path) -> None:
+    assert _trained(tmp_path, 3) == 6.0
+    assert _trained(tmp_path, 5) == 4.0
+    assert tf.train.load_variable(str(tmp_path), "v") == 3.0
+    for saving in ({"save_checkpoint_secs": None}, {"save_summaries_steps": None}):
+        with pytest.raises(ValueError, match="logdir cannot be None"):
+            tf.contrib.training.train(None, None, **saving)
+
+
+def test_an_evaluation_counts_batches_and_gives_final_values(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    _trained(tmp_path, 3)
+    v = tf.get_variable("v", [])
+    total, update = tf.metrics.mean(v)
+    tf.summary.scalar("twice", 2 * v)
+    training = tf.contrib.training
+    with caplog.at_level(logging.INFO, "penstock"):
+        found = training.evaluate_once(
+            tf.train.latest_checkpoint(str(tmp_path)), eval_ops={"update": update},
+            final_ops={"mean": total, "batches": training.get_or_create_eval_step()},
+            hooks=[training.StopAfterNEvalsHook(3), training.SummaryAtEndHook(str(tmp_path / "eval"))],
+        )  # fmt: skip
+    assert found == {"mean": 5.0, "batches": 3}
+    lines = [record.getMessage() for record in caplog.records]
+    assert [line for line in lines if line.startswith("Evaluation [")] == [f"Evaluation [{n}/3]" for n in (1, 2, 3)]
+    (file,) = (tmp_path / "eval").iterdir()
+    (value,) = [value for event in tf.train.summary_iterator(str(file)) for value in event.summary.value]
+    assert (value.tag, value.simple_value) == ("twice", 10.0)
+
+
+def test_evaluations_are_repeated_for_each_new_checkpoint(tmp_path: Path) -> None:
+    _trained(tmp_path, 1)
+    v = tf.get_variable("v", [])
+    seen: list[Any] = []
+
+    class Train(tf.train.SessionRunHook):
+        def end(self, session: Any) -> None:
+            seen.append(session.run(v))
+            if len(seen) < 3:
+                _trained(tmp_path, len(seen) + 1)
+
+    repeat = tf.contrib.training.evaluate_repeatedly
+    found = repeat(
+        str(tmp_path),
+        eval_ops=tf.no_op(),
+        final_ops=v,
+        hooks=[tf.contrib.training.StopAfterNEvalsHook(2), Train()],
+        eval_interval_secs=0,
+        max_number_of_evaluations=3,
+    )
+    assert (found, seen) == (5.0, [7.0, 6.0, 5.0])
+    assert repeat(str(tmp_path / "none"), final_ops=v, timeout=0.01) is None
+
+
+def test_the_eval_step_is_one_per_graph() -> None:
+    step = tf.contrib.training.get_or_create_eval_step()
+    assert step is tf.contrib.training.get_or_create_eval_step()
+    assert (step.op.name, tf.local_variables()) == ("eval_step", [step])
+    tf.add_to_collection(tf.GraphKeys.EVAL_STEP, step)
+    with pytest.raises(ValueError, match="Multiple tensors"):
+        tf.contrib.training.get_or_create_eval_step()
 
 
 # --- HParams --------------------------------------------------------------------------------------------

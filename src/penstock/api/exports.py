@@ -509,7 +509,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.contrib.training.train_ops": (
             "add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn create_train_op multiply_gradients"
         ),
+        "penstock.contrib.training.training": "train",
         "penstock.train.checkpoint_utils": "checkpoints_iterator",
+        "penstock.training_loop.evaluation": "evaluate_once evaluate_repeatedly get_or_create_eval_step",
         "penstock.training_loop.evaluation_hooks": "StopAfterNEvalsHook SummaryAtEndHook",
     },
     "penstock.contrib.util": {

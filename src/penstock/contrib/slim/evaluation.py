@@ -2,84 +2,52 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock import logging, summary, train as core
-from penstock.client.variables import (
-    global_variables,
-    global_variables_initializer,
-    local_variables_initializer,
-    variables_initializer,
-)
+from penstock.client.variables import global_variables, report_uninitialized_variables, variables_initializer
 from penstock.contrib.training.checkpoints import wait_for_new_checkpoint as wait_for_new_checkpoint
-from penstock.graph.scopes import GraphKeys, get_collection
 from penstock.ops.basic import group
-from penstock.session.session import Session
 from penstock.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
-from penstock.train.coordinator import Coordinator
-from penstock.train.queue_runner import start_queue_runners
+from penstock.train.session_run_hook import SessionRunHook
+from penstock.training_loop.evaluation import (
+    evaluate_once as evaluate_checkpoint,
+    evaluate_repeatedly,
+    get_or_create_eval_step,
+)
+from penstock.training_loop.evaluation_hooks import StopAfterNEvalsHook, SummaryAtEndHook
+from penstock.training_loop.scaffold import Scaffold
 
 _USE_DEFAULT = 0
 
 
-@contextmanager
-def _queue_runners(sess: Any) -> Iterator[None]:
-    """Runs the graph's queue runners, if it has any."""
-    if not get_collection(GraphKeys.QUEUE_RUNNERS):
-        yield
-        return
-    coordinator = Coordinator()
-    threads = start_queue_runners(sess, coordinator)
-    try:
-        yield
-    finally:
-        coordinator.request_stop()
-        coordinator.join(threads, ignore_live_threads=True)
-
-
-class _Evaluation:
-    """The complete graph of an evaluation, which can be run for one checkpoint after another."""
-
-    def __init__(
-        self, initial_op: Any, initial_feeds: Any, init_fn: Any, eval_op: Any, eval_feeds: Any, final_op: Any,
-        final_feeds: Any, summary_op: Any, summary_feeds: Any, variables_to_restore: Any,
-    ) -> None:  # fmt: skip
-        self._runs = (eval_op, eval_feeds), (final_op, final_feeds)
-        self._init_fn, self._initial_feeds = init_fn, initial_feeds
-        self._summary_op = summary.merge_all() if summary_op == _USE_DEFAULT else summary_op
-        self._summary_feeds = summary_feeds
-        self._step = core.get_or_create_global_step()
-        wanted = global_variables() if variables_to_restore is None else variables_to_restore
-        self._saver = core.Saver(wanted)
-        restored = set(wanted.values() if isinstance(wanted, dict) else wanted)
-        rest = variables_initializer([v for v in global_variables() if v not in restored])
-        self._initial_op = initial_op if initial_op is not None else rest
-        local = [local_variables_initializer(), *get_collection(GraphKeys.TABLE_INITIALIZERS)]
-        self._local_op = group(*local)
-
-    def run(self, master: Any, checkpoint_path: Any, logdir: Any, num_evals: int, config: Any) -> Any:
-        (eval_op, eval_feeds), (final_op, final_feeds) = self._runs
-        with Session(master, config=config) as sess:
-            sess.run(self._initial_op, self._initial_feeds)
-            if checkpoint_path is not None:
-                self._saver.restore(sess, checkpoint_path)
-            else:
-                sess.run(global_variables_initializer())
-            if self._init_fn is not None:
-                self._init_fn(sess)
-            sess.run(self._local_op)
-            with _queue_runners(sess):
-                for _ in range(num_evals if eval_op is not None else 0):
-                    sess.run(eval_op, eval_feeds)
-                if self._summary_op is not None:
-                    values, step = sess.run([self._summary_op, self._step], self._summary_feeds)
-                    writer = summary.FileWriterCache.get(logdir)
-                    writer.add_summary(values, step)
-                    writer.flush()
-                return None if final_op is None else sess.run(final_op, final_feeds)
+def evaluation(
+    sess: Any,
+    num_evals: int = 1,
+    init_op: Any = None,
+    init_op_feed_dict: Any = None,
+    eval_op: Any = None,
+    eval_op_feed_dict: Any = None,
+    final_op: Any = None,
+    final_op_feed_dict: Any = None,
+    summary_op: Any = None,
+    summary_op_feed_dict: Any = None,
+    summary_writer: Any = None,
+    global_step: Any = None,
+) -> Any:
+    """In a session: run `init_op`, `num_evals` times `eval_op`, write a summary; returns the value of `final_op`."""
+    if init_op is not None:
+        sess.run(init_op, init_op_feed_dict)
+    for count in range(num_evals if eval_op is not None else 0):
+        logging.info("Executing eval_op %d/%d", count + 1, num_evals)
+        sess.run(eval_op, eval_op_feed_dict)
+    value = None if final_op is None else sess.run(final_op, final_op_feed_dict)
+    if summary_op is not None:
+        step = core.global_step(sess, core.get_global_step() if global_step is None else global_step)
+        summary_writer.add_summary(sess.run(summary_op, summary_op_feed_dict), step)
+        summary_writer.flush()
+    return value
 
 
 def evaluate_once(
@@ -97,25 +65,18 @@ def evaluate_once(
     summary_op_feed_dict: Any = None,
     variables_to_restore: Any = None,
     session_config: Any = None,
-    hooks: Any = None,
+    hooks: Iterable[SessionRunHook] | None = None,
 ) -> Any:
     """Restore a checkpoint, run `eval_op` `num_evals` times, write summaries; returns the value of `final_op`.
 
-    variables_to_restore: by default all global variables; others are initialised, by default all by `initial_op`.
-    summary_op: by default all summaries; None for none. TF: tf.contrib.slim.evaluation.evaluate_once. Raises
-    NotImplementedError for `hooks`.
+    variables_to_restore: by default all global variables; others are initialised. initial_op runs if there is no
+    checkpoint. summary_op: by default all summaries; None for none. TF: tf.contrib.slim.evaluation.evaluate_once.
     """
-    _refuse(hooks)
-    evaluation = _Evaluation(
-        initial_op, initial_op_feed_dict, None, eval_op, eval_op_feed_dict, final_op, final_op_feed_dict, summary_op,
-        summary_op_feed_dict, variables_to_restore,
+    return evaluate_checkpoint(
+        checkpoint_path, master, _scaffold(initial_op, initial_op_feed_dict, variables_to_restore), eval_op,
+        eval_op_feed_dict, final_op, final_op_feed_dict,
+        _hooks(num_evals, summary_op, summary_op_feed_dict, logdir, hooks), session_config,
     )  # fmt: skip
-    return evaluation.run(master, checkpoint_path, logdir, num_evals, session_config)
-
-
-def _refuse(hooks: Any) -> None:
-    if hooks:
-        raise NotImplementedError("slim.evaluation takes no hooks: run them with a tf.train.MonitoredSession")
 
 
 def evaluation_loop(
@@ -138,23 +99,55 @@ def evaluation_loop(
     session_config: Any = None,
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
-    hooks: Any = None,
+    hooks: Iterable[SessionRunHook] | None = None,
 ) -> Any:
     """`evaluate_once` for each new checkpoint of a directory, at most one in `eval_interval_secs`.
 
     It ends after `max_number_of_evaluations`, or if there is none for `timeout` seconds (and `timeout_fn` agrees);
-    returns the last value of `final_op`. TF: tf.contrib.slim.evaluation.evaluation_loop.
+    returns the last value of `final_op`. `init_fn(session)` is called once variables have values. TF:
+    tf.contrib.slim.evaluation.evaluation_loop.
     """
-    _refuse(hooks)
-    evaluation = _Evaluation(
-        initial_op, initial_op_feed_dict, init_fn, eval_op, eval_op_feed_dict, final_op, final_op_feed_dict,
-        summary_op, summary_op_feed_dict, variables_to_restore,
+    given = list(hooks or ())
+    if init_fn is not None:
+        given.insert(0, _Call(init_fn))
+    return evaluate_repeatedly(
+        checkpoint_dir, master, _scaffold(initial_op, initial_op_feed_dict, variables_to_restore), eval_op,
+        eval_op_feed_dict, final_op, final_op_feed_dict, eval_interval_secs,
+        _hooks(num_evals, summary_op, summary_op_feed_dict, logdir, given), session_config,
+        max_number_of_evaluations, timeout, timeout_fn,
     )  # fmt: skip
-    value = None
-    for count, path in enumerate(checkpoints_iterator(checkpoint_dir, eval_interval_secs, timeout, timeout_fn), 1):
-        began = time.monotonic()
-        value = evaluation.run(master, path, logdir, num_evals, session_config)
-        logging.info("Evaluated %s in %.1f s", path, time.monotonic() - began)
-        if max_number_of_evaluations is not None and count >= max_number_of_evaluations:
-            break
-    return value
+
+
+class _Call(SessionRunHook):
+    """Calls a function with each new session."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        self._function(session)
+
+
+def _hooks(
+    num_evals: int, summary_op: Any, feeds: Any, logdir: Any, given: Iterable[SessionRunHook] | None
+) -> list[SessionRunHook]:
+    summary_op = summary.merge_all() if summary_op == _USE_DEFAULT else summary_op
+    found: list[SessionRunHook] = [StopAfterNEvalsHook(num_evals)]
+    if summary_op is not None:
+        found.append(SummaryAtEndHook(logdir, summary_op=summary_op, feed_dict=feeds))
+    return [*found, *(given or ())]
+
+
+def _scaffold(initial_op: Any, initial_feeds: Any, variables_to_restore: Any) -> Scaffold:
+    if variables_to_restore is None:
+        return Scaffold(initial_op, initial_feeds)
+    get_or_create_eval_step()  # to be among the local variables
+    restored = list(variables_to_restore.values() if isinstance(variables_to_restore, dict) else variables_to_restore)
+    rest = variables_initializer([v for v in global_variables() if v not in set(restored)])
+    return Scaffold(
+        initial_op,
+        initial_feeds,
+        ready_for_local_init_op=report_uninitialized_variables(restored),
+        local_init_op=group(Scaffold.default_local_init_op(), rest),
+        saver=core.Saver(variables_to_restore),
+    )

@@ -11,13 +11,17 @@ from penstock.contrib.training.train_ops import clip_gradient_norms as clip_grad
 from penstock.contrib.training.train_ops import clip_gradient_norms_fn as clip_gradient_norms_fn
 from penstock.contrib.training.train_ops import create_train_op as create_train_op
 from penstock.contrib.training.train_ops import multiply_gradients as multiply_gradients
+from penstock.contrib.training.training import train as train
 from penstock.train.checkpoint_utils import checkpoints_iterator as checkpoints_iterator
+from penstock.training_loop.evaluation import evaluate_once as evaluate_once
+from penstock.training_loop.evaluation import evaluate_repeatedly as evaluate_repeatedly
+from penstock.training_loop.evaluation import get_or_create_eval_step as get_or_create_eval_step
 from penstock.training_loop.evaluation_hooks import StopAfterNEvalsHook as StopAfterNEvalsHook
 from penstock.training_loop.evaluation_hooks import SummaryAtEndHook as SummaryAtEndHook
 
 __all__ = [
     "bucket", "bucket_by_sequence_length", "GreedyLoadBalancingStrategy", "byte_size_load_fn",
     "wait_for_new_checkpoint", "HParams", "parse_values", "add_gradients_summaries", "clip_gradient_norms",
-    "clip_gradient_norms_fn", "create_train_op", "multiply_gradients", "checkpoints_iterator", "StopAfterNEvalsHook",
-    "SummaryAtEndHook"
+    "clip_gradient_norms_fn", "create_train_op", "multiply_gradients", "train", "checkpoints_iterator", "evaluate_once",
+    "evaluate_repeatedly", "get_or_create_eval_step", "StopAfterNEvalsHook", "SummaryAtEndHook"
 ]
