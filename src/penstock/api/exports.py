@@ -410,6 +410,9 @@ EXPORTS: dict[str, dict[str, str]] = {
             "ExponentialUpdateLossScaleManager FixedLossScaleManager LossScaleManager LossScaleOptimizer"
         ),
     },
+    "penstock.contrib.predictor": {
+        "penstock.estimator.predictor": "from_estimator from_saved_model",
+    },
     "penstock.contrib.rnn": {
         "penstock": "core_rnn_cell=rnn_cell rnn_cell",
         "penstock.rnn.base": "RNNCell",
