@@ -48,9 +48,7 @@ def test_training_goes_on_from_the_latest_checkpoint(estimator: Any, tmp_path: P
     np.testing.assert_allclose(again.get_variable_value("logits/bias"), trained_by_hand(8)[1], rtol=1e-4, atol=1e-6)
 
 
-def test_max_steps_counts_from_the_very_first_step(
-    estimator: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_max_steps_counts_from_the_very_first_step(estimator: Any, caplog: pytest.LogCaptureFixture) -> None:
     estimator.train(input_fn(), max_steps=5).train(input_fn(), max_steps=7)
     assert estimator.get_variable_value("global_step") == 7
     with caplog.at_level(logging.INFO, "penstock"):
@@ -103,7 +101,7 @@ def test_summaries_of_training_include_the_loss(estimator: Any) -> None:
 @pytest.mark.parametrize("labelled", [True, False])
 def test_an_input_function_may_return_a_dataset(tmp_path: Path, labelled: bool) -> None:
     def of_rows(mode: str) -> Any:
-        dataset = tf.data.Dataset.from_tensor_slices((dict(x=X), Y))
+        dataset = tf.data.Dataset.from_tensor_slices(({"x": X}, Y))
         dataset = dataset.batch(50).repeat(2 if mode == tf.estimator.ModeKeys.TRAIN else 1)
         return dataset if labelled else dataset.map(lambda features, labels: {**features, "y": labels})
 
@@ -200,7 +198,9 @@ def test_listeners_hear_of_each_checkpoint(tmp_path: Path) -> None:
     assert saved == [0, 2, 4, 5]
     never = config.replace(save_checkpoints_steps=None, model_dir=str(tmp_path / "other"))
     with pytest.raises(ValueError, match="There should be a CheckpointSaverHook to use saving_listeners"):
-        tf.estimator.Estimator(classifier, None, never, params={}).train(input_fn(), steps=1, saving_listeners=[Listener()])
+        tf.estimator.Estimator(classifier, None, never, params={}).train(
+            input_fn(), steps=1, saving_listeners=[Listener()]
+        )
 
 
 def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
@@ -225,7 +225,11 @@ def test_a_seed_makes_training_repeatable(tmp_path: Path) -> None:
         (lambda: tf.estimator.Estimator(None, "m"), ValueError, "model_fn must be provided to Estimator"),
         (lambda: tf.estimator.Estimator(lambda labels: 0, "m"), ValueError, "must include features argument"),
         (lambda: tf.estimator.Estimator(lambda features: 0, "m", params={1: 2}), ValueError, "not include params"),
-        (lambda: tf.estimator.Estimator(lambda features, x: 0, "m"), ValueError, r"following not expected args: \['x'\]"),
+        (
+            lambda: tf.estimator.Estimator(lambda features, x: 0, "m"),
+            ValueError,
+            r"following not expected args: \['x'\]",
+        ),
         (lambda: tf.estimator.Estimator(classifier, "m", config=1), ValueError, "must be an instance of `RunConfig`"),
         (
             lambda: tf.estimator.Estimator(classifier, "m", tf.estimator.RunConfig("n")),
@@ -243,11 +247,11 @@ def test_an_estimator_needs_a_function_of_a_model(make: Any, error: type[Excepti
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (dict(steps=1, max_steps=1), ValueError, "Can not provide both steps and max_steps"),
-        (dict(steps=0), ValueError, "Must specify steps > 0, given: 0"),
-        (dict(max_steps=-1), ValueError, "Must specify max_steps > 0, given: -1"),
-        (dict(hooks=[1]), TypeError, "Hooks must be a SessionRunHook, given: 1"),
-        (dict(steps=1, saving_listeners=[1]), TypeError, "must be a list of CheckpointSaverListener, given: 1"),
+        ({"steps": 1, "max_steps": 1}, ValueError, "Can not provide both steps and max_steps"),
+        ({"steps": 0}, ValueError, "Must specify steps > 0, given: 0"),
+        ({"max_steps": -1}, ValueError, "Must specify max_steps > 0, given: -1"),
+        ({"hooks": [1]}, TypeError, "Hooks must be a SessionRunHook, given: 1"),
+        ({"steps": 1, "saving_listeners": [1]}, TypeError, "must be a list of CheckpointSaverListener, given: 1"),
     ],
 )
 def test_wrong_arguments_are_refused(
@@ -288,5 +292,5 @@ def test_a_subclass_has_its_own_constructor_only(tmp_path: Path) -> None:
             pass
 
     assert Mine(tmp_path).train(input_fn(), steps=1).get_variable_value("global_step") == 1
-    with pytest.raises(ValueError, match="Subclasses of Estimator cannot override members of Estimator.*train"):
+    with pytest.raises(ValueError, match=r"Subclasses of Estimator cannot override members of Estimator.*train"):
         Other(tmp_path)

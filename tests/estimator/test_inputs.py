@@ -66,11 +66,11 @@ def test_without_an_end_all_batches_are_full() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (dict(x=Y), ValueError, "shuffle must be provided and explicitly set as boolean"),
-        (dict(x=[1, 2], shuffle=True), TypeError, "x must be a dict or array; got list"),
-        (dict(x={}, shuffle=True), ValueError, "x cannot be an empty dict"),
-        (dict(x=Y, y={}, shuffle=True), ValueError, "y cannot be empty dict, use None instead"),
-        (dict(x=Y, y=Y[1:], shuffle=True), ValueError, "Length of tensors in x and y is mismatched"),
+        ({"x": Y}, ValueError, "shuffle must be provided and explicitly set as boolean"),
+        ({"x": [1, 2], "shuffle": True}, TypeError, "x must be a dict or array; got list"),
+        ({"x": {}, "shuffle": True}, ValueError, "x cannot be an empty dict"),
+        ({"x": Y, "y": {}, "shuffle": True}, ValueError, "y cannot be empty dict, use None instead"),
+        ({"x": Y, "y": Y[1:], "shuffle": True}, ValueError, "Length of tensors in x and y is mismatched"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(arguments: Any, error: type[Exception], message: str) -> None:

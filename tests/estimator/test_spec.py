@@ -33,37 +33,41 @@ def test_a_mode_needs_only_its_parts() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: dict(mode="train", loss=tf.constant(1.0)), ValueError, "Missing train_op"),
-        (lambda: dict(mode="train", train_op=tf.no_op()), ValueError, "Missing loss"),
-        (lambda: dict(mode="eval"), ValueError, "Missing loss"),
-        (lambda: dict(mode="infer"), ValueError, "Missing predictions"),
-        (lambda: dict(mode="eval", loss=1.0), TypeError, "loss must be Tensor, given: 1.0"),
-        (lambda: dict(mode="eval", loss=tf.zeros([2])), ValueError, "Loss must be scalar, given"),
-        (lambda: dict(mode="infer", predictions={"a": 1}), TypeError, r"predictions\[a\] must be Tensor, given: 1"),
-        (lambda: dict(mode="infer", predictions=[1]), TypeError, "predictions must be Tensor"),
+        (lambda: {"mode": "train", "loss": tf.constant(1.0)}, ValueError, "Missing train_op"),
+        (lambda: {"mode": "train", "train_op": tf.no_op()}, ValueError, "Missing loss"),
+        (lambda: {"mode": "eval"}, ValueError, "Missing loss"),
+        (lambda: {"mode": "infer"}, ValueError, "Missing predictions"),
+        (lambda: {"mode": "eval", "loss": 1.0}, TypeError, "loss must be Tensor, given: 1.0"),
+        (lambda: {"mode": "eval", "loss": tf.zeros([2])}, ValueError, "Loss must be scalar, given"),
+        (lambda: {"mode": "infer", "predictions": {"a": 1}}, TypeError, r"predictions\[a\] must be Tensor, given: 1"),
+        (lambda: {"mode": "infer", "predictions": [1]}, TypeError, "predictions must be Tensor"),
         (
-            lambda: dict(mode="train", loss=tf.constant(1.0), train_op="x"),
+            lambda: {"mode": "train", "loss": tf.constant(1.0), "train_op": "x"},
             TypeError,
             "train_op must be Operation or Tensor, given: x",
         ),
         (
-            lambda: dict(mode="eval", loss=tf.constant(1.0), eval_metric_ops=[]),
+            lambda: {"mode": "eval", "loss": tf.constant(1.0), "eval_metric_ops": []},
             TypeError,
             "eval_metric_ops must be a dict",
         ),
         (
-            lambda: dict(mode="eval", loss=tf.constant(1.0), eval_metric_ops={"a": tf.constant(1)}),
+            lambda: {"mode": "eval", "loss": tf.constant(1.0), "eval_metric_ops": {"a": tf.constant(1)}},
             TypeError,
             r"must be \(metric_value, update_op\) tuples, given: .* for key: a",
         ),
         (
-            lambda: dict(mode="eval", loss=tf.constant(1.0), evaluation_hooks=[3]),
+            lambda: {"mode": "eval", "loss": tf.constant(1.0), "evaluation_hooks": [3]},
             TypeError,
             "All hooks must be SessionRunHook instances, given: 3",
         ),
-        (lambda: dict(mode="eval", loss=tf.constant(1.0), scaffold=3), TypeError, "scaffold must be tf.train.Scaffold"),
         (
-            lambda: dict(mode="infer", predictions=tf.constant(1), export_outputs={"a": 1}),
+            lambda: {"mode": "eval", "loss": tf.constant(1.0), "scaffold": 3},
+            TypeError,
+            "scaffold must be tf.train.Scaffold",
+        ),
+        (
+            lambda: {"mode": "infer", "predictions": tf.constant(1), "export_outputs": {"a": 1}},
             TypeError,
             "Values in export_outputs must be ExportOutput objects",
         ),
@@ -85,9 +89,10 @@ def test_tensors_of_another_graph_are_refused() -> None:
 
 def test_one_of_several_outputs_must_be_the_default() -> None:
     one = tf.estimator.export.PredictOutput(tf.constant([1.0]))
-    assert EstimatorSpec(
-        ModeKeys.PREDICT, predictions=tf.constant(1), export_outputs={"a": one}
-    ).export_outputs == {"a": one, "serving_default": one}
+    assert EstimatorSpec(ModeKeys.PREDICT, predictions=tf.constant(1), export_outputs={"a": one}).export_outputs == {
+        "a": one,
+        "serving_default": one,
+    }
     with pytest.raises(ValueError, match="none of them is specified as the default"):
         EstimatorSpec(ModeKeys.PREDICT, predictions=tf.constant(1), export_outputs={"a": one, "b": one})
 

@@ -72,7 +72,9 @@ def test_the_best_is_known_after_a_restart(tmp_path: Path) -> None:
     model.train(input_fn(), steps=1)
 
     def exporter() -> Any:
-        return tf.estimator.BestExporter(serving_input_receiver_fn=serving_input, event_file_pattern="eval/*.tfevents.*")
+        return tf.estimator.BestExporter(
+            serving_input_receiver_fn=serving_input, event_file_pattern="eval/*.tfevents.*"
+        )
 
     result = model.evaluate(input_fn(num_epochs=1))
     arguments = model, str(tmp_path / "export"), model.latest_checkpoint()
@@ -133,9 +135,7 @@ def test_nothing_can_be_exported_before_training(tmp_path: Path) -> None:
         estimator(tmp_path).export_savedmodel(tmp_path, serving_input)
 
 
-def test_an_evaluator_of_its_own_evaluates_until_the_last_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_evaluator_of_its_own_evaluates_until_the_last_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     estimator(tmp_path).train(input_fn(), steps=6)
     monkeypatch.setenv("TF_CONFIG", json.dumps({"task": {"type": "evaluator", "index": 0}}))
     exporter = tf.estimator.FinalExporter("final", serving_input)

@@ -156,7 +156,10 @@ def test_a_folder_without_a_model_or_with_a_damaged_one_is_refused(tmp_path: Pat
 
 
 def test_signatures_say_what_goes_in_and_comes_out(graph: tf.Graph) -> None:
-    examples, values = tf.placeholder(tf.string, [None], name="examples"), tf.placeholder(tf.float32, [None, 2], name="v")
+    examples, values = (
+        tf.placeholder(tf.string, [None], name="examples"),
+        tf.placeholder(tf.float32, [None, 2], name="v"),
+    )
     of_values = tf.saved_model.utils.build_tensor_info(values)
     assert (of_values.name, of_values.dtype, [d.size for d in of_values.tensor_shape.dim]) == ("v:0", 1, [-1, 2])
     assert tf.saved_model.utils.get_tensor_from_tensor_info(of_values) is values

@@ -33,6 +33,7 @@ from penstock.summary.functions import scalar
 from penstock.train.checkpoint_utils import list_variables, load_checkpoint, load_variable
 from penstock.train.global_step import create_global_step, get_global_step
 from penstock.train.saver import Saver
+from penstock.train.session_run_hook import SessionRunHook
 from penstock.training_loop.evaluation import evaluate_once, get_or_create_eval_step
 from penstock.training_loop.evaluation_hooks import StopAfterNEvalsHook
 from penstock.training_loop.hooks import LoggingTensorHook, NanTensorHook, StopAtStepHook
@@ -40,7 +41,6 @@ from penstock.training_loop.monitored_session import MonitoredSession, Monitored
 from penstock.training_loop.saving_hooks import CheckpointSaverHook, CheckpointSaverListener
 from penstock.training_loop.scaffold import Scaffold
 from penstock.training_loop.session_creators import ChiefSessionCreator
-from penstock.train.session_run_hook import SessionRunHook
 
 InputFn = Callable[..., Any]
 
@@ -348,11 +348,12 @@ class Estimator:
         checkpoint_path: Any = None,
         experimental_mode: str = ModeKeys.PREDICT,
     ) -> bytes:
-        """Write the model of a checkpoint, by default the latest, as a SavedModel into a new folder named after the time.
+        """Write the model of a checkpoint, by default the latest, as a SavedModel, in a new folder.
 
         serving_input_receiver_fn: builds what the exported model takes, and returns a ServingInputReceiver. Its
         signatures are the model's `export_outputs`. assets_extra: files to copy, by their paths below `assets.extra`.
-        Returns the folder's path (bytes, as in TensorFlow), which appears when all is written. Raises ValueError
+        The folder is named after the time, and appears when all is written; returns its path (bytes, as in
+        TensorFlow). Raises ValueError
         without a checkpoint, or if that lacks variables of the model.
         """
         if serving_input_receiver_fn is None:
@@ -507,6 +508,8 @@ def _examples(values: Any) -> Iterator[Any]:
     length = len(next(iter(values.values())))
     for key, value in values.items():
         if len(value) != length:
-            raise ValueError(f"Batch length of predictions should be same. {key} has different batch length than others.")
+            raise ValueError(
+                f"Batch length of predictions should be same. {key} has different batch length than others."
+            )
     for row in range(length):
         yield {key: value[row] for key, value in values.items()}

@@ -172,8 +172,10 @@ class BestExporter(_ModelExporter):
             for event in summary_iterator(path):
                 values = event.summary.value
                 found = {value.tag: value.simple_value for value in values if value.HasField("simple_value")}
-                if found and event.step != current.get("global_step") and (
-                    best is None or self._compare_fn(best_eval_result=best, current_eval_result=found)
+                if (
+                    found
+                    and event.step != current.get("global_step")
+                    and (best is None or self._compare_fn(best_eval_result=best, current_eval_result=found))
                 ):
                     best = found
         return best

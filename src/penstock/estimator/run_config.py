@@ -181,5 +181,3 @@ def _model_dir(environment: Mapping[str, Any], given: Any) -> str | None:
 def default_session_config() -> Any:
     """Of a RunConfig without one: soft placement."""
     return config_pb2.ConfigProto(allow_soft_placement=True)
-
-

@@ -97,9 +97,7 @@ def _checked_exporters(exporters: Any) -> tuple[Exporter, ...]:
     names: set[str] = set()
     for exporter in given:
         if not isinstance(exporter, Exporter):
-            raise TypeError(
-                f"`exporters` must be an Exporter, an iterable of Exporter, or `None`, found {exporter}."
-            )
+            raise TypeError(f"`exporters` must be an Exporter, an iterable of Exporter, or `None`, found {exporter}.")
         if not exporter.name:
             raise ValueError(f"An Exporter cannot have a name that is `None` or empty. All exporter names: {names}")
         if exporter.name in names:

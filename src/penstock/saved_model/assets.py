@@ -23,7 +23,8 @@ def asset_definitions(tensors: Iterable[Any] | None) -> tuple[list[Any], dict[st
 
     Files with one name in different folders get different names. Raises TypeError for what is not a constant.
     """
-    definitions, files = [], {}
+    definitions: list[Any] = []
+    files: dict[str, str] = {}
     for tensor in tensors or ():
         value = constant_value(tensor)
         if value is None:

@@ -101,7 +101,14 @@ class SavedModelBuilder:
         return path.encode()
 
     def _add(
-        self, tags: Any, signatures: Any, assets: Any, legacy_init_op: Any, clear_devices: bool, main_op: Any, saver: Any
+        self,
+        tags: Any,
+        signatures: Any,
+        assets: Any,
+        legacy_init_op: Any,
+        clear_devices: bool,
+        main_op: Any,
+        saver: Any,
     ) -> Saver:
         """Adds the graph, and returns the saver of its variables."""
         _check_signatures(signatures or {})

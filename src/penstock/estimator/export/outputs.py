@@ -125,5 +125,3 @@ def with_default_output(export_outputs: Any, predictions: Any) -> dict[str, Expo
             "one of them with signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY."
         )
     return dict(export_outputs)
-
-

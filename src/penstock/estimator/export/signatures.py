@@ -37,9 +37,7 @@ def _report(signatures: Mapping[str, Any], excluded: Mapping[str, str]) -> None:
         names = [name for name, signature in signatures.items() if signature.method_name.endswith(f"/{method}")]
         logging.info("Signatures INCLUDED in export for %s: %s", title, names or None)
     if excluded:
-        logging.info(
-            "Signatures EXCLUDED from export because they cannot be be served via TensorFlow Serving APIs:"
-        )
+        logging.info("Signatures EXCLUDED from export because they cannot be be served via TensorFlow Serving APIs:")
         for name, reason in excluded.items():
             logging.info("'%s' : %s", name, reason)
     if not signatures:

@@ -40,9 +40,10 @@ def numpy_input_fn(
         named = {f"x/{name}": array for name, array in features.items()}
         named |= {f"y/{name}": array for name, array in labels.items()}
         tensors = batches(named, batch_size, bool(shuffle), num_epochs)
-        following = [{name: tensors[f"{which}/{name}"] for name in given} for which, given in zip("xy", (features, labels))]
-        taken = [part if isinstance(given, Mapping) else part[""] for given, part in zip((x, y), following) if part]
-        return taken[0] if y is None else tuple(taken)
+        taken = {name: tensors[f"x/{name}"] for name in features} if isinstance(x, Mapping) else tensors["x/"]
+        if y is None:
+            return taken
+        return taken, {name: tensors[f"y/{name}"] for name in labels} if isinstance(y, Mapping) else tensors["y/"]
 
     return input_fn
 

@@ -33,7 +33,10 @@ def pandas_input_fn(
         raise ValueError(f"Index for x and y are mismatched.\nIndex for x: {x.index}\nIndex for y: {y.index}\n")
     several = y is not None and y.ndim > 1
     if y is not None and not several and target_column in x:
-        raise ValueError(f"Cannot use name {target_column} for target column: DataFrame already has a column with that name: {x.columns}")
+        raise ValueError(
+            f"Cannot use name {target_column} for target column: DataFrame already has a column with that name: "
+            f"{x.columns}"
+        )
 
     def input_fn() -> Any:
         columns = {f"x/{name}": x[name].to_numpy() for name in x.columns}
