@@ -57,6 +57,7 @@ NAMES = (
     "data_heavy",
     "data_records",
     "from_generator",
+    "estimator_steps",
     "graph_build",
     "graph_first_run",
 )

@@ -31,3 +31,7 @@ def test_towers_find_the_weights_together(asynchronous: bool) -> None:
 
 def test_concurrent_steps_do_not_disturb_each_other() -> None:
     assert set(_load("concurrent_steps").main(steps=8, size=64)) == {1, 2, 4}
+
+
+def test_an_exported_estimator_recognises_digits(tmp_path: Path) -> None:
+    assert _load("digits_estimator").main(tmp_path, steps=200) > 0.9
