@@ -72,7 +72,9 @@ def main(folder: Path, steps: int) -> float:
     tf.estimator.train_and_evaluate(
         classifier,
         tf.estimator.TrainSpec(input_fn(train_images, train_labels, training=True), max_steps=steps),
-        tf.estimator.EvalSpec(input_fn(images, labels, training=False), steps=None, exporters=exporter, throttle_secs=0),
+        tf.estimator.EvalSpec(
+            input_fn(images, labels, training=False), steps=None, exporters=exporter, throttle_secs=0
+        ),
     )
     exported = max((folder / "export" / "best").iterdir())
     predict = tf.contrib.predictor.from_saved_model(exported)

@@ -586,7 +586,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.estimator.run_config": "RunConfig",
         "penstock.estimator.spec": "EstimatorSpec",
         "penstock.estimator.specs": "EvalSpec TrainSpec",
-        "penstock.estimator.training": "train_and_evaluate",
+        "penstock.estimator.train_and_evaluate": "train_and_evaluate",
         "penstock.estimator.warm_start": "WarmStartSettings",
     },
     "penstock.estimator.export": {

@@ -11,7 +11,7 @@ from penstock.estimator.run_config import RunConfig as RunConfig
 from penstock.estimator.spec import EstimatorSpec as EstimatorSpec
 from penstock.estimator.specs import EvalSpec as EvalSpec
 from penstock.estimator.specs import TrainSpec as TrainSpec
-from penstock.estimator.training import train_and_evaluate as train_and_evaluate
+from penstock.estimator.train_and_evaluate import train_and_evaluate as train_and_evaluate
 from penstock.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
 __all__ = [

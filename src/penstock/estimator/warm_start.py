@@ -36,3 +36,11 @@ def settings_of(warm_start_from: Any) -> WarmStartSettings | None:
         logging.info("Warm-starting from a SavedModel")
         return WarmStartSettings(exported)
     return WarmStartSettings(path)
+
+
+def warm_start(settings: WarmStartSettings) -> None:
+    """Initialise variables of the default graph with those of the checkpoint."""
+    logging.info("Warm-starting with WarmStartSettings: %s", settings)
+    raise NotImplementedError(
+        "warm_start_from: restore the variables in the model function, tf.train.init_from_checkpoint"
+    )
