@@ -65,6 +65,17 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock.dtypes": {"penstock.tensor.dtypes": _DTYPES},
     "penstock.estimator": {"penstock.estimator": "export inputs"},
     "penstock.io": {"penstock": "gfile"},
+    "penstock.keras": {
+        "penstock.keras": (
+            "activations backend callbacks constraints datasets estimator initializers layers losses metrics models "
+            "optimizers preprocessing regularizers utils"
+        ),
+        "penstock.keras.engine.files": "__version__=VERSION",
+    },
+    "penstock.keras.datasets": {
+        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist imdb mnist reuters"
+    },
+    "penstock.keras.preprocessing": {"penstock.keras.preprocessing": "image sequence text"},
     "penstock.nn": {"penstock": "rnn_cell", "penstock.contrib": "seq2seq=legacy_seq2seq"},
     "penstock.saved_model": {
         "penstock.saved_model": (

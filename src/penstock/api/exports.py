@@ -687,6 +687,171 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.train.input.producers": "match_filenames_once",
         "penstock.train.meta_graph": "write_graph",
     },
+    "penstock.keras": {
+        "penstock.keras": (
+            "activations backend callbacks constraints datasets estimator initializers layers losses metrics models "
+            "optimizers preprocessing regularizers utils"
+        ),
+        "penstock.keras.engine.files": "__version__=VERSION",
+        "penstock.keras.engine.input_layer": "Input",
+        "penstock.keras.engine.model": "Model",
+        "penstock.keras.engine.sequential": "Sequential",
+    },
+    "penstock.keras.activations": {
+        "penstock.keras.activations.functions": (
+            "deserialize elu exponential get hard_sigmoid linear relu selu serialize sigmoid softmax softplus softsign "
+            "tanh"
+        ),
+    },
+    "penstock.keras.backend": {
+        "penstock.keras.backend.networks": (
+            "bias_add binary_crossentropy categorical_crossentropy conv1d conv2d conv3d dropout elu hard_sigmoid "
+            "in_top_k l2_normalize pool2d relu sigmoid softmax softplus softsign sparse_categorical_crossentropy tanh"
+        ),
+        "penstock.keras.backend.recurrence": "rnn",
+        "penstock.keras.backend.settings": (
+            "backend cast_to_floatx epsilon floatx image_data_format set_epsilon set_floatx set_image_data_format"
+        ),
+        "penstock.keras.backend.state": (
+            "batch_get_value batch_set_value clear_session eval=eval_ function get_session get_uid get_value gradients "
+            "learning_phase manual_variable_initialization reset_uids set_learning_phase set_session set_value "
+            "variable"
+        ),
+        "penstock.keras.backend.tensors": (
+            "abs all any arange argmax argmin batch_dot batch_flatten cast clip concatenate constant cos count_params "
+            "cumprod cumsum dot dtype equal exp expand_dims eye flatten foldl gather greater greater_equal identity "
+            "in_test_phase in_train_phase int_shape is_keras_tensor is_placeholder is_sparse less less_equal log "
+            "logsumexp map_fn max maximum mean min minimum moving_average_update ndim not_equal one_hot ones ones_like "
+            "permute_dimensions placeholder pow print_tensor prod random_binomial random_normal random_uniform repeat "
+            "repeat_elements reshape resize_images reverse round shape sign sin spatial_2d_padding sqrt square squeeze "
+            "stack std stop_gradient sum switch temporal_padding tile to_dense transpose truncated_normal update "
+            "update_add update_sub var zeros zeros_like"
+        ),
+    },
+    "penstock.keras.callbacks": {
+        "penstock.keras.callbacks.base": "BaseLogger Callback History ProgbarLogger",
+        "penstock.keras.callbacks.control": (
+            "EarlyStopping LambdaCallback LearningRateScheduler ReduceLROnPlateau TerminateOnNaN"
+        ),
+        "penstock.keras.callbacks.files": "CSVLogger ModelCheckpoint TensorBoard",
+    },
+    "penstock.keras.constraints": {
+        "penstock.keras.constraints.classes": (
+            "Constraint MaxNorm MinMaxNorm NonNeg UnitNorm deserialize get max_norm=MaxNorm maxnorm=MaxNorm "
+            "min_max_norm=MinMaxNorm non_neg=NonNeg nonneg=NonNeg serialize unit_norm=UnitNorm unitnorm=UnitNorm"
+        ),
+    },
+    "penstock.keras.datasets": {
+        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist imdb mnist reuters",
+    },
+    "penstock.keras.initializers": {
+        "penstock.keras.initializers.classes": (
+            "Constant GlorotNormal GlorotUniform Identity Initializer Ones Orthogonal RandomNormal RandomUniform "
+            "TruncatedNormal VarianceScaling Zeros constant=Constant deserialize get glorot_normal=GlorotNormal "
+            "glorot_uniform=GlorotUniform he_normal he_uniform identity=Identity lecun_normal lecun_uniform "
+            "normal=RandomNormal one=Ones ones=Ones orthogonal=Orthogonal random_normal=RandomNormal "
+            "random_uniform=RandomUniform serialize truncated_normal=TruncatedNormal uniform=RandomUniform zero=Zeros "
+            "zeros=Zeros"
+        ),
+    },
+    "penstock.keras.layers": {
+        "penstock.keras.engine.input_layer": "Input InputLayer",
+        "penstock.keras.engine.layer": "Layer",
+        "penstock.keras.layers.activation_layers": "ELU LeakyReLU PReLU ReLU Softmax ThresholdedReLU",
+        "penstock.keras.layers.cells": "GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
+        "penstock.keras.layers.convolutional": (
+            "Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose Convolution1D=Conv1D Convolution2D=Conv2D "
+            "Convolution2DTranspose=Conv2DTranspose Convolution3D=Conv3D Convolution3DTranspose=Conv3DTranspose "
+            "Deconvolution2D=Conv2DTranspose DepthwiseConv2D SeparableConv1D SeparableConv2D "
+            "SeparableConvolution1D=SeparableConv1D SeparableConvolution2D=SeparableConv2D"
+        ),
+        "penstock.keras.layers.core": (
+            "Activation ActivityRegularization Dense Dropout Flatten Lambda Masking Permute RepeatVector Reshape "
+            "SpatialDropout1D SpatialDropout2D SpatialDropout3D"
+        ),
+        "penstock.keras.layers.embeddings": "Embedding",
+        "penstock.keras.layers.merge": (
+            "Add Average Concatenate Dot Maximum Minimum Multiply Subtract add average concatenate dot maximum minimum "
+            "multiply subtract"
+        ),
+        "penstock.keras.layers.noise": "AlphaDropout GaussianDropout GaussianNoise",
+        "penstock.keras.layers.normalization": "BatchNormalization",
+        "penstock.keras.layers.padding": (
+            "Cropping1D Cropping2D Cropping3D UpSampling1D UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D "
+            "ZeroPadding3D"
+        ),
+        "penstock.keras.layers.pooling": (
+            "AveragePooling1D AveragePooling2D AveragePooling3D AvgPool1D=AveragePooling1D AvgPool2D=AveragePooling2D "
+            "AvgPool3D=AveragePooling3D GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D "
+            "GlobalAvgPool1D=GlobalAveragePooling1D GlobalAvgPool2D=GlobalAveragePooling2D "
+            "GlobalAvgPool3D=GlobalAveragePooling3D GlobalMaxPool1D=GlobalMaxPooling1D "
+            "GlobalMaxPool2D=GlobalMaxPooling2D GlobalMaxPool3D=GlobalMaxPooling3D GlobalMaxPooling1D "
+            "GlobalMaxPooling2D GlobalMaxPooling3D MaxPool1D=MaxPooling1D MaxPool2D=MaxPooling2D "
+            "MaxPool3D=MaxPooling3D MaxPooling1D MaxPooling2D MaxPooling3D"
+        ),
+        "penstock.keras.layers.recurrent": "CuDNNGRU=GRU CuDNNLSTM=LSTM GRU LSTM RNN SimpleRNN",
+        "penstock.keras.layers.wrappers": "Bidirectional TimeDistributed Wrapper",
+        "penstock.keras.models.loading": "deserialize serialize",
+    },
+    "penstock.keras.losses": {
+        "penstock.keras.losses.classes": (
+            "BinaryCrossentropy CategoricalCrossentropy Hinge Huber LogCosh Loss MeanAbsoluteError "
+            "MeanAbsolutePercentageError MeanSquaredError MeanSquaredLogarithmicError SparseCategoricalCrossentropy"
+        ),
+        "penstock.keras.losses.functions": (
+            "KLD=kullback_leibler_divergence MAE=mean_absolute_error MAPE=mean_absolute_percentage_error "
+            "MSE=mean_squared_error MSLE=mean_squared_logarithmic_error binary_crossentropy categorical_crossentropy "
+            "categorical_hinge cosine=cosine_proximity cosine_proximity cosine_similarity=cosine_proximity deserialize "
+            "get hinge huber_loss kld=kullback_leibler_divergence kullback_leibler_divergence logcosh "
+            "mae=mean_absolute_error mape=mean_absolute_percentage_error mean_absolute_error "
+            "mean_absolute_percentage_error mean_squared_error mean_squared_logarithmic_error mse=mean_squared_error "
+            "msle=mean_squared_logarithmic_error poisson serialize sparse_categorical_crossentropy squared_hinge"
+        ),
+    },
+    "penstock.keras.metrics": {
+        "penstock.keras.losses.functions": (
+            "KLD=kullback_leibler_divergence MAE=mean_absolute_error MAPE=mean_absolute_percentage_error "
+            "MSE=mean_squared_error MSLE=mean_squared_logarithmic_error binary_crossentropy categorical_crossentropy "
+            "cosine=cosine_proximity cosine_proximity hinge kld=kullback_leibler_divergence "
+            "kullback_leibler_divergence logcosh mae=mean_absolute_error mape=mean_absolute_percentage_error "
+            "mean_absolute_error mean_absolute_percentage_error mean_squared_error mean_squared_logarithmic_error "
+            "mse=mean_squared_error msle=mean_squared_logarithmic_error poisson sparse_categorical_crossentropy "
+            "squared_hinge"
+        ),
+        "penstock.keras.metrics.classes": (
+            "Accuracy BinaryAccuracy CategoricalAccuracy Mean MeanAbsoluteError MeanSquaredError Metric Precision "
+            "Recall SparseCategoricalAccuracy"
+        ),
+        "penstock.keras.metrics.functions": (
+            "binary_accuracy categorical_accuracy deserialize get serialize sparse_categorical_accuracy "
+            "sparse_top_k_categorical_accuracy top_k_categorical_accuracy"
+        ),
+    },
+    "penstock.keras.models": {
+        "penstock.keras.engine.files": "save_model",
+        "penstock.keras.engine.model": "Model",
+        "penstock.keras.engine.sequential": "Sequential",
+        "penstock.keras.models.loading": "clone_model load_model model_from_config model_from_json model_from_yaml",
+    },
+    "penstock.keras.optimizers": {
+        "penstock.keras.optimizers.base": "Optimizer deserialize get serialize",
+        "penstock.keras.optimizers.classes": "Adadelta Adagrad Adam Adamax Nadam RMSprop SGD",
+    },
+    "penstock.keras.preprocessing": {
+        "penstock.keras.preprocessing": "image sequence text",
+    },
+    "penstock.keras.regularizers": {
+        "penstock.keras.regularizers.classes": "L1L2 Regularizer deserialize get l1 l1_l2 l2 serialize",
+    },
+    "penstock.keras.utils": {
+        "penstock.keras.named": (
+            "CustomObjectScope custom_object_scope deserialize_keras_object get_custom_objects "
+            "serialize_keras_object=described"
+        ),
+        "penstock.keras.utils.arrays": "Sequence normalize to_categorical",
+        "penstock.keras.utils.files": "get_file",
+        "penstock.keras.utils.progress_bar": "Progbar",
+    },
     "penstock.layers": {
         "penstock.layers.base": "Layer",
         "penstock.layers.convolutional": (

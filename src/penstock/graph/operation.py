@@ -23,7 +23,8 @@ class Tensor(Operators):
     Two tensors are equal only if they are the same object; `x == y` builds no node, as in TF 1.x.
     """
 
-    __slots__ = ("__weakref__", "_consumers", "_dtype", "_shape", "op", "value_index")
+    # The last two are set on what Keras' layers return: where it is from, and which steps of sequences count.
+    __slots__ = ("__weakref__", "_consumers", "_dtype", "_keras_history", "_keras_mask", "_shape", "op", "value_index")
 
     def __init__(self, op: Operation, value_index: int, dtype: DType) -> None:
         self.op = op

@@ -1,0 +1,1 @@
+"""What models and layers are made of: layers, their graphs, training, files."""

@@ -1,0 +1,313 @@
+"""What `fit`, `evaluate` and `predict` take, as batches: arrays, generators, Sequences, tf.data."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock import queue
+from penstock.data import iterators as data_iterators
+from penstock.data.core import DatasetBase
+from penstock.data.iterators import make_initializable_iterator
+from penstock.errors import OutOfRangeError
+from penstock.keras import backend as K
+from penstock.keras.utils.arrays import Sequence
+
+
+@dataclass
+class Batch:
+    """The values that a step feeds: inputs, targets, weights of samples (None if all are 1), and the batch's size."""
+
+    inputs: list[Any]
+    targets: list[Any]
+    weights: list[Any] | None
+    size: int
+
+    @property
+    def fed(self) -> list[Any]:
+        return [*self.inputs, *self.targets, *(self.weights or [])]
+
+
+class Source:
+    """Batches for each epoch. `samples` and `steps` say how many an epoch has, if it is known."""
+
+    samples: int | None = None
+    steps: int | None = None
+
+    def epoch(self) -> Iterator[Batch]:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Stop what prepares batches."""
+
+
+class Arrays(Source):
+    """Arrays, by slices, which are drawn anew for each epoch if shuffled ("batch": only the order of batches)."""
+
+    def __init__(self, batch: Batch, batch_size: int | None, steps: int | None, shuffle: Any) -> None:
+        self._all, self._size, self._shuffle = batch, batch_size or 32, shuffle
+        self.samples = batch.size
+        self.steps = steps
+
+    def epoch(self) -> Iterator[Batch]:
+        n, size = self._all.size, self._size
+        order: Any = None
+        starts = np.arange(0, n, size)
+        if self._shuffle == "batch":
+            np.random.shuffle(starts)
+        elif self._shuffle:
+            order = np.random.permutation(n)
+        for start in starts:
+            rows: Any = slice(start, min(start + size, n))
+            if order is not None:
+                rows = order[rows]
+            yield take(self._all, rows, min(size, n - start))
+
+
+def take(batch: Batch, rows: Any, size: int) -> Batch:
+    """Some rows of all arrays."""
+    weights = None if batch.weights is None else [x[rows] for x in batch.weights]
+    return Batch([x[rows] for x in batch.inputs], [y[rows] for y in batch.targets], weights, int(size))
+
+
+class Generated(Source):
+    """Batches of a generator or Sequence, made ahead by threads. `prepare` makes a `Batch` of what it gives."""
+
+    def __init__(
+        self, generator: Any, steps: int | None, prepare: Any, ahead: int = 10, workers: int = 1, shuffle: bool = True
+    ) -> None:
+        self._sequence = generator if hasattr(generator, "__getitem__") and hasattr(generator, "__len__") else None
+        self.steps = len(generator) if steps is None and self._sequence is not None else steps
+        if self.steps is None:
+            raise ValueError(
+                "`steps_per_epoch=None` is only valid for a generator based on the `keras.utils.Sequence` class. "
+                "Please specify `steps_per_epoch` or use the `keras.utils.Sequence` class."
+            )
+        self._prepare, self._shuffle = prepare, shuffle
+        self._ahead, self._workers = max(1, ahead), workers
+        self._iterator = iter(generator) if self._sequence is None else None
+        self._queue: Any = None
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def epoch(self) -> Iterator[Batch]:
+        if self._sequence is not None:
+            yield from self._of_sequence(self._sequence)
+            return
+        for _ in range(self.steps or 0):
+            value = self._next()
+            if value is None:
+                return
+            yield self._prepare(value)
+
+    def _next(self) -> Any:
+        if self._workers == 0:
+            return next(self._iterator, None)  # type: ignore[call-overload]
+        if self._thread is None:
+            self._queue = queue.Queue(self._ahead)
+            self._thread = threading.Thread(target=self._fill, daemon=True, name="keras-generator")
+            self._thread.start()
+        value, error = self._queue.get()
+        if error is not None:
+            raise error
+        return value
+
+    def _fill(self) -> None:
+        try:
+            for value in self._iterator or ():
+                if not self._put((value, None)):
+                    return
+            self._put((None, None))
+        except BaseException as error:  # raised where the batch is wanted
+            self._put((None, error))
+
+    def _put(self, item: Any) -> bool:
+        while not self._stop.is_set():
+            try:
+                self._queue.put(item, timeout=0.1)
+                return True
+            except queue.Full:
+                pass
+        return False
+
+    def _of_sequence(self, sequence: Any) -> Iterator[Batch]:
+        numbers = np.arange(len(sequence))
+        if self._shuffle:
+            np.random.shuffle(numbers)
+        wanted = [int(numbers[i % len(numbers)]) for i in range(self.steps or 0)]
+        if self._workers == 0:
+            yield from (self._prepare(sequence[i]) for i in wanted)
+        else:
+            with ThreadPoolExecutor(self._workers) as pool:
+                coming: deque[Any] = deque()
+                for i in wanted:
+                    coming.append(pool.submit(sequence.__getitem__, i))
+                    if len(coming) >= self._ahead:
+                        yield self._prepare(coming.popleft().result())
+                while coming:
+                    yield self._prepare(coming.popleft().result())
+        if hasattr(sequence, "on_epoch_end"):
+            sequence.on_epoch_end()
+
+    def close(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+
+class Elements(Source):
+    """Elements of a tf.data dataset or iterator: `(inputs, targets)`, or with weights of samples."""
+
+    def __init__(self, dataset: Any, steps: int | None, prepare: Any) -> None:
+        self.steps, self._prepare = steps, prepare
+        if isinstance(dataset, DatasetBase):
+            self._iterator = make_initializable_iterator(dataset)
+            self._restart = self._iterator.initializer
+        else:
+            if steps is None:
+                raise ValueError("When using iterators as input, you should specify the steps of an epoch.")
+            self._iterator, self._restart = dataset, None
+        self._next = self._iterator.get_next()
+        self._begun = False
+
+    def epoch(self) -> Iterator[Batch]:
+        session = K.get_session()
+        if self._restart is not None and not (self._begun and self.steps is not None):
+            session.run(self._restart)
+        self._begun = True
+        done = 0
+        while self.steps is None or done < self.steps:
+            try:
+                value = session.run(self._next)
+            except OutOfRangeError:
+                if self.steps is not None:
+                    warnings.warn(
+                        "Your dataset iterator ran out of data; interrupting training. Make sure that your dataset "
+                        f"can generate at least `steps_per_epoch * epochs` batches (in this case of {self.steps} an epoch). "
+                        "You may need to use the repeat() function when building your dataset.",
+                        RuntimeWarning,
+                        stacklevel=2,
+                    )
+                return
+            done += 1
+            yield self._prepare(value)
+
+
+def is_elements(x: Any) -> bool:
+    """Whether `x` is a dataset or an iterator of one."""
+    return isinstance(x, DatasetBase | data_iterators.Iterator)
+
+
+def is_generator(x: Any) -> bool:
+    """Whether `x` makes batches itself."""
+    return isinstance(x, Sequence) or inspect.isgenerator(x) or (hasattr(x, "__next__") and not is_elements(x))
+
+
+# --- arrays ---------------------------------------------------------------------------------------------
+
+
+def arrays_of(data: Any, names: list[str], shapes: list[Any], what: str) -> list[np.ndarray]:
+    """Arrays for inputs or targets with these names and shapes: `data` is one, a list, or a dict by name.
+
+    Vectors become columns. Raises ValueError, in Keras' words, if their number or shapes do not fit.
+    """
+    if not names:
+        return []
+    if data is None:
+        raise ValueError(f"Error when checking model {what}: there is no data for {', '.join(names)}.")
+    if isinstance(data, dict):
+        missing = [name for name in names if name not in data]
+        if missing:
+            raise ValueError(f'No data provided for "{missing[0]}". Need data for each key in: {names}')
+        values = [data[name] for name in names]
+    elif isinstance(data, list | tuple) and not (len(names) == 1 and np.ndim(data[0]) < 1):
+        values = [data] if len(names) == 1 and len(data) != 1 else list(data)
+    else:
+        values = [data]
+    if len(values) != len(names):
+        raise ValueError(
+            f"Error when checking model {what}: the list of Numpy arrays that you are passing to your model is not the "
+            f"size the model expected. Expected to see {len(names)} array(s), but instead got {len(values)}."
+        )
+    arrays = [_column(value) for value in values]
+    for name, array, shape in zip(names, arrays, shapes, strict=True):
+        _check_shape(array, shape, f"Error when checking {what}: expected {name} to have")
+    return arrays
+
+
+def _column(value: Any) -> np.ndarray:
+    array = np.asarray(value.values if type(value).__module__.startswith("pandas.") else value)
+    return np.expand_dims(array, 1) if array.ndim == 1 else array
+
+
+def _check_shape(array: np.ndarray, shape: Any, expected: str) -> None:
+    if shape is None:
+        return
+    if array.ndim != len(shape):
+        raise ValueError(f"{expected} {len(shape)} dimensions, but got array with shape {array.shape}")
+    if any(want is not None and want != size for want, size in zip(shape[1:], array.shape[1:], strict=True)):
+        raise ValueError(f"{expected} shape {tuple(shape[1:])} but got array with shape {array.shape[1:]}")
+
+
+def sample_weights_of(sample_weight: Any, class_weight: Any, targets: list[Any], names: list[str]) -> list[Any] | None:
+    """Weights for each output's samples, from weights of samples and of classes; None if all are 1."""
+    if sample_weight is None and not class_weight:
+        return None
+    found = []
+    for i, (name, target) in enumerate(zip(names, targets, strict=True)):
+        weight = _for_output(sample_weight, i, name, len(names))
+        by_class = class_weight
+        if class_weight and (isinstance(class_weight, list) or name in class_weight):
+            by_class = _for_output(class_weight, i, name, len(names))
+        elif class_weight and len(names) > 1:
+            by_class = None
+        weights = np.ones(len(target), np.float32) if weight is None else np.asarray(weight, np.float32)
+        if by_class:
+            weights = weights * _of_classes(target, by_class)
+        if weights.shape[0] != len(target):
+            raise ValueError(f"Found a sample_weight of shape {weights.shape} for {len(target)} samples of {name}.")
+        found.append(weights)
+    return found
+
+
+def _for_output(given: Any, i: int, name: str, count: int) -> Any:
+    if isinstance(given, dict):
+        return given.get(name)
+    if isinstance(given, list | tuple) and (count > 1 or (len(given) == 1 and np.ndim(given[0]) > 0)):
+        return given[i]
+    return given
+
+
+def _of_classes(target: np.ndarray, class_weight: Any) -> np.ndarray:
+    if target.ndim > 2:
+        raise ValueError("`class_weight` not supported for 3+ dimensional targets.")
+    classes = target.argmax(axis=1) if target.shape[1] > 1 else target[:, 0].astype(int)
+    missing = set(classes.tolist()) - set(class_weight)
+    if missing:
+        raise ValueError(f"`class_weight` must contain all classes in the data. The classes {missing} are missing.")
+    return np.asarray([class_weight[c] for c in classes.tolist()], np.float32)
+
+
+def check_sizes(batch: Batch) -> Batch:
+    """`batch`; raises ValueError if its arrays have different numbers of samples."""
+    sizes = {len(x) for x in batch.inputs}
+    if len(sizes) > 1:
+        raise ValueError(
+            "All input arrays (x) should have the same number of samples. Got array shapes: "
+            f"{[x.shape for x in batch.inputs]}"
+        )
+    of_targets = {len(y) for y in batch.targets}
+    if of_targets and sizes and of_targets != sizes:
+        raise ValueError(
+            f"Input arrays should have the same number of samples as target arrays. Found {sorted(sizes)[0]} input "
+            f"samples and {sorted(of_targets)[0]} target samples."
+        )
+    return batch

@@ -1,0 +1,287 @@
+"""Models and weights in Keras' HDF5 files, and weights in checkpoints.
+
+A file holds data only: JSON and arrays. Functions in Lambda layers are not in it, and nothing that is read is executed.
+Writing replaces a file as a whole. HDF5 needs h5py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from penstock.export import export
+from penstock.keras import backend as K
+from penstock.keras.named import CustomObjectScope, described
+from penstock.tensor.shapes import TensorShape
+from penstock.train.checkpoint_utils import checkpoint_exists
+from penstock.train.saver import Saver
+
+VERSION = "2.1.6-tf"
+_HEADER_LIMIT = 64512
+"""HDF5 keeps the attributes of an object in a header of 64 kB: longer lists of names are in several."""
+
+
+def as_json(value: Any) -> Any:
+    """Arrays, shapes and dtypes as JSON."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, TensorShape):
+        return value.as_list()
+    if hasattr(value, "get_config"):
+        return described(value)
+    name = getattr(value, "__name__", None) or getattr(value, "name", None)
+    if name is None:
+        raise TypeError(f"Not JSON Serializable: {value!r}")
+    return name
+
+
+def description_of(model: Any) -> dict[str, Any]:
+    """What `model_from_json` makes a model from."""
+    return {
+        "class_name": type(model).__name__ if type(model).__name__ == "Sequential" else "Model",
+        "config": model.get_config(),
+        "keras_version": VERSION,
+        "backend": "tensorflow",
+    }
+
+
+# --- saving ---------------------------------------------------------------------------------------------
+
+
+@export("keras.models.save_model")
+def save_model(model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True) -> None:
+    """Save a model to an HDF5 file: its description, weights, and with `include_optimizer` how it is trained."""
+    if not _may_write(filepath, overwrite):
+        return
+    with _replacing(filepath) as file:
+        file.attrs["keras_version"] = VERSION
+        file.attrs["backend"] = "tensorflow"
+        file.attrs["model_config"] = json.dumps(description_of(model), default=as_json).encode()
+        _write_weights(file.create_group("model_weights"), model)
+        if include_optimizer and getattr(model, "optimizer", None) is not None:
+            _write_training(file, model)
+
+
+def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format: str | None = None) -> None:
+    """Save a model's weights."""
+    form = save_format or ("h5" if _is_hdf5_name(filepath) else "tf")
+    if form in ("h5", "hdf5", "keras"):
+        if _may_write(filepath, overwrite):
+            with _replacing(filepath) as file:
+                _write_weights(file, model)
+    elif form in ("tf", "tensorflow"):
+        if _may_write(f"{filepath}.index", overwrite):
+            Path(filepath).parent.mkdir(parents=True, exist_ok=True)
+            saver = Saver(_checkpoint_keys(model), max_to_keep=None)
+            saver.save(K.get_session(), os.fspath(filepath), write_meta_graph=False)
+    else:
+        raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
+
+
+def _is_hdf5_name(filepath: Any) -> bool:
+    return str(filepath).endswith((".h5", ".hdf5", ".keras"))
+
+
+def _may_write(filepath: Any, overwrite: bool) -> bool:
+    if overwrite or not os.path.exists(filepath):
+        return True
+    print(f"[WARNING] {filepath} already exists - overwrite? [y/n]", end=" ")
+    return input().strip().lower() == "y"
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise ImportError("Saving and loading models in HDF5 files requires h5py: pip install h5py.") from None
+    return h5py
+
+
+@contextmanager
+def _replacing(filepath: Any) -> Iterator[Any]:
+    """A new file, which becomes `filepath` when all has been written."""
+    path = Path(filepath)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with _h5py().File(part, "w") as file:
+            yield file
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write_weights(group: Any, model: Any) -> None:
+    group.attrs["backend"] = b"tensorflow"
+    group.attrs["keras_version"] = VERSION.encode()
+    _write_names(group, "layer_names", [layer.name for layer in model.layers])
+    for layer in model.layers:
+        _write_arrays(group.create_group(layer.name), [weight.name for weight in layer.weights], layer.weights)
+
+
+def _write_arrays(group: Any, names: list[str], variables: list[Any]) -> None:
+    names = [name if names.index(name) == i else f"{name}_{i}" for i, name in enumerate(names)]
+    _write_names(group, "weight_names", names)
+    for name, value in zip(names, K.batch_get_value(variables), strict=True):
+        group.create_dataset(name, data=value)
+
+
+def _write_names(group: Any, key: str, names: list[str]) -> None:
+    encoded = [name.encode() for name in names]
+    length = max(map(len, encoded), default=1)
+    each = max(1, _HEADER_LIMIT // length)
+    if len(encoded) <= each:
+        group.attrs[key] = encoded
+        return
+    for i in range(0, len(encoded), each):
+        group.attrs[f"{key}{i // each}"] = encoded[i : i + each]
+
+
+def _write_training(file: Any, model: Any) -> None:
+    try:
+        optimizer = described(model.optimizer)
+    except NotImplementedError as error:
+        warnings.warn(f"The optimizer is not saved: {error}", UserWarning, stacklevel=3)
+        return
+    config = {
+        "optimizer_config": optimizer,
+        "loss": model.loss,
+        "metrics": model.metrics,
+        "sample_weight_mode": model.sample_weight_mode,
+        "loss_weights": model.loss_weights,
+    }
+    file.attrs["training_config"] = json.dumps(config, default=as_json).encode()
+    if model.optimizer.weights:
+        names = [variable.name for variable in model.optimizer.weights]
+        _write_arrays(file.create_group("optimizer_weights"), names, model.optimizer.weights)
+
+
+# --- loading --------------------------------------------------------------------------------------------
+
+
+def read_model(filepath: Any, custom_objects: Any, from_config: Callable[[Any, Any], Any], compiled: bool) -> Any:
+    """The model in an HDF5 file, as `from_config` makes it, with its weights and how it is trained."""
+    with _opened(filepath) as file:
+        if "model_config" not in file.attrs:
+            raise ValueError(f"No model found in {filepath}: it holds weights only. Build the model and load_weights.")
+        model = from_config(json.loads(_text(file.attrs["model_config"])), custom_objects)
+        _set_weights(file["model_weights"], model, str(filepath))
+        if compiled and "training_config" in file.attrs:
+            training = json.loads(_text(file.attrs["training_config"]))
+            with CustomObjectScope(custom_objects or {}):
+                _compile(model, training)
+            if "optimizer_weights" in file:
+                _restore_optimizer(model, file["optimizer_weights"])
+        elif compiled:
+            warnings.warn(f"{filepath} does not say how the model is trained: compile it.", UserWarning, stacklevel=3)
+    return model
+
+
+def _compile(model: Any, training: dict[str, Any]) -> None:
+    model.compile(
+        optimizer=training["optimizer_config"],
+        loss=training["loss"],
+        metrics=training.get("metrics"),
+        loss_weights=training.get("loss_weights"),
+        sample_weight_mode=training.get("sample_weight_mode"),
+    )
+
+
+def _restore_optimizer(model: Any, group: Any) -> None:
+    model.optimizer.make_slots(model.trainable_weights)
+    try:
+        model.optimizer.set_weights([group[name][()] for name in _names(group, "weight_names")])
+    except ValueError as error:
+        warnings.warn(
+            f"Error in loading the saved optimizer state: it starts anew. ({error})", UserWarning, stacklevel=4
+        )
+
+
+def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
+    """Set a model's weights to those in a file."""
+    if not _is_hdf5_name(filepath) and checkpoint_exists(os.fspath(filepath)):
+        if by_name:
+            raise NotImplementedError("Weights may only be loaded by name from HDF5 files.")
+        Saver(_checkpoint_keys(model)).restore(K.get_session(), os.fspath(filepath))
+        return
+    with _opened(filepath) as file:
+        _set_weights(file.get("model_weights", file), model, str(filepath), by_name)
+
+
+@contextmanager
+def _opened(filepath: Any) -> Iterator[Any]:
+    h5py = _h5py()
+    if not os.path.exists(filepath):
+        raise OSError(f"There is no file {filepath}")
+    try:
+        file = h5py.File(filepath, "r")
+    except OSError as error:
+        raise OSError(f"{filepath} is not an HDF5 file, or is damaged: {error}") from None
+    with file:
+        yield file
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _names(group: Any, key: str) -> list[str]:
+    if key in group.attrs:
+        return [_text(name) for name in group.attrs[key]]
+    names: list[str] = []
+    for part in itertools.count():
+        if f"{key}{part}" not in group.attrs:
+            return names
+        names += [_text(name) for name in group.attrs[f"{key}{part}"]]
+    raise AssertionError
+
+
+def _set_weights(group: Any, model: Any, where: str, by_name: bool = False) -> None:
+    """Set all weights, or if anything does not fit none: the error lists all that does not."""
+    saved = {
+        name: [group[name][w][()] for w in _names(group[name], "weight_names")] for name in _names(group, "layer_names")
+    }
+    saved = {name: values for name, values in saved.items() if values}
+    layers = [layer for layer in model.layers if layer.weights]
+    if by_name:
+        pairs = [(layer, layer.name) for layer in layers if layer.name in saved]
+    elif len(layers) != len(saved):
+        raise ValueError(
+            f"You are trying to load a weight file containing {len(saved)} layers into a model with {len(layers)} "
+            f"layers: {where} has {', '.join(saved)}; the model has {', '.join(layer.name for layer in layers)}."
+        )
+    else:
+        pairs = list(zip(layers, saved, strict=True))
+    wrong = []
+    found = []
+    for layer, name in pairs:
+        values, weights = saved[name], layer.weights
+        if len(values) != len(weights):
+            wrong.append(f"layer {layer.name} has {len(weights)} weights, the file's {name} {len(values)}")
+            continue
+        for weight, value in zip(weights, values, strict=True):
+            if tuple(weight.shape.as_list()) != value.shape:
+                wrong.append(
+                    f"{weight.name} has shape {tuple(weight.shape.as_list())}, the file's {name} {value.shape}"
+                )
+            found.append((weight, value))
+    if wrong:
+        raise ValueError(f"Weights of {where} do not fit the model: " + "; ".join(wrong))
+    K.batch_set_value(found)
+
+
+def _checkpoint_keys(model: Any) -> dict[str, Any]:
+    """Weights by the keys of TensorFlow's checkpoints of objects."""
+    keys: dict[str, Any] = {}
+    for i, layer in enumerate(layer for layer in model.layers if layer.weights):
+        for weight in layer.weights:
+            key = f"layer_with_weights-{i}/{weight.op.name.rsplit('/', 1)[-1]}/.ATTRIBUTES/VARIABLE_VALUE"
+            keys[key if key not in keys else key.replace("/.ATTR", f"_{len(keys)}/.ATTR")] = weight
+    return keys

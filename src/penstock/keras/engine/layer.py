@@ -1,0 +1,425 @@
+"""`Layer`, the base class of Keras' layers (TF: tf.keras.layers.Layer)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from penstock.client.initializers import Initializer
+from penstock.client.variable import Variable
+from penstock.export import export
+from penstock.graph.composite import SparseTensor
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.graph import Graph
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.keras import backend as K
+from penstock.keras.backend.state import unique_name
+from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
+from penstock.keras.named import described, made
+from penstock.keras.nested import flat, one_or_list, unique
+from penstock.layers import base
+from penstock.ops.basic import identity, placeholder
+from penstock.tensor.dtypes import as_dtype
+from penstock.tensor.shapes import TensorShape
+
+
+@export("keras.layers.Layer")
+class Layer(base.Layer):
+    """A function of tensors that owns weights, and remembers its calls so that models can be made of them.
+
+    Subclasses define `build(input_shape)`, which creates weights with `add_weight`, `call(inputs)`, which may also take
+    `mask` and `training`, and for files `get_config`, unless the constructor's arguments say all. Layers that are
+    attributes of a layer belong to it. Variables are named by the layer: "dense/kernel". Unlike a layer of tf.layers,
+    it adds nothing to the collections of losses and updates.
+    """
+
+    supports_masking = False
+    stateful = False
+    _arguments: dict[str, Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        layer = super().__new__(cls)
+        object.__setattr__(layer, "_arguments", _bound(cls, layer, args, kwargs))
+        return layer
+
+    def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+        shape = kwargs.pop("batch_input_shape", None)
+        size = kwargs.pop("batch_size", None)
+        if "input_dim" in kwargs and "input_shape" not in kwargs:
+            kwargs["input_shape"] = (kwargs["input_dim"],)
+        kwargs.pop("input_dim", None)
+        if "input_shape" in kwargs:
+            given = tuple(kwargs.pop("input_shape"))
+            shape = (size, *given) if shape is None else shape
+        self._initial_weights = kwargs.pop("weights", None)
+        kwargs.pop("dynamic", None)
+        super().__init__(trainable, name or unique_name(base.snake_case(type(self).__name__)), dtype, **kwargs)
+        if shape is not None:
+            self._batch_input_shape = tuple(shape)
+        self._inbound_nodes: list[Node] = []
+
+    # --- for subclasses ---------------------------------------------------------------------------------
+
+    def add_weight(
+        self,
+        name: str | None = None,
+        shape: Any = (),
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = True,
+        constraint: Any = None,
+        partitioner: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Create a weight: a variable that `initializer` (a function or name) gives its first value."""
+        kind = as_dtype(dtype or self._dtype or K.floatx()).base_dtype
+        size = TensorShape(shape).as_list()
+        if initializer is None:
+            initializer = "glorot_uniform" if kind.is_floating else "zeros"
+        make = made("initializers", initializer)
+        trainable = trainable is not False
+
+        def initial() -> Any:
+            return make(size, dtype=kind)
+
+        weight = Variable(initial, dtype=kind, trainable=trainable, name=name or "weight", constraint=constraint)
+        if regularizer is not None:
+            with name_scope("Regularizer"):
+                self._losses.append(regularizer(weight))
+        (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
+        return weight
+
+    add_variable = add_weight
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Add to what models with this layer minimise."""
+        for call in running.calls:
+            call.losses += flat(losses)
+        if not running.calls:
+            self._losses += flat(losses)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Add ops to run with each training step of a model with this layer."""
+        self._updates += flat(updates)
+        for call in running.calls:
+            call.updates += flat(updates)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the outputs, by default that of the inputs. Raises TypeError if the layer does not take masks."""
+        if not self.supports_masking and any(m is not None for m in flat(mask)):
+            raise TypeError(f"Layer {self.name} does not support masking, but was passed an input_mask: {mask}")
+        return mask
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the output for inputs of `input_shape`: that of a copy, called in a graph of its own."""
+        listed = isinstance(input_shape, list) and not all(isinstance(d, int | None) for d in input_shape)
+        with Graph().as_default():
+            shapes = input_shape if listed else [input_shape]
+            inputs = [placeholder(as_dtype(self._dtype or K.floatx()), TensorShape(shape)) for shape in shapes]
+            outputs = type(self).from_config(self.get_config())(inputs if listed else inputs[0])
+        return one_or_list([output.shape for output in flat(outputs)])
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal layer, as plain data."""
+        config: dict[str, Any] = {"name": self.name, "trainable": self.trainable}
+        if hasattr(self, "_batch_input_shape"):
+            config["batch_input_shape"] = self._batch_input_shape
+        if self._dtype is not None:
+            config["dtype"] = self._dtype.name
+        omitted = ("name", "trainable", "dtype", "input_shape", "batch_input_shape", "batch_size", "weights", "self")
+        return config | {
+            key: _plain(value)
+            for key, value in self._arguments.items()
+            if key not in omitted and not (key == "input_dim" and "batch_input_shape" in config)
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer that `get_config` described."""
+        return cls(**config)
+
+    # --- calls ------------------------------------------------------------------------------------------
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Apply the layer to a tensor or a list of them; the first call creates the weights."""
+        kwargs.pop("scope", None)
+        listed = isinstance(inputs, list | tuple)
+        tensors = [self._as_input(x) for x in flat(inputs)]
+        inputs = tensors if listed else tensors[0]
+        takes = parameters_of(type(self).call)
+        masks = [mask_of(x) for x in tensors]
+        if "mask" in takes and "mask" not in kwargs and any(mask is not None for mask in masks):
+            kwargs["mask"] = masks if listed else masks[0]
+        call, outermost = Call(), not running.calls
+        running.calls.append(call)
+        try:
+            with name_scope(self.name):
+                self._build_once([x.shape for x in tensors] if listed else tensors[0].shape)
+                outputs = self.call(inputs, *args, **kwargs)
+                outputs = _renewed(outputs, tensors)
+                if self.activity_regularizer is not None:
+                    for output in flat(outputs):
+                        self.add_loss(self.activity_regularizer(output))
+            self._set_masks(inputs, outputs, kwargs.get("mask", masks if listed else masks[0]))
+        finally:
+            running.calls.pop()
+        if outermost and not all(history_of(x) is not None for x in tensors):
+            self._losses += call.losses
+        elif outermost:
+            self._record(tensors, flat(outputs), listed, _arguments_of(type(self), args, kwargs), call)
+        return outputs
+
+    apply = __call__
+
+    def _as_input(self, value: Any) -> Any:
+        if isinstance(value, SparseTensor):
+            return value
+        tensor = convert_to_tensor(value)
+        if self._dtype is None and tensor.dtype.is_floating:
+            self._dtype = tensor.dtype.base_dtype
+        return tensor
+
+    def _build_once(self, shapes: Any) -> None:
+        if not self.built:
+            with control_dependencies(None):
+                self.build(shapes)
+            self.built = True
+        if self._initial_weights is not None:
+            self.set_weights(self._initial_weights)
+            self._initial_weights = None
+
+    def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
+        found = self.compute_mask(inputs, mask)
+        masks = flat(found) if isinstance(found, list | tuple) else [found]
+        for output, of_output in zip(flat(outputs), masks, strict=False):
+            if of_output is not None and isinstance(output, Tensor):
+                output._keras_mask = of_output
+
+    def _record(self, tensors: list[Any], results: list[Any], listed: bool, arguments: Any, call: Call) -> None:
+        node = Node(self, tensors, results, listed, arguments, call.updates, call.losses)
+        self._inbound_nodes.append(node)
+        for i, result in enumerate(results):
+            result._keras_history = History(self, len(self._inbound_nodes) - 1, i)
+
+    # --- weights ----------------------------------------------------------------------------------------
+
+    def sublayers(self) -> list[Any]:
+        """The layers that are attributes of this one, or in its lists and dicts."""
+        found: dict[int, Any] = {}
+        for name, value in vars(self).items():
+            if name not in ("_arguments", "_inbound_nodes"):
+                for layer in _layers_in(value):
+                    found.setdefault(id(layer), layer)
+        return list(found.values())
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        if not self.trainable:
+            return []
+        return unique(self._trainable_weights, *(layer.trainable_weights for layer in self.sublayers()))
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        inside = self.sublayers()
+        if self.trainable:
+            return unique(self._non_trainable_weights, *(layer.non_trainable_weights for layer in inside))
+        fixed = [*self._trainable_weights, *self._non_trainable_weights]
+        return unique(fixed, *(layer.weights for layer in inside))
+
+    @property
+    def weights(self) -> list[Any]:
+        return unique(self.trainable_weights, self.non_trainable_weights)
+
+    trainable_variables = trainable_weights
+    non_trainable_variables = non_trainable_weights
+    variables = weights
+
+    def get_weights(self) -> list[np.ndarray]:
+        """The values of `weights`."""
+        return K.batch_get_value(self.weights)
+
+    def set_weights(self, weights: Any) -> None:
+        """Set `weights`. Raises ValueError, before any is set, if their number or shapes are different."""
+        own = self.weights
+        if len(own) != len(weights):
+            raise ValueError(
+                f'You called `set_weights(weights)` on layer "{self.name}" with a weight list of length '
+                f"{len(weights)}, but the layer was expecting {len(own)} weights."
+            )
+        for variable, value in zip(own, weights, strict=True):
+            if tuple(variable.shape.as_list()) != np.shape(value):
+                raise ValueError(
+                    f"Layer weight shape {variable.shape} of {variable.name} not compatible with provided weight shape "
+                    f"{np.shape(value)}"
+                )
+        K.batch_set_value(list(zip(own, weights, strict=True)))
+
+    def count_params(self) -> int:
+        """The number of elements of all weights; raises ValueError before the layer is built."""
+        if not self.built:
+            raise ValueError(f"You tried to call `count_params` on {self.name}, but the layer isn't built yet.")
+        return sum(K.count_params(weight) for weight in self.weights)
+
+    @property
+    def losses(self) -> list[Any]:
+        """The losses of weights' regularisers and of calls."""
+        of_calls = [loss for node in self._inbound_nodes for loss in node.losses]
+        return unique(self._losses, of_calls, *(layer.losses for layer in self.sublayers()))
+
+    @property
+    def updates(self) -> list[Any]:
+        if not self.trainable and not self.stateful:
+            return []
+        return unique(self._updates, *(layer.updates for layer in self.sublayers()))
+
+    def get_losses_for(self, inputs: Any) -> list[Any]:
+        """The losses of calls with these inputs; for None those of weights."""
+        return self._for("losses", inputs) if inputs is not None else list(self._losses)
+
+    def get_updates_for(self, inputs: Any) -> list[Any]:
+        """The updates of calls with these inputs; for None those that belong to no call."""
+        of_calls = [update for node in self._inbound_nodes for update in node.updates]
+        return self._for("updates", inputs) if inputs is not None else [u for u in self.updates if u not in of_calls]
+
+    def _for(self, what: str, inputs: Any) -> list[Any]:
+        wanted = flat(inputs)
+        return [
+            x for node in self._inbound_nodes if any(t in wanted for t in node.tensors) for x in getattr(node, what)
+        ]
+
+    # --- the calls so far -------------------------------------------------------------------------------
+
+    def _of_only_call(self, what: str) -> Any:
+        if not self._inbound_nodes:
+            raise AttributeError(f"Layer {self.name} has no inbound nodes: it has not been called.")
+        values = [getattr(node, what) for node in self._inbound_nodes]
+        if len(values) > 1:
+            raise AttributeError(
+                f'The layer "{self.name}" has multiple inbound nodes, hence the notion of one is ill-defined. Use '
+                f"`get_{'input' if what == 'tensors' else 'output'}_at(node_index)` instead."
+            )
+        return one_or_list(values[0])
+
+    @property
+    def inbound_nodes(self) -> list[Node]:
+        return self._inbound_nodes
+
+    @property
+    def input(self) -> Any:
+        """The tensor, or tensors, of the only call."""
+        return self._of_only_call("tensors")
+
+    @property
+    def output(self) -> Any:
+        """The result, or results, of the only call."""
+        return self._of_only_call("results")
+
+    @property
+    def input_shape(self) -> Any:
+        return one_or_list([K.int_shape(x) for x in flat(self.input)])
+
+    @property
+    def output_shape(self) -> Any:
+        if not self._inbound_nodes:
+            raise AttributeError("The layer has never been called and thus has no defined output shape.")
+        shapes = [[K.int_shape(x) for x in node.results] for node in self._inbound_nodes]
+        if any(shape != shapes[0] for shape in shapes):
+            raise AttributeError(f'The layer "{self.name}" has multiple inbound nodes with different output shapes.')
+        return one_or_list(shapes[0])
+
+    @property
+    def input_mask(self) -> Any:
+        return one_or_list([mask_of(x) for x in flat(self.input)])
+
+    @property
+    def output_mask(self) -> Any:
+        return one_or_list([mask_of(x) for x in flat(self.output)])
+
+    def get_input_at(self, node_index: int) -> Any:
+        """The tensor, or tensors, of a call."""
+        return one_or_list(self._inbound_nodes[node_index].tensors)
+
+    def get_output_at(self, node_index: int) -> Any:
+        """The result, or results, of a call."""
+        return one_or_list(self._inbound_nodes[node_index].results)
+
+    def get_input_shape_at(self, node_index: int) -> Any:
+        return one_or_list([K.int_shape(x) for x in self._inbound_nodes[node_index].tensors])
+
+    def get_output_shape_at(self, node_index: int) -> Any:
+        return one_or_list([K.int_shape(x) for x in self._inbound_nodes[node_index].results])
+
+
+# --- arguments ------------------------------------------------------------------------------------------
+
+
+@cache
+def signature_of(function: Any) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def parameters_of(function: Any) -> Mapping[str, inspect.Parameter]:
+    return signature_of(function).parameters
+
+
+def _bound(cls: Any, layer: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments of the constructor by name, defaults included."""
+    try:
+        bound = signature_of(cls.__init__).bind(layer, *args, **kwargs)
+    except TypeError:
+        return {}  # the constructor is about to say what is wrong
+    bound.apply_defaults()
+    found: dict[str, Any] = {}
+    for name, parameter in signature_of(cls.__init__).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            found |= bound.arguments[name]
+        elif parameter.kind is not parameter.VAR_POSITIONAL:
+            found[name] = bound.arguments[name]
+    return dict(list(found.items())[1:])
+
+
+def _arguments_of(cls: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `call` other than its inputs and masks, by name."""
+    names = [name for name in parameters_of(cls.call) if name not in ("self", "inputs")][: len(args)]
+    named = dict(zip(names, args, strict=False)) | kwargs
+    return {name: value for name, value in named.items() if name != "mask"}
+
+
+def _plain(value: Any) -> Any:
+    """`value` as data for JSON, if it can be."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain, value))
+    if isinstance(value, base.Layer | Initializer) or callable(value):
+        return described(value) if hasattr(value, "get_config") or hasattr(value, "__name__") else value
+    return value
+
+
+def _renewed(outputs: Any, inputs: list[Any]) -> Any:
+    """`outputs`, but copies of those that are inputs, or that are from another layer: each tensor has one history."""
+
+    def renew(x: Any) -> Any:
+        known = any(x is y for y in inputs) or history_of(x) is not None
+        return identity(x) if known and isinstance(x, Tensor) else x
+
+    if isinstance(outputs, list | tuple):
+        return [renew(x) for x in outputs]
+    return renew(outputs)
+
+
+def _layers_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, base.Layer):
+        yield value
+    elif isinstance(value, list | tuple):
+        for element in value:
+            yield from _layers_in(element)
+    elif isinstance(value, dict):
+        for element in value.values():
+            yield from _layers_in(element)

@@ -1,0 +1,74 @@
+"""`Node`: one call of a layer, and how tensors say which call they are from."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+@dataclass
+class Node:
+    """A call of `layer` outside of other layers, from which models can be made.
+
+    `tensors` and `results` are flat; `listed` says whether the layer was called with a list. `updates` and `losses` are
+    those that the call added, in layers inside this one too.
+    """
+
+    layer: Any
+    tensors: list[Any]
+    results: list[Any]
+    listed: bool
+    arguments: dict[str, Any]
+    updates: list[Any] = field(default_factory=list)
+    losses: list[Any] = field(default_factory=list)
+
+    @property
+    def index(self) -> int:
+        """Which call of the layer this is."""
+        return next(i for i, node in enumerate(self.layer._inbound_nodes) if node is self)
+
+    @property
+    def inputs(self) -> Any:
+        """What the layer was called with."""
+        return self.tensors if self.listed else self.tensors[0]
+
+
+class History(NamedTuple):
+    """Tensor `tensor_index` of the results of call `node_index` of `layer`."""
+
+    layer: Any
+    node_index: int
+    tensor_index: int
+
+    @property
+    def node(self) -> Node:
+        node: Node = self.layer._inbound_nodes[self.node_index]
+        return node
+
+
+def history_of(tensor: Any) -> History | None:
+    """Where `tensor` is from, or None if no layer made it."""
+    return getattr(tensor, "_keras_history", None)
+
+
+def mask_of(tensor: Any) -> Any:
+    """Which steps of `tensor` count: a bool tensor [n, time], or None for all."""
+    return getattr(tensor, "_keras_mask", None)
+
+
+class Call:
+    """What a running call has added so far."""
+
+    def __init__(self) -> None:
+        self.updates: list[Any] = []
+        self.losses: list[Any] = []
+
+
+class _Running(threading.local):
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+
+running = _Running()
+"""The calls of layers that are running in this thread, the innermost last."""

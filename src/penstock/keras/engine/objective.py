@@ -1,0 +1,195 @@
+"""What a compiled model minimises and reports: losses and metrics as tensors of its outputs and targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.scopes import name_scope
+from penstock.keras import backend as K
+from penstock.keras.engine.node import mask_of
+from penstock.keras.losses import functions as losses_functions
+from penstock.keras.losses.classes import Loss, weighted_mean
+from penstock.keras.metrics import functions as metrics_functions
+from penstock.keras.metrics.classes import Metric
+from penstock.keras.nested import flat
+from penstock.layers import base
+from penstock.ops.arithmetic import maximum
+from penstock.ops.array import expand_dims
+from penstock.ops.basic import placeholder_with_default
+from penstock.ops.cast import cast
+from penstock.ops.filling import ones_like
+from penstock.ops.reduce import reduce_mean, reduce_sum
+
+
+@dataclass
+class Objective:
+    """Placeholders and tensors of a compiled model."""
+
+    targets: list[Any] = field(default_factory=list)
+    """For each output a placeholder, or None if it has no loss."""
+    fed_targets: list[Any] = field(default_factory=list)
+    target_names: list[str] = field(default_factory=list)
+    target_shapes: list[Any] = field(default_factory=list)
+    weights: list[Any] = field(default_factory=list)
+    """For each fed target the weights of its samples, by default one 1 for all."""
+    names: list[str] = field(default_factory=list)
+    """"loss", and names of the others, as they are logged."""
+    values: list[Any] = field(default_factory=list)
+    stateful: list[str] = field(default_factory=list)
+    updates: list[Any] = field(default_factory=list)
+    resets: list[Any] = field(default_factory=list)
+
+
+def objective(model: Any, losses: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any, given: Any) -> Objective:
+    """The objective of `model`, with `compile`'s arguments. Raises ValueError if these name unknown outputs."""
+    names, outputs = model.output_names, model.outputs
+    functions = _per_output(losses, names, "loss")
+    scales = _per_output(loss_weights, names, "loss_weights")
+    targets = _per_output(given, names, "target_tensors")
+    made_of = Objective(names=["loss"])
+    total: Any = None
+    parts: list[Any] = []
+    for name, output, loss, scale, target in zip(names, outputs, functions, scales, targets, strict=True):
+        function = losses_functions.get(loss)
+        made_of.targets.append(None)
+        if function is None:
+            continue
+        rank = len(output.shape)
+        if target is None:
+            shape = _target_shape(function, output)
+            target = K.placeholder(ndim=rank, dtype=K.dtype(output), name=f"{name}_target")
+            made_of.fed_targets.append(target)
+            made_of.target_names.append(name)
+            made_of.target_shapes.append(shape)
+        temporal = _per_output(model.sample_weight_mode, names, "sample_weight_mode")[names.index(name)] == "temporal"
+        ones = np.ones([1, 1] if temporal else [1], np.float32)
+        weight = placeholder_with_default(ones, [None] * ones.ndim, name=f"{name}_sample_weights")
+        made_of.weights.append(weight)
+        made_of.targets[-1] = target
+        with name_scope(f"loss/{name}_loss"):
+            value = _weighted(function, target, output, weight)
+        parts.append((f"{name}_loss", value))
+        scaled = value if scale is None else value * scale
+        total = scaled if total is None else total + scaled
+    with name_scope("loss"):
+        for loss in model.losses:
+            total = loss if total is None else total + loss
+    if total is None:
+        raise ValueError("The model cannot be compiled because it has no loss to optimize.")
+    made_of.values = [reduce_mean(total)]
+    if len(outputs) > 1:
+        made_of.names += [name for name, _ in parts]
+        made_of.values += [value for _, value in parts]
+    _add_metrics(made_of, model, metrics, functions, weighted=False)
+    _add_metrics(made_of, model, weighted_metrics, functions, weighted=True)
+    return made_of
+
+
+def _target_shape(function: Any, output: Any) -> Any:
+    """The shape that targets must have, or None if any does."""
+    shape = K.int_shape(output)
+    name = getattr(function, "__name__", type(function).__name__)
+    if shape is None:
+        return None
+    if name in ("sparse_categorical_crossentropy", "SparseCategoricalCrossentropy"):
+        return (*shape[:-1], 1)
+    ours = getattr(function, "__module__", type(function).__module__).startswith("penstock.")
+    return shape if ours else None
+
+
+def _weighted(function: Any, target: Any, output: Any, weight: Any) -> Any:
+    losses = function.call(target, output) if isinstance(function, Loss) else function(target, output)
+    losses = convert_to_tensor(losses)
+    mask = mask_of(output)
+    if mask is not None:
+        losses = losses * cast(mask, losses.dtype)
+    rank = losses.shape.ndims
+    return weighted_mean(losses, weight if rank is None or rank > 0 else None)
+
+
+def _per_output(given: Any, names: list[str], what: str) -> list[Any]:
+    """One element for each output, from a dict by name, a list, or one for all."""
+    if isinstance(given, dict) and "class_name" not in given:
+        unknown = set(given) - set(names)
+        if unknown:
+            raise ValueError(f'Unknown entry in {what} dictionary: "{sorted(unknown)[0]}". Expected only: {names}')
+        return [given.get(name) for name in names]
+    if isinstance(given, list | tuple):
+        if len(given) != len(names):
+            raise ValueError(f"{what} should have one entry per model output: {len(names)}, but got {given}")
+        return list(given)
+    return [given] * len(names)
+
+
+# --- metrics --------------------------------------------------------------------------------------------
+
+
+def _add_metrics(made_of: Objective, model: Any, metrics: Any, losses: list[Any], weighted: bool) -> None:
+    names = model.output_names
+    if isinstance(metrics, list | tuple) and len(names) > 1 and any(isinstance(m, list | tuple) for m in metrics):
+        per_output = list(metrics)
+    else:
+        per_output = [metrics] * len(names) if not isinstance(metrics, dict) else [metrics.get(name) for name in names]
+    for name, output, target, loss, wanted in zip(
+        names, model.outputs, made_of.targets, losses, per_output, strict=True
+    ):
+        if target is None:
+            continue
+        for metric in flat(wanted):
+            label, function = _metric(metric, output, losses_functions.get(loss))
+            shown = f"{name}_{label}" if len(names) > 1 else label
+            made_of.names.append(f"{shown}_{made_of.names.count(shown)}" if shown in made_of.names else shown)
+            weight = made_of.weights[[t is target for t in _with_loss(made_of)].index(True)] if weighted else None
+            with name_scope(f"metrics/{label}"):
+                if isinstance(function, Metric):
+                    made_of.updates += flat(function.update_state(target, output, weight))
+                    made_of.values.append(function.result())
+                    made_of.stateful.append(made_of.names[-1])
+                    made_of.resets.append(function)
+                else:
+                    made_of.values.append(_mean(function, target, output, weight))
+
+
+def _with_loss(made_of: Objective) -> list[Any]:
+    return [target for target in made_of.targets if target is not None]
+
+
+def _mean(function: Any, target: Any, output: Any, weight: Any) -> Any:
+    values = convert_to_tensor(function(target, output))
+    mask = mask_of(output)
+    if mask is not None and values.shape.ndims == mask.shape.ndims:
+        counted = cast(mask, values.dtype)
+        return reduce_sum(values * counted) / maximum(reduce_sum(counted), 1e-7)
+    if weight is not None and values.shape.ndims:
+        while len(weight.shape) < values.shape.ndims:
+            weight = expand_dims(weight, -1)
+        spread = weight * ones_like(values)
+        return reduce_sum(values * spread) / maximum(reduce_sum(spread), 1e-7)
+    return reduce_mean(values)
+
+
+def _metric(metric: Any, output: Any, loss: Any) -> tuple[str, Any]:
+    """The name and function of a metric; "accuracy" is the one that suits the loss."""
+    suffix = (
+        {"accuracy": "acc", "acc": "acc", "crossentropy": "ce", "ce": "ce"}.get(metric)
+        if isinstance(metric, str)
+        else None
+    )
+    if suffix is None:
+        function = metrics_functions.get(metric)
+        if isinstance(function, Metric):
+            return function.name, function
+        return (metric if isinstance(metric, str) else getattr(function, "__name__", "metric")), function
+    of_loss = getattr(loss, "__name__", None) or base.snake_case(type(loss).__name__)
+    size = K.int_shape(output)
+    if (size is not None and size[-1] == 1) or of_loss == "binary_crossentropy":
+        kind = "binary"
+    elif of_loss == "sparse_categorical_crossentropy":
+        kind = "sparse_categorical"
+    else:
+        kind = "categorical"
+    return suffix, metrics_functions.get(f"{kind}_{'accuracy' if suffix == 'acc' else 'crossentropy'}")

@@ -1,0 +1,152 @@
+"""The calls of layers between a model's inputs and outputs, in Keras' order, and their description as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.keras.engine.node import Node, history_of
+from penstock.keras.named import from_description
+from penstock.keras.nested import one_or_list
+
+
+def calls_between(inputs: list[Any], outputs: list[Any]) -> tuple[list[Node], list[Any]]:
+    """The nodes that compute `outputs`, each after those it needs, and their layers.
+
+    Both begin with what is furthest from the outputs; layers of the same distance are in the order in which a walk back
+    from the outputs meets them. Weights are in this order in files. Raises ValueError if the outputs need a placeholder
+    that is not among the inputs, or a tensor that no layer made.
+    """
+    order: list[Node] = []
+    met: dict[int, int] = {}
+    finished: set[int] = set()
+    given = {id(history_of(x).node) for x in inputs}  # type: ignore[union-attr]
+    for output in outputs:
+        _walk(output, given, order, met, finished)
+    depths: dict[int, int] = {}
+    of_layers: dict[int, int] = {}
+    layers: dict[int, Any] = {}
+    for node in reversed(order):
+        depth = max(depths.get(id(node), 0), of_layers.get(id(node.layer), 0))
+        of_layers[id(node.layer)] = depths[id(node)] = depth
+        layers[id(node.layer)] = node.layer
+        for tensor in node.tensors if id(node) not in given else ():
+            before = history_of(tensor).node  # type: ignore[union-attr]
+            depths[id(before)] = max(depth + 1, depths.get(id(before), 0))
+    for tensor in inputs:  # one that no output needs
+        node = history_of(tensor).node  # type: ignore[union-attr]
+        if id(node) not in depths:
+            depths[id(node)] = of_layers[id(node.layer)] = 0
+            met[id(node.layer)] = -1
+            layers[id(node.layer)] = node.layer
+            order.insert(0, node)
+    nodes = sorted(order, key=lambda node: -depths[id(node)])
+    return nodes, sorted(layers.values(), key=lambda layer: (-of_layers[id(layer)], met[id(layer)]))
+
+
+def _walk(output: Any, given: set[int], order: list[Node], met: dict[int, int], finished: set[int]) -> None:
+    """Add the nodes that compute `output` to `order`, without recursion: models can be thousands of layers deep."""
+    pending: list[tuple[Any, Node | None]] = [(output, None)]
+    while pending:
+        tensor, done = pending.pop()
+        if done is not None:
+            order.append(done)
+            continue
+        history = history_of(tensor)
+        if history is None:
+            raise ValueError(
+                f"Output tensors to a Model must be the output of a Keras layer. Found: {tensor}. Wrap functions of tf "
+                "in a Lambda layer."
+            )
+        node = history.node
+        if id(node) in finished:
+            continue
+        finished.add(id(node))
+        met.setdefault(id(node.layer), len(met))
+        pending.append((None, node))
+        if id(node) in given:
+            continue
+        if not node.tensors and getattr(node.layer, "is_placeholder", False):
+            raise ValueError(
+                f'Graph disconnected: cannot obtain value for tensor {tensor} at layer "{node.layer.name}". It is not '
+                "among the inputs of the model."
+            )
+        pending += [(x, None) for x in reversed(node.tensors)]
+
+
+def description(model: Any) -> dict[str, Any]:
+    """A model of layers' calls as plain data: its layers, and for each the tensors that it was called with."""
+    numbers: dict[int, int] = {}
+    calls: dict[int, list[Node]] = {}
+    kept = {id(node) for node in model._nodes}
+    for layer in model.layers:
+        calls[id(layer)] = [node for node in layer._inbound_nodes if id(node) in kept]
+        numbers |= {id(node): i for i, node in enumerate(calls[id(layer)])}
+
+    def place(tensor: Any, *arguments: Any) -> list[Any]:
+        layer, _, index = history = history_of(tensor)  # type: ignore[misc]
+        return [layer.name, numbers[id(history.node)] + _first(layer), index, *arguments]
+
+    return {
+        "name": model.name,
+        "layers": [
+            {
+                "name": layer.name,
+                "class_name": type(layer).__name__,
+                "config": layer.get_config(),
+                "inbound_nodes": [
+                    [place(x, node.arguments) for x in node.tensors] for node in calls[id(layer)] if node.tensors
+                ],
+            }
+            for layer in model.layers
+        ],
+        "input_layers": [place(x) for x in model.inputs],
+        "output_layers": [place(x) for x in model.outputs],
+    }
+
+
+def rebuilt(config: dict[str, Any], custom_objects: Any = None) -> tuple[list[Any], list[Any]]:
+    """New layers, called as `description` says: the inputs and outputs of the model."""
+    layers = {data["name"]: layer_from(data, custom_objects) for data in config["layers"]}
+    pending = [(data["name"], i, call) for data in config["layers"] for i, call in enumerate(data["inbound_nodes"])]
+    while pending:
+        waiting = []
+        for name, i, call in pending:
+            layer = layers[name]
+            ready = len(layer._inbound_nodes) == i
+            if not ready or any(_missing(layers[other], index) for other, index, *_ in call):
+                waiting.append((name, i, call))
+                continue
+            tensors = [_result(layers[other], index, which) for other, index, which, *_ in call]
+            arguments = call[0][3] if call and len(call[0]) > 3 else {}
+            layer(one_or_list(tensors), **arguments)
+        if len(waiting) == len(pending):
+            raise ValueError(f"The model's description has circles or missing layers, at: {[w[0] for w in waiting]}")
+        pending = waiting
+    return tuple([_result(layers[name], index, which) for name, index, which in _places(config[key])]
+                 for key in ("input_layers", "output_layers"))  # type: ignore[return-value]  # fmt: skip
+
+
+def _places(places: Any) -> list[Any]:
+    """One place may be written without the list around it."""
+    return [places] if places and isinstance(places[0], str) else places
+
+
+def _first(layer: Any) -> int:
+    """The number of the first call in descriptions: in Keras a model has one more, with its own inputs."""
+    return 1 if getattr(layer, "_nodes", None) is not None else 0
+
+
+def _missing(layer: Any, index: int) -> bool:
+    return len(layer._inbound_nodes) <= index - _first(layer)
+
+
+def _result(layer: Any, index: int, which: int) -> Any:
+    return layer._inbound_nodes[index - _first(layer)].results[which]
+
+
+def layer_from(data: dict[str, Any], custom_objects: Any = None) -> Any:
+    """The layer or model that {"class_name": …, "config": …} describes."""
+    kind = "models" if data["class_name"] in ("Model", "Sequential", "Functional", "Network") else "layers"
+    if data["class_name"] in ("Functional", "Network"):
+        data = {**data, "class_name": "Model"}
+    return from_description(kind, data, custom_objects)

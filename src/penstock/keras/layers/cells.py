@@ -1,0 +1,314 @@
+"""Cells: one step of SimpleRNN, GRU and LSTM (TF: tf.keras.layers.LSTMCell, ...).
+
+`call(inputs, states)` is `step(project(inputs), states)`. Layers project all steps of a sequence at once, in one
+product, and only `step` is in the loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import nn
+from penstock.export import export
+from penstock.graph.scopes import name_scope
+from penstock.keras import activations, backend as K, constraints, initializers, regularizers
+from penstock.keras.engine.layer import Layer
+from penstock.keras.engine.topology import layer_from
+from penstock.keras.nested import flat
+from penstock.layers.base import known_channels
+from penstock.ops.array import shape
+from penstock.ops.filling import fill, ones, zeros
+from penstock.ops.joining import concat, split
+from penstock.ops.matrix import matmul
+from penstock.ops.stacking import stack
+from penstock.tensor.shapes import TensorShape
+
+
+class _Cell(Layer):
+    """What the three have in common: weights for `gates` gates, in one matrix each for inputs and states."""
+
+    gates = 1
+    reset_after = False
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "hard_sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units, self.use_bias = int(units), use_bias
+        self.activation = activations.get(activation)
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.recurrent_initializer = initializers.get(recurrent_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.recurrent_constraint = constraints.get(recurrent_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.dropout = min(1.0, max(0.0, dropout))
+        self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
+        self._masks: dict[str, list[Any]] = {}
+
+    @property
+    def state_size(self) -> Any:
+        return self.units
+
+    @property
+    def output_size(self) -> int:
+        return self.units
+
+    def build(self, input_shape: Any) -> None:
+        width = self.units * self.gates
+        self.kernel = self.add_weight(
+            "kernel", [known_channels(TensorShape(input_shape), -1, self), width], None, self.kernel_initializer,
+            self.kernel_regularizer, constraint=self.kernel_constraint,
+        )  # fmt: skip
+        self.recurrent_kernel = self.add_weight(
+            "recurrent_kernel", [self.units, width], None, self.recurrent_initializer, self.recurrent_regularizer,
+            constraint=self.recurrent_constraint,
+        )  # fmt: skip
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias", [2, width] if self.reset_after else [width], None, self._initial_bias(),
+                self.bias_regularizer, constraint=self.bias_constraint,
+            )  # fmt: skip
+
+    def _initial_bias(self) -> Any:
+        return self.bias_initializer
+
+    # --- a step -----------------------------------------------------------------------------------------
+
+    def project(self, inputs: Any, training: Any = None) -> Any:
+        """The part of all gates that depends on inputs [..., features]: one step's, or those of a whole sequence."""
+        parts = [inputs] * self.gates
+        if self.dropout > 0:  # the same elements are dropped in all steps
+            parts = [inputs * mask for mask in self._dropped("inputs", inputs, self.dropout, training)]
+        bias = None if self.bias is None else self.bias[0] if self.reset_after else self.bias
+        if self.dropout > 0:
+            kernels = split(self.kernel, self.gates, 1)
+            outputs = concat([K.dot(x, kernel) for x, kernel in zip(parts, kernels, strict=True)], -1)
+        else:
+            outputs = K.dot(inputs, self.kernel)
+        return outputs if bias is None else nn.bias_add(outputs, bias)
+
+    def step(self, projected: Any, states: list[Any], training: Any = None) -> tuple[Any, list[Any]]:
+        """The output and new states."""
+        raise NotImplementedError
+
+    def call(self, inputs: Any, states: Any, training: Any = None) -> tuple[Any, list[Any]]:
+        return self.step(self.project(inputs, training), flat(states), training)
+
+    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> list[Any]:
+        """States of zeros."""
+        rows = shape(inputs)[0] if batch_size is None else batch_size
+        return [zeros([rows, size], dtype or inputs.dtype) for size in flat(self.state_size)]
+
+    def _recurrent(self, h: Any, training: Any) -> list[Any]:
+        """The previous output, once for each gate."""
+        if self.recurrent_dropout <= 0:
+            return [h] * self.gates
+        return [h * mask for mask in self._dropped("states", h, self.recurrent_dropout, training)]
+
+    def _dropped(self, what: str, like: Any, rate: float, training: Any) -> list[Any]:
+        """For each gate, what to multiply by: a mask for each sample, the same in all steps."""
+        if what not in self._masks:
+            rows = shape(like)[0]
+            width = like.shape.as_list()[-1]
+            middle = [1] * (like.shape.ndims - 2)
+
+            def mask() -> Any:
+                ones = fill(stack([rows, *middle, width]), 1.0)
+                return K.in_train_phase(lambda: nn.dropout(ones, 1.0 - rate), ones, training)
+
+            self._masks[what] = [mask() for _ in range(self.gates)]
+        return self._masks[what]
+
+    def begin(self, states: list[Any], training: Any = None) -> None:
+        """Draw masks for a new sequence, outside of its loop."""
+        self._masks.clear()
+        if self.recurrent_dropout > 0:
+            self._dropped("states", states[0], self.recurrent_dropout, training)
+
+
+@export("keras.layers.SimpleRNNCell")
+class SimpleRNNCell(_Cell):
+    """activation(x @ kernel + h @ recurrent_kernel + bias)."""
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            units, activation, None, use_bias, kernel_initializer, recurrent_initializer, bias_initializer, **kwargs
+        )
+
+    def step(self, projected: Any, states: list[Any], training: Any = None) -> tuple[Any, list[Any]]:
+        (h,) = self._recurrent(states[0], training)
+        output = self.activation(projected + matmul(h, self.recurrent_kernel))
+        return output, [output]
+
+
+@export("keras.layers.GRUCell")
+class GRUCell(_Cell):
+    """Gates z (update), r (reset) and the candidate. `reset_after`: reset the product, not what is multiplied."""
+
+    gates = 3
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "hard_sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        implementation: int = 1,
+        reset_after: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            units, activation, recurrent_activation, use_bias, kernel_initializer, recurrent_initializer,
+            bias_initializer, **kwargs,
+        )  # fmt: skip
+        self.reset_after = reset_after
+
+    def step(self, projected: Any, states: list[Any], training: Any = None) -> tuple[Any, list[Any]]:
+        (before,) = states
+        for_z, for_r, for_candidate = self._recurrent(before, training)
+        x_gates, x_candidate = projected[:, : 2 * self.units], projected[:, 2 * self.units :]
+        kernel_gates = self.recurrent_kernel[:, : 2 * self.units]
+        kernel_candidate = self.recurrent_kernel[:, 2 * self.units :]
+        if self.reset_after:
+            inner = matmul(before, self.recurrent_kernel)
+            if self.bias is not None:
+                inner = nn.bias_add(inner, self.bias[1])
+            z, r = split(self.recurrent_activation(x_gates + inner[:, : 2 * self.units]), 2, 1)
+            candidate = self.activation(x_candidate + r * inner[:, 2 * self.units :])
+        else:
+            if self.recurrent_dropout > 0:
+                parts = split(kernel_gates, 2, 1)
+                inner = concat([matmul(for_z, parts[0]), matmul(for_r, parts[1])], 1)
+            else:
+                inner = matmul(before, kernel_gates)
+            z, r = split(self.recurrent_activation(x_gates + inner), 2, 1)
+            candidate = self.activation(x_candidate + matmul(r * for_candidate, kernel_candidate))
+        output = z * before + (1.0 - z) * candidate
+        return output, [output]
+
+
+@export("keras.layers.LSTMCell")
+class LSTMCell(_Cell):
+    """Gates i (input), f (forget), the candidate, o (output); `unit_forget_bias` begins with a bias of 1 for f."""
+
+    gates = 4
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "hard_sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        unit_forget_bias: bool = True,
+        implementation: int = 1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            units, activation, recurrent_activation, use_bias, kernel_initializer, recurrent_initializer,
+            bias_initializer, **kwargs,
+        )  # fmt: skip
+        self.unit_forget_bias = unit_forget_bias
+
+    @property
+    def state_size(self) -> Any:
+        return [self.units, self.units]
+
+    def _initial_bias(self) -> Any:
+        if not self.unit_forget_bias:
+            return self.bias_initializer
+
+        def ones_for_f(size: Any, dtype: Any = None, **kwargs: Any) -> Any:
+            i, rest = [self.units], [self.units * 2]
+            return concat([self.bias_initializer(i, dtype), ones(i, dtype), self.bias_initializer(rest, dtype)], 0)
+
+        return ones_for_f
+
+    def step(self, projected: Any, states: list[Any], training: Any = None) -> tuple[Any, list[Any]]:
+        h, c = states
+        if self.recurrent_dropout > 0:
+            kernels = split(self.recurrent_kernel, 4, 1)
+            parts = zip(self._recurrent(h, training), kernels, strict=True)
+            inner = concat([matmul(part, kernel) for part, kernel in parts], 1)
+        else:
+            inner = matmul(h, self.recurrent_kernel)
+        i, f, candidate, o = split(projected + inner, 4, 1)
+        gate = self.recurrent_activation
+        c = gate(f) * c + gate(i) * self.activation(candidate)
+        h = gate(o) * self.activation(c)
+        return h, [h, c]
+
+
+@export("keras.layers.StackedRNNCells")
+class StackedRNNCells(Layer):
+    """Cells one above another, as one cell."""
+
+    def __init__(self, cells: list[Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.cells = list(cells)
+
+    @property
+    def state_size(self) -> Any:
+        return [size for cell in self.cells for size in flat(cell.state_size)]
+
+    @property
+    def output_size(self) -> Any:
+        return flat(getattr(self.cells[-1], "output_size", self.cells[-1].state_size))[0]
+
+    def build(self, input_shape: Any) -> None:
+        rows = TensorShape(input_shape).as_list()[0]
+        for cell in self.cells:
+            with name_scope(cell.name):
+                cell._build_once(TensorShape(input_shape))
+            input_shape = [rows, flat(getattr(cell, "output_size", cell.state_size))[0]]
+
+    def call(self, inputs: Any, states: Any, training: Any = None) -> tuple[Any, list[Any]]:
+        left = flat(states)
+        new: list[Any] = []
+        for cell in self.cells:
+            count = len(flat(cell.state_size))
+            inputs, of_cell = cell.call(inputs, left[:count])
+            new += flat(of_cell)
+            left = left[count:]
+        return inputs, new
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        config = dict(config)
+        return cls([layer_from(cell, custom_objects) for cell in config.pop("cells")], **config)

@@ -1,0 +1,300 @@
+"""Dense, Activation, Dropout, and layers that rearrange elements (TF: tf.keras.layers)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock import nn
+from penstock.export import export
+from penstock.keras import activations, backend as K, constraints, initializers, regularizers
+from penstock.keras.backend.settings import check_data_format
+from penstock.keras.engine.layer import Layer, parameters_of
+from penstock.keras.named import get_custom_objects
+from penstock.layers import core
+from penstock.ops.array import reshape, shape
+from penstock.ops.cast import cast
+from penstock.ops.compare import not_equal
+from penstock.ops.layout import transpose
+from penstock.ops.reduce import reduce_any
+from penstock.ops.stacking import stack
+from penstock.tensor.shapes import TensorShape
+
+
+@export("keras.layers.Dense")
+class Dense(core.Dense, Layer):
+    """activation(inputs @ kernel + bias) along the last axis."""
+
+    supports_masking = True
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            units, activations.get(activation), use_bias, initializers.get(kernel_initializer),
+            initializers.get(bias_initializer), regularizers.get(kernel_regularizer),
+            regularizers.get(bias_regularizer), regularizers.get(activity_regularizer),
+            constraints.get(kernel_constraint), constraints.get(bias_constraint), **kwargs,
+        )  # fmt: skip
+
+    def build(self, input_shape: Any) -> None:
+        super().build(TensorShape(input_shape))
+
+
+@export("keras.layers.Activation")
+class Activation(Layer):
+    """A function of each element, or one such as softmax."""
+
+    supports_masking = True
+
+    def __init__(self, activation: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.activation = activations.get(activation)
+
+    def call(self, inputs: Any) -> Any:
+        return self.activation(inputs)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        return input_shape
+
+
+@export("keras.layers.Dropout")
+class Dropout(Layer):
+    """In training, sets a fraction `rate` of the elements to 0 and scales up the others."""
+
+    supports_masking = True
+
+    def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate, self.noise_shape, self.seed = min(1.0, max(0.0, rate)), noise_shape, seed
+
+    def _noise_shape(self, inputs: Any) -> Any:
+        if self.noise_shape is None:
+            return None
+        dims = shape(inputs)
+        return stack([dims[i] if n is None else n for i, n in enumerate(self.noise_shape)])
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        if not 0.0 < self.rate < 1.0:
+            return inputs
+
+        def dropped() -> Any:
+            return nn.dropout(inputs, 1.0 - self.rate, self._noise_shape(inputs), self.seed)
+
+        output = K.in_train_phase(dropped, inputs, training)
+        output.set_shape(inputs.shape)
+        return output
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        return input_shape
+
+
+class _SpatialDropout(Dropout):
+    """Drops whole channels."""
+
+    rank = 2
+
+    def __init__(self, rate: float, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(rate, **kwargs)
+        self.data_format = check_data_format(data_format)
+
+    def _noise_shape(self, inputs: Any) -> Any:
+        dims = shape(inputs)
+        ones = [1] * self.rank
+        if self.data_format == "channels_first" and self.rank > 1:
+            return stack([dims[0], dims[1], *ones])
+        return stack([dims[0], *ones, dims[self.rank + 1]])
+
+
+@export("keras.layers.SpatialDropout1D")
+class SpatialDropout1D(_SpatialDropout):
+    """Drops whole channels of [n, time, c]."""
+
+    rank = 1
+
+    def __init__(self, rate: float, **kwargs: Any) -> None:
+        super().__init__(rate, **kwargs)
+
+
+@export("keras.layers.SpatialDropout2D")
+class SpatialDropout2D(_SpatialDropout):
+    """Drops whole channels of images."""
+
+
+@export("keras.layers.SpatialDropout3D")
+class SpatialDropout3D(_SpatialDropout):
+    """Drops whole channels of volumes."""
+
+    rank = 3
+
+
+@export("keras.layers.Flatten")
+class Flatten(Layer):
+    """All axes but the first as one."""
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = check_data_format(data_format)
+
+    def call(self, inputs: Any) -> Any:
+        rank = inputs.shape.ndims
+        if self.data_format == "channels_first" and rank is not None and rank > 2:
+            inputs = transpose(inputs, [0, *range(2, rank), 1])
+        sizes = inputs.shape[1:]
+        size = sizes.num_elements() if sizes.is_fully_defined() else None
+        outputs = reshape(inputs, [-1, size] if size is not None else [shape(inputs)[0], -1])
+        outputs.set_shape([inputs.shape.as_list()[0], size])
+        return outputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        sizes = TensorShape(input_shape).as_list()
+        known = None if None in sizes[1:] else int(np.prod(sizes[1:]))
+        return TensorShape([sizes[0], known])
+
+
+@export("keras.layers.Reshape")
+class Reshape(Layer):
+    """The elements of each sample in another shape, in which one size may be -1."""
+
+    def __init__(self, target_shape: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.target_shape = tuple(target_shape)
+
+    def call(self, inputs: Any) -> Any:
+        outputs = reshape(inputs, [shape(inputs)[0], *self.target_shape])
+        outputs.set_shape(self.compute_output_shape(inputs.shape))
+        return outputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        sizes = TensorShape(input_shape).as_list()
+        target: list[int | None] = list(self.target_shape)
+        if -1 in target:
+            rest = int(np.prod([n for n in target if n != -1]))
+            count = None if None in sizes[1:] else int(np.prod(sizes[1:]))
+            if count is not None and count % rest:
+                raise ValueError(f"total size of new array must be unchanged: {sizes[1:]} to {self.target_shape}")
+            target[target.index(-1)] = None if count is None else count // rest
+        elif None not in sizes[1:] and np.prod(sizes[1:]) != np.prod(target):
+            raise ValueError(f"total size of new array must be unchanged: {sizes[1:]} to {self.target_shape}")
+        return TensorShape([sizes[0], *target])
+
+
+@export("keras.layers.Permute")
+class Permute(Layer):
+    """The axes of each sample in another order; they count from 1."""
+
+    def __init__(self, dims: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.dims = tuple(dims)
+        if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
+            raise ValueError(f"Invalid permutation `dims` for Permute Layer: {dims}. The axes count from 1.")
+
+    def call(self, inputs: Any) -> Any:
+        return transpose(inputs, [0, *self.dims])
+
+
+@export("keras.layers.RepeatVector")
+class RepeatVector(Layer):
+    """[n, features] -> [n, times, features]."""
+
+    def __init__(self, n: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.n = n
+
+    def call(self, inputs: Any) -> Any:
+        return K.repeat(inputs, self.n)
+
+
+@export("keras.layers.Lambda")
+class Lambda(Layer):
+    """A function of tensors as a layer.
+
+    Files hold the function's name only: to load a model with one, pass {name: function} in custom_objects. A function
+    without a name is known by that of the layer.
+    """
+
+    def __init__(
+        self, function: Any, output_shape: Any = None, mask: Any = None, arguments: Any = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.function, self._output_shape, self.mask = function, output_shape, mask
+        self.arguments = dict(arguments or {})
+        self.supports_masking = mask is not None
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        takes = parameters_of(self.function) if callable(self.function) else {}
+        extra = {"mask": mask, "training": training}
+        return self.function(
+            inputs, **self.arguments, **{k: v for k, v in extra.items() if k in takes and k not in self.arguments}
+        )
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
+
+    def get_config(self) -> dict[str, Any]:
+        known = self.function.__name__
+        name = self.name if known == "<lambda>" else known
+        config = {"name": self.name, "trainable": self.trainable, "function": name, "function_type": "function"}
+        if hasattr(self, "_batch_input_shape"):
+            config["batch_input_shape"] = self._batch_input_shape
+        return {**config, "arguments": self.arguments}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        config = dict(config)
+        function = config.pop("function")
+        kind = config.pop("function_type", "function")
+        known = {**get_custom_objects(), **(custom_objects or {})}
+        name = function if isinstance(function, str) and kind == "function" else config.get("name")
+        if name not in known:
+            raise ValueError(
+                f"The Lambda layer {config.get('name')!r} calls a function that the file does not hold (code in files "
+                f"is never run): pass custom_objects={{{name!r}: the function}}."
+            )
+        for key in ("output_shape", "output_shape_type", "module", "output_shape_module", "mask"):
+            config.pop(key, None)
+        return cls(known[name], **config)
+
+
+@export("keras.layers.Masking")
+class Masking(Layer):
+    """Steps of which all features are `mask_value` do not count."""
+
+    supports_masking = True
+
+    def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.mask_value = mask_value
+
+    def call(self, inputs: Any) -> Any:
+        counts = reduce_any(not_equal(inputs, self.mask_value), -1, True)
+        return inputs * cast(counts, inputs.dtype)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return reduce_any(not_equal(inputs, self.mask_value), -1)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        return input_shape
+
+
+@export("keras.layers.ActivityRegularization")
+class ActivityRegularization(Layer):
+    """Adds a penalty on its inputs to the loss."""
+
+    supports_masking = True
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(activity_regularizer=regularizers.L1L2(l1, l2), **kwargs)
+        self.l1, self.l2 = l1, l2

@@ -1,0 +1,197 @@
+"""Layers that run a cell over time (TF: tf.keras.layers.RNN, LSTM, GRU, SimpleRNN)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.client.variable import Variable
+from penstock.export import export
+from penstock.keras import backend as K, regularizers
+from penstock.keras.engine.layer import Layer, parameters_of
+from penstock.keras.engine.topology import layer_from
+from penstock.keras.layers.cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells, _Cell
+from penstock.keras.nested import flat
+from penstock.ops.array import shape
+from penstock.ops.filling import zeros
+from penstock.tensor.shapes import TensorShape
+
+
+@export("keras.layers.RNN")
+class RNN(Layer):
+    """A cell over the steps of [n, time, features]: the last output, or with `return_sequences` all of them.
+
+    The cell is a layer with `call(inputs, states)`, which returns an output and new states, and `state_size`.
+    return_state: the last states as well. go_backwards: from the last step to the first. stateful: a batch begins with
+    the states that the one before ended with; it needs a fixed batch size. Steps that a mask excludes change nothing.
+    """
+
+    supports_masking = True
+
+    def __init__(
+        self,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if "input_length" in kwargs or "input_dim" in kwargs:
+            given = (kwargs.pop("input_length", None), kwargs.pop("input_dim", None))
+            kwargs.setdefault("input_shape", given)
+        if isinstance(cell, list | tuple):
+            cell = StackedRNNCells(list(cell))
+        super().__init__(**kwargs)
+        self.cell = cell
+        self.return_sequences, self.return_state = return_sequences, return_state
+        self.go_backwards, self.stateful, self.unroll = go_backwards, stateful, unroll
+        self._states: list[Any] | None = None
+
+    @property
+    def state_size(self) -> list[int]:
+        return [int(size) for size in flat(self.cell.state_size)]
+
+    @property
+    def states(self) -> list[Any]:
+        """The variables with the states of a stateful layer."""
+        return self._states if self._states is not None else [None] * len(self.state_size)
+
+    def build(self, input_shape: Any) -> None:
+        shape_of_inputs = TensorShape(input_shape[0] if isinstance(input_shape, list) else input_shape)
+        sizes = shape_of_inputs.as_list()
+        self.cell._build_once(TensorShape([sizes[0], *sizes[2:]]))
+        if self.stateful:
+            if sizes[0] is None:
+                raise ValueError(
+                    "If a RNN is stateful, it needs to know its batch size. Specify the batch size of your input "
+                    "tensors: with `batch_input_shape` in the first layer, or `batch_shape` of an Input."
+                )
+            self._states = [
+                Variable(np.zeros([sizes[0], size], K.floatx()), trainable=False, name=f"state_{i}")
+                for i, size in enumerate(self.state_size)
+            ]
+
+    def __call__(self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any) -> Any:
+        if constants is not None:
+            raise NotImplementedError("Recurrent layers take no `constants`: concatenate them to the inputs.")
+        given = [*flat(inputs), *flat(initial_state)]
+        return super().__call__(given if len(given) > 1 else given[0], **kwargs)
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        given = flat(inputs)
+        x, states = given[0], given[1:]
+        mask = flat(mask)[0] if mask is not None else None
+        if not states:
+            states = [state.value() for state in self._states] if self._states else self._zeros(x)
+        if len(states) != len(self.state_size):
+            raise ValueError(f"Layer has {len(self.state_size)} states but was passed {len(states)} initial states.")
+        last, outputs, states = self._run(x, states, mask, training)
+        if self._states:
+            self.add_update([own.assign(new).op for own, new in zip(self._states, states, strict=True)])
+        result = outputs if self.return_sequences else last
+        return [result, *states] if self.return_state else result
+
+    def _run(self, x: Any, states: list[Any], mask: Any, training: Any) -> tuple[Any, Any, list[Any]]:
+        cell = self.cell
+        if isinstance(cell, _Cell):  # all inputs are projected before the loop
+            cell.begin(states, training)
+
+            def step(x: Any, states: list[Any]) -> tuple[Any, list[Any]]:
+                return cell.step(x, states, training)
+
+            x = cell.project(x, training)
+        else:
+            arguments = {"training": training} if "training" in parameters_of(type(cell).call) else {}
+
+            def step(x: Any, states: list[Any]) -> tuple[Any, list[Any]]:
+                output, new = cell.call(x, states if len(states) > 1 else states, **arguments)
+                return output, flat(new)
+
+        return K.rnn(step, x, states, self.go_backwards, mask, unroll=self.unroll)
+
+    def _zeros(self, x: Any) -> list[Any]:
+        rows = shape(x)[0]
+        states = [zeros([rows, size], x.dtype) for size in self.state_size]
+        for state, size in zip(states, self.state_size, strict=True):
+            state.set_shape([x.shape.as_list()[0], size])
+        return states
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        kept = flat(mask)[0] if self.return_sequences and mask is not None else None
+        return [kept, *([None] * len(self.state_size))] if self.return_state else kept
+
+    def reset_states(self, states: Any = None) -> None:
+        """Set the states of a stateful layer, by default to zeros."""
+        if not self.stateful or self._states is None:
+            raise AttributeError("Layer must be stateful, and have been called.")
+        values = [np.zeros(own.shape.as_list()) for own in self._states] if states is None else flat(states)
+        K.batch_set_value(list(zip(self._states, values, strict=True)))
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        if "cell" not in config:
+            return cls(**config)
+        config = dict(config)
+        return cls(layer_from(config.pop("cell"), custom_objects), **config)
+
+
+_OF_LAYERS = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll")
+
+
+class _OfCell(RNN):
+    """An RNN whose arguments are those of its cell, and those of layers."""
+
+    kind: Any
+
+    def __init__(self, units: int, *args: Any, activity_regularizer: Any = None, **kwargs: Any) -> None:
+        of_cell = dict(zip([*parameters_of(self.kind.__init__)][2:], args, strict=False))
+        known = {*parameters_of(self.kind.__init__), *parameters_of(_Cell.__init__)} - {"self", "kwargs"}
+        of_cell |= {name: kwargs.pop(name) for name in list(kwargs) if name in known and name != "name"}
+        super().__init__(
+            self.kind(units, **of_cell, name=f"{self.kind.__name__}"),
+            activity_regularizer=regularizers.get(activity_regularizer),
+            **kwargs,
+        )
+
+    @property
+    def units(self) -> int:
+        return int(self.cell.units)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        for key in ("cell", "args", "kwargs"):
+            config.pop(key, None)
+        of_cell = self.cell.get_config()
+        for key in ("name", "trainable", "dtype"):
+            of_cell.pop(key, None)
+        return {**config, **of_cell, **{name: getattr(self, name) for name in _OF_LAYERS}}
+
+    def __getattr__(self, name: str) -> Any:
+        """What the cell has, such as `kernel`."""
+        if name.startswith("_") or "cell" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(self.cell, name)
+
+
+@export("keras.layers.SimpleRNN")
+class SimpleRNN(_OfCell):
+    """`SimpleRNNCell` over time; its arguments, and those of `RNN`."""
+
+    kind = SimpleRNNCell
+
+
+@export("keras.layers.GRU", "keras.layers.CuDNNGRU")
+class GRU(_OfCell):
+    """`GRUCell` over time; its arguments, and those of `RNN`."""
+
+    kind = GRUCell
+
+
+@export("keras.layers.LSTM", "keras.layers.CuDNNLSTM")
+class LSTM(_OfCell):
+    """`LSTMCell` over time; its arguments, and those of `RNN`."""
+
+    kind = LSTMCell

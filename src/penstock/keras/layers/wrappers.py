@@ -1,0 +1,116 @@
+"""Layers around a layer: for each step of a sequence, or in both directions (TF: tf.keras.layers)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.export import export
+from penstock.keras.engine.layer import Layer, parameters_of
+from penstock.keras.engine.topology import layer_from
+from penstock.keras.nested import flat, one_or_list
+from penstock.layers import base
+from penstock.ops.array import reshape, shape
+from penstock.ops.joining import concat
+from penstock.ops.reversing import reverse
+
+
+@export("keras.layers.Wrapper")
+class Wrapper(Layer):
+    """A layer that uses another one, `layer`."""
+
+    def __init__(self, layer: Any, **kwargs: Any) -> None:
+        if not isinstance(layer, base.Layer):
+            raise ValueError(f"Please initialize `{type(self).__name__}` layer with a `Layer` instance. Got: {layer}")
+        super().__init__(**kwargs)
+        self.layer = layer
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        config = dict(config)
+        return cls(layer_from(config.pop("layer"), custom_objects), **config)
+
+
+@export("keras.layers.TimeDistributed")
+class TimeDistributed(Wrapper):
+    """A layer applied to each step of [n, time, ...] by itself: all steps are one batch."""
+
+    supports_masking = True
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        sizes = inputs.shape.as_list()
+        dims = shape(inputs)
+        inner = [dims[i] if n is None else n for i, n in enumerate(sizes)]
+        steps = reshape(inputs, [-1, *inner[2:]])
+        steps.set_shape([None, *sizes[2:]])
+        takes = parameters_of(type(self.layer).call)
+        outputs = self.layer(steps, **({"training": training} if training is not None and "training" in takes else {}))
+        of_step = outputs.shape.as_list()[1:]
+        dims_of_step = shape(outputs)
+        result = reshape(
+            outputs, [dims[0], inner[1], *(dims_of_step[i + 1] if n is None else n for i, n in enumerate(of_step))]
+        )
+        result.set_shape([sizes[0], sizes[1], *of_step])
+        return result
+
+
+@export("keras.layers.Bidirectional")
+class Bidirectional(Wrapper):
+    """A recurrent layer forward, and a copy of it backward in time.
+
+    merge_mode: "concat", "sum", "mul" or "ave" of the two outputs, or None for both.
+    """
+
+    supports_masking = True
+
+    def __init__(self, layer: Any, merge_mode: str | None = "concat", weights: Any = None, **kwargs: Any) -> None:
+        if merge_mode not in ("sum", "mul", "ave", "concat", None):
+            raise ValueError("Invalid merge mode. Merge mode should be one of {'sum', 'mul', 'ave', 'concat', None}")
+        if hasattr(layer, "_batch_input_shape"):
+            kwargs.setdefault("batch_input_shape", layer._batch_input_shape)
+        super().__init__(layer, weights=weights, **kwargs)
+        self.merge_mode = merge_mode
+        config = layer.get_config()
+        name = config.pop("name")
+        config.pop("batch_input_shape", None)
+        self.forward_layer = type(layer).from_config({**config, "name": f"forward_{name}"})
+        backward = {**config, "name": f"backward_{name}", "go_backwards": not layer.go_backwards}
+        self.backward_layer = type(layer).from_config(backward)
+        self.stateful = layer.stateful
+        self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
+
+    def sublayers(self) -> list[Any]:
+        return [self.forward_layer, self.backward_layer]
+
+    def __call__(self, inputs: Any, initial_state: Any = None, **kwargs: Any) -> Any:
+        given = [*flat(inputs), *flat(initial_state)]
+        return super().__call__(given if len(given) > 1 else given[0], **kwargs)
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        given = flat(inputs)
+        x, states = given[0], given[1:]
+        half = len(states) // 2
+        mask = flat(mask)[0] if mask is not None else None
+        arguments = {"training": training, "mask": mask}
+        forward = flat(self.forward_layer(x, states[:half] or None, **arguments))
+        backward = flat(self.backward_layer(x, states[half:] or None, **arguments))
+        one, other = forward[0], backward[0]
+        if self.return_sequences:
+            other = reverse(other, [1])
+        merged = {
+            "concat": lambda: [concat([one, other], -1)],
+            "sum": lambda: [one + other],
+            "ave": lambda: [(one + other) / 2],
+            "mul": lambda: [one * other],
+            None: lambda: [one, other],
+        }[self.merge_mode]()
+        return one_or_list([*merged, *forward[1:], *backward[1:]])
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        kept = flat(mask)[0] if self.return_sequences and mask is not None else None
+        states = 2 * len(self.forward_layer.state_size) if self.return_state else 0
+        return one_or_list([kept] * (2 if self.merge_mode is None else 1) + [None] * states)
+
+    def reset_states(self) -> None:
+        """Begin anew with the states of both directions."""
+        self.forward_layer.reset_states()
+        self.backward_layer.reset_states()

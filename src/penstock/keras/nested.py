@@ -1,0 +1,26 @@
+"""One value or a list of them, as Keras' arguments may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def flat(value: Any) -> list[Any]:
+    """The elements of a list or tuple; None is none, and anything else one."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def one_or_list(values: list[Any]) -> Any:
+    """The only element, or the list."""
+    return values[0] if len(values) == 1 else values
+
+
+def unique(*lists: list[Any]) -> list[Any]:
+    """The elements of all lists, each once."""
+    found: dict[int, Any] = {}
+    for values in lists:
+        for value in values:
+            found.setdefault(id(value), value)
+    return list(found.values())

@@ -1,0 +1,236 @@
+"""Keras' optimizers: what they share, and optimizers of tf.train as such (TF: tf.keras.optimizers).
+
+Where an update is one of TensorFlow's training ops, that op is the update: one kernel for each weight.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.api.namespace import names_in
+from penstock.client.resource_variable import ResourceVariable
+from penstock.client.variable import Variable
+from penstock.export import export
+from penstock.gradients.gradients import gradients
+from penstock.graph.convert import convert_to_tensor
+from penstock.graph.opdef import get_op
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.keras import backend as K
+from penstock.keras.named import described, from_description
+from penstock.keras.nested import flat
+from penstock.ops.cast import cast
+from penstock.ops.clip import clip_by_norm, clip_by_value
+from penstock.train import optimizer as train_optimizer
+
+
+@export("keras.optimizers.Optimizer")
+class Optimizer:
+    """Makes the nodes of a training step. Subclasses define `_slots` and `_update`.
+
+    clipnorm: gradients are scaled down to this norm, each by itself. clipvalue: their elements are kept within ± this.
+    """
+
+    _slots: tuple[str, ...] = ()
+    """What it keeps for each weight, in the order of files."""
+    _counts_first = True
+    """Whether files begin with the number of steps."""
+    _hypers: tuple[str, ...] = ("lr", "decay")
+
+    def __init__(self, lr: float, decay: float = 0.0, **kwargs: Any) -> None:
+        lr = kwargs.pop("learning_rate", lr)
+        unknown = set(kwargs) - {"clipnorm", "clipvalue", "name"}
+        if unknown:
+            raise TypeError(f"Unexpected keyword argument passed to optimizer: {', '.join(sorted(unknown))}")
+        kwargs.pop("name", None)
+        for name, value in kwargs.items():
+            if value is not None and value < 0:
+                raise ValueError(f"Expected {name} >= 0, received: {value}")
+        self._clips = kwargs
+        self.initial_decay = decay
+        with name_scope(type(self).__name__):
+            self.iterations = _variable(np.int64(0), "iterations")
+            self._lr = _variable(np.float32(lr), "lr")
+            self.decay = _variable(np.float32(decay), "decay")
+        self.weights: list[Any] = []
+        self._of: dict[str, list[Any]] = {}
+        self.updates: list[Any] = []
+
+    @property
+    def lr(self) -> Any:
+        """The variable with the learning rate; assigning a number sets it."""
+        return self._lr
+
+    @lr.setter
+    def lr(self, value: Any) -> None:
+        K.set_value(self._lr, value)
+
+    learning_rate = lr
+
+    # --- for subclasses ---------------------------------------------------------------------------------
+
+    def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
+        """Nodes that change the weight `p` in step `t` (1, 2, …), and the slots."""
+        raise NotImplementedError
+
+    def _slot(self, name: str, p: Any) -> Any:
+        return _variable(np.zeros(p.shape.as_list(), p.dtype.base_dtype.as_numpy_dtype), f"{name}_{p.op.name}")
+
+    # --- what models use --------------------------------------------------------------------------------
+
+    def get_gradients(self, loss: Any, params: list[Any]) -> list[Any]:
+        """The gradients, clipped. Raises ValueError if the loss does not depend on one of the weights."""
+        grads = gradients(loss, params, gate_gradients=True)
+        for param, grad in zip(params, grads, strict=True):
+            if grad is None:
+                raise ValueError(
+                    f"An operation has `None` for gradient with respect to {param.name}: the loss does not depend on "
+                    "it, or only through ops without a gradient (K.argmax, K.round, K.eval)."
+                )
+        found: list[Any] = [convert_to_tensor(grad) for grad in grads]
+        if self._clips.get("clipnorm"):
+            found = [clip_by_norm(grad, self._clips["clipnorm"]) for grad in found]
+        if self._clips.get("clipvalue"):
+            found = [clip_by_value(grad, -self._clips["clipvalue"], self._clips["clipvalue"]) for grad in found]
+        return found
+
+    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+        """The nodes of a training step for these weights."""
+        grads = self.get_gradients(loss, params)
+        self.make_slots(params)
+        rate = self._lr.value()
+        if self.initial_decay > 0:
+            rate = rate * (1.0 / (1.0 + self.decay.value() * cast(self.iterations.value(), "float32")))
+        t = cast(self.iterations.value() + 1, "float32")
+        self.updates = []
+        for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
+            slots = {name: self._of[name][i] for name in self._slots}
+            updated = flat(self._update(param, grad, rate, t, slots))
+            constraint = getattr(param, "constraint", None)
+            if constraint is not None:
+                with control_dependencies(updated):
+                    updated.append(param.assign(constraint(param.read_value())))
+            self.updates += updated
+        self.updates.append(self.iterations.assign_add(1).op)
+        return self.updates
+
+    def make_slots(self, params: list[Any]) -> None:
+        """Create what is kept for each weight, once."""
+        if not self.weights:
+            with control_dependencies(None), name_scope(f"training/{type(self).__name__}"):
+                self._of = {name: [self._slot(name, p) for p in params] for name in self._slots}
+            slots = [slot for name in self._slots for slot in self._of[name]]
+            self.weights = [self.iterations, *self._own(), *slots] if self._counts_first else slots
+
+    def _own(self) -> list[Any]:
+        """State of the optimizer itself."""
+        return []
+
+    # --- state ------------------------------------------------------------------------------------------
+
+    def get_weights(self) -> list[np.ndarray]:
+        """The state: arrays for `set_weights`."""
+        return K.batch_get_value(self.weights)
+
+    def set_weights(self, weights: Any) -> None:
+        """Set the state. Raises ValueError if the number of arrays or a shape is different."""
+        if len(weights) != len(self.weights):
+            raise ValueError(f"The optimizer's state has {len(self.weights)} arrays, but {len(weights)} were given.")
+        for variable, value in zip(self.weights, weights, strict=True):
+            if tuple(variable.shape.as_list()) != np.shape(value):
+                raise ValueError(f"Optimizer weight shape {variable.shape} not compatible with {np.shape(value)}")
+        K.batch_set_value(list(zip(self.weights, weights, strict=True)))
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal optimizer."""
+        config = {name: self._value(name) for name in self._hypers}
+        return {**config, **{name: value for name, value in self._clips.items() if value is not None}}
+
+    def _value(self, name: str) -> Any:
+        value = getattr(self, name)
+        return float(K.get_value(value)) if hasattr(value, "initializer") else value
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        return cls(**config)
+
+
+def _variable(value: Any, name: str) -> Any:
+    """State of an optimizer: a variable that is not trained."""
+    return Variable(value, trainable=False, name=name.rsplit("/", 1)[-1] if name.count("/") > 4 else name)
+
+
+def apply_op(op: str, p: Any, slots: dict[str, Any], **inputs: Any) -> Any:
+    """One of TensorFlow's training ops, for a weight and its slots."""
+    of_resource = isinstance(p, ResourceVariable)
+    states = {"var": p, **slots}
+    handles = {name: getattr(v, "handle", v) for name, v in states.items()} if of_resource else states
+    values = {name: cast(value, p.dtype.base_dtype) for name, value in inputs.items()}
+    updated = get_op(f"Resource{op}" if of_resource else op)(**handles, **values)
+    return updated.op if isinstance(updated, Tensor) else updated
+
+
+class TFOptimizer:
+    """An optimizer of tf.train in a Keras model. It has no description: files with it hold no optimizer."""
+
+    def __init__(self, optimizer: Any) -> None:
+        self.optimizer = optimizer
+        with name_scope("TFOptimizer"):
+            self.iterations = _variable(np.int64(0), "iterations")
+        self.updates: list[Any] = []
+
+    @property
+    def weights(self) -> list[Any]:
+        return list(self.optimizer.variables())
+
+    @property
+    def lr(self) -> Any:
+        """The learning rate that the optimizer was made with."""
+        return getattr(self.optimizer, "_learning_rate", getattr(self.optimizer, "_lr", None))
+
+    def make_slots(self, params: list[Any]) -> None:
+        """The optimizer makes its own with its updates."""
+
+    def get_gradients(self, loss: Any, params: list[Any]) -> list[Any]:
+        return gradients(loss, params)
+
+    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+        pairs = self.optimizer.compute_gradients(loss, params)
+        self.updates = [self.optimizer.apply_gradients(pairs, global_step=self.iterations)]
+        return self.updates
+
+    def get_weights(self) -> list[np.ndarray]:
+        return K.batch_get_value(self.weights)
+
+    def get_config(self) -> dict[str, Any]:
+        raise NotImplementedError("Optimizers of tf.train have no description; use one of tf.keras.optimizers.")
+
+
+@export("keras.optimizers.get")
+def get(identifier: Any) -> Any:
+    """The optimizer that a name or description stands for; one of tf.train is wrapped."""
+    if isinstance(identifier, train_optimizer.Optimizer):
+        return TFOptimizer(identifier)
+    if isinstance(identifier, Optimizer | TFOptimizer):
+        return identifier
+    if isinstance(identifier, str):
+        identifier = {"class_name": identifier, "config": {}}
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
+    raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
+
+
+@export("keras.optimizers.deserialize")
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """The optimizer that plain data describes; names of classes may be in lower case."""
+    known = {name.lower(): name for name in names_in("penstock.keras.optimizers") if name[0].isupper()}
+    name = config["class_name"]
+    return from_description("optimizers", {**config, "class_name": known.get(name.lower(), name)}, custom_objects)
+
+
+@export("keras.optimizers.serialize")
+def serialize(optimizer: Any) -> Any:
+    """Plain data from which the optimizer can be made again, without its state."""
+    return described(optimizer)

@@ -1,0 +1,219 @@
+"""Gradient descent with momentum, and methods with a rate for each element (TF: tf.keras.optimizers)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.client.variable import Variable
+from penstock.export import export
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import name_scope
+from penstock.keras import backend as K
+from penstock.keras.optimizers.base import Optimizer, apply_op
+from penstock.ops.arithmetic import maximum
+from penstock.ops.cast import cast
+from penstock.ops.unary import sqrt, square
+
+
+@export("keras.optimizers.SGD")
+class SGD(Optimizer):
+    """p -= lr * g; with momentum, v = momentum * v - lr * g and p += v.
+
+    nesterov: p += momentum * v - lr * g.
+    """
+
+    _hypers = ("lr", "momentum", "decay", "nesterov")
+    _slots = ("moment",)
+
+    def __init__(
+        self, lr: float = 0.01, momentum: float = 0.0, decay: float = 0.0, nesterov: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(lr, decay, **kwargs)
+        self._momentum = float(momentum)
+        with name_scope(type(self).__name__):
+            self.momentum = Variable(np.float32(momentum), trainable=False, name="momentum")
+        self.nesterov = nesterov
+
+    def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
+        if not self._momentum:
+            return apply_op("ApplyGradientDescent", p, {}, alpha=rate, delta=g)
+        momentum = cast(self.momentum.value(), p.dtype.base_dtype)
+        step = cast(rate, p.dtype.base_dtype) * g
+        velocity = momentum * slots["moment"].value() - step
+        change = momentum * velocity - step if self.nesterov else velocity
+        return [slots["moment"].assign(velocity).op, p.assign_add(change).op]
+
+
+@export("keras.optimizers.RMSprop")
+class RMSprop(Optimizer):
+    """a = rho * a + (1 - rho) * g²; p -= lr * g / (sqrt(a) + epsilon)."""
+
+    _hypers = ("lr", "rho", "decay", "epsilon")
+    _slots = ("accumulator",)
+    _counts_first = False
+
+    def __init__(
+        self, lr: float = 0.001, rho: float = 0.9, epsilon: float | None = None, decay: float = 0.0, **kwargs: Any
+    ) -> None:
+        super().__init__(lr, decay, **kwargs)
+        self.rho, self.epsilon = float(rho), K.epsilon() if epsilon is None else epsilon
+
+    def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
+        squares = self.rho * slots["accumulator"].value() + (1.0 - self.rho) * square(g)
+        change = cast(rate, p.dtype.base_dtype) * g / (sqrt(squares) + self.epsilon)
+        return [slots["accumulator"].assign(squares).op, p.assign_sub(change).op]
+
+
+@export("keras.optimizers.Adagrad")
+class Adagrad(Optimizer):
+    """a += g²; p -= lr * g / (sqrt(a) + epsilon)."""
+
+    _hypers = ("lr", "decay", "epsilon")
+    _slots = ("accumulator",)
+    _counts_first = False
+
+    def __init__(self, lr: float = 0.01, epsilon: float | None = None, decay: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(lr, decay, **kwargs)
+        self.epsilon = K.epsilon() if epsilon is None else epsilon
+
+    def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
+        squares = slots["accumulator"].value() + square(g)
+        change = cast(rate, p.dtype.base_dtype) * g / (sqrt(squares) + self.epsilon)
+        return [slots["accumulator"].assign(squares).op, p.assign_sub(change).op]
+
+
+@export("keras.optimizers.Adadelta")
+class Adadelta(Optimizer):
+    """Steps of the size of the last steps (Zeiler 2012)."""
+
+    _hypers = ("lr", "rho", "decay", "epsilon")
+    _slots = ("accum", "accum_update")
+    _counts_first = False
+
+    def __init__(
+        self, lr: float = 1.0, rho: float = 0.95, epsilon: float | None = None, decay: float = 0.0, **kwargs: Any
+    ) -> None:
+        super().__init__(lr, decay, **kwargs)
+        self.rho, self.epsilon = rho, K.epsilon() if epsilon is None else epsilon
+
+    def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
+        return apply_op("ApplyAdadelta", p, slots, lr=rate, rho=self.rho, epsilon=self.epsilon, grad=g)
+
+
+@export("keras.optimizers.Adam")
+class Adam(Optimizer):
+    """Kingma and Ba's (2014): m and v follow g and g²; p -= lr * m / (sqrt(v) + epsilon), corrected for their start.
+
+    amsgrad: with the greatest v so far.
+    """
+
+    _hypers = ("lr", "beta_1", "beta_2", "decay", "epsilon", "amsgrad")
+    _slots = ("m", "v", "vhat")
+
+    def __init__(
+        self,
+        lr: float = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float | None = None,
+        decay: float = 0.0,
+        amsgrad: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(lr, decay, **kwargs)
+        self.beta_1, self.beta_2 = float(beta_1), float(beta_2)
+        self.epsilon, self.amsgrad = K.epsilon() if epsilon is None else epsilon, amsgrad
+
+    def _slot(self, name: str, p: Any) -> Any:
+        if name == "vhat" and not self.amsgrad:  # Keras' files have a zero here
+            return Variable(np.zeros(1, np.float32), trainable=False, name=f"vhat_{p.op.name}")
+        return super()._slot(name, p)
+
+    def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
+        powers = pow(self.beta_1, t), pow(self.beta_2, t)
+        if not self.amsgrad:
+            return apply_op(
+                "ApplyAdam", p, {"m": slots["m"], "v": slots["v"]}, beta1_power=powers[0], beta2_power=powers[1],
+                lr=rate, beta1=self.beta_1, beta2=self.beta_2, epsilon=self.epsilon, grad=g,
+            )  # fmt: skip
+        step = cast(rate * sqrt(1.0 - powers[1]) / (1.0 - powers[0]), p.dtype.base_dtype)
+        m = self.beta_1 * slots["m"].value() + (1.0 - self.beta_1) * g
+        v = self.beta_2 * slots["v"].value() + (1.0 - self.beta_2) * square(g)
+        greatest = maximum(slots["vhat"].value(), v)
+        change = step * m / (sqrt(greatest) + self.epsilon)
+        slots_then = [slots[name].assign(value).op for name, value in (("m", m), ("v", v), ("vhat", greatest))]
+        return [*slots_then, p.assign_sub(change).op]
+
+
+@export("keras.optimizers.Adamax")
+class Adamax(Optimizer):
+    """Adam with the greatest |g| of the past in place of sqrt(v)."""
+
+    _hypers = ("lr", "beta_1", "beta_2", "decay", "epsilon")
+    _slots = ("m", "v")
+
+    def __init__(
+        self,
+        lr: float = 0.002,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float | None = None,
+        decay: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(lr, decay, **kwargs)
+        self.beta_1, self.beta_2 = float(beta_1), float(beta_2)
+        self.epsilon = K.epsilon() if epsilon is None else epsilon
+
+    def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
+        step = cast(rate / (1.0 - pow(self.beta_1, t)), p.dtype.base_dtype)
+        m = self.beta_1 * slots["m"].value() + (1.0 - self.beta_1) * g
+        u = maximum(self.beta_2 * slots["v"].value(), abs(g))
+        change = step * m / (u + self.epsilon)
+        return [slots["m"].assign(m).op, slots["v"].assign(u).op, p.assign_sub(change).op]
+
+
+@export("keras.optimizers.Nadam")
+class Nadam(Optimizer):
+    """Adam with Nesterov's momentum (Dozat 2016), which grows with the steps."""
+
+    _hypers = ("lr", "beta_1", "beta_2", "epsilon", "schedule_decay")
+    _slots = ("m", "v")
+
+    def __init__(
+        self,
+        lr: float = 0.002,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float | None = None,
+        schedule_decay: float = 0.004,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(lr, **kwargs)
+        self.beta_1, self.beta_2 = float(beta_1), float(beta_2)
+        self.epsilon, self.schedule_decay = K.epsilon() if epsilon is None else epsilon, schedule_decay
+        with name_scope(type(self).__name__):
+            self.m_schedule = Variable(np.float32(1.0), trainable=False, name="m_schedule")
+
+    def _own(self) -> list[Any]:
+        return [self.m_schedule]
+
+    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+        t = cast(self.iterations.value() + 1, "float32")
+        self._now, self._next = (
+            self.beta_1 * (1.0 - 0.5 * pow(0.96, step * self.schedule_decay)) for step in (t, t + 1.0)
+        )
+        self._product = self.m_schedule.value() * self._now
+        updates = super().get_updates(loss, params)
+        updates.append(self.m_schedule.assign(self._product).op)
+        return updates
+
+    def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
+        m = self.beta_1 * slots["m"].value() + (1.0 - self.beta_1) * g
+        v = self.beta_2 * slots["v"].value() + (1.0 - self.beta_2) * square(g)
+        g_part = (1.0 - self._now) * g / (1.0 - self._product)
+        m_part = self._next * m / (1.0 - self._product * self._next)
+        change = rate * (g_part + m_part) / (sqrt(v / (1.0 - pow(self.beta_2, t))) + self.epsilon)
+        return [slots["m"].assign(m).op, slots["v"].assign(v).op, p.assign_sub(change).op]
