@@ -39,14 +39,17 @@ class Result:
 
 
 class CallsAhead:
-    """Calls in other threads on behalf of one iterator: at most `most` at once, others wait."""
+    """Calls in other threads on behalf of one iterator: at most `most` at once, others wait.
+
+    `most` may be changed. `working`: how many threads make calls.
+    """
 
     def __init__(self, ctx: IterationContext, most: float = math.inf) -> None:
-        self._ctx, self._most = ctx, most
+        self._ctx, self.most = ctx, most
         self.changed = threading.Condition()
         self.closed = False
         self._waiting: deque[tuple[Result, Callable[..., Any], tuple[Any, ...]]] = deque()
-        self._working = 0
+        self.working = 0
         self._awaited: Result | None = None
         ctx.on_close(self.notify)
 
@@ -59,22 +62,22 @@ class CallsAhead:
         found = Result()
         with self.changed:
             self._waiting.append((found, fn, args))
-            if self._working >= self._most:
+            if self.working >= self.most:
                 return found
-            self._working += 1
+            self.working += 1
         _workers.run(self._work)
         return found
 
     def _work(self) -> None:
         """The calls share the processors: kernels of each may use its part of the threads."""
-        with Threads(max(1, int(torch.get_num_threads() / self._most))):
+        with Threads(max(1, int(torch.get_num_threads() / self.most))):
             while self._work_once():
                 pass
 
     def _work_once(self) -> bool:
         with self.changed:
-            if not self._waiting:
-                self._working -= 1
+            if not self._waiting or self.working > self.most:
+                self.working -= 1
                 return False
             found, fn, args = self._waiting.popleft()
         value: Any = None

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
+from penstock.ops.datasets.base import (
+    DatasetState,
+    ElementIterator,
+    IterationContext,
+    State,
+    dataset_of,
+    restored_error,
+    saved_error,
+)
 from penstock.ops.datasets.blocks import Block, Element, of_elements
 from penstock.ops.datasets.calls import OTHERS, Call, MappedIterator, ends
 from penstock.ops.datasets.calls_ahead import CallsAhead
 from penstock.ops.datasets.define import dataset_kernel, define_dataset, scalar
+from penstock.ops.datasets.pace import Pace
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType
@@ -32,8 +40,6 @@ PARALLEL_MAP_DATASET = define_dataset(
     ["f: func", *OTHERS, _INTER_OP, "sloppy: bool = false", CARDINALITY],
     typed=False,
 )
-_HAND_OVER = 100e-6
-"""The approximate seconds for passing a call to another thread and getting its result back."""
 _TOGETHER = 2e-3
 """For how many seconds one result may wait for others that were requested with it."""
 
@@ -53,7 +59,7 @@ class Map(DatasetState):
         super().__init__(dtypes, shapes)
         call.check(source.dtypes, dtypes)
         self.source, self.call, self.parallel, self.may_end = source, call, parallel, may_end
-        self.pace = _Pace()
+        self.pace = Pace(parallel)
 
     def iterate(self, ctx: IterationContext) -> ElementIterator:
         source = self.source.iterate(ctx)
@@ -108,34 +114,10 @@ class _MapIterator(MappedIterator):
         return of_elements(results) if results else None
 
 
-class _Pace:
-    """How long calls take: calls shorter than the overhead of another thread are better done directly."""
-
-    def __init__(self) -> None:
-        self._seconds = math.inf
-        self._measured = 0
-
-    @property
-    def known(self) -> bool:
-        return self._measured >= 3
-
-    @property
-    def quick(self) -> bool:
-        return self.known and self._seconds < _HAND_OVER
-
-    def note(self, seconds: float) -> None:
-        """Record the time of a call that ran alone. The first one includes planning, so it is ignored."""
-        if self.known:
-            self._seconds += (seconds - self._seconds) / 8
-        else:
-            self._seconds = min(self._seconds, seconds)
-        self._measured += 1
-
-
 class _ParallelMapIterator(MappedIterator):
     """Calls ahead: `parallel` at once, and the same number done or waiting, so that no thread has to wait for this one.
 
-    Until their time is known, there is one call at a time, and none ahead while they are fast.
+    Until their time is known, there is one call at a time, and none ahead while they are fast (see `Pace`).
     """
 
     def __init__(self, source: ElementIterator, dataset: Map, ctx: IterationContext) -> None:
@@ -149,7 +131,7 @@ class _ParallelMapIterator(MappedIterator):
 
     def _one(self) -> Element | None:
         dataset = self._dataset
-        if not self._calls and self._failed is None and not self._ended and dataset.pace.quick:
+        if not self._calls and self._continues and dataset.pace.quick:
             element = self._taken()
             return None if element is None else self._timed(element)
         self._fill()
@@ -162,6 +144,11 @@ class _ParallelMapIterator(MappedIterator):
         self._calls.popleft()
         self._fill()
         return found.result()
+
+    @property
+    def _continues(self) -> bool:
+        """Whether there may be more elements before the end, or an error, of the input."""
+        return bool(self._waiting) or (self._failed is None and not self._ended)
 
     def _timed(self, element: Element) -> Element | None:
         begin = time.perf_counter()
@@ -205,7 +192,8 @@ class _ParallelMapIterator(MappedIterator):
         if pace.quick:
             return
         most, call = (2 * self._dataset.parallel + self._wanted, self._plain) if pace.known else (1, self._timed)
-        while len(self._calls) < most and not self._ended and self._failed is None:
+        self._ahead.most = pace.workers
+        while len(self._calls) < most and self._continues:
             try:
                 element = self._taken()
             except Exception as error:
@@ -217,7 +205,16 @@ class _ParallelMapIterator(MappedIterator):
             self._calls.append((element, self._ahead.run(call, element)))
 
     def _plain(self, element: Element) -> Element | None:
-        return _called(self._dataset, element)
+        before, begin = self._ahead.working, time.perf_counter()
+        try:
+            return _called(self._dataset, element)
+        finally:
+            seconds = time.perf_counter() - begin
+            if self._ahead.working == before:
+                if before == 1:
+                    self._dataset.pace.note(seconds)
+                elif before == self._dataset.parallel:
+                    self._dataset.pace.note_together(seconds)
 
     def close(self) -> None:
         self._ahead.close()
@@ -225,10 +222,13 @@ class _ParallelMapIterator(MappedIterator):
 
     def _save(self) -> State:
         under_way = [element for element, _ in self._calls]
-        return {**super()._save(), "waiting": of_elements(under_way + self._waiting) if under_way else None}
+        waiting = under_way + self._waiting
+        failed = None if self._failed is None else saved_error(self._failed)
+        return {**super()._save(), "waiting": of_elements(waiting) if waiting else None, "failed": failed}
 
     def _restore(self, state: State) -> None:
         super()._restore(state)
+        self._failed = None if state["failed"] is None else restored_error(state["failed"])
         self._ended = False
 
 
