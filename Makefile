@@ -24,14 +24,17 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
+# As many as there are processors; `make test PROCESSES=` for one.
+PROCESSES ?= -n auto --dist worksteal
+
 demo: $(READY)
 	$(BIN)/python examples/digits.py $(ARGS)
 
 test: $(READY)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(PROCESSES) $(ARGS)
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -m "" $(ARGS)
+	$(BIN)/python -m pytest -m "" $(PROCESSES) $(ARGS)
 
 # Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile, nor interleavings
 # of queues, which compute nothing.

@@ -112,3 +112,11 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"n": pa.array([1, None])}), tmp_path / "missing")
     with pytest.raises(tf.errors.InvalidArgumentError, match="lacks 1 values"):
         elements(tf.contrib.data.ParquetDataset(str(tmp_path / "missing")))
+
+
+def test_columns_of_another_shape_than_a_vector_are_refused() -> None:
+    dataset = tf.raw_ops.ParquetDataset(
+        filenames=["a"], columns=[["n"], ["m"]], output_types=[tf.int64], output_shapes=[[]]
+    )
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=r"vector, not of shape \[2, 1\]"):
+        session.run(dataset)

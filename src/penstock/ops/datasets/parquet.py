@@ -208,6 +208,8 @@ def parquet_dataset(ctx: KernelContext) -> Any:
     dtypes, shapes = ctx["output_types"], ctx["output_shapes"]
 
     def rows(names: np.ndarray, columns: np.ndarray) -> DatasetState:
-        return ParquetRows(file_names(names), [name.decode() for name in columns.tolist()], dtypes, shapes)
+        if columns.ndim > 1:
+            raise invalid(f"`columns` must be a scalar or a vector, not of shape {list(columns.shape)}")
+        return ParquetRows(file_names(names), [name.decode() for name in columns.reshape(-1).tolist()], dtypes, shapes)
 
     return rows
