@@ -120,8 +120,8 @@ def objects(items: list[bytes]) -> Array:
 
 
 def sliced(rng: np.random.Generator, name: str, kind: str) -> Model:
-    rows = [((0, 0), (2, 5)), ((2, 0), (1, 5)), ((3, 0), (4, 5))]
-    tiles = [((0, 0), (3, 20)), ((3, 0), (3, 20)), ((0, 20), (6, 10))]
+    rows: list[Region] = [((0, 0), (2, 5)), ((2, 0), (1, 5)), ((3, 0), (4, 5))]
+    tiles: list[Region] = [((0, 0), (3, 20)), ((3, 0), (3, 20)), ((0, 20), (6, 10))]
     tensors = {"rows": draw(rng, kind, (7, 5)), "tiles": draw(rng, kind, (6, 30)), "whole": draw(rng, kind, (4,))}
     return Model(name, tensors, {"rows": rows, "tiles": tiles})
 

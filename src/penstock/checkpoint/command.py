@@ -10,9 +10,9 @@ from typing import get_args
 from tqdm import tqdm
 
 from penstock import errors
-from penstock.checkpoint.convert import convert_checkpoint
 from penstock.checkpoint.files import checkpoint_exists
 from penstock.checkpoint.inspect import table_of
+from penstock.checkpoint.later import merge_checkpoints
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.replace import write_whole
 from penstock.checkpoint.state import latest_checkpoint
@@ -57,7 +57,7 @@ def _convert(source: str, destination: str, format: Format) -> None:
         total = sum(piece.nbytes for entry in reader.entries.values() for piece in entry.pieces)
         count = len(reader.entries)
     with tqdm(total=total, unit="B", unit_scale=True, disable=None) as bar:
-        convert_checkpoint(source, destination, format, lambda name, nbytes: bar.update(nbytes))
+        merge_checkpoints([source], destination, format, progress=bar.update)
     print(f"{count} tensors, {total:,} bytes: {source} -> {destination} ({format})")
     _copy_graph(source + ".meta", destination + ".meta")
 

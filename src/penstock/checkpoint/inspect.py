@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 
 from penstock import errors
 from penstock.checkpoint.reader import CheckpointReader
@@ -12,21 +11,19 @@ from penstock.checkpoint.storage import Path
 from penstock.export import export
 
 
-def table_of(reader: CheckpointReader, names: Iterable[str] | None = None) -> str:
+def table_of(reader: CheckpointReader) -> str:
     """A line for each tensor (name, type, shape, parts if it is in several, bytes), and one for their sum."""
-    entries = {name: reader.entries[name] for name in sorted(reader.entries if names is None else names)}
     rows = []
-    for name, entry in entries.items():
+    elements = total = 0
+    for name, entry in sorted(reader.entries.items()):
         parts = f"{len(entry.pieces)} parts" if len(entry.pieces) > 1 else ""
-        rows.append((name, entry.dtype, str(list(entry.shape)), parts, f"{sum(p.nbytes for p in entry.pieces):,}"))
-    name, dtype, shape, parts, nbytes = (
-        max(map(len, column), default=0) for column in zip(*(rows or [("",) * 5]), strict=True)
-    )
-    form = f"{{:{name}}}  {{:{dtype}}}  {{:{shape}}}  {{:{parts}}}  {{:>{nbytes}}}"
+        nbytes = sum(piece.nbytes for piece in entry.pieces)
+        rows.append((name, entry.dtype, str(list(entry.shape)), parts, f"{nbytes:,}"))
+        elements, total = elements + math.prod(entry.shape), total + nbytes
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    form = "  ".join(f"{{:{'>' if at == 4 else '<'}{width}}}" for at, width in enumerate(widths))
     lines = [form.format(*row) for row in rows]
-    elements = sum(math.prod(entry.shape) for entry in entries.values())
-    nbytes = sum(piece.nbytes for entry in entries.values() for piece in entry.pieces)
-    return "\n".join([*lines, f"{len(rows)} tensors, {elements:,} elements, {nbytes:,} bytes"])
+    return "\n".join([*lines, f"{len(rows)} tensors, {elements:,} elements, {total:,} bytes"])
 
 
 @export("contrib.framework.print_tensors_in_checkpoint_file")

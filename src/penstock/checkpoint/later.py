@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,7 +14,7 @@ from penstock import errors
 from penstock.checkpoint.index import Entry, Piece
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
-from penstock.checkpoint.values import FIXED_TYPES, Encoded, Value, encode
+from penstock.checkpoint.values import FIXED_TYPES, Array, Encoded, Value, encode
 from penstock.checkpoint.writer import Format, write_checkpoint
 
 _LARGE = 4 << 20
@@ -40,10 +41,17 @@ def _no_strings(items: Any) -> Any:
     raise TypeError("a torch tensor has no strings")
 
 
-def merge_checkpoints(prefixes: list[str], target: str, format: Format, allow_missing: bool) -> None:
+def merge_checkpoints(
+    prefixes: Sequence[str],
+    target: str,
+    format: Format,
+    allow_missing: bool = False,
+    progress: Callable[[int], object] = lambda nbytes: None,
+) -> None:
     """Write one checkpoint with the tensors, and parts of tensors, of several; values are read when they are written.
 
-    Raises InvalidArgumentError if a tensor, or a part of it, is in two of them.
+    They may be of any format. `progress` is called with the size of each part when it has been read. Raises
+    InvalidArgumentError if a tensor, or a part of it, is in two of them.
     """
     with ExitStack() as stack:
         found: dict[str, tuple[Entry, list[tuple[CheckpointReader, Piece]]]] = {}
@@ -62,7 +70,7 @@ def merge_checkpoints(prefixes: list[str], target: str, format: Format, allow_mi
                 pieces.extend((reader, piece) for piece in entry.pieces)
         tensors: dict[str, Any] = {}
         for name, (entry, pieces) in found.items():
-            values = [Slice(piece.start, _of_piece(reader, name, entry, piece)) for reader, piece in pieces]
+            values = [Slice(piece.start, _of_piece(reader, name, entry, piece, progress)) for reader, piece in pieces]
             tensors[name] = values[0].value if _is_whole(entry) else SlicedTensor(entry.shape, tuple(values))
         write_checkpoint(target, tensors, format=format)
 
@@ -71,12 +79,19 @@ def _is_whole(entry: Entry) -> bool:
     return len(entry.pieces) == 1 and entry.pieces[0].shape == entry.shape
 
 
-def _of_piece(reader: CheckpointReader, name: str, entry: Entry, piece: Piece) -> Value | Encoded:
+def _of_piece(
+    reader: CheckpointReader, name: str, entry: Entry, piece: Piece, progress: Callable[[int], object]
+) -> Value | Encoded:
+    def read() -> Array:
+        value = reader.get_slice(name, piece.start, piece.shape)
+        progress(piece.nbytes)
+        return value
+
     if entry.dtype not in FIXED_TYPES:
-        return reader.get_slice(name, piece.start, piece.shape)
+        return read()
 
     def take() -> memoryview:
-        return encode(reader.get_slice(name, piece.start, piece.shape), _no_strings).take()
+        return encode(read(), _no_strings).take()
 
     size = FIXED_TYPES[entry.dtype].numpy.itemsize * int(np.prod(piece.shape, dtype=np.int64))
     return Encoded(entry.dtype, piece.shape, size, take)

@@ -22,7 +22,7 @@ from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.runtime.kernels import KernelContext
-from penstock.runtime.values import to_runtime
+from penstock.runtime.values import from_runtime, to_runtime
 from penstock.tensor.dtypes import DType, as_dtype, string, variant
 from penstock.tensor.shapes import TensorShape
 
@@ -55,16 +55,21 @@ def save_shape(
 
 @SAVE_V2.kernel(host=("prefix", "tensor_names", "shape_and_slices"))
 def save_kernel(ctx: KernelContext) -> Kernel:
+    dtypes = ctx["dtypes"]
+
     def save(prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, tensors: list[Any]) -> None:
         path = scalar_path(prefix)
         make_parent(path)
-        save_as_announced(path, texts(names), texts(slices), tensors)
+        save_as_announced(path, texts(names), texts(slices), tensors, dtypes)
 
     return save
 
 
-def save_as_announced(path: str, names: list[str], specs: list[str], tensors: list[Any]) -> None:
+def save_as_announced(path: str, names: list[str], specs: list[str], tensors: list[Any], dtypes: list[DType]) -> None:
     """Write a checkpoint now or later, as the saver that runs the step wants it."""
+    # Torch does not tell quantised numbers from plain ones.
+    pairs = zip(tensors, dtypes, strict=True)
+    tensors = [from_runtime(tensor, dtype) if dtype.is_quantized else tensor for tensor, dtype in pairs]
     how, partly = announced_for(path), bool(_PART.search(path))
     if how.put_off:
         copies = _by_name(names, specs, [snapshot(tensor) for tensor in tensors])

@@ -19,6 +19,7 @@ from penstock.graph.shape_context import UNKNOWN, ShapeContext
 from penstock.ops.checkpoint import make_parent, parse_slice, restored, save_as_announced, scalar_path, texts
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.values import to_runtime
+from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
 
 _ANY_SHARD = re.compile(r"-\?{5}-of-[0-9]{5}")
@@ -57,24 +58,28 @@ SAVE_SLICES.not_differentiable()
 
 @SAVE.kernel(host=("filename", "tensor_names"))
 def save_kernel(ctx: KernelContext) -> Kernel:
+    dtypes = ctx["T"]
+
     def save(filename: np.ndarray, names: np.ndarray, data: list[Any]) -> None:
-        _save(filename, names, [""] * len(data), data)
+        _save(filename, names, [""] * len(data), data, dtypes)
 
     return save
 
 
 @SAVE_SLICES.kernel(host=("filename", "tensor_names", "shapes_and_slices"))
 def save_slices_kernel(ctx: KernelContext) -> Kernel:
+    dtypes = ctx["T"]
+
     def save(filename: np.ndarray, names: np.ndarray, slices: np.ndarray, data: list[Any]) -> None:
-        _save(filename, names, texts(slices), data)
+        _save(filename, names, texts(slices), data, dtypes)
 
     return save
 
 
-def _save(filename: np.ndarray, names: np.ndarray, slices: list[str], data: list[Any]) -> None:
+def _save(filename: np.ndarray, names: np.ndarray, slices: list[str], data: list[Any], dtypes: list[DType]) -> None:
     path = scalar_path(filename)
     make_parent(path)
-    save_as_announced(path, texts(names), slices, data)
+    save_as_announced(path, texts(names), slices, data, dtypes)
 
 
 # --- Restore --------------------------------------------------------------------------------------------
