@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
 import numpy as np
 import pytest
 
@@ -163,9 +164,31 @@ def test_an_index_of_garbage_is_refused_and_can_be_overwritten(prefix: Path, gar
 
 
 def test_an_index_of_a_later_version_is_called_that(prefix: Path) -> None:
-    forge(prefix, lambda index: index.update(version=2))
-    with pytest.raises(errors.UnimplementedError, match="version 2"):
+    forge(prefix, lambda index: index.update(version=3))
+    with pytest.raises(errors.UnimplementedError, match="version 3"):
         CheckpointReader(prefix)
+
+
+def test_the_first_version_with_another_checksum_is_read_and_verified(prefix: Path) -> None:
+    with CheckpointReader(prefix) as reader:
+        values = reader.read(reader.get_variable_to_shape_map())
+
+    def to_first(index: dict[str, Any]) -> None:
+        index["version"] = 1
+        for entry in index["tensors"].values():
+            for piece in entry["pieces"]:
+                del piece["crc32c"]
+                begin = piece["offset"]
+                data = data_file(prefix).read_bytes()[begin : begin + piece["bytes"]]
+                piece["crc32"] = f"{zlib.crc32(data):08x}"
+
+    forge(prefix, to_first)
+    with CheckpointReader(prefix) as reader:
+        for name, value in values.items():
+            np.testing.assert_array_equal(reader.get_tensor(name), value)
+    forge(prefix, lambda index: next(iter(index["tensors"].values()))["pieces"][0].update(crc32="00000000"))
+    with CheckpointReader(prefix) as reader, pytest.raises(errors.DataLossError, match="00000000"):
+        reader.read(values)
 
 
 def test_an_index_that_a_tool_has_reformatted_is_still_good(prefix: Path) -> None:
@@ -219,8 +242,8 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], object]] = {
     "enormous offset": lambda entry: entry["pieces"][0].update(offset=2**62),
     "enormous size": lambda entry: entry["pieces"][0].update(bytes=2**62),
     "short size": lambda entry: entry["pieces"][0].update(bytes=7),
-    "no checksum": lambda entry: entry["pieces"][0].pop("crc32"),
-    "checksum of another kind": lambda entry: entry["pieces"][0].update(crc32=7),
+    "no checksum": lambda entry: entry["pieces"][0].pop("crc32c"),
+    "checksum of another kind": lambda entry: entry["pieces"][0].update(crc32c=7),
     "slice outside": lambda entry: entry["pieces"][0].update(start=[1], shape=[4]),
     "slice of other rank": lambda entry: entry["pieces"][0].update(start=[0, 0]),
 }
@@ -241,8 +264,8 @@ def forge_bytes(prefix: Path, name: str, data: bytes) -> None:
     content = bytearray(data_file(prefix).read_bytes())
     content[piece["offset"] : piece["offset"] + len(data)] = data
     data_file(prefix).write_bytes(content)
-    crc = f"{zlib.crc32(data):08x}"
-    forge(prefix, lambda index: index["tensors"][name]["pieces"][0].update(crc32=crc))
+    crc = f"{google_crc32c.value(bytes(data)):08x}"
+    forge(prefix, lambda index: index["tensors"][name]["pieces"][0].update(crc32c=crc))
 
 
 @pytest.mark.parametrize("offsets", [[0, 9, 3], [0, 2, 2], [1, 2, 3], [0, 2**63, 3], [0, 4, 2**64 - 1]])

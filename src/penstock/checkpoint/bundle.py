@@ -195,7 +195,7 @@ def _message(entry: Entry, piece: Piece) -> Any:
         shard_id=piece.file,
         offset=piece.offset,
         size=piece.nbytes,
-        crc32c=masked(int(piece.crc32, 16)),
+        crc32c=masked(int(piece.crc, 16)),
     )
     _set_shape(message, piece.shape)
     return message

@@ -43,8 +43,8 @@ class DataFiles:
             value = None
             if entry.dtype == STRING:
                 value, crc = self._index.layout.decode_strings(piece.shape, data, crc)
-            if crc_text(crc) != piece.crc32:
-                raise ValueError(f"its bytes have the checksum {crc_text(crc)}, the index says {piece.crc32}")
+            if crc_text(crc) != piece.crc:
+                raise ValueError(f"its bytes have the checksum {crc_text(crc)}, the index says {piece.crc}")
             return decode(entry.dtype, piece.shape, data) if value is None else value
         except ValueError as error:
             raise errors.DataLossError(None, None, f"{where} is corrupt: {error}") from error

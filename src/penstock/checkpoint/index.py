@@ -16,13 +16,16 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from penstock import errors
-from penstock.checkpoint.layouts import PENSTOCK, Layout
+from penstock.checkpoint.layouts import PENSTOCK, PENSTOCK_1, Layout
 from penstock.checkpoint.replace import TOKEN
 from penstock.checkpoint.slices import cover_problem
 from penstock.checkpoint.values import FIXED_TYPES, STRING
 
 FORMAT = "penstock-checkpoint"
-VERSION = 1
+VERSION = 2
+_OLD = {1: (PENSTOCK_1, "crc32")}
+"""Earlier versions differ in the checksum of values, and so in its name."""
+_CRC_NAME = "crc32c"
 
 _SUFFIX = re.compile(rf"\.data-[0-9]{{5,9}}-of-[0-9]{{5,9}}\.({TOKEN})\.safetensors")
 _CRC = re.compile("[0-9a-f]{8}")
@@ -45,7 +48,7 @@ class Piece:
     file: int
     offset: int
     nbytes: int
-    crc32: str
+    crc: str
     start: tuple[int, ...]
     shape: tuple[int, ...]
 
@@ -100,7 +103,7 @@ def parse_index(data: bytes, path: str) -> Index:
     if checksum != _checksum(content):
         _corrupt(path, f"checksum {checksum!r} is written in it, its content has {_checksum(content)!r}")
     # After the checksum, which must stay the same in all versions.
-    if content.get("version") != VERSION:
+    if content.get("version") not in (VERSION, *_OLD):
         message = f"{path} has version {content.get('version')!r}; this Penstock reads version {VERSION}"
         raise errors.UnimplementedError(None, None, message)
     try:
@@ -127,19 +130,20 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
 
 
 def _piece_json(piece: Piece, entry: Entry) -> dict[str, Any]:
-    place = {"file": piece.file, "offset": piece.offset, "bytes": piece.nbytes, "crc32": piece.crc32}
+    place = {"file": piece.file, "offset": piece.offset, "bytes": piece.nbytes, _CRC_NAME: piece.crc}
     return place if piece.shape == entry.shape else place | {"start": piece.start, "shape": piece.shape}
 
 
 def _index(content: dict[str, Any]) -> Index:
+    layout, crc_name = _OLD.get(content["version"], (PENSTOCK, _CRC_NAME))
     files = tuple(DataFile(_suffix(file), _size(file["bytes"])) for file in _typed(content["files"], list))
     tensors: dict[str, Entry] = {}
     for name, entry in _typed(content["tensors"], dict).items():
         try:
-            tensors[name] = _entry(_typed(entry, dict), files)
+            tensors[name] = _entry(_typed(entry, dict), files, crc_name)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"tensor {name!r}: {error}") from error
-    return Index(files, tensors)
+    return Index(files, tensors, layout)
 
 
 def _suffix(file: Any) -> str:
@@ -149,18 +153,21 @@ def _suffix(file: Any) -> str:
     return str(suffix)
 
 
-def _entry(entry: dict[str, Any], files: tuple[DataFile, ...]) -> Entry:
+def _entry(entry: dict[str, Any], files: tuple[DataFile, ...], crc_name: str) -> Entry:
     dtype, shape = entry["dtype"], _shape(entry["shape"])
     if dtype != STRING and dtype not in FIXED_TYPES:
         raise ValueError(f"unknown type {dtype!r}")
-    pieces = tuple(_piece(_typed(piece, dict), dtype, shape, files) for piece in _typed(entry["pieces"], list))
+    given = _typed(entry["pieces"], list)
+    pieces = tuple(_piece(_typed(piece, dict), dtype, shape, files, crc_name) for piece in given)
     problem = cover_problem(shape, [(piece.start, piece.shape) for piece in pieces], partly=True)
     if problem or not pieces:
         raise ValueError(problem or "no bytes for it")
     return Entry(dtype, shape, pieces)
 
 
-def _piece(piece: dict[str, Any], dtype: str, full: tuple[int, ...], files: tuple[DataFile, ...]) -> Piece:
+def _piece(
+    piece: dict[str, Any], dtype: str, full: tuple[int, ...], files: tuple[DataFile, ...], crc_name: str
+) -> Piece:
     shape = _shape(piece["shape"]) if "shape" in piece else full
     start = tuple(_size(at) for at in _typed(piece["start"], list)) if "start" in piece else (0,) * len(full)
     file, offset, nbytes = _size(piece["file"]), _size(piece["offset"]), _size(piece["bytes"])
@@ -168,7 +175,7 @@ def _piece(piece: dict[str, Any], dtype: str, full: tuple[int, ...], files: tupl
         raise ValueError(f"bytes {offset} to {offset + nbytes} of data file {file}, which has no such bytes")
     if problem := PENSTOCK.size_problem(dtype, shape, nbytes):
         raise ValueError(f"{problem} for shape {list(shape)} of {dtype}")
-    crc = _typed(piece["crc32"], str)
+    crc = _typed(piece[crc_name], str)
     if not _CRC.fullmatch(crc):
         raise ValueError(f"{crc!r} is not a checksum")
     return Piece(file, offset, nbytes, crc, start, shape)

@@ -59,13 +59,13 @@ def _save_shards(path: Tensor, specs: list[SaveSpec]) -> Tensor:
     graph = get_default_graph()
     by_device: dict[str, list[SaveSpec]] = {}
     for spec in specs:
-        by_device.setdefault(_host(spec.device), []).append(spec)
+        by_device.setdefault(DeviceSpec.from_string(spec.device or "").to_string(), []).append(spec)
     with graph.device("/device:CPU:0"):
         part = get_op("StringJoin")([path, constant(f"_temp_{uuid.uuid4().hex}/part")])
         count = constant(len(by_device), name="num_shards")
     paths, saves = [], []
     for number, device in enumerate(sorted(by_device)):
-        with graph.device(device):
+        with graph.device(_host(device)):
             paths.append(SHARDED_FILENAME(part, constant(number, name="ShardedFilename/shard"), count))
             saves.append(_save(paths[-1], by_device[device]))
     with control_dependencies(saves), graph.device("/device:CPU:0"):
@@ -74,9 +74,9 @@ def _save_shards(path: Tensor, specs: list[SaveSpec]) -> Tensor:
             return identity(path)
 
 
-def _host(device: str | None) -> str:
+def _host(device: str) -> str:
     """The CPU of the machine that the device is on."""
-    spec = DeviceSpec.from_string(device or "")
+    spec = DeviceSpec.from_string(device)
     return DeviceSpec(job=spec.job, replica=spec.replica, task=spec.task, device_type="CPU", device_index=0).to_string()
 
 
