@@ -18,11 +18,11 @@ def train(directory: Path, pause: float = 0.0) -> None:
         iterator = elements.shuffle(37, seed=5).repeat().batch(4).make_one_shot_iterator()
         tf.add_to_collection(tf.GraphKeys.SAVEABLE_OBJECTS, tf.data.experimental.make_saveable_from_iterator(iterator))
         batch = tf.reshape(iterator.get_next(), [4, 1])
-        hidden = tf.layers.dense(batch, 16, tf.nn.tanh)
+        hidden = tf.layers.dropout(tf.layers.dense(batch, 16, tf.nn.tanh), 0.1, training=True)
         loss = tf.losses.mean_squared_error(tf.sin(7 * batch), tf.layers.dense(hidden, 1))
         step = tf.train.get_or_create_global_step()
         update = tf.train.AdamOptimizer(0.01).minimize(loss, step)
-        hooks = [tf.train.StopAtStepHook(last_step=STEPS)]
+        hooks = [tf.train.StopAtStepHook(last_step=STEPS), tf.train.RandomStateHook(directory)]
         with tf.train.MonitoredTrainingSession(
             checkpoint_dir=str(directory), hooks=hooks, save_checkpoint_steps=5, log_step_count_steps=None
         ) as session:

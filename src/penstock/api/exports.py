@@ -1198,6 +1198,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.training_loop.profiler_hook": "ProfilerHook",
         "penstock.training_loop.progress_hook": "ProgressHook",
+        "penstock.training_loop.random_state_hook": "RandomStateHook",
         "penstock.training_loop.saving_hooks": "CheckpointSaverHook CheckpointSaverListener SummarySaverHook",
         "penstock.training_loop.scaffold": "Scaffold",
         "penstock.training_loop.session_creators": "ChiefSessionCreator SessionCreator WorkerSessionCreator",

@@ -96,6 +96,7 @@ from penstock.training_loop.monitored_session import MonitoredTrainingSession as
 from penstock.training_loop.monitored_session import SingularMonitoredSession as SingularMonitoredSession
 from penstock.training_loop.profiler_hook import ProfilerHook as ProfilerHook
 from penstock.training_loop.progress_hook import ProgressHook as ProgressHook
+from penstock.training_loop.random_state_hook import RandomStateHook as RandomStateHook
 from penstock.training_loop.saving_hooks import CheckpointSaverHook as CheckpointSaverHook
 from penstock.training_loop.saving_hooks import CheckpointSaverListener as CheckpointSaverListener
 from penstock.training_loop.saving_hooks import SummarySaverHook as SummarySaverHook
@@ -127,7 +128,7 @@ __all__ = [
     "SessionRunHook", "SessionRunValues", "SyncReplicasOptimizer", "basic_train_loop", "FeedFnHook", "FinalOpsHook",
     "GlobalStepWaiterHook", "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "StepCounterHook",
     "StopAtStepHook", "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession", "ProfilerHook",
-    "ProgressHook", "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook", "Scaffold",
+    "ProgressHook", "RandomStateHook", "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook", "Scaffold",
     "ChiefSessionCreator", "SessionCreator", "WorkerSessionCreator", "SessionManager", "Supervisor",
     "SecondOrStepTimer", "SaverDef"
 ]

@@ -1,0 +1,36 @@
+"""Where the random streams of a session's nodes are, to save and restore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from penstock import errors
+from penstock.session.session import BaseSession
+
+
+def random_streams(session: BaseSession) -> dict[str, np.ndarray]:
+    """The state of each random node that has run in the session, by "device/node"."""
+    state = session._state
+    with state.lock:
+        kept = list(state.per_node.items())
+    return {
+        f"{generator.device}/{key[1]}": generator.get_state().numpy()
+        for key, generator in kept
+        if isinstance(generator, torch.Generator)
+    }
+
+
+def restore_random_streams(session: BaseSession, streams: Mapping[str, np.ndarray]) -> None:
+    """The nodes continue from these states; others as they would have. Raises DataLossError for what is no state."""
+    for key, saved in streams.items():
+        device, _, node = key.partition("/")
+        try:
+            generator = session._state.keep(("generator", node), lambda device=device: torch.Generator(device))
+            generator.set_state(torch.from_numpy(saved.copy()))
+        except (RuntimeError, TypeError) as error:
+            raise errors.DataLossError(
+                None, None, f"the random stream of {node!r} cannot be restored: {error}"
+            ) from None
