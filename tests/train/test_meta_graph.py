@@ -101,3 +101,15 @@ def test_write_graph_writes_text_or_bytes(graph: tf.Graph, tmp_path: Path) -> No
     assert 'name: "one"' in Path(path).read_text()
     path = tf.train.write_graph(graph.as_graph_def(), str(tmp_path), "graph.pb", as_text=False)
     assert tf.GraphDef.FromString(Path(path).read_bytes()).node[0].name == "one"
+
+
+def test_a_variable_in_a_collection_of_the_programs_own_comes_back_as_its_tensor() -> None:
+    rate = tf.Variable(0.5, name="rate", use_resource=False)
+    tf.add_to_collection("rates", rate)
+    meta_graph = tf.train.export_meta_graph()
+    assert list(meta_graph.collection_def["rates"].node_list.value) == ["rate:0"]
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.train.import_meta_graph(meta_graph)
+        (imported,) = tf.get_collection("rates")
+        session.run(tf.global_variables_initializer())
+        assert session.run(imported) == 0.5

@@ -70,7 +70,7 @@ def collection_def(key: str, items: Iterable[Any], scope: str | None, has_node: 
         match item:
             case _ if to_proto is not None and not isinstance(item, bytes):
                 _add_message(collection, to_proto(item, export_scope=scope))
-            case Tensor() | Operation():
+            case _ if isinstance(item, Tensor | Operation) or (isinstance(item, Variable) and key not in _registered):
                 if _within(item.name, scope) and has_node(item.name.partition(":")[0]):
                     collection.node_list.value.append(without_scope(item.name, scope))
             case bool():

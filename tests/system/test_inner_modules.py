@@ -1,0 +1,28 @@
+"""What programs import from inside TensorFlow."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import tensorflow as tf
+import tensorflow.core.protobuf.config_pb2 as config
+from tensorflow.core.framework import graph_pb2, variable_pb2
+from tensorflow.core.util.event_pb2 import SessionLog
+from tensorflow.python.client import device_lib, timeline
+
+assert (config.ConfigProto, graph_pb2.GraphDef, SessionLog) == (tf.ConfigProto, tf.GraphDef, tf.SessionLog)
+assert [device.name for device in device_lib.list_local_devices()][0] == "/device:CPU:0"
+metadata = tf.RunMetadata()
+with tf.Session() as session:
+    session.run(tf.constant(1) + 2, options=tf.RunOptions(trace_level=3), run_metadata=metadata)
+assert "traceEvents" in timeline.Timeline(metadata.step_stats).generate_chrome_trace_format()
+"""
+
+
+def test_messages_timelines_and_devices_are_where_tensorflow_has_them(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    subprocess.run([sys.executable, "-m", "penstock", str(program)], check=True, timeout=300)
