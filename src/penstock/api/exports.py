@@ -298,6 +298,16 @@ EXPORTS: dict[str, dict[str, str]] = {
             "StudentTWithAbsDfSoftplusScale"
         ),
     },
+    "penstock.contrib.estimator": {
+        "penstock.estimator.canned.class_heads": "binary_classification_head multi_class_head multi_label_head",
+        "penstock.estimator.canned.combined": "DNNLinearCombinedEstimator",
+        "penstock.estimator.canned.dnn": "DNNEstimator",
+        "penstock.estimator.canned.linear": "LinearEstimator",
+        "penstock.estimator.canned.multi_head": "multi_head",
+        "penstock.estimator.canned.regression_heads": (
+            "logistic_regression_head poisson_regression_head regression_head"
+        ),
+    },
     "penstock.contrib.feature_column": {
         "penstock.feature_column.dense": "shared_embedding_columns",
         "penstock.feature_column.sequence_ids": (
@@ -580,6 +590,13 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.estimator": {
         "penstock.estimator": "export inputs",
+        "penstock.estimator.canned.baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",
+        "penstock.estimator.canned.combined": (
+            "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor"
+        ),
+        "penstock.estimator.canned.dnn": "DNNClassifier DNNEstimator DNNRegressor",
+        "penstock.estimator.canned.linear": "LinearClassifier LinearEstimator LinearRegressor",
+        "penstock.estimator.canned.parsing": "classifier_parse_example_spec regressor_parse_example_spec",
         "penstock.estimator.estimator": "Estimator",
         "penstock.estimator.exporter": "BestExporter Exporter FinalExporter LatestExporter",
         "penstock.estimator.mode_keys": "ModeKeys",

@@ -1,6 +1,20 @@
 # Written by `python -m penstock.api.generate`.
 from penstock.estimator import export as export
 from penstock.estimator import inputs as inputs
+from penstock.estimator.canned.baseline import BaselineClassifier as BaselineClassifier
+from penstock.estimator.canned.baseline import BaselineEstimator as BaselineEstimator
+from penstock.estimator.canned.baseline import BaselineRegressor as BaselineRegressor
+from penstock.estimator.canned.combined import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from penstock.estimator.canned.combined import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
+from penstock.estimator.canned.combined import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from penstock.estimator.canned.dnn import DNNClassifier as DNNClassifier
+from penstock.estimator.canned.dnn import DNNEstimator as DNNEstimator
+from penstock.estimator.canned.dnn import DNNRegressor as DNNRegressor
+from penstock.estimator.canned.linear import LinearClassifier as LinearClassifier
+from penstock.estimator.canned.linear import LinearEstimator as LinearEstimator
+from penstock.estimator.canned.linear import LinearRegressor as LinearRegressor
+from penstock.estimator.canned.parsing import classifier_parse_example_spec as classifier_parse_example_spec
+from penstock.estimator.canned.parsing import regressor_parse_example_spec as regressor_parse_example_spec
 from penstock.estimator.estimator import Estimator as Estimator
 from penstock.estimator.exporter import BestExporter as BestExporter
 from penstock.estimator.exporter import Exporter as Exporter
@@ -15,6 +29,9 @@ from penstock.estimator.train_and_evaluate import train_and_evaluate as train_an
 from penstock.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
 __all__ = [
-    "export", "inputs", "Estimator", "BestExporter", "Exporter", "FinalExporter", "LatestExporter", "ModeKeys",
-    "RunConfig", "EstimatorSpec", "EvalSpec", "TrainSpec", "train_and_evaluate", "WarmStartSettings"
+    "export", "inputs", "BaselineClassifier", "BaselineEstimator", "BaselineRegressor", "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor", "DNNClassifier", "DNNEstimator", "DNNRegressor",
+    "LinearClassifier", "LinearEstimator", "LinearRegressor", "classifier_parse_example_spec",
+    "regressor_parse_example_spec", "Estimator", "BestExporter", "Exporter", "FinalExporter", "LatestExporter",
+    "ModeKeys", "RunConfig", "EstimatorSpec", "EvalSpec", "TrainSpec", "train_and_evaluate", "WarmStartSettings"
 ]

@@ -64,7 +64,9 @@ def _create(primary: Any, initial_value: Any, name: str, colocate: bool, validat
         )
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
     if info is not None:  # the slots of a part of a variable are parts of larger slots
-        own = slot.op.name.removeprefix(f"{primary.op.name}/")  # with its number if there are two
+        # What is behind the part's name, with a number if there are two. In a variable scope the slot's name begins with
+        # that as well, so TensorFlow's checkpoints of DNNClassifier have "dnn/logits/bias/t_0/Adagrad".
+        own = slot.op.name[len(primary.op.name) + 1 :]
         slot._set_save_slice_info(
             SaveSliceInfo(f"{info.full_name}/{own}", info.full_shape, info.var_offset, info.var_shape)
         )
