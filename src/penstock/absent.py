@@ -32,7 +32,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.layers.*_column tf.contrib.slim.nets", _MODEL),
     ("tf.train.Server* tf.train.Cluster* tf.train.JobDef tf.train.replica_device_setter tf.distribute", _ONE_PROCESS),
     ("tf.contrib.distribute tf.contrib.tpu tf.tpu", _ONE_PROCESS),
-    ("tf.saved_model.* tf.contrib.saved_model tf.contrib.session_bundle tf.train.Checkpoint*", _SAVE),
+    ("tf.contrib.saved_model tf.contrib.session_bundle tf.train.Checkpoint*", _SAVE),
     ("tf.profiler tf.contrib.tfprof", _PROFILE),
     ("tf.GradientTape tf.function tf.Module tf.contrib.eager tf.autograph tf.enable_*", _GRAPHS),
 )

@@ -45,8 +45,8 @@ NOT_YET = (
     *("train.MonitoredTrainingSession", "train.MonitoredSession", ".MonitoredSession.", "train.StopAtStepHook"),
     *("train.SyncReplicasOptimizer", ".SyncReplicas.", "train.SessionRunHook", "train.SessionRunArgs"),
     *("train.LoggingTensorHook", "train.Scaffold"),
-    # SavedModel, and what is out of scope
-    *(".Builder.", "estimator.", ".Estimator."),
+    # tf.contrib.learn
+    ".Estimator.fit",
     # the trace viewer
     ".Timeline.",
 )
@@ -58,6 +58,8 @@ MISSING: set[str] = set()
 CLASSES: dict[str, Any] = {
     "Optimizer": tf.train.Optimizer,
     "Saver": tf.train.Saver,
+    "Builder": tf.saved_model.Builder,
+    "Estimator": tf.estimator.Estimator,
     "FileWriter": tf.summary.FileWriter,
     "EMA": tf.train.ExponentialMovingAverage,
     "CheckpointReader": CheckpointReader,
