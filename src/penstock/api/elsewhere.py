@@ -73,7 +73,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "penstock.keras.engine.files": "__version__=VERSION",
     },
     "penstock.keras.datasets": {
-        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist imdb mnist reuters"
+        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist mnist"
     },
     "penstock.keras.preprocessing": {"penstock.keras.preprocessing": "image sequence text"},
     "penstock.nn": {"penstock": "rnn_cell", "penstock.contrib": "seq2seq=legacy_seq2seq"},

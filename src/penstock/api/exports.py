@@ -759,7 +759,22 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.keras.datasets": {
-        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist imdb mnist reuters",
+        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist mnist",
+    },
+    "penstock.keras.datasets.boston_housing": {
+        "penstock.keras.datasets.loading": "load_data=boston_housing",
+    },
+    "penstock.keras.datasets.cifar10": {
+        "penstock.keras.datasets.loading": "load_data=cifar10",
+    },
+    "penstock.keras.datasets.cifar100": {
+        "penstock.keras.datasets.loading": "load_data=cifar100",
+    },
+    "penstock.keras.datasets.fashion_mnist": {
+        "penstock.keras.datasets.loading": "load_data=fashion_mnist",
+    },
+    "penstock.keras.datasets.mnist": {
+        "penstock.keras.datasets.loading": "load_data=mnist",
     },
     "penstock.keras.initializers": {
         "penstock.keras.initializers.classes": (
@@ -856,6 +871,16 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.keras.preprocessing": {
         "penstock.keras.preprocessing": "image sequence text",
+    },
+    "penstock.keras.preprocessing.image": {
+        "penstock.keras.preprocessing.image.files": "array_to_img img_to_array load_img save_img",
+        "penstock.keras.preprocessing.image.generator": "ImageDataGenerator",
+    },
+    "penstock.keras.preprocessing.sequence": {
+        "penstock.keras.preprocessing.sequence.padding": "pad_sequences",
+    },
+    "penstock.keras.preprocessing.text": {
+        "penstock.keras.preprocessing.text.words": "Tokenizer hashing_trick one_hot text_to_word_sequence",
     },
     "penstock.keras.regularizers": {
         "penstock.keras.regularizers.classes": "L1L2 Regularizer deserialize get l1 l1_l2 l2 serialize",

@@ -191,7 +191,7 @@ class Elements(Source):
                 if self.steps is not None:
                     warnings.warn(
                         "Your dataset iterator ran out of data; interrupting training. Make sure that your dataset "
-                        f"can generate at least `steps_per_epoch * epochs` batches (in this case of {self.steps} an epoch). "
+                        f"can generate at least `steps_per_epoch * epochs` batches ({self.steps} for each epoch). "
                         "You may need to use the repeat() function when building your dataset.",
                         RuntimeWarning,
                         stacklevel=2,

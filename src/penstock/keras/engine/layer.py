@@ -134,7 +134,7 @@ class Layer(base.Layer):
             config["dtype"] = self._dtype.name
         omitted = ("name", "trainable", "dtype", "input_shape", "batch_input_shape", "batch_size", "weights", "self")
         return config | {
-            key: _plain(value)
+            key: K.image_data_format() if key == "data_format" and value is None else _plain(value)
             for key, value in self._arguments.items()
             if key not in omitted and not (key == "input_dim" and "batch_input_shape" in config)
         }

@@ -257,8 +257,9 @@ class Model(Network):
     ) -> Any:
         """Train on arrays (lists or dicts of them for several inputs), a dataset, or a generator.
 
-        Returns the `History`. validation_split: the last part of the arrays is not trained on but evaluated. class_weight: factors of losses
-        by class number. Batches of generators are made ahead by threads, with `use_multiprocessing` too.
+        Returns the `History`. validation_split: the last part of the arrays is not trained on but evaluated.
+        class_weight: factors of losses by class number. Batches of generators are made ahead by threads, with
+        `use_multiprocessing` too.
         """
         epochs = kwargs.pop("nb_epoch", epochs)
         if kwargs:

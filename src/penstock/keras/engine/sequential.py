@@ -13,7 +13,7 @@ from penstock.keras.engine.input_layer import Input, InputLayer
 from penstock.keras.engine.layer import Layer, parameters_of
 from penstock.keras.engine.model import Model
 from penstock.keras.engine.network import Network
-from penstock.keras.engine.node import running
+from penstock.keras.engine.node import history_of, running
 from penstock.keras.engine.topology import layer_from
 from penstock.keras.nested import flat
 from penstock.layers import base
@@ -121,8 +121,11 @@ class Sequential(Model):
 
     def get_config(self) -> dict[str, Any]:
         layers = [{"class_name": type(layer).__name__, "config": layer.get_config()} for layer in self.layers]
-        if layers and self.inputs is not None:
-            layers[0]["config"].setdefault("batch_input_shape", K.int_shape(self.inputs[0]))
+        if self.inputs is not None:  # an input layer says the shape, which all versions of Keras understand
+            for data in layers:
+                data["config"].pop("batch_input_shape", None)
+            source = history_of(self.inputs[0]).layer  # type: ignore[union-attr]
+            layers.insert(0, {"class_name": "InputLayer", "config": source.get_config()})
         return {"name": self.name, "layers": layers}
 
     @classmethod

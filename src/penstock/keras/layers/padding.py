@@ -30,6 +30,12 @@ class _Spatial(Layer):
         super().__init__(**kwargs)
         self.data_format = check_data_format(data_format) if self.rank > 1 else "channels_last"
 
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        if self.rank == 1:  # Keras' have no argument for it
+            config.pop("data_format", None)
+        return config
+
     @property
     def first(self) -> int:
         """The first spatial axis."""

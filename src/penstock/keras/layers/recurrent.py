@@ -107,7 +107,7 @@ class RNN(Layer):
             arguments = {"training": training} if "training" in parameters_of(type(cell).call) else {}
 
             def step(x: Any, states: list[Any]) -> tuple[Any, list[Any]]:
-                output, new = cell.call(x, states if len(states) > 1 else states, **arguments)
+                output, new = cell.call(x, states, **arguments)
                 return output, flat(new)
 
         return K.rnn(step, x, states, self.go_backwards, mask, unroll=self.unroll)

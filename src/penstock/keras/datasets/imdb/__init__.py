@@ -1,5 +1,0 @@
-"""tf.keras.datasets.imdb."""
-
-from penstock.api.namespace import open_namespace
-
-open_namespace(__name__)
