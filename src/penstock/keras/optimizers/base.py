@@ -76,7 +76,9 @@ class Optimizer:
         raise NotImplementedError
 
     def _slot(self, name: str, p: Any) -> Any:
-        return _variable(np.zeros(p.shape.as_list(), p.dtype.base_dtype.as_numpy_dtype), f"{name}_{p.op.name}")
+        zeros = np.zeros(p.shape.as_list(), p.dtype.base_dtype.as_numpy_dtype)
+        resource = isinstance(p, ResourceVariable)  # training ops take variables of one kind
+        return Variable(zeros, trainable=False, name=f"{name}_{p.op.name}", use_resource=resource)
 
     # --- what models use --------------------------------------------------------------------------------
 
@@ -159,7 +161,7 @@ class Optimizer:
 
 def _variable(value: Any, name: str) -> Any:
     """State of an optimizer: a variable that is not trained."""
-    return Variable(value, trainable=False, name=name.rsplit("/", 1)[-1] if name.count("/") > 4 else name)
+    return Variable(value, trainable=False, name=name)
 
 
 def apply_op(op: str, p: Any, slots: dict[str, Any], **inputs: Any) -> Any:
