@@ -83,16 +83,18 @@ class CallsAhead:
         value: Any = None
         error: Exception | None = None
         try:
-            if self.closed or self._ctx.closed:
-                error = errors.CancelledError(None, None, "Iterator was closed")
-            else:
-                value = fn(*args)
+            value = fn(*args)
         except Exception as raised:
             error = raised
         found.set(value, error)
         if found is self._awaited:  # `wait` sets this first, and then looks whether it is done
             self.notify()
         return True
+
+    def check(self) -> None:
+        """Raises CancelledError if the iterator is closed: calls that have not begun by then are not worth making."""
+        if self.closed or self._ctx.closed:
+            raise errors.CancelledError(None, None, "Iterator was closed")
 
     def wait(self, result: Result, seconds: float | None = None) -> Result:
         """`result`, once it is done, or after some seconds. Raises CancelledError if the iterator is closed meanwhile.

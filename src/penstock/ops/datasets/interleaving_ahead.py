@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from penstock import errors
-from penstock.ops.datasets.base import DatasetState, ElementIterator, IterationContext, State, dataset_of
+from penstock.ops.datasets.base import (
+    DatasetState,
+    ElementIterator,
+    IterationContext,
+    State,
+    dataset_of,
+    restored_error,
+    saved_error,
+)
 from penstock.ops.datasets.blocks import Element
 from penstock.ops.datasets.calls import OTHERS, Call
 from penstock.ops.datasets.calls_ahead import CallsAhead
@@ -118,6 +125,14 @@ class _InterleaveAheadIterator(InterleaveIterator):
         self._ahead.close()
         super().close()
 
+    def _save(self) -> State:
+        held_back = None if self._held_back is None else saved_error(self._held_back)
+        return {**super()._save(), "held_back": held_back}
+
+    def _restore(self, state: State) -> None:
+        super()._restore(state)
+        self._held_back = None if state["held_back"] is None else restored_error(state["held_back"])
+
 
 class _Reader(ElementIterator):
     """An iterator that is read ahead, in a thread that is borrowed until there are enough elements."""
@@ -142,30 +157,24 @@ class _Reader(ElementIterator):
         self._ahead.run(self._read_some)
 
     def _read_some(self) -> None:
-        try:
-            while True:
-                found: Element | Exception | None
-                try:
-                    found = self._source.next()
-                except Exception as error:
-                    found = error
-                with self._ahead.changed:
-                    self._found.append(found)
-                    self._done = found is None
-                    self._ahead.changed.notify_all()
-                    if (
-                        self._done
-                        or self._stop
-                        or len(self._found) >= self._buffer
-                        or self._ahead.closed
-                        or self._ctx.closed
-                    ):
-                        self._reading = False
-                        return
-        finally:
+        while True:
             with self._ahead.changed:
-                self._reading = False
+                if self._done or self._stopped() or len(self._found) >= self._buffer:
+                    self._reading = False  # from here on another thread may read
+                    self._ahead.changed.notify_all()
+                    return
+            found: Element | Exception | None
+            try:
+                found = self._source.next()
+            except Exception as error:
+                found = error
+            with self._ahead.changed:
+                self._found.append(found)
+                self._done = found is None
                 self._ahead.changed.notify_all()
+
+    def _stopped(self) -> bool:
+        return self._stop or self._ahead.closed or self._ctx.closed
 
     def _one(self) -> Element | None:
         if not self._found:
@@ -196,10 +205,10 @@ class _Reader(ElementIterator):
         self._pause()
         items: list[Any] = []
         for found in self._found:
-            if isinstance(found, errors.OpError):
-                items.append({"error": [found.error_code, found.message]})
+            if isinstance(found, Exception):
+                items.append({"error": saved_error(found)})
             else:
-                items.append(None if found is None else {"element": list(found)})  # type: ignore[arg-type]
+                items.append(None if found is None else {"element": list(found)})
         return {"found": items, "done": self._done, "source": self._source.save()}
 
     def _restore(self, state: State) -> None:
@@ -209,8 +218,7 @@ class _Reader(ElementIterator):
             if item is None:
                 self._found.append(None)
             elif "error" in item:
-                code, message = item["error"]
-                self._found.append(errors.exception_type_from_error_code(code)(None, None, message))
+                self._found.append(restored_error(item["error"]))
             else:
                 self._found.append(tuple(item["element"]))
         self._done = state["done"]

@@ -151,6 +151,7 @@ class _ParallelMapIterator(MappedIterator):
         return bool(self._waiting) or (self._failed is None and not self._ended)
 
     def _timed(self, element: Element) -> Element | None:
+        self._ahead.check()
         begin = time.perf_counter()
         try:
             return _called(self._dataset, element)
@@ -205,6 +206,7 @@ class _ParallelMapIterator(MappedIterator):
             self._calls.append((element, self._ahead.run(call, element)))
 
     def _plain(self, element: Element) -> Element | None:
+        self._ahead.check()
         before, begin = self._ahead.working, time.perf_counter()
         try:
             return _called(self._dataset, element)
