@@ -99,6 +99,11 @@ def test_tensors_can_be_given_by_name_and_logged_at_the_end_only(messages: Calla
     assert [message for message in messages() if "answer" in message] == ["answer:0 = 42.0, answer = 42.0"]
 
 
+def test_logged_numbers_have_the_digits_of_their_type(messages: Callable[[], list[str]]) -> None:
+    run([tf.train.LoggingTensorHook({"tenth": tf.constant(0.1)}, at_end=True)], 1, counting())
+    assert messages().count("tenth = 0.1") == 1
+
+
 def test_a_formatter_makes_the_message(messages: Callable[[], list[str]]) -> None:
     hook = tf.train.LoggingTensorHook({"x": tf.constant(0.5)}, every_n_secs=100, formatter=lambda v: f"{v['x']:.0%}")
     run([hook], 3, counting())

@@ -17,7 +17,7 @@ from penstock.summary.writer import FileWriterCache
 
 def write_results(directory: str, results: Mapping[str, Any], step: int, checkpoint_path: str | None) -> None:
     """Log the results of an evaluation, and write their summaries to `directory`."""
-    shown = ", ".join(f"{name} = {value}" for name, value in sorted(results.items()) if not isinstance(value, bytes))
+    shown = ", ".join(f"{name} = {value!s}" for name, value in sorted(results.items()) if not isinstance(value, bytes))
     logging.info("Saving dict for global step %d: %s", step, shown)
     summary = summary_pb2.Summary()
     for name, value in results.items():

@@ -73,7 +73,7 @@ class LoggingTensorHook(SessionRunHook):
             if self._formatter is not None:
                 logging.info(self._formatter(values))
                 return
-            text = ", ".join(f"{tag} = {values[tag]}" for tag in self._tag_order)
+            text = ", ".join(f"{tag} = {values[tag]!s}" for tag in self._tag_order)
             if elapsed is None:
                 logging.info("%s", text)
             else:
