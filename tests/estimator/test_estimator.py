@@ -74,7 +74,7 @@ def test_what_is_logged_can_be_searched_for(estimator: Any, caplog: pytest.LogCa
         r"Loss for final step: 0\.\d+\.",
         r"Starting evaluation at \d{4}-",
         r"Restoring parameters from .*model\.ckpt-101",
-        r"Evaluation \[1/2\]\nEvaluation \[2/2\]\nFinished evaluation at",
+        r"Evaluation \[1/2\]\nEvaluation \[2/2\]\nInference Time : .*s\nFinished evaluation at",
         r"Saving dict for global step 101: accuracy = 0\.\d+, global_step = 101, loss = 0\.\d+",
     ):
         assert re.search(wanted, text), wanted
