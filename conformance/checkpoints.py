@@ -103,18 +103,22 @@ def save_all(folder: Path) -> int:
 
 
 def run_program(tf: Any, session: Any, kind: str, folder: Path) -> dict[str, Array]:
+    run_steps(tf, session, kind, str(folder / "v2"), tf.train.SaverDef.V2)
+    if kind != "sharded":
+        saver = tf.train.Saver(write_version=tf.train.SaverDef.V1)
+        saver.save(session, str(folder / "v1"), write_meta_graph=False, write_state=False)
+    reader = tf.train.NewCheckpointReader(str(folder / "v2"))
+    return {name: np.asarray(reader.get_tensor(name)) for name in reader.get_variable_to_shape_map()}
+
+
+def run_steps(tf: Any, session: Any, kind: str, prefix: str, version: Any) -> None:
+    """A few steps of a program, under either framework, and the checkpoint that its saver writes."""
     train = build(tf, kind)
-    sharded = kind == "sharded"
-    saver = tf.train.Saver(sharded=sharded)
-    first = None if sharded else tf.train.Saver(write_version=tf.train.SaverDef.V1)
+    saver = tf.train.Saver(sharded=kind == "sharded", write_version=version)
     session.run(tf.global_variables_initializer())
     for _ in range(3):
         session.run(train)
-    saver.save(session, str(folder / "v2"), write_meta_graph=False, write_state=False)
-    if first:
-        first.save(session, str(folder / "v1"), write_meta_graph=False, write_state=False)
-    reader = tf.train.NewCheckpointReader(str(folder / "v2"))
-    return {name: np.asarray(reader.get_tensor(name)) for name in reader.get_variable_to_shape_map()}
+    saver.save(session, prefix, write_meta_graph=False, write_state=False)
 
 
 def save_tensors(tf: Any, session: Any, model: Model, folder: Path) -> None:
@@ -146,8 +150,9 @@ def check_all(folder: Path) -> int:
     """Prints what TensorFlow reads otherwise than Penstock wrote it."""
     tf = tensorflow()
     for model in models():
-        expected = from_file(folder / model.folder)
         for prefix in sorted(path.with_suffix("") for path in (folder / model.folder).glob("*.index")):
+            own = folder / model.folder
+            expected = from_file(own / "program" if prefix.name == "trained" else own)
             reader = tf.train.NewCheckpointReader(str(prefix))
             where = f"{model.name}, {prefix.name}, read by TensorFlow"
             shapes = reader.get_variable_to_shape_map()
@@ -217,7 +222,9 @@ def restore(model: Model, prefix: Path, expected: dict[str, Array], where: str) 
 
 
 def write_all(theirs: Path, ours: Path) -> None:
-    """Each model written from its tensors, in one file and in several, and over another checkpoint."""
+    """Each model written from its tensors, in one file and in several, and over another checkpoint; programs also by
+    their own saver."""
+    import penstock as tf
     from penstock.checkpoint.slices import Slice, SlicedTensor
     from penstock.checkpoint.writer import write_checkpoint
 
@@ -234,6 +241,12 @@ def write_all(theirs: Path, ours: Path) -> None:
         write_checkpoint(own / "several", tensors, format="tensorflow", max_shard_bytes=200_000)
         write_checkpoint(own / "over", {"other": np.zeros(3)}, format="tensorflow")
         write_checkpoint(own / "over", tensors, format="tensorflow")
+        if model.kind:
+            with tf.Graph().as_default(), tf.Session() as session:
+                run_steps(tf, session, model.kind, str(own / "trained"), "tensorflow")
+                reader = tf.train.NewCheckpointReader(str(own / "trained"))
+                (own / "program").mkdir()
+                to_file(own / "program", reader.read(reader.get_variable_to_shape_map()))
 
 
 # --- under both ---------------------------------------------------------------------------------------

@@ -343,12 +343,13 @@ def test_signals_do_not_disturb_a_save(tmp_path: Path, format: Format) -> None:
     assert counted
 
 
-def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path, format: Format) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
     try:
         with pytest.raises(errors.ResourceExhaustedError, match="cannot save checkpoint"):
-            write_checkpoint(tmp_path / "m", {"w": np.zeros(1 << 20)})
+            write_checkpoint(tmp_path / "m", {"w": np.zeros(1 << 20)}, format=format)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list(tmp_path.iterdir()) == []
@@ -362,14 +363,15 @@ def test_a_missing_parent_directory_is_named(tmp_path: Path) -> None:
         save(tmp_path / "file" / "m", 1)
 
 
-def test_an_unwritable_directory_is_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_unwritable_directory_is_reported(tmp_path: Path, format: Format) -> None:
     user = os.geteuid()
     tmp_path.chmod(0o500)
     if user == 0:
         os.seteuid(65534)  # root may write anywhere
     try:
         with pytest.raises(errors.PermissionDeniedError, match="cannot save checkpoint"):
-            save(tmp_path / "m", 1)
+            save(tmp_path / "m", 1, format)
     finally:
         os.seteuid(user)
         tmp_path.chmod(0o700)
