@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ def restore_random_streams(session: BaseSession, streams: Mapping[str, np.ndarra
     for key, saved in streams.items():
         device, _, node = key.partition("/")
         try:
-            generator = session._state.keep(("generator", node), lambda device=device: torch.Generator(device))
+            generator = session._state.keep(("generator", node), partial(torch.Generator, device))
             generator.set_state(torch.from_numpy(saved.copy()))
         except (RuntimeError, TypeError) as error:
             raise errors.DataLossError(

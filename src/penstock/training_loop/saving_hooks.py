@@ -120,7 +120,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.before_save(session, step)
         logging.info("Saving checkpoints for %d into %s.", step, self._save_path)
         saver = self._get_saver()
-        how = {"background": True} if isinstance(saver, Saver) and not self._listeners else {}
+        how: dict[str, Any] = {"background": True} if isinstance(saver, Saver) and not self._listeners else {}
         saver.save(session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def, **how)
         self._summary_writer.add_session_log(
             SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._save_path), step

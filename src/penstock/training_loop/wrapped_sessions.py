@@ -8,7 +8,7 @@ _RecoverableSession     makes a new session after AbortedError and UnavailableEr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
@@ -207,10 +207,10 @@ class _HookedSession(_WrappedSession):
             options=options,
             run_metadata=metadata if observed else None,
         )
-        mine, *others = values if len(wanted) > 1 else (values,)
+        mine, *others = values if len(wanted) > 1 else [values]
         if self._hooks:
             options = RunOptions() if options is None else options
-            results = iter(others)
+            results: Iterator[Any] = iter(others)
             for hook, request in zip(self._hooks, requests, strict=True):
                 asked = request is not None and request.fetches is not None
                 hook.after_run(context, SessionRunValues(next(results) if asked else None, options, metadata))
