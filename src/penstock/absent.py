@@ -27,7 +27,7 @@ _PROFILE = "Run a step with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
 _GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and run it in a tf.Session."
 
 INSTEAD: tuple[tuple[str, str], ...] = (
-    ("tf.contrib.learn.io tf.LMDBReader", _FEED),
+    ("tf.LMDBReader", _FEED),
     ("tf.estimator.* tf.keras.* tf.contrib.keras tf.contrib.learn.* tf.contrib.estimator.*", _MODEL),
     ("tf.contrib.layers.*_column tf.contrib.slim.nets", _MODEL),
     ("tf.train.Server* tf.train.Cluster* tf.train.JobDef tf.train.replica_device_setter tf.distribute", _ONE_PROCESS),

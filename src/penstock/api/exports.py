@@ -368,6 +368,16 @@ EXPORTS: dict[str, dict[str, str]] = {
             "summarize_tensors summarize_variables summarize_weights"
         ),
     },
+    "penstock.contrib.learn": {
+        "penstock.contrib.learn": "datasets monitors preprocessing",
+        "penstock.contrib.learn.estimator": "Estimator SKCompat",
+        "penstock.contrib.learn.experiment": "Experiment",
+        "penstock.contrib.learn.export_strategy": "ExportStrategy make_export_strategy",
+        "penstock.contrib.learn.inputs": "infer_real_valued_columns_from_input infer_real_valued_columns_from_input_fn",
+        "penstock.contrib.learn.metric_spec": "MetricSpec",
+        "penstock.contrib.learn.model_fn": "ModeKeys ModelFnOps",
+        "penstock.contrib.learn.run_config": "RunConfig",
+    },
     "penstock.contrib.legacy_seq2seq": {
         "penstock.rnn.attention_seq2seq": "attention_decoder embedding_attention_decoder embedding_attention_seq2seq",
         "penstock.rnn.legacy_seq2seq": (

@@ -1,28 +1,56 @@
-"""What remains of tf.contrib.learn: ModeKeys and the MNIST files. Estimators are tf.estimator's."""
+"""tf.contrib.learn: Estimators as they were before tf.estimator, on top of it; processing of texts, small data sets."""
 
-from __future__ import annotations
-
-from penstock import absent as _absent
+from penstock.api.namespace import open_namespace
 from penstock.api.old_paths import add_module
-from penstock.contrib.learn import mnist
+from penstock.contrib.learn import (
+    datasets as _datasets,
+    estimator as _estimator,
+    experiment as _experiment,
+    export_strategy as _export_strategy,
+    inputs as _inputs,
+    metric_spec as _metric_spec,
+    mnist as _mnist,
+    model_fn as _model_fn,
+    monitors as monitors,
+    preprocessing as preprocessing,
+    run_config as _run_config,
+)
+from penstock.estimator.inputs.pandas_io import pandas_input_fn as _pandas_input_fn
 
+_learn = f"{__name__}.python.learn"
+_run = {"run": _experiment.run}
+_input_functions = {"numpy_input_fn": _inputs.numpy_input_fn, "pandas_input_fn": _pandas_input_fn}
+_export_utils = {"make_export_strategy": _export_strategy.make_export_strategy}
+_infer = {
+    name: getattr(_inputs, name)
+    for name in ("infer_real_valued_columns_from_input", "infer_real_valued_columns_from_input_fn")
+}
 
-class ModeKeys:
-    """What a model function is called for (TF: tf.contrib.learn.ModeKeys)."""
+add_module(_learn)
+for _path in (__name__, _learn):
+    for _name, _sources, _members in (
+        ("datasets", (_datasets,), {}),
+        ("datasets.base", (_datasets,), {}),
+        ("datasets.mnist", (_mnist,), {}),
+        ("learn_runner", (), _run),
+        ("io", (), _input_functions),
+        ("utils.saved_model_export_utils", (), _export_utils),
+        ("monitors", (monitors,), {}),
+    ):
+        add_module(f"{_path}.{_name}", *_sources, **_members)
+for _name, _source in (
+    ("preprocessing", preprocessing),
+    ("preprocessing.text", preprocessing),
+    ("preprocessing.categorical_vocabulary", preprocessing),
+    ("estimators.run_config", _run_config),
+    ("estimators.model_fn", _model_fn),
+    ("estimators.estimator", _estimator),
+    ("run_config", _run_config),
+    ("metric_spec", _metric_spec),
+    ("experiment", _experiment),
+    ("export_strategy", _export_strategy),
+):
+    add_module(f"{_learn}.{_name}", _source)
+add_module(f"{_learn}.estimators.estimator", **_infer)
 
-    TRAIN = "train"
-    EVAL = "eval"
-    INFER = "infer"
-
-    @classmethod
-    def validate(cls, key: str) -> None:
-        """Raises ValueError for an invalid key."""
-        if key not in (cls.TRAIN, cls.EVAL, cls.INFER):
-            raise ValueError(f"Invalid mode {key}.")
-
-
-datasets = add_module(f"{__name__}.datasets")
-for _path in ("datasets.mnist", "python.learn.datasets.mnist"):
-    add_module(f"{__name__}.{_path}", mnist)
-
-_absent.tell_in(__name__)
+open_namespace(__name__)

@@ -1,0 +1,21 @@
+# Written by `python -m penstock.api.generate`.
+from penstock.contrib.learn import datasets as datasets
+from penstock.contrib.learn import monitors as monitors
+from penstock.contrib.learn import preprocessing as preprocessing
+from penstock.contrib.learn.estimator import Estimator as Estimator
+from penstock.contrib.learn.estimator import SKCompat as SKCompat
+from penstock.contrib.learn.experiment import Experiment as Experiment
+from penstock.contrib.learn.export_strategy import ExportStrategy as ExportStrategy
+from penstock.contrib.learn.export_strategy import make_export_strategy as make_export_strategy
+from penstock.contrib.learn.inputs import infer_real_valued_columns_from_input as infer_real_valued_columns_from_input
+from penstock.contrib.learn.inputs import infer_real_valued_columns_from_input_fn as infer_real_valued_columns_from_input_fn
+from penstock.contrib.learn.metric_spec import MetricSpec as MetricSpec
+from penstock.contrib.learn.model_fn import ModeKeys as ModeKeys
+from penstock.contrib.learn.model_fn import ModelFnOps as ModelFnOps
+from penstock.contrib.learn.run_config import RunConfig as RunConfig
+
+__all__ = [
+    "datasets", "monitors", "preprocessing", "Estimator", "SKCompat", "Experiment", "ExportStrategy",
+    "make_export_strategy", "infer_real_valued_columns_from_input", "infer_real_valued_columns_from_input_fn",
+    "MetricSpec", "ModeKeys", "ModelFnOps", "RunConfig"
+]
