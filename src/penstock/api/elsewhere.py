@@ -64,7 +64,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.dtypes": {"penstock.tensor.dtypes": _DTYPES},
-    "penstock.estimator": {"penstock.estimator": "export inputs"},
+    "penstock.estimator": {"penstock.estimator": "experimental export inputs"},
     "penstock.io": {"penstock": "gfile"},
     "penstock.keras": {
         "penstock.keras": (
@@ -73,9 +73,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         ),
         "penstock.keras.engine.files": "__version__=VERSION",
     },
-    "penstock.keras.datasets": {
-        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist mnist"
-    },
+    "penstock.keras.datasets": {"penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist mnist"},
     "penstock.keras.preprocessing": {"penstock.keras.preprocessing": "image sequence text"},
     "penstock.nn": {"penstock": "rnn_cell", "penstock.contrib": "seq2seq=legacy_seq2seq"},
     "penstock.saved_model": {

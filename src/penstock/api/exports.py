@@ -307,6 +307,11 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.estimator.canned.regression_heads": (
             "logistic_regression_head poisson_regression_head regression_head"
         ),
+        "penstock.estimator.early_stopping": (
+            "make_early_stopping_hook read_eval_metrics stop_if_higher_hook stop_if_lower_hook "
+            "stop_if_no_decrease_hook stop_if_no_increase_hook"
+        ),
+        "penstock.estimator.extenders": "add_metrics forward_features",
     },
     "penstock.contrib.feature_column": {
         "penstock.feature_column.dense": "shared_embedding_columns",
@@ -599,7 +604,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.estimator": {
-        "penstock.estimator": "export inputs",
+        "penstock.estimator": "experimental export inputs",
         "penstock.estimator.canned.baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",
         "penstock.estimator.canned.combined": (
             "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor"
@@ -609,12 +614,19 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.estimator.canned.parsing": "classifier_parse_example_spec regressor_parse_example_spec",
         "penstock.estimator.estimator": "Estimator",
         "penstock.estimator.exporter": "BestExporter Exporter FinalExporter LatestExporter",
+        "penstock.estimator.extenders": "add_metrics",
         "penstock.estimator.mode_keys": "ModeKeys",
         "penstock.estimator.run_config": "RunConfig",
         "penstock.estimator.spec": "EstimatorSpec",
         "penstock.estimator.specs": "EvalSpec TrainSpec",
         "penstock.estimator.train_and_evaluate": "train_and_evaluate",
         "penstock.estimator.warm_start": "WarmStartSettings",
+    },
+    "penstock.estimator.experimental": {
+        "penstock.estimator.early_stopping": (
+            "make_early_stopping_hook read_eval_metrics stop_if_higher_hook stop_if_lower_hook "
+            "stop_if_no_decrease_hook stop_if_no_increase_hook"
+        ),
     },
     "penstock.estimator.export": {
         "penstock.estimator.export.outputs": "ClassificationOutput ExportOutput PredictOutput RegressionOutput",

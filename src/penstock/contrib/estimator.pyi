@@ -9,8 +9,18 @@ from penstock.estimator.canned.multi_head import multi_head as multi_head
 from penstock.estimator.canned.regression_heads import logistic_regression_head as logistic_regression_head
 from penstock.estimator.canned.regression_heads import poisson_regression_head as poisson_regression_head
 from penstock.estimator.canned.regression_heads import regression_head as regression_head
+from penstock.estimator.early_stopping import make_early_stopping_hook as make_early_stopping_hook
+from penstock.estimator.early_stopping import read_eval_metrics as read_eval_metrics
+from penstock.estimator.early_stopping import stop_if_higher_hook as stop_if_higher_hook
+from penstock.estimator.early_stopping import stop_if_lower_hook as stop_if_lower_hook
+from penstock.estimator.early_stopping import stop_if_no_decrease_hook as stop_if_no_decrease_hook
+from penstock.estimator.early_stopping import stop_if_no_increase_hook as stop_if_no_increase_hook
+from penstock.estimator.extenders import add_metrics as add_metrics
+from penstock.estimator.extenders import forward_features as forward_features
 
 __all__ = [
     "binary_classification_head", "multi_class_head", "multi_label_head", "DNNLinearCombinedEstimator", "DNNEstimator",
-    "LinearEstimator", "multi_head", "logistic_regression_head", "poisson_regression_head", "regression_head"
+    "LinearEstimator", "multi_head", "logistic_regression_head", "poisson_regression_head", "regression_head",
+    "make_early_stopping_hook", "read_eval_metrics", "stop_if_higher_hook", "stop_if_lower_hook",
+    "stop_if_no_decrease_hook", "stop_if_no_increase_hook", "add_metrics", "forward_features"
 ]

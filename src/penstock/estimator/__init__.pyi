@@ -1,4 +1,5 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.estimator import experimental as experimental
 from penstock.estimator import export as export
 from penstock.estimator import inputs as inputs
 from penstock.estimator.canned.baseline import BaselineClassifier as BaselineClassifier
@@ -20,6 +21,7 @@ from penstock.estimator.exporter import BestExporter as BestExporter
 from penstock.estimator.exporter import Exporter as Exporter
 from penstock.estimator.exporter import FinalExporter as FinalExporter
 from penstock.estimator.exporter import LatestExporter as LatestExporter
+from penstock.estimator.extenders import add_metrics as add_metrics
 from penstock.estimator.mode_keys import ModeKeys as ModeKeys
 from penstock.estimator.run_config import RunConfig as RunConfig
 from penstock.estimator.spec import EstimatorSpec as EstimatorSpec
@@ -29,9 +31,10 @@ from penstock.estimator.train_and_evaluate import train_and_evaluate as train_an
 from penstock.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
 __all__ = [
-    "export", "inputs", "BaselineClassifier", "BaselineEstimator", "BaselineRegressor", "DNNLinearCombinedClassifier",
-    "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor", "DNNClassifier", "DNNEstimator", "DNNRegressor",
-    "LinearClassifier", "LinearEstimator", "LinearRegressor", "classifier_parse_example_spec",
-    "regressor_parse_example_spec", "Estimator", "BestExporter", "Exporter", "FinalExporter", "LatestExporter",
-    "ModeKeys", "RunConfig", "EstimatorSpec", "EvalSpec", "TrainSpec", "train_and_evaluate", "WarmStartSettings"
+    "experimental", "export", "inputs", "BaselineClassifier", "BaselineEstimator", "BaselineRegressor",
+    "DNNLinearCombinedClassifier", "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor", "DNNClassifier",
+    "DNNEstimator", "DNNRegressor", "LinearClassifier", "LinearEstimator", "LinearRegressor",
+    "classifier_parse_example_spec", "regressor_parse_example_spec", "Estimator", "BestExporter", "Exporter",
+    "FinalExporter", "LatestExporter", "add_metrics", "ModeKeys", "RunConfig", "EstimatorSpec", "EvalSpec", "TrainSpec",
+    "train_and_evaluate", "WarmStartSettings"
 ]
