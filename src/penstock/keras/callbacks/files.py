@@ -135,7 +135,7 @@ class TensorBoard(Callback):
         self.writer = FileWriter(self.log_dir, K.get_session().graph if self.write_graph else None)
         self._histograms: Any = None
         if self.histogram_freq:
-            summaries = [histogram(weight.op.name, weight, collections=[]) for weight in model.weights]
+            summaries = [histogram(weight.name.replace(":", "_"), weight, collections=[]) for weight in model.weights]
             self._histograms = merge(summaries, collections=[])
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import queue
 import threading
 import warnings
 from collections import deque
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from penstock import queue
 from penstock.data import iterators as data_iterators
 from penstock.data.core import DatasetBase
 from penstock.data.iterators import make_initializable_iterator
@@ -228,8 +228,8 @@ def arrays_of(data: Any, names: list[str], shapes: list[Any], what: str) -> list
         if missing:
             raise ValueError(f'No data provided for "{missing[0]}". Need data for each key in: {names}')
         values = [data[name] for name in names]
-    elif isinstance(data, list | tuple) and not (len(names) == 1 and np.ndim(data[0]) < 1):
-        values = [data] if len(names) == 1 and len(data) != 1 else list(data)
+    elif isinstance(data, list | tuple) and not (len(names) == 1 and isinstance(data[0], int | float | str | list)):
+        values = list(data)
     else:
         values = [data]
     if len(values) != len(names):

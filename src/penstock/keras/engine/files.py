@@ -62,8 +62,8 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, include_optimi
     if not _may_write(filepath, overwrite):
         return
     with _replacing(filepath) as file:
-        file.attrs["keras_version"] = VERSION
-        file.attrs["backend"] = "tensorflow"
+        file.attrs["keras_version"] = VERSION.encode()
+        file.attrs["backend"] = b"tensorflow"
         file.attrs["model_config"] = json.dumps(description_of(model), default=as_json).encode()
         _write_weights(file.create_group("model_weights"), model)
         if include_optimizer and getattr(model, "optimizer", None) is not None:
@@ -138,10 +138,10 @@ def _write_names(group: Any, key: str, names: list[str]) -> None:
     length = max(map(len, encoded), default=1)
     each = max(1, _HEADER_LIMIT // length)
     if len(encoded) <= each:
-        group.attrs[key] = encoded
+        group.attrs[key] = np.array(encoded, "S")
         return
     for i in range(0, len(encoded), each):
-        group.attrs[f"{key}{i // each}"] = encoded[i : i + each]
+        group.attrs[f"{key}{i // each}"] = np.array(encoded[i : i + each], "S")
 
 
 def _write_training(file: Any, model: Any) -> None:

@@ -1,0 +1,160 @@
+"""Models and weights in files: HDF5 in Keras' layout, checkpoints, descriptions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+h5py = pytest.importorskip("h5py")
+K = tf.keras.backend
+L = tf.keras.layers
+X = np.random.RandomState(0).uniform(-1, 1, (20, 6)).astype(np.float32)
+Y = X[:, :1] * 2
+
+
+def small() -> Any:
+    model = tf.keras.Sequential([L.Dense(4, activation="tanh", input_shape=(6,)), L.BatchNormalization(), L.Dense(1)])
+    model.compile(tf.keras.optimizers.Adam(0.05), "mse", metrics=["mae"])
+    return model
+
+
+def test_a_loaded_model_goes_on_training_as_if_it_had_never_been_saved(tmp_path: Path) -> None:
+    model = small()
+    model.fit(X, Y, epochs=2, shuffle=False, verbose=0)
+    model.save(tmp_path / "model.h5")
+    again = tf.keras.models.load_model(tmp_path / "model.h5")
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    for one in (model, again):
+        one.fit(X, Y, epochs=2, shuffle=False, verbose=0)
+    for a, b in zip(model.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    assert again.metrics_names == ["loss", "mae"]
+
+
+def test_the_file_has_keras_groups_attributes_and_names(tmp_path: Path) -> None:
+    model = small()
+    model.train_on_batch(X, Y)
+    model.save(tmp_path / "model.h5")
+    with h5py.File(tmp_path / "model.h5") as file:
+        assert json.loads(file.attrs["model_config"])["class_name"] == "Sequential"
+        assert json.loads(file.attrs["training_config"])["optimizer_config"]["class_name"] == "Adam"
+        weights = file["model_weights"]
+        assert [name.decode() for name in weights.attrs["layer_names"]] == ["dense", "batch_normalization", "dense_1"]
+        names = [name.decode() for name in weights["dense"].attrs["weight_names"]]
+        assert names == ["dense/kernel:0", "dense/bias:0"]
+        np.testing.assert_array_equal(weights["dense"]["dense/kernel:0"][()], model.get_weights()[0])
+        assert len(file["optimizer_weights"].attrs["weight_names"]) == 1 + 3 * 6
+
+
+@pytest.mark.parametrize("name", ["weights.h5", "weights"])
+def test_weights_go_to_hdf5_or_to_a_checkpoint_by_the_name(tmp_path: Path, name: str) -> None:
+    model = small()
+    model.fit(X, Y, verbose=0)
+    model.save_weights(str(tmp_path / name))
+    other = small()
+    other.load_weights(str(tmp_path / name))
+    for a, b in zip(model.get_weights(), other.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_weights_are_loaded_by_name_for_layers_that_have_it(tmp_path: Path) -> None:
+    first = tf.keras.Sequential([L.Dense(4, input_shape=(6,), name="base"), L.Dense(2, name="head")])
+    first.save_weights(str(tmp_path / "w.h5"))
+    second = tf.keras.Sequential([L.Dense(4, input_shape=(6,), name="base"), L.Dense(3, name="other")])
+    other = second.get_weights()[2]
+    second.load_weights(str(tmp_path / "w.h5"), by_name=True)
+    np.testing.assert_array_equal(first.get_weights()[0], second.get_weights()[0])
+    np.testing.assert_array_equal(second.get_weights()[2], other)
+
+
+def test_weights_that_do_not_fit_are_all_named_and_nothing_is_changed(tmp_path: Path) -> None:
+    tf.keras.Sequential([L.Dense(5, input_shape=(6,)), L.Dense(2)]).save_weights(str(tmp_path / "w.h5"))
+    model = tf.keras.Sequential([L.Dense(4, input_shape=(6,)), L.Dense(2)])
+    before = model.get_weights()
+    with pytest.raises(ValueError, match=r"\(6, 4\).*\(6, 5\).*\(4,\).*\(5,\).*\(4, 2\).*\(5, 2\)"):
+        model.load_weights(str(tmp_path / "w.h5"))
+    for a, b in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    with pytest.raises(ValueError, match="containing 2 layers into a model with 1 layers"):
+        tf.keras.Sequential([L.Dense(4, input_shape=(6,))]).load_weights(str(tmp_path / "w.h5"))
+
+
+def test_damaged_and_missing_files_are_errors_that_name_them(tmp_path: Path) -> None:
+    (tmp_path / "bad.h5").write_bytes(b"no HDF5")
+    with pytest.raises(OSError, match=r"bad\.h5"):
+        tf.keras.models.load_model(tmp_path / "bad.h5")
+    with pytest.raises(OSError, match=r"none\.h5"):
+        small().load_weights(str(tmp_path / "none.h5"))
+    small().save_weights(str(tmp_path / "w.h5"))
+    with pytest.raises(ValueError, match="weights only"):
+        tf.keras.models.load_model(tmp_path / "w.h5")
+
+
+def test_a_failed_save_leaves_the_file_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = small()
+    model.save(tmp_path / "model.h5")
+    before = (tmp_path / "model.h5").read_bytes()
+
+    def full(*args: Any) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("penstock.keras.engine.files._write_arrays", full)
+    with pytest.raises(OSError, match="No space"):
+        model.save(tmp_path / "model.h5")
+    assert (tmp_path / "model.h5").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model.h5"]
+
+
+def test_functions_of_lambda_layers_are_never_taken_from_a_file(tmp_path: Path) -> None:
+    model = tf.keras.Sequential([L.Lambda(lambda x: x * 2, input_shape=(6,), name="twice")])
+    model.save(tmp_path / "model.h5")
+    with pytest.raises(ValueError, match="never run.*custom_objects.*twice"):
+        tf.keras.models.load_model(tmp_path / "model.h5", compile=False)
+    again = tf.keras.models.load_model(tmp_path / "model.h5", {"twice": lambda x: x * 2}, compile=False)
+    np.testing.assert_allclose(again.predict(X), 2 * X)
+    evil = {"class_name": "Lambda", "config": {"name": "l", "function": ["4wAAAA==", None, None], "function_type": "lambda"}}
+    with pytest.raises(ValueError, match="never run"):
+        L.deserialize(evil)
+
+
+def test_custom_losses_and_layers_are_found_by_name(tmp_path: Path) -> None:
+    def ours(y_true: Any, y_pred: Any) -> Any:
+        return tf.abs(y_true - y_pred)
+
+    model = tf.keras.Sequential([L.Dense(1, input_shape=(6,))])
+    model.compile("sgd", ours)
+    model.save(tmp_path / "model.h5")
+    with pytest.raises(ValueError, match="ours"):
+        tf.keras.models.load_model(tmp_path / "model.h5")
+    again = tf.keras.models.load_model(tmp_path / "model.h5", custom_objects={"ours": ours})
+    np.testing.assert_allclose(again.evaluate(X, Y, verbose=0), model.evaluate(X, Y, verbose=0))
+
+
+def test_a_graph_of_shared_and_nested_models_is_described_and_rebuilt() -> None:
+    inner = tf.keras.Sequential([L.Dense(3, input_shape=(6,))], name="inner")
+    a, b = tf.keras.Input((6,)), tf.keras.Input((6,))
+    model = tf.keras.Model([a, b], [L.concatenate([inner(a), inner(b)]), inner(b)])
+    again = tf.keras.Model.from_config(json.loads(json.dumps(model.get_config())))
+    assert len(again.weights) == 2
+    again.set_weights(model.get_weights())
+    for one, other in zip(model.predict([X, 2 * X]), again.predict([X, 2 * X]), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_a_model_in_yaml_is_the_same_model() -> None:
+    model = small()
+    again = tf.keras.models.model_from_yaml(model.to_yaml())
+    assert again.to_json() == model.to_json()
+
+
+def test_a_clone_has_weights_of_its_own() -> None:
+    model = small()
+    clone = tf.keras.models.clone_model(model)
+    assert not set(model.weights) & set(clone.weights)
+    assert [w.shape for w in clone.get_weights()] == [w.shape for w in model.get_weights()]
