@@ -100,7 +100,7 @@ def test_closing_wakes_who_waits_for_a_call(context: IterationContext) -> None:
         mapped.next_many(2)
 
 
-@pytest.mark.parametrize(("together", "workers"), [(1e-3, 2), (1.5e-3, 2), (1.9e-3, 1), (4e-3, 1)])
+@pytest.mark.parametrize(("together", "workers"), [(1e-3, 2), (1.8e-3, 2), (2.1e-3, 1), (4e-3, 1)])
 def test_calls_that_take_turns_anyway_are_made_one_at_a_time(together: float, workers: int) -> None:
     pace = _measured(2, 1e-3)
     for _ in range(200):

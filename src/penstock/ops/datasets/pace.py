@@ -9,8 +9,8 @@ _HAND_OVER = 100e-6
 """The approximate seconds for passing a call to another thread and getting its result back."""
 _ROUND = 64
 """Calls that are compared at a time."""
-_WORTH = 1.2
-"""How many times as fast several calls at once must be."""
+_WORTH = 1.05
+"""How many times as fast several calls at once must be: what takes turns is slower, what shares processors is not."""
 _REST, _MOST_REST = 1024, 1 << 16
 """After how many calls, one at a time, several at once are tried again: at first, and after failing repeatedly."""
 
