@@ -80,6 +80,19 @@ def test_a_file_that_is_no_checkpoint_is_not_deleted_as_one(tmp_path: Path) -> N
         CheckpointReader(tmp_path / "model")
 
 
+@pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
+def test_the_name_of_a_file_of_a_checkpoint_is_told_from_its_prefix(suffix: str) -> None:
+    with pytest.raises(errors.DataLossError, match=r"use the prefix of their names: .*/Adam/v2$"):
+        CheckpointReader(str(RECORD / "Adam" / "v2") + suffix)
+
+
+def test_signs_of_patterns_in_names_are_signs(tmp_path: Path) -> None:
+    for name in ("m[1]", "m?"):
+        shutil.copy(RECORD / "Adam" / "v1", tmp_path / name)
+        assert checkpoint_exists(tmp_path / name)
+        assert CheckpointReader(tmp_path / name).get_tensor("global_step") == 3
+
+
 # --- writing -------------------------------------------------------------------------------------------
 
 
@@ -100,7 +113,7 @@ def test_what_is_written_has_the_bytes_of_tensorflows_data(tmp_path: Path, name:
     for key, entry in ours.tensors.items():
         other = theirs.tensors[key]
         assert (entry.dtype, entry.shape) == (other.dtype, other.shape)
-        described = [{(p.start, p.shape, p.nbytes, p.crc32) for p in e.pieces} for e in (entry, other)]
+        described = [{(p.start, p.shape, p.nbytes, p.crc) for p in e.pieces} for e in (entry, other)]
         assert described[0] == described[1]
 
 
@@ -150,6 +163,12 @@ def test_parts_of_a_tensor_come_from_several_checkpoints(tmp_path: Path) -> None
     assert reader.get_slice("p", (0, 1), (3, 2)).tolist() == full[:3, 1:].tolist()
     assert reader.get_tensor("w1").tolist() == [1, 1]
     assert not checkpoint_exists(paths[0])
+
+
+def test_a_name_that_begins_like_keys_of_parts_is_refused_in_a_bundle(tmp_path: Path) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="keys of parts"):
+        write_checkpoint(tmp_path / "m", {"\0w": np.zeros(2)}, format="tensorflow")
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- what cannot be read ---------------------------------------------------------------------------------

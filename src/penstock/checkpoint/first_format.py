@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -26,6 +27,7 @@ from penstock.checkpoint.values import FIXED_TYPES, STRING, Array
 from penstock.tensor.messages import add_message, message_classes, new_file
 
 _VERSION = 1
+_PART = re.compile(r"(.*)\.(?:index|meta|data-.*)")
 
 _FILE = new_file("penstock/saved_tensor_slice.proto", "tensorflow")
 _FILE.message_type.extend(m for m in BUNDLE_FILE.message_type if not m.name.startswith("Bundle"))
@@ -110,10 +112,10 @@ class FirstFormat:
         name = ""
         try:
             self._tables.append(Table(read, file.size))
-            listed = self._tables[-1].get(b"")
-            if listed is None:
+            listed = _SavedTensorSlices.FromString(self._tables[-1].get(b"") or b"")
+            if not listed.HasField("meta"):
                 raise ValueError("it lists no tensors")
-            meta = _SavedTensorSlices.FromString(listed).meta
+            meta = listed.meta
             if meta.versions.min_consumer > _VERSION or _VERSION in meta.versions.bad_consumers:
                 message = f"{path} is for readers of version {meta.versions.min_consumer}; this is one of {_VERSION}"
                 raise errors.UnimplementedError(None, None, message)
@@ -149,8 +151,10 @@ def first_format_files(storage: Storage, path: str) -> list[str]:
     directory, base = storage.split(path)
     if not base:
         return []
-    if not any(sign in base for sign in "*?["):
-        return [path] if storage.exists(path) else []
+    if storage.exists(path):
+        return [path]
+    if not any(sign in base for sign in "*?"):
+        return []
     with suppress(FileNotFoundError, NotADirectoryError):
         return [storage.join(directory, name) for name in sorted(fnmatch.filter(storage.names(directory), base))]
     return []
@@ -191,4 +195,6 @@ def _value(message: Any, dtype: str, shape: tuple[int, ...]) -> Array:
 
 
 def _corrupt(path: str, why: str) -> NoReturn:
-    raise errors.DataLossError(None, None, f"checkpoint {path} is corrupt: {why}")
+    part = _PART.fullmatch(path)
+    hint = f". This is one of the files of a checkpoint; use the prefix of their names: {part[1]}" if part else ""
+    raise errors.DataLossError(None, None, f"checkpoint {path} is corrupt: {why}{hint}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock import errors
 from penstock.checkpoint.index import Piece, crc_text
-from penstock.checkpoint.layouts import Layout
+from penstock.checkpoint.layouts import TENSORFLOW, Layout
 from penstock.checkpoint.slices import SlicedTensor, cover_problem
 from penstock.checkpoint.storage import WritableFile
 from penstock.checkpoint.values import FIXED_TYPES, STRING, Encoded, Value, encode
@@ -38,6 +38,8 @@ def parts_of(tensors: Tensors, layout: Layout, *, partly: bool) -> tuple[list[Pa
     shapes: Shapes = {}
     for name in tensors:
         _check_name(name)
+        if layout is TENSORFLOW and name.startswith("\0"):
+            raise errors.InvalidArgumentError(None, None, f"{name!r}: keys of parts of tensors begin like this name")
     for name in sorted(tensors):
         value = tensors[name]
         try:
@@ -62,7 +64,7 @@ def parts_of(tensors: Tensors, layout: Layout, *, partly: bool) -> tuple[list[Pa
 
 
 def _check_name(name: object) -> None:
-    usable = isinstance(name, str) and name and name != _METADATA and not name.startswith("\0")
+    usable = isinstance(name, str) and name and name != _METADATA
     if isinstance(name, str) and usable:
         try:
             name.encode()
