@@ -176,6 +176,7 @@ def stall(model: Graph, path: str) -> tuple[float, ...]:
 class Worker:
     def __init__(self, name: str, python: str, args: argparse.Namespace, folder: str) -> None:
         os.mkdir(folder)
+        self._name = name
         command = [python, "-m", "bench.checkpoints", "--worker", name, "--folder", folder]
         command += ["--megabytes", str(args.megabytes), "--count", str(args.count)]
         environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3")
@@ -197,7 +198,7 @@ class Worker:
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"{self._process.args}: ended")
+            raise RuntimeError(f"{self._name}: its process ended")
         return [float(text) for text in answer.split()]
 
     def end(self) -> None:
@@ -208,7 +209,7 @@ class Worker:
 
 def measure(args: argparse.Namespace, folder: str) -> tuple[dict[str, dict[str, float]], list[float]]:
     """The best seconds of each for each kind of work, and what `stall` says."""
-    workers = {}
+    workers: dict[str, Worker] = {}
     for name in NAMES:
         if name == "TensorFlow" and not args.tensorflow:
             continue

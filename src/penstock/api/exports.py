@@ -621,6 +621,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.estimator.specs": "EvalSpec TrainSpec",
         "penstock.estimator.train_and_evaluate": "train_and_evaluate",
         "penstock.estimator.warm_start": "WarmStartSettings",
+        "penstock.train.warm_starting": "VocabInfo",
     },
     "penstock.estimator.experimental": {
         "penstock.estimator.early_stopping": (
@@ -1253,6 +1254,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.train.session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
         "penstock.train.sync_replicas": "SyncReplicasOptimizer",
+        "penstock.train.warm_starting": "VocabInfo warm_start",
         "penstock.training_loop.basic_loops": "basic_train_loop",
         "penstock.training_loop.hooks": (
             "FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook NanLossDuringTrainingError NanTensorHook "

@@ -29,6 +29,7 @@ from penstock.estimator.specs import EvalSpec as EvalSpec
 from penstock.estimator.specs import TrainSpec as TrainSpec
 from penstock.estimator.train_and_evaluate import train_and_evaluate as train_and_evaluate
 from penstock.estimator.warm_start import WarmStartSettings as WarmStartSettings
+from penstock.train.warm_starting import VocabInfo as VocabInfo
 
 __all__ = [
     "experimental", "export", "inputs", "BaselineClassifier", "BaselineEstimator", "BaselineRegressor",
@@ -36,5 +37,5 @@ __all__ = [
     "DNNEstimator", "DNNRegressor", "LinearClassifier", "LinearEstimator", "LinearRegressor",
     "classifier_parse_example_spec", "regressor_parse_example_spec", "Estimator", "BestExporter", "Exporter",
     "FinalExporter", "LatestExporter", "add_metrics", "ModeKeys", "RunConfig", "EstimatorSpec", "EvalSpec", "TrainSpec",
-    "train_and_evaluate", "WarmStartSettings"
+    "train_and_evaluate", "WarmStartSettings", "VocabInfo"
 ]

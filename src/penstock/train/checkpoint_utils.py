@@ -18,6 +18,7 @@ from penstock.client.variable import Variable
 from penstock.client.variable_store import get_variable_store
 from penstock.export import export
 from penstock.graph.convert import constant
+from penstock.graph.operation import Tensor
 from penstock.graph.scopes import get_default_graph
 from penstock.ops.checkpoint import RESTORE_V2
 from penstock.tensor.dtypes import as_dtype
@@ -36,7 +37,7 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
     Raises ValueError for a directory without checkpoints.
     """
-    return CheckpointReader(_prefix(ckpt_dir_or_file))
+    return CheckpointReader(checkpoint_prefix(ckpt_dir_or_file))
 
 
 @export("train.load_variable", "contrib.framework.load_variable")
@@ -53,7 +54,8 @@ def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
         return sorted(reader.get_variable_to_shape_map().items())
 
 
-def _prefix(ckpt_dir_or_file: Any) -> str:
+def checkpoint_prefix(ckpt_dir_or_file: Any) -> str:
+    """The checkpoint itself, or the latest of a directory. Raises ValueError for a directory without any."""
     path = os.fspath(ckpt_dir_or_file)
     if checkpoint_exists(path):
         return path
@@ -102,7 +104,7 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     "/" for all) to scopes; a dict or a list of pairs. Raises ValueError for unknown names or different shapes. TF:
     tf.train.init_from_checkpoint.
     """
-    prefix = _prefix(ckpt_dir_or_file)
+    prefix = checkpoint_prefix(ckpt_dir_or_file)
     with CheckpointReader(prefix) as reader:
         shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     pairs = assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map
@@ -162,12 +164,23 @@ def _begin_from(variable: Any, prefix: str, tensor_name: str, dtype: Any) -> Non
     if as_dtype(dtype) != variable.dtype.base_dtype:
         message = f"{tensor_name} is {as_dtype(dtype).name} in {prefix}, {variable.name} is {variable.dtype.name}"
         raise errors.InvalidArgumentError(None, None, message)
+    part = variable._get_save_slice_info()
+    begin_with(variable, lambda: restored_tensor(prefix, tensor_name, "" if part is None else part.spec, dtype))
+
+
+def restored_tensor(prefix: str, name: str, spec: str, dtype: Any) -> Tensor:
+    """A tensor of a checkpoint, or the part of it that `spec` names."""
+    (value,) = RESTORE_V2(constant(prefix), constant([name]), constant([spec]), dtypes=[as_dtype(dtype)])
+    restored: Tensor = value
+    return restored
+
+
+def begin_with(variable: Any, value: Callable[[], Tensor]) -> None:
+    """Replace the variable's initializer: it assigns what the nodes that `value` adds compute."""
     graph = variable.graph
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope("checkpoint_initializer"):
         with get_default_graph().device("/device:CPU:0"):
-            part = variable._get_save_slice_info()
-            keys = constant([tensor_name]), constant(["" if part is None else part.spec])
-            (value,) = RESTORE_V2(constant(prefix), *keys, dtypes=[as_dtype(dtype)])
-        value.set_shape(variable.shape)
-        variable._initializer_op = variable.assign(value, read_value=False)
-        variable._initial_value = value
+            initial = value()
+        initial.set_shape(variable.shape)
+        variable._initializer_op = variable.assign(initial, read_value=False)
+        variable._initial_value = initial
