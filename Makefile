@@ -14,7 +14,7 @@ help:
 	@echo "make test-compiled  run those of whole programs once more, with all compiled that can be"
 	@echo "make check  lint, formatting, types and who imports whom"
 	@echo "make tables write the tables of public names and ops, after one is added or moved"
-	@echo "make conformance  compare every op with TensorFlow, and exchange checkpoints (CONFORMANCE_TENSORFLOW names a Python that has it)"
+	@echo "make conformance  compare every op with TensorFlow, and exchange checkpoints and meta graphs (CONFORMANCE_TENSORFLOW names a Python that has it)"
 	@echo "make bench  time Penstock beside TensorFlow, PyTorch and JAX (those that are installed)"
 
 # The environment is remade whenever what it is made from changes.
@@ -57,6 +57,7 @@ bench: $(READY)
 conformance: $(READY)
 	$(BIN)/python -m conformance.run $(ARGS)
 	$(BIN)/python -m conformance.checkpoints
+	$(BIN)/python -m conformance.meta_graphs
 
 tables: $(READY)
 	$(BIN)/python -m penstock.api.generate

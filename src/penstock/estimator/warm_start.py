@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from penstock import gfile, logging
 from penstock.export import export
+from penstock.train import warm_starting as train
 
 
 @export("estimator.WarmStartSettings")
@@ -41,6 +42,4 @@ def settings_of(warm_start_from: Any) -> WarmStartSettings | None:
 def warm_start(settings: WarmStartSettings) -> None:
     """Initialise variables of the default graph with those of the checkpoint."""
     logging.info("Warm-starting with WarmStartSettings: %s", settings)
-    raise NotImplementedError(
-        "warm_start_from: restore the variables in the model function, tf.train.init_from_checkpoint"
-    )
+    train.warm_start(*settings)
