@@ -15,6 +15,7 @@ from tensorboard.compat.proto import event_pb2, graph_pb2, meta_graph_pb2, summa
 
 from penstock.export import export
 from penstock.graph.graph import Graph
+from penstock.graph.scopes import get_default_graph
 from penstock.records import TFRecords
 from penstock.summary.event_file import EventFile
 
@@ -167,11 +168,11 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: Any) -> FileWriter:
-        """The writer of `logdir`, created on first use."""
+        """The writer of `logdir`, created on first use with the default graph."""
         path = os.fspath(logdir)
         with FileWriterCache._lock:
             if path not in FileWriterCache._cache:
-                FileWriterCache._cache[path] = FileWriter(path)
+                FileWriterCache._cache[path] = FileWriter(path, graph=get_default_graph())
             return FileWriterCache._cache[path]
 
 
