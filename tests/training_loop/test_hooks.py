@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.checkpoint.writer import write_checkpoint
 
 
 @pytest.fixture(autouse=True)
@@ -384,3 +385,41 @@ def test_a_progress_hook_asks_for_nothing_between_displays() -> None:
     with tf.train.MonitoredSession(hooks=[hook]) as session:
         session.run(train)
         assert hook.before_run(None) is None
+
+
+# --- writing in the background --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("bad_step", "last_step"), [(2, 3), (6, 6)])
+def test_a_checkpoint_that_was_not_written_is_reported_by_the_next_save_or_the_end(
+    bad_step: int, last_step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(prefix: Any, *args: Any, **kwargs: Any) -> None:
+        if str(prefix).endswith(f"-{bad_step}"):
+            raise tf.errors.ResourceExhaustedError(None, None, "the disk is full")
+        write_checkpoint(prefix, *args, **kwargs)
+
+    monkeypatch.setattr("penstock.ops.checkpoint.write_checkpoint", write)
+    train = counting()
+    hook = tf.train.CheckpointSaverHook(tmp_path, save_steps=2, saver=tf.train.Saver([counting_step()]))
+    done = []
+    with (
+        pytest.raises(tf.errors.ResourceExhaustedError, match="the disk is full"),
+        tf.train.MonitoredSession(hooks=[hook]) as session,
+    ):
+        for _ in range(6):
+            done.append(int(session.run(train)))
+    assert done == list(range(1, last_step + 1))
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / f"model.ckpt-{bad_step - 2}")
+
+
+def test_the_last_checkpoint_has_been_written_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*args: Any, **kwargs: Any) -> None:
+        time.sleep(0.2)
+        write_checkpoint(*args, **kwargs)
+
+    monkeypatch.setattr("penstock.ops.checkpoint.write_checkpoint", write)
+    hook = tf.train.CheckpointSaverHook(tmp_path, save_steps=2, saver=tf.train.Saver([counting_step()]))
+    run([hook], 2, counting())
+    assert (tmp_path / "model.ckpt-2.index").exists()
+    assert "model.ckpt-2" in (tmp_path / "checkpoint").read_text()
