@@ -49,7 +49,10 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "penstock.contrib.layers.optimizers": "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES",
     },
     "penstock.data": {"penstock.data": "experimental"},
-    "penstock.contrib.learn": {"penstock.contrib.learn": "datasets monitors preprocessing"},
+    "penstock.contrib.learn": {
+        "penstock.contrib.learn": "datasets monitors preprocessing",
+        "penstock.estimator.cluster": "TaskType",
+    },
     "penstock.contrib.lookup": {"penstock.client.lookup_vocabularies": "FastHashSpec"},
     "penstock.contrib.rnn": {"penstock": "rnn_cell core_rnn_cell=rnn_cell", "penstock.rnn.linear": "_linear=linear"},
     "penstock.contrib.slim": {

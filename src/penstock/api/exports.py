@@ -354,6 +354,12 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.contrib.layers.dense": "bias_add elu fully_connected linear relu relu6",
         "penstock.contrib.layers.embeddings": "embed_sequence embedding_lookup_unique",
+        "penstock.contrib.layers.feature_columns": (
+            "bucketized_column create_feature_spec_for_parsing crossed_column embedding_column "
+            "input_from_feature_columns one_hot_column real_valued_column sparse_column_with_hash_bucket "
+            "sparse_column_with_integerized_feature sparse_column_with_keys sparse_column_with_vocabulary_file "
+            "weighted_sparse_column"
+        ),
         "penstock.contrib.layers.initializers": (
             "variance_scaling_initializer xavier_initializer xavier_initializer_conv2d=xavier_initializer"
         ),
@@ -375,6 +381,10 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.contrib.learn": {
         "penstock.contrib.learn": "datasets monitors preprocessing",
+        "penstock.contrib.learn.canned": (
+            "DNNClassifier DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNRegressor LinearClassifier "
+            "LinearRegressor PredictionKey"
+        ),
         "penstock.contrib.learn.estimator": "Estimator SKCompat",
         "penstock.contrib.learn.experiment": "Experiment",
         "penstock.contrib.learn.export_strategy": "ExportStrategy make_export_strategy",
@@ -382,6 +392,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.contrib.learn.metric_spec": "MetricSpec",
         "penstock.contrib.learn.model_fn": "ModeKeys ModelFnOps",
         "penstock.contrib.learn.run_config": "RunConfig",
+        "penstock.estimator.cluster": "TaskType",
     },
     "penstock.contrib.legacy_seq2seq": {
         "penstock.rnn.attention_seq2seq": "attention_decoder embedding_attention_decoder embedding_attention_seq2seq",

@@ -28,6 +28,18 @@ from penstock.contrib.layers.dense import relu as relu
 from penstock.contrib.layers.dense import relu6 as relu6
 from penstock.contrib.layers.embeddings import embed_sequence as embed_sequence
 from penstock.contrib.layers.embeddings import embedding_lookup_unique as embedding_lookup_unique
+from penstock.contrib.layers.feature_columns import bucketized_column as bucketized_column
+from penstock.contrib.layers.feature_columns import create_feature_spec_for_parsing as create_feature_spec_for_parsing
+from penstock.contrib.layers.feature_columns import crossed_column as crossed_column
+from penstock.contrib.layers.feature_columns import embedding_column as embedding_column
+from penstock.contrib.layers.feature_columns import input_from_feature_columns as input_from_feature_columns
+from penstock.contrib.layers.feature_columns import one_hot_column as one_hot_column
+from penstock.contrib.layers.feature_columns import real_valued_column as real_valued_column
+from penstock.contrib.layers.feature_columns import sparse_column_with_hash_bucket as sparse_column_with_hash_bucket
+from penstock.contrib.layers.feature_columns import sparse_column_with_integerized_feature as sparse_column_with_integerized_feature
+from penstock.contrib.layers.feature_columns import sparse_column_with_keys as sparse_column_with_keys
+from penstock.contrib.layers.feature_columns import sparse_column_with_vocabulary_file as sparse_column_with_vocabulary_file
+from penstock.contrib.layers.feature_columns import weighted_sparse_column as weighted_sparse_column
 from penstock.contrib.layers.initializers import variance_scaling_initializer as variance_scaling_initializer
 from penstock.contrib.layers.initializers import xavier_initializer as xavier_initializer
 from penstock.contrib.layers.initializers import xavier_initializer as xavier_initializer_conv2d
@@ -72,11 +84,14 @@ __all__ = [
     "conv2d_in_plane", "conv2d_transpose", "conv3d", "conv3d_transpose", "convolution", "convolution1d",
     "convolution2d", "convolution2d_in_plane", "convolution2d_transpose", "convolution3d", "convolution3d_transpose",
     "separable_conv2d", "separable_convolution2d", "bias_add", "elu", "fully_connected", "linear", "relu", "relu6",
-    "embed_sequence", "embedding_lookup_unique", "variance_scaling_initializer", "xavier_initializer",
-    "xavier_initializer_conv2d", "batch_norm", "instance_norm", "layer_norm", "OPTIMIZER_CLS_NAMES",
-    "OPTIMIZER_SUMMARIES", "adaptive_clipping_fn", "optimize_loss", "dense_to_sparse", "dropout", "flatten", "maxout",
-    "one_hot_encoding", "repeat", "softmax", "spatial_softmax", "stack", "unit_norm", "avg_pool2d", "avg_pool3d",
-    "max_pool2d", "max_pool3d", "pool", "apply_regularization", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer",
-    "sum_regularizer", "summarize_activation", "summarize_activations", "summarize_biases", "summarize_collection",
-    "summarize_tensor", "summarize_tensors", "summarize_variables", "summarize_weights"
+    "embed_sequence", "embedding_lookup_unique", "bucketized_column", "create_feature_spec_for_parsing",
+    "crossed_column", "embedding_column", "input_from_feature_columns", "one_hot_column", "real_valued_column",
+    "sparse_column_with_hash_bucket", "sparse_column_with_integerized_feature", "sparse_column_with_keys",
+    "sparse_column_with_vocabulary_file", "weighted_sparse_column", "variance_scaling_initializer",
+    "xavier_initializer", "xavier_initializer_conv2d", "batch_norm", "instance_norm", "layer_norm",
+    "OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "adaptive_clipping_fn", "optimize_loss", "dense_to_sparse", "dropout",
+    "flatten", "maxout", "one_hot_encoding", "repeat", "softmax", "spatial_softmax", "stack", "unit_norm", "avg_pool2d",
+    "avg_pool3d", "max_pool2d", "max_pool3d", "pool", "apply_regularization", "l1_l2_regularizer", "l1_regularizer",
+    "l2_regularizer", "sum_regularizer", "summarize_activation", "summarize_activations", "summarize_biases",
+    "summarize_collection", "summarize_tensor", "summarize_tensors", "summarize_variables", "summarize_weights"
 ]

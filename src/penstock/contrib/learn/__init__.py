@@ -51,6 +51,8 @@ for _name, _source in (
     ("export_strategy", _export_strategy),
 ):
     add_module(f"{_learn}.{_name}", _source)
+    if _name.startswith("estimators."):
+        add_module(f"{__name__}.estimators", _source)
 add_module(f"{_learn}.estimators.estimator", **_infer)
 
 open_namespace(__name__)

@@ -2,6 +2,13 @@
 from penstock.contrib.learn import datasets as datasets
 from penstock.contrib.learn import monitors as monitors
 from penstock.contrib.learn import preprocessing as preprocessing
+from penstock.contrib.learn.canned import DNNClassifier as DNNClassifier
+from penstock.contrib.learn.canned import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from penstock.contrib.learn.canned import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from penstock.contrib.learn.canned import DNNRegressor as DNNRegressor
+from penstock.contrib.learn.canned import LinearClassifier as LinearClassifier
+from penstock.contrib.learn.canned import LinearRegressor as LinearRegressor
+from penstock.contrib.learn.canned import PredictionKey as PredictionKey
 from penstock.contrib.learn.estimator import Estimator as Estimator
 from penstock.contrib.learn.estimator import SKCompat as SKCompat
 from penstock.contrib.learn.experiment import Experiment as Experiment
@@ -13,9 +20,11 @@ from penstock.contrib.learn.metric_spec import MetricSpec as MetricSpec
 from penstock.contrib.learn.model_fn import ModeKeys as ModeKeys
 from penstock.contrib.learn.model_fn import ModelFnOps as ModelFnOps
 from penstock.contrib.learn.run_config import RunConfig as RunConfig
+from penstock.estimator.cluster import TaskType as TaskType
 
 __all__ = [
-    "datasets", "monitors", "preprocessing", "Estimator", "SKCompat", "Experiment", "ExportStrategy",
-    "make_export_strategy", "infer_real_valued_columns_from_input", "infer_real_valued_columns_from_input_fn",
-    "MetricSpec", "ModeKeys", "ModelFnOps", "RunConfig"
+    "datasets", "monitors", "preprocessing", "DNNClassifier", "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedRegressor", "DNNRegressor", "LinearClassifier", "LinearRegressor", "PredictionKey", "Estimator",
+    "SKCompat", "Experiment", "ExportStrategy", "make_export_strategy", "infer_real_valued_columns_from_input",
+    "infer_real_valued_columns_from_input_fn", "MetricSpec", "ModeKeys", "ModelFnOps", "RunConfig", "TaskType"
 ]

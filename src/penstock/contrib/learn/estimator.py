@@ -188,7 +188,7 @@ class Estimator(BaseEstimator):
             found = ModelFnOps(mode, *found)
         metrics = dict(found.eval_metric_ops)
         if mode == ModeKeys.EVAL:
-            metrics |= dict(_metric_ops(self._metrics, features, labels, found.predictions))
+            metrics |= dict(metric_ops(self._metrics, features, labels, found.predictions))
         return EstimatorSpec(
             mode, found.predictions, found.loss, found.train_op, metrics,
             training_chief_hooks=found.training_chief_hooks, training_hooks=found.training_hooks,
@@ -196,7 +196,7 @@ class Estimator(BaseEstimator):
         )  # fmt: skip
 
 
-def _metric_ops(
+def metric_ops(
     metrics: Mapping[Any, Any], features: Any, labels: Any, predictions: Any
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """(value, update op) of each metric; a key may be (name, key of the prediction)."""

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from penstock.contrib.layers.feature_columns import UNNAMED
 from penstock.estimator.inputs.batches import batches
 from penstock.estimator.inputs.numpy_io import numpy_input_fn as core_numpy_input_fn
 from penstock.export import export
 from penstock.feature_column.numeric import numeric_column
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
-
-FEATURES = "features"
-"""The name of features that have none, for models that take named ones."""
 
 
 def input_fn_of(
@@ -77,7 +75,7 @@ def infer_real_valued_columns_from_input_fn(input_fn: Callable[[], Any]) -> list
     with Graph().as_default():
         found = input_fn()
         features = found[0] if isinstance(found, tuple | list) else found
-    named = features if isinstance(features, Mapping) else {FEATURES: features}
+    named = features if isinstance(features, Mapping) else {UNNAMED: features}
     return [_column(name, tensor) for name, tensor in sorted(named.items())]
 
 
