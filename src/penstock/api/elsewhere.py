@@ -43,6 +43,15 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     },
     "penstock.compat": {"penstock.compat": "v1"},
     "penstock.contrib.framework": {"penstock": "nest", "penstock.contrib.framework": "arg_scopes variables"},
+    "penstock.contrib.keras": {
+        "penstock.keras": (
+            "activations backend callbacks constraints datasets initializers layers losses metrics models optimizers "
+            "preprocessing regularizers utils"
+        ),
+        "penstock.keras.engine.input_layer": "Input",
+        "penstock.keras.engine.model": "Model",
+        "penstock.keras.engine.sequential": "Sequential",
+    },
     "penstock.contrib.layers": {
         "penstock.contrib.layers": "initializers normalization optimizers regularizers summaries utils",
         "penstock.contrib.layers.convolutions": _CONVOLUTIONS,

@@ -345,6 +345,15 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.train.checkpoint_utils": "init_from_checkpoint list_variables load_checkpoint load_variable",
         "penstock.train.global_step": "assert_global_step create_global_step get_global_step get_or_create_global_step",
     },
+    "penstock.contrib.keras": {
+        "penstock.keras": (
+            "activations backend callbacks constraints datasets initializers layers losses metrics models optimizers "
+            "preprocessing regularizers utils"
+        ),
+        "penstock.keras.engine.input_layer": "Input",
+        "penstock.keras.engine.model": "Model",
+        "penstock.keras.engine.sequential": "Sequential",
+    },
     "penstock.contrib.layers": {
         "penstock.contrib.layers": "initializers normalization optimizers regularizers summaries utils",
         "penstock.contrib.layers.convolutions": (
