@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from tqdm import TMonitor, tqdm
 
 import penstock as tf
 from penstock import errors
@@ -90,6 +91,16 @@ def test_threads_of_pools_without_work_are_nobody() -> None:
         list(pool.map(str, range(10)))
         with pytest.raises(errors.FailedPreconditionError, match="Deadlock"):
             sess.run(take)
+
+
+def test_the_monitor_of_progress_bars_is_nobody(alarm: Any) -> None:
+    take = tf.FIFOQueue(1, tf.int32, shapes=[[]]).dequeue()
+    monitor = TMonitor(tqdm, 10)
+    try:
+        with tf.Session() as sess, pytest.raises(errors.FailedPreconditionError, match="Deadlock"):
+            sess.run(take)
+    finally:
+        monitor.exit()
 
 
 def test_somebody_who_sleeps_may_still_serve() -> None:

@@ -24,8 +24,8 @@ _MOST_SHOWN = 20
 
 _SERVICES = {
     *("IPython", "_pydevd_bundle", "_pytest", "concurrent", "debugpy", "execnet", "google", "ipykernel"),
-    *("jupyter_client", "multiprocessing", "pydev_ipython", "pydevd", "pytest_timeout", "tensorboard", "tornado"),
-    *("traitlets", "xdist", "zmq"),
+    *("jupyter_client", "multiprocessing", "pydev_ipython", "pydevd", "pytest_timeout", "rich", "tensorboard"),
+    *("tornado", "tqdm", "traitlets", "xdist", "zmq"),
 }
 """Packages whose threads run a program's code only if their frames show it."""
 
