@@ -57,7 +57,7 @@ def _convert(source: str, destination: str, format: Format) -> None:
         total = sum(piece.nbytes for entry in reader.entries.values() for piece in entry.pieces)
         count = len(reader.entries)
     with tqdm(total=total, unit="B", unit_scale=True, disable=None) as bar:
-        merge_checkpoints([source], destination, format, progress=bar.update)
+        merge_checkpoints([source], destination, format, progress=bar.update, links=False)
     print(f"{count} tensors, {total:,} bytes: {source} -> {destination} ({format})")
     _copy_graph(source + ".meta", destination + ".meta")
 

@@ -22,6 +22,10 @@ class DataFiles:
         self._preferred_read = preferred_read
 
     @property
+    def index(self) -> Index:
+        return self._index
+
+    @property
     def tensors(self) -> Mapping[str, Entry]:
         return self._index.tensors
 

@@ -70,6 +70,8 @@ _FIELDS = dict.fromkeys(_INTS, "int_val") | {
 
 
 class FirstFormat:
+    index = None
+
     def __init__(self, files: list[tuple[str, ReadableFile]]) -> None:
         self._files = files
         self._tables: list[Table] = []

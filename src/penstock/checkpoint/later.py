@@ -12,6 +12,7 @@ import torch
 
 from penstock import errors
 from penstock.checkpoint.index import Entry, Piece
+from penstock.checkpoint.links import merge_by_links
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
 from penstock.checkpoint.values import FIXED_TYPES, Array, Encoded, Value, encode
@@ -47,13 +48,16 @@ def merge_checkpoints(
     format: Format,
     allow_missing: bool = False,
     progress: Callable[[int], object] = lambda nbytes: None,
+    links: bool = True,
 ) -> None:
     """Write one checkpoint with the tensors, and parts of tensors, of several; values are read when they are written.
 
-    They may be of any format. `progress` is called with the size of each part when it has been read. Raises
+    They may be of any format. With `links`, and if all are of the new one's format, it has their data files, which get
+    other names as well: nothing is read. `progress` is called with the size of each part when it has been read. Raises
     InvalidArgumentError if a tensor, or a part of it, is in two of them.
     """
     with ExitStack() as stack:
+        readers: list[CheckpointReader] = []
         found: dict[str, tuple[Entry, list[tuple[CheckpointReader, Piece]]]] = {}
         for prefix in prefixes:
             try:
@@ -62,12 +66,15 @@ def merge_checkpoints(
                 if not allow_missing:
                     raise
                 continue
+            readers.append(reader)
             for name, entry in reader.entries.items():
                 known, pieces = found.setdefault(name, (entry, []))
                 if (known.dtype, known.shape) != (entry.dtype, entry.shape) or (pieces and _is_whole(entry)):
                     message = f"{name!r} is in more than one of the checkpoints to merge, e.g. {prefix}"
                     raise errors.InvalidArgumentError(None, None, message)
                 pieces.extend((reader, piece) for piece in entry.pieces)
+        if links and merge_by_links(readers, target, format):
+            return
         tensors: dict[str, Any] = {}
         for name, (entry, pieces) in found.items():
             values = [Slice(piece.start, _of_piece(reader, name, entry, piece, progress)) for reader, piece in pieces]

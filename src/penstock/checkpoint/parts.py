@@ -12,7 +12,7 @@ from penstock.checkpoint.index import Piece, crc_text
 from penstock.checkpoint.layouts import TENSORFLOW, Layout
 from penstock.checkpoint.slices import SlicedTensor, cover_problem
 from penstock.checkpoint.storage import WritableFile
-from penstock.checkpoint.values import FIXED_TYPES, STRING, Encoded, Value, encode
+from penstock.checkpoint.values import FIXED_TYPES, STRING, Bytes, Encoded, Value, encode
 
 Tensors = Mapping[str, Value | Encoded | SlicedTensor]
 Shapes = dict[str, tuple[str, tuple[int, ...]]]
@@ -109,16 +109,21 @@ def write_parts(
     """
     still = np.empty(_CHUNK if changing else 0, np.uint8)
     for part in shard:
-        data = part.value.take()
-        crc = 0
-        for begin in range(0, len(data), _CHUNK):
-            chunk = data[begin : begin + _CHUNK]
-            if changing:
-                np.copyto(still[: len(chunk)], np.frombuffer(chunk, np.uint8))
-                chunk = still.data[: len(chunk)]
-            crc = layout.checksum(crc, chunk)
-            out.write(chunk)
-        crc = crc if part.value.checksum is None else part.value.checksum
-        pieces[part.name].append(Piece(number, offset, len(data), crc_text(crc), part.start, part.value.shape))
-        offset += len(data)
+        nbytes, crc = _write_value(out, part.value, layout, still if changing else None)
+        pieces[part.name].append(Piece(number, offset, nbytes, crc_text(crc), part.start, part.value.shape))
+        offset += nbytes
     return offset
+
+
+def _write_value(out: WritableFile, value: Encoded, layout: Layout, still: Bytes | None) -> tuple[int, int]:
+    """Returns size and checksum. `still`: memory that each chunk is copied to before it is used."""
+    data = value.take()
+    crc = 0
+    for begin in range(0, len(data), _CHUNK):
+        chunk = data[begin : begin + _CHUNK]
+        if still is not None:
+            np.copyto(still[: len(chunk)], np.frombuffer(chunk, np.uint8))
+            chunk = still.data[: len(chunk)]
+        crc = layout.checksum(crc, chunk)
+        out.write(chunk)
+    return len(data), crc if value.checksum is None else value.checksum

@@ -15,7 +15,7 @@ from penstock import errors
 from penstock.checkpoint.background import settle
 from penstock.checkpoint.data_files import open_data_files
 from penstock.checkpoint.first_format import open_first_format
-from penstock.checkpoint.index import Entry, Piece
+from penstock.checkpoint.index import Entry, Index, Piece
 from penstock.checkpoint.slices import Region, overlap, within
 from penstock.checkpoint.storage import Path, Storage, locate, typed
 from penstock.checkpoint.tensorflow_types import enum_name
@@ -29,6 +29,10 @@ class Contents(Protocol):
 
     @property
     def tensors(self) -> Mapping[str, Entry]: ...
+
+    @property
+    def index(self) -> Index | None:
+        """What names data files, in formats that have them."""
 
     def piece(self, name: str, entry: Entry, piece: Piece) -> Array:
         """Raises DataLossError, naming the file and the tensor, if the bytes are not those that were saved."""
@@ -49,6 +53,11 @@ class CheckpointReader:
         settle()
         self.prefix = os.fspath(prefix)
         self._contents = _open(*locate(prefix), self.prefix)
+
+    @property
+    def index(self) -> Index | None:
+        """The index, if the format has one."""
+        return self._contents.index
 
     @property
     def entries(self) -> Mapping[str, Entry]:

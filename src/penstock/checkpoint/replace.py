@@ -44,7 +44,7 @@ class Replacement:
         self._target = target
         self._data_names = data_names
         self._clean = clean
-        self._created: list[tuple[str, WritableFile]] = []
+        self._created: list[tuple[str, WritableFile | None]] = []
         self._pending: Pending
         self.token = ""
 
@@ -63,6 +63,11 @@ class Replacement:
         file = self._storage.create(path)
         self._created.append((path, file))
         return file
+
+    def link(self, source: str, path: str) -> None:
+        """Like `create`, of a file that exists under another name."""
+        self._storage.link(source, path)
+        self._created.append((path, None))
 
     def publish(self, data: bytes, *, by_token: bool = True) -> None:
         """`by_token` is false of content whose data files have been moved to names without one."""
@@ -87,7 +92,8 @@ class Replacement:
 
     def _undo(self) -> None:
         for _, file in self._created:
-            file.abandon()
+            if file:
+                file.abandon()
         # A failure after the rename (the directory's fsync) leaves the new content, which needs these.
         if not self._created or is_named(self._storage, self._target, self.token):
             return

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Literal, get_args
 
 from penstock import errors
 from penstock.checkpoint.bundle_files import publish_bundle, remove_unnamed
 from penstock.checkpoint.index import DataFile, Entry, Index, Piece, data_names, data_suffix, dump_index
-from penstock.checkpoint.layouts import PENSTOCK, TENSORFLOW
+from penstock.checkpoint.layouts import PENSTOCK, TENSORFLOW, Layout
 from penstock.checkpoint.parts import Part, Shapes, Tensors, parts_of, shards_of, write_parts
 from penstock.checkpoint.replace import MAX_TARGET_BYTES, Replacement, temporary_data
-from penstock.checkpoint.storage import Path, locate, typed
+from penstock.checkpoint.storage import Path, Storage, locate, typed
 
 MAX_SHARD_BYTES = 2 << 30
 
 Format = Literal["penstock", "tensorflow"]
+LAYOUTS: dict[Format, Layout] = {"penstock": PENSTOCK, "tensorflow": TENSORFLOW}
 
 
 def write_checkpoint(
@@ -40,45 +42,58 @@ def write_checkpoint(
     Raises InvalidArgumentError for a value that checkpoints cannot hold, NotFoundError without a parent directory,
     PermissionDeniedError, ResourceExhaustedError on a full disk.
     """
-    storage, path = locate(prefix)
-    directory, base = storage.split(path)
-    if not base:
-        raise errors.InvalidArgumentError(None, None, f"checkpoint prefix {os.fspath(prefix)!r} ends in no name")
     if max_shard_bytes is not None and max_shard_bytes <= 0:
         raise errors.InvalidArgumentError(None, None, f"max_shard_bytes is {max_shard_bytes}; it must be positive")
-    if format not in get_args(Format):
+    if format not in LAYOUTS:
         raise errors.InvalidArgumentError(None, None, f"{format!r} is no checkpoint format: {get_args(Format)}")
-    bundle = format == "tensorflow"
-    layout = TENSORFLOW if bundle else PENSTOCK
+    layout, bundle = LAYOUTS[format], format == "tensorflow"
     parts, shapes = parts_of(tensors, layout, partly=partly)
     shards = shards_of(parts, max_shard_bytes or (None if bundle else MAX_SHARD_BYTES))
     if bundle:
         shards = shards or [[]]
     pieces: dict[str, list[Piece]] = {name: [] for name in shapes}
     files: list[DataFile] = []
-    with (
-        typed(f"cannot save checkpoint {os.fspath(prefix)}"),
-        Replacement(
-            storage,
-            storage.join(directory, base + ".index"),
-            data_names(base),
-            lambda: remove_unnamed(storage, directory, base),
-        ) as replacement,
-    ):
+    with replacing(prefix) as (storage, path, replacement):
         for number, shard in enumerate(shards):
-            token = replacement.token
-            suffix = temporary_data(number, token) if bundle else data_suffix(number, len(shards), token)
-            out = replacement.create(storage.join(directory, base + suffix))
+            suffix = new_suffix(layout, number, len(shards), replacement.token)
+            out = replacement.create(path + suffix)
             header = b"" if bundle else _header(shard)
             out.write(memoryview(header))
             size = write_parts(out, shard, number, len(header), layout, pieces, changing=changing)
             out.finish()
             files.append(DataFile(suffix, size))
-        index = Index(tuple(files), _entries(shapes, pieces), layout)
-        if bundle:
-            publish_bundle(storage, path, replacement, index)
-        else:
-            replacement.publish(_bytes_of(index))
+        publish(storage, path, replacement, Index(tuple(files), _entries(shapes, pieces), layout))
+
+
+@contextmanager
+def replacing(prefix: Path) -> Iterator[tuple[Storage, str, Replacement]]:
+    """The replacement of a checkpoint by one of any format, and where it is. Failures name it."""
+    storage, path = locate(prefix)
+    directory, base = storage.split(path)
+    if not base:
+        raise errors.InvalidArgumentError(None, None, f"checkpoint prefix {os.fspath(prefix)!r} ends in no name")
+
+    def clean() -> None:
+        remove_unnamed(storage, directory, base)
+
+    with (
+        typed(f"cannot save checkpoint {os.fspath(prefix)}"),
+        Replacement(storage, path + ".index", data_names(base), clean) as replacement,
+    ):
+        yield storage, path, replacement
+
+
+def new_suffix(layout: Layout, number: int, count: int, token: str) -> str:
+    """What follows the prefix in the name of a data file until the checkpoint is published."""
+    return temporary_data(number, token) if layout is TENSORFLOW else data_suffix(number, count, token)
+
+
+def publish(storage: Storage, path: str, replacement: Replacement, index: Index) -> None:
+    """Make `index`, and its data files, the checkpoint `path`."""
+    if index.layout is TENSORFLOW:
+        publish_bundle(storage, path, replacement, index)
+    else:
+        replacement.publish(_bytes_of(index))
 
 
 def _entries(shapes: Shapes, pieces: Mapping[str, Sequence[Piece]]) -> dict[str, Entry]:
