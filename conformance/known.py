@@ -186,6 +186,7 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
         ("gradient", "the labels' gradient through the second output is implemented (TensorFlow omits it)")
     ],
     "SparseAdd": [("values", "TensorFlow misreads a threshold whose type differs from the values'")],
+    "SparseCross": [("error: InvalidArgumentError", "indices of rows beyond the batch are refused, not left out")],
     "SparseSegmentMean": [("gradient", "zero for a segment without rows (TensorFlow leaves memory uninitialised)")],
     "SparseSegmentSqrtN": [("gradient", "zero for a segment without rows (TensorFlow leaves memory uninitialised)")],
     "SparseSegmentSum": [("gradient", "zero for a segment without rows (TensorFlow leaves memory uninitialised)")],

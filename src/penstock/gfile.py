@@ -16,7 +16,7 @@ def _fs(path: Any) -> tuple[Any, str]:
     import fsspec
 
     try:
-        return fsspec.core.url_to_fs(os.fspath(path))
+        return fsspec.core.url_to_fs(os.fsdecode(path))
     except ValueError as error:
         raise errors.InvalidArgumentError(None, None, f"no file system for {path!r}: {error}") from error
 

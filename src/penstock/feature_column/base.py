@@ -122,6 +122,8 @@ class Features:
                 self._found[key] = _with_two_dims(key, self._raw[key])
             elif isinstance(key, FeatureColumn):
                 self._found[key] = key.transform(self)
+            elif not isinstance(key, str):
+                raise TypeError(f'"key" must be either a "str" or "_FeatureColumn". Provided type: {type(key)}.')
             else:
                 raise ValueError(f"Feature {key} is not in features dictionary.")
         return self._found[key]

@@ -166,9 +166,7 @@ def bucketized_column(source_column: NumericColumn, boundaries: Any) -> Bucketiz
         raise ValueError(f"source_column must be a column generated with numeric_column(). Given: {source_column}")
     if len(source_column.shape) > 1:
         raise ValueError(f"source_column must be one-dimensional column. Given: {source_column}")
-    if not hasattr(boundaries, "__len__") or not len(boundaries):
-        raise ValueError("boundaries must not be empty.")
-    limits = tuple(float(limit) for limit in boundaries)
-    if any(low >= high for low, high in itertools.pairwise(limits)):
+    limits = tuple(boundaries) if isinstance(boundaries, list | tuple) else ()
+    if not limits or any(low >= high for low, high in itertools.pairwise(limits)):
         raise ValueError("boundaries must be a sorted list.")
     return BucketizedColumn(source_column, limits)

@@ -26,7 +26,8 @@ from penstock.tensor.dtypes import int64, string
 from penstock.tensor.shapes import TensorShape
 
 _COLUMNS = "indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types"
-_TYPES = ["N: int >= 0", "sparse_types: list({int64, string})", "dense_types: list({int64, string})"]
+_COUNT = "N: int >= 0"
+_TYPES = ["sparse_types: list({int64, string}) >= 0", "dense_types: list({int64, string}) >= 0"]
 _OUTPUTS = "output_indices: int64, output_values: {}, output_shape: int64"
 
 SPARSE_CROSS = define_op(
@@ -34,17 +35,18 @@ SPARSE_CROSS = define_op(
     _COLUMNS,
     _OUTPUTS.format("out_type"),
     attrs=[
-        *_TYPES,
+        _COUNT,
         "hashed_output: bool",
         "num_buckets: int >= 0",
         "hash_key: int",
+        *_TYPES,
         "out_type: {int64, string}",
         "internal_type: {int64, string}",
     ],
     work=SERIAL,
 )
 SPARSE_CROSS_V2 = define_op(
-    "SparseCrossV2", f"{_COLUMNS}, sep: string", _OUTPUTS.format("string"), attrs=_TYPES, work=SERIAL
+    "SparseCrossV2", f"{_COLUMNS}, sep: string", _OUTPUTS.format("string"), attrs=[_COUNT, *_TYPES], work=SERIAL
 )
 for _op in (SPARSE_CROSS, SPARSE_CROSS_V2):
     _op.not_differentiable()

@@ -118,7 +118,10 @@ def _without_invalid(
 
 def _valid(ids: Tensor, weights: SparseTensor | None, combiner: str | None) -> Tensor:
     valid = get_op("GreaterEqual")(ids, like(0, ids))
-    if weights is None or combiner == "sum":
+    if weights is None:
         return valid
     heavy = convert_to_tensor(weights.values)
-    return get_op("LogicalAnd")(valid, get_op("Greater")(heavy, like(0, heavy)))
+    zeros = get_op("ZerosLike")(heavy)
+    # those of a sum may be negative, but there must be as many
+    compared = get_op("Equal")(zeros, zeros) if combiner == "sum" else get_op("Greater")(heavy, like(0, heavy))
+    return get_op("LogicalAnd")(valid, compared)

@@ -64,9 +64,11 @@ def _create(primary: Any, initial_value: Any, name: str, colocate: bool, validat
         )
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
     if info is not None:  # the slots of a part of a variable are parts of larger slots
-        # What is behind the part's name, with a number if there are two. In a variable scope the slot's name begins with
-        # that as well, so TensorFlow's checkpoints of DNNClassifier have "dnn/logits/bias/t_0/Adagrad".
-        own = slot.op.name[len(primary.op.name) + 1 :]
+        own = slot.op.name.rpartition(f"{primary.op.name}/")[2]  # with its number if there are two
+        if list(info.var_shape) == list(info.full_shape):
+            # In a variable scope the slot's name begins with that of the scope, but TensorFlow takes off as much all the
+            # same: its checkpoints of DNNClassifier have "dnn/logits/bias/t_0/Adagrad". (Several parts would need one.)
+            own = slot.op.name[len(primary.op.name) + 1 :]
         slot._set_save_slice_info(
             SaveSliceInfo(f"{info.full_name}/{own}", info.full_shape, info.var_offset, info.var_shape)
         )

@@ -79,7 +79,8 @@ class MultiClassHead(_Classes):
         return class_ids(labels, self._vocabulary, self._n_classes)
 
     def own_loss(self, labels: Tensor, logits: Tensor) -> Tensor:
-        return expand_dims(sparse_softmax_cross_entropy(labels, logits, reduction=Reduction.NONE), -1)
+        ids = get_op("Squeeze")(labels, squeeze_dims=[-1])
+        return expand_dims(sparse_softmax_cross_entropy(ids, logits, reduction=Reduction.NONE), -1)
 
     def own_metrics(self, found: LossSpec, predictions: dict[str, Any]) -> Metrics:
         ids = predictions["class_ids"]
@@ -235,6 +236,8 @@ class MultiLabelHead(_Classes):
     @property
     def logits_dimension(self) -> int:
         return self._n_classes
+
+    takes_sparse_labels = True
 
     @property
     def label_dimension(self) -> int:  # type: ignore[override]

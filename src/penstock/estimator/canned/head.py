@@ -13,6 +13,7 @@ from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.spec import EstimatorSpec
 from penstock.feature_column.base import Features
 from penstock.feature_column.numeric import NumericColumn, numeric_column
+from penstock.graph.composite import SparseTensor
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
@@ -23,7 +24,7 @@ from penstock.ops.add_n import add_n
 from penstock.ops.array import expand_dims
 from penstock.ops.basic import group, identity
 from penstock.ops.cast import cast
-from penstock.ops.checks import assert_less_equal, assert_non_negative
+from penstock.ops.checks import assert_equal, assert_less_equal, assert_non_negative
 from penstock.ops.reduce import reduce_sum
 from penstock.ops.string_conversions import as_string
 from penstock.summary.functions import scalar
@@ -72,6 +73,7 @@ class Head(abc.ABC):
     # --- for subclasses ---------------------------------------------------------------------------------
 
     label_dimension = 1
+    takes_sparse_labels = False
 
     @abc.abstractmethod
     def predictions(self, logits: Tensor) -> dict[str, Any]: ...
@@ -100,7 +102,9 @@ class Head(abc.ABC):
 
     def create_loss(self, features: Any, mode: str, logits: Tensor, labels: Any) -> LossSpec:
         logits = convert_to_tensor(logits)
-        labels = self.processed_labels(_checked_labels(labels, logits, self.label_dimension))
+        if not (self.takes_sparse_labels and isinstance(labels, SparseTensor)):
+            labels = _checked_labels(labels, logits, self.label_dimension)
+        labels = self.processed_labels(labels)
         if self._loss_fn is None:
             each = self.own_loss(labels, logits)
         else:
@@ -185,7 +189,16 @@ def _checked_logits(logits: Any, dimension: int) -> Tensor:
         last = logits.shape.as_list()[-1]
         if last is not None and last != dimension:
             raise ValueError(f"logits shape must be [D0, D1, ... DN, {dimension}], got {logits.shape}.")
-    return logits
+        if last is not None:
+            return logits
+    return _with_last(logits, dimension, "logits")
+
+
+def _with_last(tensor: Tensor, dimension: int, what: str) -> Tensor:
+    """A tensor whose last dimension a step checks."""
+    last = get_op("Shape")(tensor)[-1]
+    with control_dependencies([assert_equal(last, dimension, message=f"{what} shape must be [..., {dimension}]")]):
+        return identity(tensor)
 
 
 def _checked_labels(labels: Any, logits: Tensor, dimension: int) -> Any:
@@ -195,8 +208,13 @@ def _checked_labels(labels: Any, logits: Tensor, dimension: int) -> Any:
             "You must provide a labels Tensor. Given: None. Suggested troubleshooting steps: Check that your data "
             "contain your label feature. Check that your input_fn properly parses and returns labels."
         )
-    if hasattr(labels, "dense_shape"):
-        return labels
+    if isinstance(labels, SparseTensor):
+        raise ValueError(
+            f"SparseTensor labels are not supported. labels must be a Tensor of shape [D0, D1, ..., DN, {dimension}], "
+            f"e.g. [batch_size, {dimension}]. Suggested Fix (1): Check the label feature in your data. Each example "
+            f"must contain {dimension} value(s). If not, your choice of label was probably incorrect. Suggested Fix "
+            "(2): In your input_fn, use tf.sparse_tensor_to_dense() to turn labels into a Tensor."
+        )
     labels = convert_to_tensor(labels)
     if None not in (labels.shape.ndims, logits.shape.ndims) and labels.shape.ndims == logits.shape.ndims - 1:
         labels = expand_dims(labels, -1)
@@ -208,7 +226,9 @@ def _checked_labels(labels: Any, logits: Tensor, dimension: int) -> Any:
                 "If your classifier expects one-hot encoding label,check your n_classes argument to the estimator "
                 "and/or the shape of your label. Otherwise, check the shape of your label."
             )
-    return labels
+        if last is not None:
+            return labels
+    return _with_last(labels, dimension, "labels")
 
 
 def weights_of(features: Any, weight_column: Any) -> Any:

@@ -32,7 +32,7 @@ def optimizer_of(optimizer: Any, learning_rate: float) -> Any:
                 f"Unsupported optimizer name: {optimizer}. Supported names are: {tuple(sorted(_OPTIMIZERS))}"
             )
         return _OPTIMIZERS[optimizer](learning_rate=learning_rate)
-    if callable(optimizer):
+    if callable(optimizer) and not isinstance(optimizer, Optimizer):
         optimizer = optimizer()
     if not isinstance(optimizer, Optimizer):
         raise ValueError(f"The given object is not an Optimizer instance. Given: {optimizer}")

@@ -47,7 +47,7 @@ def _with_label(feature_columns: Any, label_key: str, label: FixedLenFeature, we
         return spec
     column = numeric_column(weight_column) if isinstance(weight_column, str) else weight_column
     if not isinstance(column, NumericColumn):
-        raise TypeError(f"weight_column should be an instance of tf.feature_column.numeric_column, given {column}")
+        raise ValueError(f"weight_column should be an instance of tf.feature_column.numeric_column, given {column}")
     if column.key in spec:
         raise ValueError(
             f"weight_column should not be used as feature. weight_column: {column.key}, features: {spec.keys()}"
