@@ -37,7 +37,7 @@ def _errors(path: Any) -> Iterator[None]:
         yield
     except OSError as error:
         kind = next((ours for theirs, ours in _CLASSES if isinstance(error, theirs)), errors.UnknownError)
-        raise kind(None, None, f"{os.fspath(path)}: {error.strerror or error or type(error).__name__}") from error
+        raise kind(None, None, f"{os.fsdecode(path)}: {error.strerror or error or type(error).__name__}") from error
 
 
 class GFile:
@@ -157,7 +157,7 @@ def ListDirectory(dirname: Any) -> list[str]:
     """The names in a directory, sorted (TF: tf.gfile.ListDirectory)."""
     fs, path = _fs(dirname)
     if not fs.isdir(path):
-        raise errors.NotFoundError(None, None, f"{os.fspath(dirname)}: there is no such directory")
+        raise errors.NotFoundError(None, None, f"{os.fsdecode(dirname)}: there is no such directory")
     return sorted(str(found).rstrip("/").rpartition("/")[2] for found in fs.ls(path, detail=False))
 
 
@@ -165,7 +165,7 @@ def Glob(filename: Any) -> list[str]:
     """The paths that match a pattern (or any of a list), sorted (TF: tf.gfile.Glob)."""
     found: set[str] = set()
     for pattern in filename if isinstance(filename, list | tuple) else [filename]:
-        text = os.fspath(pattern)
+        text = os.fsdecode(pattern)
         directory, _, last = text.rpartition("/")
         if any(c in directory for c in "*?["):
             fs, path = _fs(text)
@@ -215,7 +215,7 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 
 def _free(path: Any, overwrite: bool) -> None:
     if not overwrite and Exists(path):
-        raise errors.AlreadyExistsError(None, None, f"{os.fspath(path)} exists: pass overwrite=True to replace it")
+        raise errors.AlreadyExistsError(None, None, f"{os.fsdecode(path)} exists: pass overwrite=True to replace it")
 
 
 def Stat(filename: Any) -> FileStatistics:
@@ -230,7 +230,7 @@ def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list
     """(directory, its directories, its files) of a tree, top first or last (TF: tf.gfile.Walk)."""
     if not IsDirectory(top):
         return
-    path = os.fspath(top)
+    path = os.fsdecode(top)
     names = ListDirectory(path)
     directories = [n for n in names if IsDirectory(f"{path.rstrip('/')}/{n}")]
     here = (path, directories, [n for n in names if n not in directories])

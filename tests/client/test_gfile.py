@@ -77,3 +77,14 @@ def test_what_is_not_there_raises_not_found_and_names_the_path(root: str) -> Non
 def test_a_mode_that_does_not_exist_is_refused() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="'x'"):
         gfile.GFile("a", "x")
+
+
+def test_paths_may_be_bytes(tmp_path: Path) -> None:
+    path = str(tmp_path / "file").encode()
+    with tf.gfile.GFile(path, "w") as file:
+        file.write("text")
+    assert tf.gfile.Exists(path) and tf.gfile.Glob(path) == [str(tmp_path / "file")]
+    assert tf.gfile.ListDirectory(str(tmp_path).encode()) == ["file"]
+    tf.gfile.Remove(path)
+    with pytest.raises(tf.errors.NotFoundError, match=str(tmp_path / "file")):
+        tf.gfile.Remove(path)

@@ -294,3 +294,13 @@ def test_a_subclass_has_its_own_constructor_only(tmp_path: Path) -> None:
     assert Mine(tmp_path).train(input_fn(), steps=1).get_variable_value("global_step") == 1
     with pytest.raises(ValueError, match=r"Subclasses of Estimator cannot override members of Estimator.*train"):
         Other(tmp_path)
+
+
+def test_a_metric_may_consist_of_several_tensors(tmp_path: Path) -> None:
+    def model(features: Any, mode: str) -> Any:
+        (mean, of_mean), (total, of_total) = tf.metrics.mean(features), tf.metrics.mean(features * 2)
+        metrics = {"both": ((mean, total), (of_mean, of_total))}
+        return tf.estimator.EstimatorSpec(mode, loss=tf.reduce_sum(features), eval_metric_ops=metrics)
+
+    results = tf.estimator.Estimator(model, tmp_path).evaluate(lambda: tf.constant([1.0, 3.0]), steps=1)
+    assert results["both"] == (2, 4)

@@ -90,6 +90,8 @@ def test_the_environment_says_which_task_this_is(
         ({"cluster": CLUSTER, "task": {"index": 0}}, "task type must be set"),
         ({"cluster": CLUSTER, "task": {"type": "chief"}}, "task index must be set"),
         ({"cluster": CLUSTER, "task": {"type": "worker", "index": 2}}, "2 is not a valid task_id for task_type worker"),
+        ({"cluster": {"chief": ["a"]}, "task": {"type": "worker", "index": 0}}, "worker is not a valid task_type"),
+        ({"cluster": {**CLUSTER, "master": ["m"]}, "task": {}}, "job `chief` is not supported"),
         ({"task": {"type": "chief", "index": 0}}, "task type must be WORKER"),
         ({"model_dir": ""}, "model_dir in TF_CONFIG should be non-empty"),
     ],

@@ -184,3 +184,27 @@ def test_a_signature_whose_tensors_are_nowhere_is_refused(tmp_path: Path, sessio
     signature = tf.saved_model.build_signature_def({"x": type(tf.saved_model.build_tensor_info(tf.constant(1)))()}, {})
     with pytest.raises(AssertionError, match="must have one of the 'encoding' fields"):
         tf.saved_model.Builder(tmp_path / "m").add_meta_graph_and_variables(session, [SERVING], {"a": signature})
+
+
+def test_a_loaded_model_is_saved_again_with_another_main_op(tmp_path: Path, session: tf.Session) -> None:
+    product(session)
+    builder = tf.saved_model.Builder(tmp_path / "first")
+    builder.add_meta_graph_and_variables(session, [SERVING], main_op=tf.no_op("first"))
+    builder.save()
+    other, _ = loaded(tmp_path / "first")
+    with other, other.graph.as_default():
+        builder = tf.saved_model.Builder(tmp_path / "second")
+        builder.add_meta_graph_and_variables(other, [SERVING], main_op=tf.no_op("second"))
+        builder.save()
+    again, meta_graph = loaded(tmp_path / "second")
+    assert list(meta_graph.collection_def[constants.MAIN_OP_KEY].node_list.value) == ["second"]
+    with again:
+        assert again.run("y:0", {"x:0": [[1.0, 1.0]]}).tolist() == [[5.0]]
+
+
+def test_only_one_legacy_operation_initialises(tmp_path: Path, session: tf.Session) -> None:
+    product(session)
+    tf.add_to_collection("legacy_init_op", tf.no_op())
+    builder = tf.saved_model.Builder(tmp_path / "model")
+    with pytest.raises(AssertionError, match="already contains one or more legacy init ops"):
+        builder.add_meta_graph_and_variables(session, [SERVING], legacy_init_op=tf.no_op())

@@ -70,6 +70,7 @@ def task_from(environment: Mapping[str, Any]) -> Task:
     kind, index = task.get("type"), task.get("index")
     if not cluster:
         return _local_task(kind, index, environment)
+    chief = _chief_of(cluster)
     if not kind:
         raise ValueError('If "cluster" is set in TF_CONFIG, task type must be set.')
     if index is None:
@@ -78,14 +79,11 @@ def task_from(environment: Mapping[str, Any]) -> Task:
     if index < 0:
         raise ValueError("Task index must be non-negative number.")
     if kind == TaskType.EVALUATOR:
-        if TaskType.EVALUATOR in cluster.jobs:
-            raise ValueError("Evaluator must not be a job of the cluster in TF_CONFIG: it only reads checkpoints.")
+        if chief == TaskType.MASTER:
+            raise ValueError("If `master` node exists in `cluster`, task_type `evaluator` is not supported.")
         return Task(ClusterSpec({}), kind, index, is_chief=False, num_workers=0, global_id=None)
-    chief = TaskType.MASTER if TaskType.MASTER in cluster.jobs else TaskType.CHIEF
-    if cluster.num_tasks(chief) == 0:
-        raise ValueError('If "cluster" is set in TF_CONFIG, it must have one "chief" node.')
-    if cluster.num_tasks(chief) > 1:
-        raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
+    if kind not in cluster.jobs:
+        raise ValueError(f"{kind} is not a valid task_type in the cluster_spec: {cluster}")
     if index >= cluster.num_tasks(kind):
         raise ValueError(f"{index} is not a valid task_id for task_type {kind} in the cluster_spec: {cluster}")
     order = [job for job in (chief, TaskType.WORKER, TaskType.PS) if job in cluster.jobs]
@@ -101,6 +99,20 @@ def task_from(environment: Mapping[str, Any]) -> Task:
         num_workers=cluster.num_tasks(TaskType.WORKER) + 1,
         global_id=sum(map(cluster.num_tasks, before)) + index,
     )
+
+
+def _chief_of(cluster: ClusterSpec) -> str:
+    """The name of the job that trains and saves. Raises ValueError unless it has exactly one task."""
+    if TaskType.EVALUATOR in cluster.jobs:
+        raise ValueError("Evaluator must not be a job of the cluster in TF_CONFIG: it only reads checkpoints.")
+    if {TaskType.MASTER, TaskType.CHIEF} <= set(cluster.jobs):
+        raise ValueError("If `master` node exists in `cluster`, job `chief` is not supported.")
+    chief = TaskType.MASTER if TaskType.MASTER in cluster.jobs else TaskType.CHIEF
+    if cluster.num_tasks(chief) == 0:
+        raise ValueError('If "cluster" is set in TF_CONFIG, it must have one "chief" node.')
+    if cluster.num_tasks(chief) > 1:
+        raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
+    return chief
 
 
 def _local_task(kind: str | None, index: Any, environment: Mapping[str, Any]) -> Task:

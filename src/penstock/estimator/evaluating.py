@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from penstock import nest
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.model import InputFn, Model
 from penstock.estimator.results import write_results
@@ -61,5 +62,5 @@ def _with_loss(spec: EstimatorSpec) -> tuple[Any, dict[str, Any]]:
             )
     metrics[LOSS_METRIC_KEY] = mean(spec.loss)
     values = {name: value for name, (value, _) in sorted(metrics.items())}
-    update_op = group(*[update for _, (_, update) in sorted(metrics.items())])
+    update_op = group(*nest.flatten([update for _, (_, update) in sorted(metrics.items())]))
     return update_op, values | {GraphKeys.GLOBAL_STEP: get_global_step()}

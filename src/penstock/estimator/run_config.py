@@ -104,6 +104,8 @@ class RunConfig:
             session_creation_timeout_secs=session_creation_timeout_secs,
         )
         self._service = environment.get("service")
+        if self._service is not None and not isinstance(self._service, dict):
+            raise TypeError(f'If "service" is set in TF_CONFIG, it must be a dict. Given {type(self._service)}')
         task = task_from(environment)
         self._cluster_spec, self._task_type, self._task_id = task.cluster, task.kind, task.index
         self._master, self._evaluation_master = task.master, task.evaluation_master

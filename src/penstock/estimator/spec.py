@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
+from penstock import nest
 from penstock.client.variable import Variable
 from penstock.estimator.export.outputs import ExportOutput, with_default_output
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.export import export
-from penstock.graph.composite import IndexedSlices, SparseTensor
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph
 from penstock.ops.array import reshape
@@ -107,7 +107,7 @@ class EstimatorSpec(_Fields):
 
 
 def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor | SparseTensor | IndexedSlices | Variable)
+    return isinstance(value, Tensor | Variable)
 
 
 def _checked_loss(loss: Any, mode: str) -> Any:
@@ -149,7 +149,7 @@ def _checked_metrics(metrics: Any) -> dict[str, Any]:
             raise TypeError(
                 f"Values of eval_metric_ops must be (metric_value, update_op) tuples, given: {pair} for key: {key}"
             )
-        for part in pair:
+        for part in nest.flatten(pair):
             if not (isinstance(part, Operation) or _is_tensor(part)):
                 raise TypeError(f"eval_metric_ops[{key}] must be Operation or Tensor, given: {part}")
     return metrics
@@ -160,7 +160,7 @@ def _check_graph(predictions: Any, loss: Any, train_op: Any, metrics: dict[str, 
     named = predictions if isinstance(predictions, dict) else {"": predictions}
     parts = [("prediction values", f"{key}: " if key else "", part) for key, part in named.items()]
     parts += [("loss", "", loss), ("train_op", "", train_op)]
-    parts += [("eval_metric_ops", f"{key}: ", part) for key, pair in metrics.items() for part in pair]
+    parts += [("eval_metric_ops", f"{key}: ", part) for key, pair in metrics.items() for part in nest.flatten(pair)]
     for what, prefix, part in parts:
         if part is not None and part.graph is not graph:
             raise ValueError(_FOREIGN.format(what, f"{prefix}{part.name}"))

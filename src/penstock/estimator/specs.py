@@ -93,13 +93,15 @@ def _checked_hooks(hooks: Iterable[Any] | None) -> tuple[SessionRunHook, ...]:
 def _checked_exporters(exporters: Any) -> tuple[Exporter, ...]:
     if not exporters:
         return ()
-    given = (exporters,) if isinstance(exporters, Exporter) else tuple(exporters)
+    given = tuple(exporters) if isinstance(exporters, Iterable) else (exporters,)
     names: set[str] = set()
     for exporter in given:
         if not isinstance(exporter, Exporter):
             raise TypeError(f"`exporters` must be an Exporter, an iterable of Exporter, or `None`, found {exporter}.")
         if not exporter.name:
             raise ValueError(f"An Exporter cannot have a name that is `None` or empty. All exporter names: {names}")
+        if not isinstance(exporter.name, str):
+            raise ValueError(f"An Exporter must have a string name. Given: {type(exporter.name)}")
         if exporter.name in names:
             raise ValueError(f"`exporters` must have unique names. Found: {exporter.name} twice")
         names.add(exporter.name)

@@ -11,6 +11,7 @@ from google.protobuf import text_format
 from penstock import gfile, logging
 from penstock.export import export
 from penstock.graph.operation import Operation
+from penstock.graph.scopes import get_collection
 from penstock.saved_model import constants
 from penstock.saved_model.assets import add_definitions, asset_definitions, copy_assets
 from penstock.saved_model.messages import SavedModel
@@ -115,6 +116,9 @@ class SavedModelBuilder:
         for what, op in (("main_op", main_op), ("legacy_init_op", legacy_init_op)):
             if op is not None and not isinstance(op, Operation):
                 raise TypeError(f"{what} needs to be an Operation: {op!r}")
+        key = constants.LEGACY_INIT_OP_KEY
+        if legacy_init_op is not None and get_collection(key):
+            raise AssertionError(f"graph already contains one or more legacy init ops under the collection {key}")
         definitions, files = asset_definitions(assets)
         copy_assets(files, self._export_dir)
         if saver is None:
@@ -124,7 +128,7 @@ class SavedModelBuilder:
         add_definitions(meta_graph, definitions)
         for key, op in ((constants.MAIN_OP_KEY, main_op), (constants.LEGACY_INIT_OP_KEY, legacy_init_op)):
             if op is not None:
-                meta_graph.collection_def[key].node_list.value.append(op.name)
+                meta_graph.collection_def[key].node_list.value[:] = [op.name]  # a loaded model has one already
         meta_graph.meta_info_def.tags.extend(tags)
         meta_graph.meta_info_def.tensorflow_version = VERSION
         for name, signature in (signatures or {}).items():

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.export import export
-from penstock.graph.composite import SparseTensor
 from penstock.graph.operation import Tensor
 from penstock.saved_model import signature_constants
 from penstock.saved_model.signature_def_utils import (
@@ -81,7 +80,7 @@ class PredictOutput(ExportOutput):
         for name, tensor in outputs.items():
             if not isinstance(name, str | tuple):
                 raise ValueError(f"Prediction output key must be a string; got {name}")
-            if not isinstance(tensor, Tensor | SparseTensor):
+            if not isinstance(tensor, Tensor):
                 raise ValueError(f"Prediction output value must be a Tensor; got {tensor}")
         self._outputs: dict[str, Any] = {
             "/".join(name) if isinstance(name, tuple) else name: tensor for name, tensor in outputs.items()
