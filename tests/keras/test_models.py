@@ -26,7 +26,8 @@ def small(**kwargs: Any) -> Any:
 
 
 def test_variables_are_named_by_their_layers_which_are_counted_from_zero() -> None:
-    model = tf.keras.Sequential([L.Embedding(5, 3), L.LSTM(4), L.Dense(2), L.Dense(1, name="head"), L.BatchNormalization()])
+    heads = [L.Dense(2), L.Dense(1, name="head"), L.BatchNormalization()]
+    model = tf.keras.Sequential([L.Embedding(5, 3), L.LSTM(4), *heads])
     model.build((None, 7))
     assert [w.name for w in model.weights] == [
         "embedding/embeddings:0", "lstm/kernel:0", "lstm/recurrent_kernel:0", "lstm/bias:0", "dense/kernel:0",
@@ -111,7 +112,8 @@ def test_the_logged_loss_is_the_mean_over_samples_not_batches() -> None:
 def test_the_validation_data_are_the_last_samples() -> None:
     model = small(optimizer=tf.keras.optimizers.SGD(0.0))
     history = model.fit(X, Y, validation_split=0.3, verbose=0)
-    np.testing.assert_allclose(history.history["val_loss"][0], np.mean((model.predict(X[35:]) - Y[35:]) ** 2), rtol=1e-5)
+    exact = np.mean((model.predict(X[35:]) - Y[35:]) ** 2)
+    np.testing.assert_allclose(history.history["val_loss"][0], exact, rtol=1e-5)
 
 
 def test_weights_of_samples_and_classes_scale_losses() -> None:
@@ -217,7 +219,8 @@ def test_a_model_is_a_layer_with_its_own_weights_and_updates() -> None:
     changed = [not np.array_equal(a, b) for a, b in zip(before, inner.get_weights(), strict=True)]
     assert all(changed)
     assert len(outer.updates) == 2
-    np.testing.assert_allclose(inner.predict(X), K.function([x], [outer.layers[1].get_output_at(-1)])([X])[0], rtol=1e-5)
+    of_outer = K.function([x], [outer.layers[1].get_output_at(-1)])([X])[0]
+    np.testing.assert_allclose(inner.predict(X), of_outer, rtol=1e-5)
 
 
 def test_a_generator_is_trained_through_a_discriminator_that_is_not() -> None:

@@ -819,6 +819,9 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.keras.datasets.mnist": {
         "penstock.keras.datasets.loading": "load_data=mnist",
     },
+    "penstock.keras.estimator": {
+        "penstock.keras.estimator.conversion": "model_to_estimator",
+    },
     "penstock.keras.initializers": {
         "penstock.keras.initializers.classes": (
             "Constant GlorotNormal GlorotUniform Identity Initializer Ones Orthogonal RandomNormal RandomUniform "

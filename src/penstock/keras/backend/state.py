@@ -15,7 +15,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, control_dependencies, get_default_graph, name_scope, reset_default_graph
 from penstock.keras.backend.settings import floatx
-from penstock.ops.basic import group, placeholder, placeholder_with_default
+from penstock.ops.basic import group, placeholder_with_default
 from penstock.ops.state import assign, is_variable_initialized
 from penstock.session.session import Session
 
@@ -163,25 +163,17 @@ def set_value(x: Any, value: Any) -> None:
 
 @export("keras.backend.batch_set_value")
 def batch_set_value(pairs: Any) -> None:
-    """Set several variables, given as `(variable, array)`, in one step."""
-    pairs = [(variable, np.asarray(value, variable.dtype.base_dtype.as_numpy_dtype)) for variable, value in pairs]
-    if pairs:
-        session = get_session()
-        with session.graph.as_default():
-            feeds = {_assignment(variable): value for variable, value in pairs}
-            session.run([_ASSIGNMENTS[variable][1] for variable, _ in pairs], feeds)
-
-
-_ASSIGNMENTS: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
-"""For a variable that has been set from outside, the placeholder of its values and the node that assigns them."""
-
-
-def _assignment(variable: Any) -> Tensor:
-    if variable not in _ASSIGNMENTS:
-        with control_dependencies(None), name_scope("set_value/"):
-            value = placeholder(variable.dtype.base_dtype, variable.shape)
-            _ASSIGNMENTS[variable] = value, variable.assign(value).op
-    return _ASSIGNMENTS[variable][0]
+    """Set several variables, given as `(variable, array)`: in one step of their initialisers, fed with the arrays."""
+    feeds: dict[Any, Any] = {}
+    for variable, value in pairs:
+        source = variable.initializer.inputs[1]
+        if source in feeds:  # two variables with one initial value
+            variable.load(np.asarray(value, source.dtype.as_numpy_dtype), get_session())
+        else:
+            feeds[source] = variable.initializer, np.asarray(value, source.dtype.as_numpy_dtype)
+    if feeds:
+        values = {source: value for source, (_, value) in feeds.items()}
+        get_session().run([initializer for initializer, _ in feeds.values()], values)
 
 
 # --- functions ------------------------------------------------------------------------------------------

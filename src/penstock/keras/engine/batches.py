@@ -69,7 +69,7 @@ class Arrays(Source):
             rows: Any = slice(start, min(start + size, n))
             if order is not None:
                 rows = order[rows]
-            yield take(self._all, rows, min(size, n - start))
+            yield take(self._all, rows, min(size, n - int(start)))
 
 
 def take(batch: Batch, rows: Any, size: int) -> Batch:
@@ -110,7 +110,7 @@ class Generated(Source):
 
     def _next(self) -> Any:
         if self._workers == 0:
-            return next(self._iterator, None)  # type: ignore[call-overload]
+            return next(self._iterator or iter(()), None)
         if self._thread is None:
             self._queue = queue.Queue(self._ahead)
             self._thread = threading.Thread(target=self._fill, daemon=True, name="keras-generator")
@@ -170,7 +170,7 @@ class Elements(Source):
         self.steps, self._prepare = steps, prepare
         if isinstance(dataset, DatasetBase):
             self._iterator = make_initializable_iterator(dataset)
-            self._restart = self._iterator.initializer
+            self._restart: Any = self._iterator.initializer
         else:
             if steps is None:
                 raise ValueError("When using iterators as input, you should specify the steps of an epoch.")

@@ -199,7 +199,7 @@ class Layer(base.Layer):
         masks = flat(found) if isinstance(found, list | tuple) else [found]
         for output, of_output in zip(flat(outputs), masks, strict=False):
             if of_output is not None and isinstance(output, Tensor):
-                output._keras_mask = of_output
+                output._keras_mask = of_output  # type: ignore[attr-defined]
 
     def _record(self, tensors: list[Any], results: list[Any], listed: bool, arguments: Any, call: Call) -> None:
         node = Node(self, tensors, results, listed, arguments, call.updates, call.losses)

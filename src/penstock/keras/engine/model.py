@@ -378,7 +378,7 @@ class Repeated(Source):
         self._batch, self.steps = batch, steps
 
     def epoch(self) -> Iterator[Batch]:
-        return itertools.repeat(Batch([], [], None, 1), self.steps)
+        return itertools.repeat(Batch([], [], None, 1), self.steps or 0)
 
 
 def _queueing(kwargs: dict[str, Any]) -> dict[str, Any]:

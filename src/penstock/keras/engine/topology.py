@@ -83,8 +83,9 @@ def description(model: Any) -> dict[str, Any]:
         numbers |= {id(node): i for i, node in enumerate(calls[id(layer)])}
 
     def place(tensor: Any, *arguments: Any) -> list[Any]:
-        layer, _, index = history = history_of(tensor)  # type: ignore[misc]
-        return [layer.name, numbers[id(history.node)] + _first(layer), index, *arguments]
+        history: Any = history_of(tensor)
+        number = numbers[id(history.node)] + _first(history.layer)
+        return [history.layer.name, number, history.tensor_index, *arguments]
 
     return {
         "name": model.name,

@@ -28,7 +28,7 @@ def fit(
     names = model.metrics_names
     stateful = model.stateful_metric_names
     history = History()
-    listeners = [BaseLogger(stateful)]
+    listeners: list[Any] = [BaseLogger(stateful)]
     if verbose:
         listeners.append(ProgbarLogger("steps" if by_steps else "samples", stateful))
     listeners += [*flat(callbacks), history]

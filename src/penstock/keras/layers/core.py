@@ -159,7 +159,7 @@ class Flatten(Layer):
         return outputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        sizes = TensorShape(input_shape).as_list()
+        sizes: Any = TensorShape(input_shape).as_list()
         known = None if None in sizes[1:] else int(np.prod(sizes[1:]))
         return TensorShape([sizes[0], known])
 
@@ -178,8 +178,8 @@ class Reshape(Layer):
         return outputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        sizes = TensorShape(input_shape).as_list()
-        target: list[int | None] = list(self.target_shape)
+        sizes: Any = TensorShape(input_shape).as_list()
+        target: Any = list(self.target_shape)
         if -1 in target:
             rest = int(np.prod([n for n in target if n != -1]))
             count = None if None in sizes[1:] else int(np.prod(sizes[1:]))

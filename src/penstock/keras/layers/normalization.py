@@ -49,7 +49,7 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
     def build(self, input_shape: Any) -> None:
         super().build(TensorShape(input_shape))
 
-    def call(self, inputs: Any, training: Any = None) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, training: Any = None) -> Any:
         return super().call(inputs, K.learning_phase() if training is None else training)
 
     def compute_output_shape(self, input_shape: Any) -> Any:

@@ -101,7 +101,9 @@ class _MeanOf(Mean):
         super().__init__(name or base.snake_case(type(self).__name__), dtype)
         self._arguments = arguments
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
         y_pred = cast(y_pred, self.dtype)
         return super().update_state(
             type(self).function(cast(y_true, self.dtype), y_pred, **self._arguments), sample_weight

@@ -51,7 +51,7 @@ class Progbar:
             self._show(self._bar(current) + self._rate(current, now, ended) + self._values(), ended)
             self._last = now
         elif self.verbose == 2 and ended:
-            self._show(f"{self.target}/{self.target}" + self._rate(current, now, ended) + self._values(), ended)
+            self._show(f"{self.target}/{self.target} - {now - self._start:.0f}s" + self._values(), ended)
 
     def add(self, n: int, values: Any = None) -> None:
         """`n` more are done."""

@@ -55,7 +55,8 @@ class ImageDataGenerator:
         self.rotation_range = rotation_range
         self.width_shift_range, self.height_shift_range = width_shift_range, height_shift_range
         self.brightness_range, self.shear_range = brightness_range, shear_range
-        self.zoom_range = (1 - zoom_range, 1 + zoom_range) if np.isscalar(zoom_range) else tuple(zoom_range)
+        one = isinstance(zoom_range, int | float)
+        self.zoom_range = (1 - zoom_range, 1 + zoom_range) if one else tuple(zoom_range)
         self.channel_shift_range, self.fill_mode, self.cval = channel_shift_range, fill_mode, cval
         self.horizontal_flip, self.vertical_flip = horizontal_flip, vertical_flip
         self.rescale, self.preprocessing_function = rescale, preprocessing_function
@@ -124,7 +125,7 @@ class ImageDataGenerator:
         if np.array_equal(matrix, np.eye(2)) and not down and not right:
             return image
         middle = np.array([(height - 1) / 2, (width - 1) / 2])
-        places = np.stack(np.mgrid[:height, :width], -1) - middle
+        places = np.stack(list(np.mgrid[:height, :width]), -1) - middle
         sources = np.rint((places + turn @ np.array([down, right])) @ matrix.T + middle).astype(int)
         if np.array_equal(matrix, np.eye(2)):
             sources = np.rint(places + middle + np.array([down, right])).astype(int)

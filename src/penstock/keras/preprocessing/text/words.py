@@ -18,7 +18,8 @@ _FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 def text_to_word_sequence(text: str, filters: str = _FILTERS, lower: bool = True, split: str = " ") -> list[str]:
     """The words of a text; characters in `filters` separate words, too."""
     text = text.lower() if lower else text
-    return [word for word in text.translate(str.maketrans(dict.fromkeys(filters, split))).split(split) if word]
+    separators: dict[str, Any] = dict.fromkeys(filters, split)
+    return [word for word in text.translate(str.maketrans(separators)).split(split) if word]
 
 
 @export("keras.preprocessing.text.hashing_trick")
@@ -26,10 +27,12 @@ def hashing_trick(
     text: str, n: int, hash_function: Any = None, filters: str = _FILTERS, lower: bool = True, split: str = " "
 ) -> list[int]:
     """A number from 1 to n - 1 for each word, by its hash: Python's, or for "md5" the same in every process."""
-    of = hash_function or hash
-    if of == "md5":
-        of = lambda word: int(hashlib.md5(word.encode()).hexdigest(), 16)  # noqa: E731
+    of = _md5 if hash_function == "md5" else hash_function or hash
     return [of(word) % (n - 1) + 1 for word in text_to_word_sequence(text, filters, lower, split)]
+
+
+def _md5(word: str) -> int:
+    return int(hashlib.md5(word.encode()).hexdigest(), 16)
 
 
 @export("keras.preprocessing.text.one_hot")
