@@ -7,6 +7,7 @@ tensorflow` does the same inside a program. It affects the whole process.
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -51,3 +52,4 @@ class _Finder(MetaPathFinder):
 if "tensorflow" in sys.modules and sys.modules["tensorflow"] is not sys.modules["penstock"]:
     raise ImportError("TensorFlow itself is already imported: import penstock.as_tensorflow before it.")
 sys.meta_path.insert(0, _Finder())
+logging.Logger.manager.loggerDict["tensorflow"] = logging.getLogger("penstock")  # programs add handlers to it by name

@@ -22,6 +22,24 @@ assert "traceEvents" in timeline.Timeline(metadata.step_stats).generate_chrome_t
 """
 
 
+LOGS = """
+import logging
+import sys
+import tensorflow as tf
+
+logging.getLogger("tensorflow").addHandler(logging.FileHandler(sys.argv[1]))
+tf.logging.set_verbosity(tf.logging.INFO)
+tf.logging.info("step %d", 3)
+"""
+
+
+def test_handlers_of_tensorflows_logger_get_what_is_logged(tmp_path: Path) -> None:
+    program, log = tmp_path / "program.py", tmp_path / "log"
+    program.write_text(LOGS)
+    subprocess.run([sys.executable, "-m", "penstock", str(program), str(log)], check=True, timeout=300)
+    assert log.read_text() == "step 3\n"
+
+
 def test_messages_timelines_and_devices_are_where_tensorflow_has_them(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
