@@ -1,8 +1,12 @@
-"""What programs import from inside TensorFlow because no public name has it: `tensorflow.python.client`'s timelines and
-devices."""
+"""What programs import from inside TensorFlow: `tensorflow.python.ops.array_ops`, `tensorflow.python.client.timeline`.
+
+Most of it is public too, and is taken from there; timelines and devices have no public names.
+"""
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from penstock.api.old_paths import add_module
@@ -36,3 +40,98 @@ def list_local_devices(session_config: Any = None) -> list[LocalDevice]:
 
 add_module(f"{__name__}.client.timeline", Timeline=StepTimeline)
 add_module(f"{__name__}.client.device_lib", list_local_devices=list_local_devices)
+
+_KERAS = (
+    "activations applications backend callbacks constraints datasets estimator initializers layers losses metrics "
+    "models optimizers preprocessing regularizers utils"
+)
+
+_PUBLIC = {
+    "": (
+        "client.session framework.constant_op framework.device framework.dtypes framework.function framework.importer "
+        "framework.ops framework.random_seed framework.sparse_tensor framework.tensor_shape framework.tensor_util "
+        "ops.array_ops ops.check_ops ops.clip_ops ops.control_flow_ops ops.data_flow_ops ops.functional_ops "
+        "ops.gradients ops.gradients_impl ops.histogram_ops ops.init_ops ops.io_ops ops.linalg_ops ops.logging_ops "
+        "ops.lookup_ops ops.math_ops ops.parsing_ops ops.partitioned_variables ops.random_ops "
+        "ops.resource_variable_ops ops.script_ops ops.sparse_ops ops.special_math_ops ops.standard_ops ops.state_ops "
+        "ops.string_ops ops.template ops.tensor_array_ops ops.variable_scope ops.variables"
+    ),
+    "app": "platform.app",
+    "compat": "util.compat",
+    "dtypes": "framework.dtypes",
+    "errors": "framework.errors framework.errors_impl",
+    "flags": "platform.flags",
+    "gfile": "platform.gfile",
+    "graph_util": "framework.graph_util",
+    "image": "ops.image_ops",
+    "initializers": "ops.init_ops",
+    **{f"keras.{name}": f"keras.{name}" for name in _KERAS.split()},
+    "layers": "layers.base layers.convolutional layers.core layers.layers layers.normalization layers.pooling",
+    "logging": "platform.tf_logging",
+    "resource_loader": "platform.resource_loader",
+    "losses": "ops.losses.losses",
+    "nest": "util.nest",
+    "nn": "ops.candidate_sampling_ops ops.ctc_ops ops.embedding_ops ops.nn ops.nn_impl ops.nn_ops ops.rnn",
+    "contrib.framework.nest": "util.nest",
+    "contrib.lookup": "ops.lookup_ops",
+    "contrib.staging": "ops.data_flow_ops",
+    "contrib.legacy_seq2seq": "ops.seq2seq",
+    "contrib.util": "framework.tensor_util",
+    "rnn_cell": "ops.rnn_cell ops.rnn_cell_impl",
+    "saved_model": "saved_model.loader",
+    "saved_model.builder": "saved_model.builder",
+    "saved_model.signature_constants": "saved_model.signature_constants",
+    "saved_model.signature_def_utils": "saved_model.signature_def_utils",
+    "saved_model.tag_constants": "saved_model.tag_constants",
+    "saved_model.utils": "saved_model.utils",
+    "summary": "summary.summary",
+    "test": "platform.test",
+    "train": (
+        "pywrap_tensorflow training.adagrad training.adam training.basic_loops training.basic_session_run_hooks "
+        "training.checkpoint_utils training.coordinator training.ftrl training.gradient_descent training.input "
+        "training.learning_rate_decay training.momentum training.monitored_session training.moving_averages "
+        "training.optimizer training.queue_runner training.queue_runner_impl training.rmsprop training.saver "
+        "training.session_manager training.session_run_hook training.slot_creator training.summary_io "
+        "training.supervisor training.sync_replicas_optimizer training.training training.training_util"
+    ),
+}
+"""The inner modules whose names are public in a namespace."""
+
+_ELSEWHERE = {
+    "layers.utils": "penstock.contrib.layers.utils",
+    "ops.control_flow_ops": "penstock.ops.basic",
+    "training.monitored_session": "penstock.training_loop.wrapped_sessions penstock.training_loop.monitored_session",
+    "training.slot_creator": "penstock.train.slot_creator",
+    "util.tf_inspect": "inspect",
+}
+"""The inner modules of which programs use what is not public, and where that is."""
+
+
+class InnerModule(ModuleType):
+    """Has the public names of some namespaces, and loads them on first access."""
+
+    def __getattr__(self, name: str) -> Any:
+        for source in vars(self)["_sources"]:
+            try:
+                value = getattr(importlib.import_module(source), name)
+            except (AttributeError, ImportError):
+                continue
+            vars(self)[name] = value
+            return value
+        raise AttributeError(f"Penstock has no {name!r} in {self.__name__.replace('penstock', 'tensorflow', 1)}")
+
+
+def _add_inner_modules() -> None:
+    sources: dict[str, list[str]] = {}
+    for namespace, paths in _PUBLIC.items():
+        for path in paths.split():
+            sources.setdefault(path, []).append(f"penstock.{namespace}".rstrip("."))
+    for path, modules in _ELSEWHERE.items():
+        sources.setdefault(path, []).extend(modules.split())
+    for path, found in sources.items():
+        module = add_module(f"{__name__}.{path}")
+        module.__class__ = InnerModule
+        vars(module)["_sources"] = found
+
+
+_add_inner_modules()

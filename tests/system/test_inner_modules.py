@@ -44,3 +44,36 @@ def test_messages_timelines_and_devices_are_where_tensorflow_has_them(tmp_path: 
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     subprocess.run([sys.executable, "-m", "penstock", str(program)], check=True, timeout=300)
+
+
+INNER = """
+import tensorflow as tf
+from tensorflow.python.framework import dtypes, ops
+from tensorflow.python.keras.layers import Dense
+from tensorflow.python.ops import array_ops, control_flow_ops, math_ops, rnn_cell, variable_scope as vs
+from tensorflow.python.platform import gfile, tf_logging as logging
+from tensorflow.python.training import monitored_session, moving_averages, session_run_hook
+from tensorflow.python.util import nest, tf_inspect
+import tensorflow.python.training.saver as saver
+
+assert ops.convert_to_tensor is tf.convert_to_tensor and dtypes.float32 is tf.float32
+assert (array_ops.shape, math_ops.add, control_flow_ops.cond) == (tf.shape, tf.add, tf.cond)
+assert (vs.get_variable, rnn_cell.LSTMCell, Dense) == (tf.get_variable, tf.nn.rnn_cell.LSTMCell, tf.keras.layers.Dense)
+assert (gfile.GFile, logging.info, nest.flatten) == (tf.gfile.GFile, tf.logging.info, tf.contrib.framework.nest.flatten)
+assert session_run_hook.SessionRunHook is tf.train.SessionRunHook and saver.Saver is tf.train.Saver
+assert moving_averages.assign_moving_average is tf.train.assign_moving_average
+assert monitored_session.MonitoredSession is tf.train.MonitoredSession and monitored_session._HookedSession
+assert tf_inspect.isclass(tf.Graph)
+try:
+    array_ops.no_such_function
+except AttributeError as error:
+    assert "'no_such_function' in tensorflow.python.ops.array_ops" in str(error)
+else:
+    raise AssertionError
+"""
+
+
+def test_public_names_are_also_in_the_inner_modules_that_define_them(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(INNER)
+    subprocess.run([sys.executable, "-m", "penstock", str(program)], check=True, timeout=300)
