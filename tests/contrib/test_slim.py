@@ -109,6 +109,16 @@ def test_synchronous_replicas_get_their_tokens_and_queue_runner(
     assert values[1] >= 3
 
 
+def test_traced_steps_are_written_for_tensorboard_and_for_chrome(tmp_path: Path) -> None:
+    slim.learning.train(train_op(), str(tmp_path), number_of_steps=4, trace_every_n_steps=2)
+    assert sorted(path.name for path in tmp_path.glob("tf_trace-*.json")) == ["tf_trace-1.json", "tf_trace-3.json"]
+    assert "traceEvents" in (tmp_path / "tf_trace-1.json").read_text()
+    tags = [event.tagged_run_metadata.tag for event in events(tmp_path)]
+    assert [tag for tag in tags if tag] == ["run_metadata-1", "run_metadata-3"]
+    with pytest.raises(ValueError, match="logdir must be present"):
+        slim.learning.train_step(None, None, None, {"should_trace": True})
+
+
 def test_a_lost_worker_restarts_training_from_the_latest_checkpoint(tmp_path: Path) -> None:
     op, calls = train_op(), []
 

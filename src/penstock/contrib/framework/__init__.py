@@ -2,11 +2,12 @@
 
 from penstock.api.namespace import open_namespace
 from penstock.api.old_paths import add_module
-from penstock.contrib.framework import arg_scopes, variables
+from penstock.contrib.framework import arg_scopes, assignments, variables
 
 _ops = add_module(f"{__name__}.python.ops", arg_scopes, variables)
 add_module(f"{__name__}.python.ops.arg_scope", arg_scopes)
-add_module(f"{__name__}.python.ops.variables", variables)
-_ops.variables = variables  # type: ignore[attr-defined]
+_ops.variables = add_module(  # type: ignore[attr-defined]
+    f"{__name__}.python.ops.variables", variables, assignments
+)
 
 open_namespace(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata, RunOptions
 
-from penstock import errors, logging, summary, train as core
+from penstock import errors, gfile, logging, summary, train as core
 from penstock.client.lookup_tables import tables_initializer
 from penstock.client.variables import (
     global_variables_initializer,
@@ -28,6 +29,7 @@ from penstock.graph.scopes import control_dependencies, get_default_graph, name_
 from penstock.ops.basic import group
 from penstock.ops.compare import equal, greater_equal
 from penstock.ops.division import floormod
+from penstock.session.step_timeline import StepTimeline
 from penstock.train.optimizer import Optimizer
 from penstock.train.sync_replicas import SyncReplicasOptimizer
 from penstock.training_loop import supervisor
@@ -77,7 +79,8 @@ def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: di
     """One step: the loss, and whether to stop.
 
     train_step_kwargs: "should_stop", "should_log" and "should_trace" are bool tensors; a traced step goes to the
-    "summary_writer". Raises ValueError for "should_trace" without "logdir".
+    "summary_writer" and, for chrome://tracing, to "logdir"/tf_trace-N.json. Raises ValueError for "should_trace"
+    without "logdir".
     """
     began = time.monotonic()
     options = metadata = None
@@ -86,11 +89,16 @@ def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: di
     if "should_trace" in train_step_kwargs and sess.run(train_step_kwargs["should_trace"]):
         options, metadata = RunOptions(trace_level=RunOptions.FULL_TRACE), RunMetadata()
     loss, step = sess.run([train_op, global_step], options=options, run_metadata=metadata)
-    writer = train_step_kwargs.get("summary_writer")
-    if metadata is not None and writer is not None:
-        writer.add_run_metadata(metadata, f"run_metadata-{step}")
+    elapsed = time.monotonic() - began
+    if metadata is not None:
+        path = os.path.join(os.fspath(train_step_kwargs["logdir"]), f"tf_trace-{step}.json")
+        logging.info("Writing trace to %s", path)
+        with gfile.GFile(path, "w") as file:
+            file.write(StepTimeline(metadata.step_stats).generate_chrome_trace_format())
+        if train_step_kwargs.get("summary_writer") is not None:
+            train_step_kwargs["summary_writer"].add_run_metadata(metadata, f"run_metadata-{step}")
     if "should_log" in train_step_kwargs and sess.run(train_step_kwargs["should_log"]):
-        logging.info("global step %d: loss = %.4f (%.3f sec/step)", step, loss, time.monotonic() - began)
+        logging.info("global step %d: loss = %.4f (%.3f sec/step)", step, loss, elapsed)
     return loss, bool("should_stop" in train_step_kwargs and sess.run(train_step_kwargs["should_stop"]))
 
 
