@@ -66,8 +66,9 @@ def _create(primary: Any, initial_value: Any, name: str, colocate: bool, validat
     if info is not None:  # the slots of a part of a variable are parts of larger slots
         own = slot.op.name.rpartition(f"{primary.op.name}/")[2]  # with its number if there are two
         if list(info.var_shape) == list(info.full_shape):
-            # In a variable scope the slot's name begins with that of the scope, but TensorFlow takes off as much all the
-            # same: its checkpoints of DNNClassifier have "dnn/logits/bias/t_0/Adagrad". (Several parts would need one.)
+            # In a variable scope the slot's name begins with that of the scope, but TensorFlow takes off as much all
+            # the same: its checkpoints of DNNClassifier have "dnn/logits/bias/t_0/Adagrad". Of several parts, each
+            # would have such a name, and none the whole slot.
             own = slot.op.name[len(primary.op.name) + 1 :]
         slot._set_save_slice_info(
             SaveSliceInfo(f"{info.full_name}/{own}", info.full_shape, info.var_offset, info.var_shape)
