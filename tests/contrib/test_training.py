@@ -330,6 +330,13 @@ def test_mnist_is_read_from_local_files(digits: Path) -> None:
         assert mnist.extract_images(file).shape == (20, 28, 28, 1)
 
 
+def test_mnist_is_a_data_set_with_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for load in (tf.contrib.learn.datasets.load_dataset, lambda name: tf.contrib.learn.datasets.DATASETS[name]()):
+        with pytest.raises(FileNotFoundError, match="train-images-idx3-ubyte"):
+            load("mnist")
+
+
 def test_batches_go_through_every_example_once_an_epoch(digits: Path) -> None:
     train = mnist.read_data_sets(digits, validation_size=0, seed=1).train
     epoch = [train.next_batch(8)[1] for _ in range(5)]

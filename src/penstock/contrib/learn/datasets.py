@@ -10,12 +10,11 @@ import numpy as np
 
 from penstock import gfile
 from penstock.contrib.learn import iris
-from penstock.contrib.learn.mnist import Datasets as Datasets
+from penstock.contrib.learn.mnist import Datasets as Datasets, load_mnist
 
 _ELSEWHERE = (
-    "The data set {name!r} does not come with Penstock, and nothing is downloaded: only 'iris' does. Read files with "
-    "tf.contrib.learn.datasets.base.load_csv_with_header, or MNIST's with "
-    "tf.contrib.learn.datasets.mnist.read_data_sets."
+    "The data set {name!r} does not come with Penstock, and nothing is downloaded: only 'iris' does, and 'mnist' is read "
+    "from files. Read others with tf.contrib.learn.datasets.base.load_csv_with_header."
 )
 
 
@@ -55,11 +54,14 @@ def load_iris(data_path: Any = None) -> Dataset:
     return Dataset(*iris.measurements()) if data_path is None else load_csv_with_header(data_path, int, float)
 
 
-def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = False) -> Dataset:
-    """The data set with a name: "iris"; ValueError for others."""
-    if name != "iris":
+DATASETS = {"iris": load_iris, "mnist": load_mnist}
+
+
+def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = False) -> Any:
+    """The data set with a name: "iris" or "mnist"; ValueError for others."""
+    if name not in DATASETS:
         raise ValueError(_ELSEWHERE.format(name=name))
-    return load_iris()
+    return DATASETS[name]()
 
 
 def maybe_download(filename: str, work_directory: Any, source_url: str) -> str:
