@@ -68,21 +68,24 @@ class Model(Network):
         self.sample_weight_mode = sample_weight_mode
         self._compiled = (weighted_metrics, target_tensors)
         self._run_options = kwargs
-        self._objective: Objective | None = None
+        self._objectives: dict[bool, Objective] = {}
         self._functions: dict[Any, Any] = {}
         if self.outputs is not None:
             self._make_objective()
 
-    def _make_objective(self) -> Objective:
-        if self._objective is None:
-            weighted, targets = self._compiled
-            self._objective = objective(self, self.loss, self.metrics, weighted, self.loss_weights, targets)
-        return self._objective
+    def _make_objective(self, weighted: bool = False) -> Objective:
+        if weighted not in self._objectives:
+            weighted_metrics, targets = self._compiled
+            plain = self._make_objective() if weighted else None
+            self._objectives[weighted] = objective(
+                self, self.loss, self.metrics, weighted_metrics, self.loss_weights, targets, plain
+            )
+        return self._objectives[weighted]
 
-    def _compiled_objective(self) -> Objective:
+    def _compiled_objective(self, weighted: bool = False) -> Objective:
         if self.optimizer is None:
             raise RuntimeError("You must compile your model before using it.")
-        return self._make_objective()
+        return self._make_objective(weighted)
 
     @property
     def metrics_names(self) -> list[str]:
@@ -104,7 +107,7 @@ class Model(Network):
 
     @property
     def sample_weights(self) -> list[Any]:
-        return list(self._compiled_objective().weights)
+        return list(self._compiled_objective(weighted=True).weights)
 
     def reset_metrics(self) -> None:
         """Begin anew with metrics that are kept over steps."""
@@ -119,25 +122,26 @@ class Model(Network):
             self._compiled_objective()
         functions = self.__dict__.setdefault("_functions", {})
         trained = tuple(map(id, self.trainable_weights)) if mode == "train" else ()
-        phase = K.learning_phase()
-        flags = [mode == "train"] if isinstance(phase, Tensor) else []
+        training = np.array(mode == "train")
 
         def run(batch: Batch) -> list[Any]:
             key = mode, batch.weights is not None, trained
             if key not in functions:
                 functions[key] = self._function(mode, batch.weights is not None)
-            values: list[Any] = functions[key]([*batch.fed, *flags])
+            function, feeds_phase = functions[key]
+            values: list[Any] = function([*batch.fed, training] if feeds_phase else batch.fed)
             return values
 
         return run
 
-    def _function(self, mode: str, weighted: bool) -> Any:
+    def _function(self, mode: str, weighted: bool) -> tuple[Any, bool]:
+        """The function of a kind of step, and whether it takes the learning phase after the batch's values."""
         phase = K.learning_phase()
-        phases = [phase] if isinstance(phase, Tensor) else []
+        phases = [phase] if isinstance(phase, Tensor) and phase.consumers() else []
         if mode == "predict":
-            return K.function([*self._fed_inputs, *phases], self.outputs, self.state_updates)
-        made = self._compiled_objective()
-        feeds = [*self._fed_inputs, *made.fed_targets, *(made.weights if weighted else []), *phases]
+            return K.function([*self._fed_inputs, *phases], self.outputs, self.state_updates), bool(phases)
+        made = self._compiled_objective(weighted)
+        feeds = [*self._fed_inputs, *made.fed_targets, *made.weights, *phases]
         updates = list(made.updates)
         if mode == "train":
             weights = self.trainable_weights
@@ -153,7 +157,7 @@ class Model(Network):
                 for i, name in enumerate(made.names):
                     if name in made.stateful:
                         values[i] = made.resets[made.stateful.index(name)].result()
-        return K.function(feeds, values, updates, **self._run_options)
+        return K.function(feeds, values, updates, **self._run_options), bool(phases)
 
     @property
     def _fed_inputs(self) -> list[Any]:
@@ -186,8 +190,7 @@ class Model(Network):
             return check_sizes(Batch(inputs, [], None, len(inputs[0]) if inputs else 0))
         made = self._compiled_objective()
         labels = arrays_of(y, made.target_names, made.target_shapes, "target")
-        names = [name for name, target in zip(self.output_names, made.targets, strict=True) if target is not None]
-        weights = sample_weights_of(sample_weight, class_weight, labels, names)
+        weights = sample_weights_of(sample_weight, class_weight, labels, made.target_names)
         size = len(inputs[0]) if inputs else len(labels[0]) if labels else 0
         return check_sizes(Batch(inputs, labels, weights, size))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.scopes import name_scope
 from penstock.keras import backend as K
@@ -19,7 +17,6 @@ from penstock.keras.nested import flat
 from penstock.layers import base
 from penstock.ops.arithmetic import maximum
 from penstock.ops.array import expand_dims
-from penstock.ops.basic import placeholder_with_default
 from penstock.ops.cast import cast
 from penstock.ops.filling import ones_like
 from penstock.ops.reduce import reduce_mean, reduce_sum
@@ -35,7 +32,7 @@ class Objective:
     target_names: list[str] = field(default_factory=list)
     target_shapes: list[Any] = field(default_factory=list)
     weights: list[Any] = field(default_factory=list)
-    """For each fed target the weights of its samples, by default one 1 for all."""
+    """For each fed target a placeholder of weights of its samples; none if samples are not weighted."""
     names: list[str] = field(default_factory=list)
     """"loss", and names of the others, as they are logged."""
     values: list[Any] = field(default_factory=list)
@@ -43,13 +40,29 @@ class Objective:
     updates: list[Any] = field(default_factory=list)
     resets: list[Any] = field(default_factory=list)
 
+    def weight_of(self, target: Any) -> Any:
+        """The weights of a target's samples, None if they are not weighted."""
+        return dict(zip(self.fed_targets, self.weights, strict=False)).get(target)
 
-def objective(model: Any, losses: Any, metrics: Any, weighted_metrics: Any, loss_weights: Any, given: Any) -> Objective:
-    """The objective of `model`, with `compile`'s arguments. Raises ValueError if these name unknown outputs."""
+
+def objective(
+    model: Any,
+    losses: Any,
+    metrics: Any,
+    weighted_metrics: Any,
+    loss_weights: Any,
+    given: Any,
+    unweighted: Objective | None = None,
+) -> Objective:
+    """The objective of `model`, with `compile`'s arguments. Raises ValueError if these name unknown outputs.
+
+    `unweighted`: make the one in which samples are weighted, for the same targets. (They are two, because a plan for
+    known shapes is faster than one for weights that may or may not be fed.)
+    """
     names, outputs = model.output_names, model.outputs
     functions = _per_output(losses, names, "loss")
     scales = _per_output(loss_weights, names, "loss_weights")
-    targets = _per_output(given, names, "target_tensors")
+    targets = _per_output(given, names, "target_tensors") if unweighted is None else unweighted.targets
     made_of = Objective(names=["loss"])
     total: Any = None
     parts: list[Any] = []
@@ -58,17 +71,18 @@ def objective(model: Any, losses: Any, metrics: Any, weighted_metrics: Any, loss
         made_of.targets.append(None)
         if function is None:
             continue
-        rank = len(output.shape)
+        fed = target is None or (unweighted is not None and target in unweighted.fed_targets)
         if target is None:
-            shape = _target_shape(function, output)
-            target = K.placeholder(ndim=rank, dtype=K.dtype(output), name=f"{name}_target")
+            target = K.placeholder(ndim=len(output.shape), dtype=K.dtype(output), name=f"{name}_target")
+        weight = None
+        if fed:
             made_of.fed_targets.append(target)
             made_of.target_names.append(name)
-            made_of.target_shapes.append(shape)
-        temporal = _per_output(model.sample_weight_mode, names, "sample_weight_mode")[names.index(name)] == "temporal"
-        ones = np.ones([1, 1] if temporal else [1], np.float32)
-        weight = placeholder_with_default(ones, [None] * ones.ndim, name=f"{name}_sample_weights")
-        made_of.weights.append(weight)
+            made_of.target_shapes.append(_target_shape(function, output))
+        if fed and unweighted is not None:
+            temporal = _per_output(model.sample_weight_mode, names, "sample_weight_mode")[names.index(name)]
+            weight = K.placeholder(ndim=2 if temporal == "temporal" else 1, name=f"{name}_sample_weights")
+            made_of.weights.append(weight)
         made_of.targets[-1] = target
         with name_scope(f"loss/{name}_loss"):
             value = _weighted(function, target, output, weight)
@@ -80,7 +94,7 @@ def objective(model: Any, losses: Any, metrics: Any, weighted_metrics: Any, loss
             total = loss if total is None else total + loss
     if total is None:
         raise ValueError("The model cannot be compiled because it has no loss to optimize.")
-    made_of.values = [reduce_mean(total)]
+    made_of.values = [total if total.shape.ndims == 0 else reduce_mean(total)]
     if len(outputs) > 1:
         made_of.names += [name for name, _ in parts]
         made_of.values += [value for _, value in parts]
@@ -143,7 +157,7 @@ def _add_metrics(made_of: Objective, model: Any, metrics: Any, losses: list[Any]
             label, function = _metric(metric, output, losses_functions.get(loss))
             shown = f"{name}_{label}" if len(names) > 1 else label
             made_of.names.append(f"{shown}_{made_of.names.count(shown)}" if shown in made_of.names else shown)
-            weight = made_of.weights[[t is target for t in _with_loss(made_of)].index(True)] if weighted else None
+            weight = made_of.weight_of(target) if weighted else None
             with name_scope(f"metrics/{label}"):
                 if isinstance(function, Metric):
                     made_of.updates += flat(function.update_state(target, output, weight))
@@ -152,10 +166,6 @@ def _add_metrics(made_of: Objective, model: Any, metrics: Any, losses: list[Any]
                     made_of.resets.append(function)
                 else:
                     made_of.values.append(_mean(function, target, output, weight))
-
-
-def _with_loss(made_of: Objective) -> list[Any]:
-    return [target for target in made_of.targets if target is not None]
 
 
 def _mean(function: Any, target: Any, output: Any, weight: Any) -> Any:
