@@ -13,8 +13,8 @@ from penstock.contrib.learn import iris
 from penstock.contrib.learn.mnist import Datasets as Datasets, load_mnist
 
 _ELSEWHERE = (
-    "The data set {name!r} does not come with Penstock, and nothing is downloaded: only 'iris' does, and 'mnist' is read "
-    "from files. Read others with tf.contrib.learn.datasets.base.load_csv_with_header."
+    "The data set {name!r} does not come with Penstock, and nothing is downloaded: only 'iris' does, and 'mnist' is "
+    "read from files. Read others with tf.contrib.learn.datasets.base.load_csv_with_header."
 )
 
 
