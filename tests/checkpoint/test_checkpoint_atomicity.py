@@ -182,8 +182,24 @@ def kill_at(call: int) -> Callable[[int, str], None]:
     return before
 
 
+class TornWrite(FragileOs):
+    """Dies at one action; if it is a write, after half of it."""
+
+    def __init__(self, fatal: int) -> None:
+        super().__init__(kill_at(fatal))
+        self._fatal = fatal
+
+    def write(self, fd: int, data: memoryview) -> int:
+        if self._count + 1 == self._fatal:
+            os.write(fd, data[: len(data) // 2])
+        self._count += 1
+        self._before(self._count, "write")
+        return os.write(fd, data)
+
+
 DEATHS: dict[str, Callable[[int], object]] = {
     "kill": lambda call: FragileOs(kill_at(call)),
+    "kill in a write": TornWrite,
     "power cut": PowerCut,
     "power cut, names reordered": lambda call: PowerCut(call, reordered=True),
 }
@@ -508,15 +524,16 @@ for value in range(1, 10**6):
 """
 
 
+@pytest.mark.parametrize("delay", [0.1, *(pytest.param(0.11 + n / 70, marks=pytest.mark.slow) for n in range(10))])
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_writer_killed_by_the_system_leaves_a_whole_checkpoint(tmp_path: Path, format: Format) -> None:
+def test_a_writer_killed_by_the_system_leaves_a_whole_checkpoint(tmp_path: Path, format: Format, delay: float) -> None:
     source = str(Path(next(iter(penstock.__path__))).parent)
     environment = os.environ | {"PYTHONPATH": source}
     command = [sys.executable, "-c", WRITER, str(tmp_path / "m"), format]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         reported = int(process.stdout.readline())
-        time.sleep(0.1)
+        time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         reported = int(([str(reported), *process.stdout.read().split()])[-1])
         assert process.wait() == -signal.SIGKILL
