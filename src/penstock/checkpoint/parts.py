@@ -13,6 +13,7 @@ from penstock.checkpoint.layouts import TENSORFLOW, Layout
 from penstock.checkpoint.slices import SlicedTensor, cover_problem
 from penstock.checkpoint.storage import WritableFile
 from penstock.checkpoint.values import FIXED_TYPES, STRING, Bytes, Encoded, Value, encode
+from penstock.checkpoint.write_progress import Advance
 
 Tensors = Mapping[str, Value | Encoded | SlicedTensor]
 Shapes = dict[str, tuple[str, tuple[int, ...]]]
@@ -102,6 +103,7 @@ def write_parts(
     pieces: dict[str, list[Piece]],
     *,
     changing: bool,
+    advance: Advance,
 ) -> int:
     """Write the parts of data file `number` from `offset` on, and record where they are; returns the file's size.
 
@@ -109,13 +111,15 @@ def write_parts(
     """
     still = np.empty(_CHUNK if changing else 0, np.uint8)
     for part in shard:
-        nbytes, crc = _write_value(out, part.value, layout, still if changing else None)
+        nbytes, crc = _write_value(out, part.value, layout, still if changing else None, advance)
         pieces[part.name].append(Piece(number, offset, nbytes, crc_text(crc), part.start, part.value.shape))
         offset += nbytes
     return offset
 
 
-def _write_value(out: WritableFile, value: Encoded, layout: Layout, still: Bytes | None) -> tuple[int, int]:
+def _write_value(
+    out: WritableFile, value: Encoded, layout: Layout, still: Bytes | None, advance: Advance
+) -> tuple[int, int]:
     """Returns size and checksum. `still`: memory that each chunk is copied to before it is used."""
     data = value.take()
     crc = 0
@@ -126,4 +130,5 @@ def _write_value(out: WritableFile, value: Encoded, layout: Layout, still: Bytes
             chunk = still.data[: len(chunk)]
         crc = layout.checksum(crc, chunk)
         out.write(chunk)
+        advance(len(chunk))
     return len(data), crc if value.checksum is None else value.checksum

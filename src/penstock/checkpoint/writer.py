@@ -15,6 +15,7 @@ from penstock.checkpoint.layouts import PENSTOCK, TENSORFLOW, Layout
 from penstock.checkpoint.parts import Part, Shapes, Tensors, parts_of, shards_of, write_parts
 from penstock.checkpoint.replace import MAX_TARGET_BYTES, Replacement, temporary_data
 from penstock.checkpoint.storage import Path, Storage, locate, typed
+from penstock.checkpoint.write_progress import write_progress
 
 MAX_SHARD_BYTES = 2 << 30
 
@@ -53,13 +54,14 @@ def write_checkpoint(
         shards = shards or [[]]
     pieces: dict[str, list[Piece]] = {name: [] for name in shapes}
     files: list[DataFile] = []
-    with replacing(prefix) as (storage, path, replacement):
+    total = sum(part.value.nbytes for part in parts)
+    with replacing(prefix) as (storage, path, replacement), write_progress(os.fspath(prefix), total) as advance:
         for number, shard in enumerate(shards):
             suffix = new_suffix(layout, number, len(shards), replacement.token)
             out = replacement.create(path + suffix)
             header = b"" if bundle else _header(shard)
             out.write(memoryview(header))
-            size = write_parts(out, shard, number, len(header), layout, pieces, changing=changing)
+            size = write_parts(out, shard, number, len(header), layout, pieces, changing=changing, advance=advance)
             out.finish()
             files.append(DataFile(suffix, size))
         publish(storage, path, replacement, Index(tuple(files), _entries(shapes, pieces), layout))
