@@ -298,6 +298,27 @@ def test_a_checkpoint_hook_takes_a_saver_or_a_scaffold(tmp_path: Path) -> None:
         tf.train.CheckpointSaverHook(tmp_path, save_steps=1, saver=saver, scaffold=tf.train.Scaffold())
 
 
+class OwnCheckpointSaver(tf.train.CheckpointSaverHook):
+    """As programs write them: with a copy of TensorFlow's first `__init__`, and parts of what it does."""
+
+    def __init__(self, checkpoint_dir: str, saver: Any) -> None:
+        self._saver, self._scaffold, self._listeners = saver, None, []
+        self._checkpoint_dir = checkpoint_dir
+        self._save_path = f"{checkpoint_dir}/own.ckpt"
+        self._timer = tf.train.SecondOrStepTimer(every_steps=2)
+
+    def begin(self) -> None:
+        self._summary_writer = tf.summary.FileWriterCache.get(self._checkpoint_dir)
+        self._global_step_tensor = tf.train.get_global_step()
+
+
+def test_hooks_can_be_subclassed_by_what_they_are_made_of(tmp_path: Path) -> None:
+    run([OwnCheckpointSaver(str(tmp_path), tf.train.Saver([counting_step()]))], 3, counting())
+    assert tf.train.get_checkpoint_state(str(tmp_path)).all_model_checkpoint_paths == [
+        str(tmp_path / f"own.ckpt-{n}") for n in (0, 2, 3)
+    ]
+
+
 # --- summaries ------------------------------------------------------------------------------------------
 
 

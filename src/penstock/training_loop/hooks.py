@@ -93,7 +93,6 @@ class StopAtStepHook(SessionRunHook):
 
     def begin(self) -> None:
         self._global_step_tensor = needed_global_step(self)
-        self._request = SessionRunArgs(self._global_step_tensor)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         if self._last_step is None:
@@ -101,7 +100,7 @@ class StopAtStepHook(SessionRunHook):
             self._last_step = session.run(self._global_step_tensor) + self._num_steps
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return self._request
+        return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         if (
@@ -115,6 +114,9 @@ class StopAtStepHook(SessionRunHook):
 class StepCounterHook(SessionRunHook):
     """Logs and summarises steps per second: "global_step/sec: 123.4"."""
 
+    _last_global_step: int | None = None
+    _steps_per_run = 1
+
     def __init__(
         self,
         every_n_steps: int | None = 100,
@@ -127,8 +129,6 @@ class StepCounterHook(SessionRunHook):
             raise ValueError("exactly one of every_n_steps and every_n_secs should be provided.")
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
         self._summary_writer, self._output_dir = summary_writer, output_dir
-        self._last_global_step: int | None = None
-        self._steps_per_run = 1
 
     def _set_steps_per_run(self, steps_per_run: int) -> None:
         self._steps_per_run = steps_per_run
@@ -137,11 +137,10 @@ class StepCounterHook(SessionRunHook):
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = FileWriterCache.get(self._output_dir)
         self._global_step_tensor = needed_global_step(self)
-        self._request = SessionRunArgs(self._global_step_tensor)
         self._summary_tag = get_global_step().op.name + "/sec"
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return self._request
+        return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         fetched = run_values.results

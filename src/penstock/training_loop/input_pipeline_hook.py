@@ -47,13 +47,12 @@ class CheckpointInputPipelineHook(SessionRunHook):
         saveables = [IteratorSaveable(handle) for handle in handles]
         self._saver = Saver(saveables, sharded=True, max_to_keep=self._max_to_keep)
         self._global_step_tensor = needed_global_step(self)
-        self._request = SessionRunArgs(self._global_step_tensor)
         add_to_collection(BEFORE_CHECKPOINTS, self._save)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         if self._session is not run_context.session:  # when it was created, other hooks had yet to start iterators
             self._restore(run_context.session)
-        return self._request
+        return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         if self._timer.should_trigger_for_step(run_values.results + 1):

@@ -46,6 +46,10 @@ class CheckpointSaverListener:
 class CheckpointSaverHook(SessionRunHook):
     """Saves a checkpoint when a session begins, every so many steps or seconds, and at the end."""
 
+    # Programs have subclasses that do not call this class's `__init__`, but set the attributes of earlier versions.
+    _save_graph_def = True
+    _steps_per_run = 1_000_000  # looks at the step after every run, unless told how far one goes
+
     def __init__(
         self,
         checkpoint_dir: Any,
@@ -68,7 +72,6 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
-        self._steps_per_run = 1_000_000  # looks at the step after every run, unless told how far one goes
 
     def _set_steps_per_run(self, steps_per_run: int) -> None:
         self._steps_per_run = steps_per_run
@@ -76,7 +79,6 @@ class CheckpointSaverHook(SessionRunHook):
     def begin(self) -> None:
         self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
         self._global_step_tensor = needed_global_step(self)
-        self._request = SessionRunArgs(self._global_step_tensor)
         for listener in self._listeners:
             listener.begin()
 
@@ -91,7 +93,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer.update_last_triggered_step(global_step)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return self._request
+        return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         if self._timer.should_trigger_for_step(run_values.results + self._steps_per_run):
