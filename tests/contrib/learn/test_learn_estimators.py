@@ -101,6 +101,10 @@ def test_a_metric_gets_what_its_arguments_are_called() -> None:
     assert learn.MetricSpec(lambda a, b: (a, b)).create_metric_ops({}, 1, 2) == (2, 1)
     with pytest.raises(ValueError, match="requires predictions tensor or single element dict"):
         learn.MetricSpec(metric).create_metric_ops({}, 1, {"p": 2, "q": 5})
+    with pytest.raises(ValueError, match="Ambiguous arguments"):
+        learn.MetricSpec(lambda labels, targets, predictions: None)
+    with pytest.raises(ValueError, match="no argument for the key 'w'"):
+        learn.MetricSpec(lambda labels, predictions: None, weight_key="w")
     with pytest.raises(KeyError, match="missing from"):
         learn.MetricSpec(metric, "r").create_metric_ops({}, 1, {"p": 2})
 

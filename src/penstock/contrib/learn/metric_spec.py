@@ -21,6 +21,8 @@ class MetricSpec:
 
     Keys choose from dicts of predictions, labels and features (for weights). Without a key, a dict may only have one
     item; without `weight_key` there are no weights. The function returns a tensor, or (value, update_op).
+
+    Raises ValueError if several arguments could be meant, or none for a key.
     """
 
     def __init__(
@@ -30,6 +32,13 @@ class MetricSpec:
         label_key: str | None = None,
         weight_key: str | None = None,
     ) -> None:
+        names = _argument_names(metric_fn)
+        for key, known in ((prediction_key, _PREDICTIONS), (label_key, _LABELS), (weight_key, _WEIGHTS)):
+            matching = [name for name in names if name in known]
+            if len(matching) > 1:
+                raise ValueError(f"Ambiguous arguments of {metric_fn}: {matching}; one of {known} is needed")
+            if key and not matching and known is not _PREDICTIONS:
+                raise ValueError(f"{metric_fn} has no argument for the key {key!r}, none of {known}")
         self._metric_fn = metric_fn
         self._prediction_key, self._label_key, self._weight_key = prediction_key, label_key, weight_key
 
@@ -82,9 +91,13 @@ def _chosen(what: str, given: Any, key: str | None) -> Any:
     return next(iter(given.values()))
 
 
-def _call(function: Callable[..., Any], predictions: Any, labels: Any, weights: Any = None) -> Any:
+def _argument_names(function: Callable[..., Any]) -> list[str]:
     bound = function.keywords if isinstance(function, functools.partial) else {}
-    names = [name for name in inspect.signature(function).parameters if name not in bound]
+    return [name for name in inspect.signature(function).parameters if name not in bound]
+
+
+def _call(function: Callable[..., Any], predictions: Any, labels: Any, weights: Any = None) -> Any:
+    names = _argument_names(function)
     named: dict[str, Any] = {}
     positional = []
     for value, known in ((predictions, _PREDICTIONS), (labels, _LABELS)):
@@ -94,8 +107,5 @@ def _call(function: Callable[..., Any], predictions: Any, labels: Any, weights: 
         else:
             positional.append(value)
     if weights is not None:
-        found = next((name for name in _WEIGHTS if name in names), None)
-        if found is None:
-            raise ValueError(f"{function} takes no weights")
-        named[found] = weights
+        named[next(name for name in _WEIGHTS if name in names)] = weights
     return function(*positional[: len(names) - len(named)], **named)
