@@ -69,6 +69,18 @@ def test_a_linear_model_keeps_the_state_of_ftrl(tmp_path: Path) -> None:
     assert model.evaluate(numbers(CLASSES, u=np.float32([1, 0, 0])), steps=1)["label/mean"] == 0
 
 
+def test_parts_of_a_table_are_saved_with_their_slots_and_restored(tmp_path: Path) -> None:
+    hashed = fc.categorical_column_with_hash_bucket("w", 9)
+    columns = {"partitioner": tf.fixed_size_partitioner(3), "model_dir": tmp_path}
+    tf.estimator.LinearRegressor([hashed], **columns).train(numbers(), steps=2)
+    model = tf.estimator.LinearRegressor([hashed], **columns).train(numbers(), steps=2)
+    table = model.get_variable_value("linear/linear_model/w/weights")
+    assert table.shape == (9, 1) and (table != 0).sum() == 2
+    assert model.get_variable_value("linear/linear_model/w/weights/Ftrl").shape == (9, 1)
+    found = [row["predictions"] for row in model.predict(only_features)]
+    assert model.get_variable_value("global_step") == 4 and found[0] == found[2] != found[1]
+
+
 def test_a_network_has_a_scope_for_each_layer(tmp_path: Path) -> None:
     model = tf.estimator.DNNClassifier(
         [4, 3],
@@ -150,6 +162,7 @@ def test_a_canned_model_is_exported_with_the_signatures_of_its_head(tmp_path: Pa
     spec = fc.make_parse_example_spec([COLUMN, WORD])
     receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
     path = model.export_savedmodel(str(tmp_path / "exported"), receiver)
+    assert tf.gfile.Exists(path)  # bytes, as in TensorFlow
     with tf.Session(graph=tf.Graph()) as session:
         loaded = tf.saved_model.loader.load(session, ["serve"], path)
         signatures = loaded.signature_def
