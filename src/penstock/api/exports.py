@@ -764,13 +764,26 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.keras.backend": {
+        "penstock.keras.backend.branches": "foldl in_test_phase in_train_phase map_fn print_tensor switch",
+        "penstock.keras.backend.elementwise": (
+            "abs clip cos equal exp greater greater_equal identity less less_equal log maximum minimum not_equal pow "
+            "round sign sin sqrt square stop_gradient"
+        ),
         "penstock.keras.backend.networks": (
             "bias_add binary_crossentropy categorical_crossentropy conv1d conv2d conv3d dropout elu hard_sigmoid "
             "in_top_k l2_normalize pool2d relu sigmoid softmax softplus softsign sparse_categorical_crossentropy tanh"
         ),
         "penstock.keras.backend.recurrence": "rnn",
+        "penstock.keras.backend.reductions": (
+            "all any argmax argmin batch_dot cumprod cumsum dot gather logsumexp max mean min prod std sum transpose "
+            "var"
+        ),
         "penstock.keras.backend.settings": (
             "backend cast_to_floatx epsilon floatx image_data_format set_epsilon set_floatx set_image_data_format"
+        ),
+        "penstock.keras.backend.shapes": (
+            "batch_flatten cast concatenate expand_dims flatten one_hot permute_dimensions repeat repeat_elements "
+            "reshape resize_images reverse shape spatial_2d_padding squeeze stack temporal_padding tile"
         ),
         "penstock.keras.backend.state": (
             "batch_get_value batch_set_value clear_session eval=eval_ function get_session get_uid get_value gradients "
@@ -778,14 +791,9 @@ EXPORTS: dict[str, dict[str, str]] = {
             "variable"
         ),
         "penstock.keras.backend.tensors": (
-            "abs all any arange argmax argmin batch_dot batch_flatten cast clip concatenate constant cos count_params "
-            "cumprod cumsum dot dtype equal exp expand_dims eye flatten foldl gather greater greater_equal identity "
-            "in_test_phase in_train_phase int_shape is_keras_tensor is_placeholder is_sparse less less_equal log "
-            "logsumexp map_fn max maximum mean min minimum moving_average_update ndim not_equal one_hot ones ones_like "
-            "permute_dimensions placeholder pow print_tensor prod random_binomial random_normal random_uniform repeat "
-            "repeat_elements reshape resize_images reverse round shape sign sin spatial_2d_padding sqrt square squeeze "
-            "stack std stop_gradient sum switch temporal_padding tile to_dense transpose truncated_normal update "
-            "update_add update_sub var zeros zeros_like"
+            "arange constant count_params dtype eye int_shape is_keras_tensor is_placeholder is_sparse "
+            "moving_average_update ndim ones ones_like placeholder random_binomial random_normal random_uniform "
+            "to_dense truncated_normal update update_add update_sub zeros zeros_like"
         ),
     },
     "penstock.keras.callbacks": {

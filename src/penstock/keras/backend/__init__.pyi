@@ -1,4 +1,31 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.keras.backend.branches import foldl as foldl
+from penstock.keras.backend.branches import in_test_phase as in_test_phase
+from penstock.keras.backend.branches import in_train_phase as in_train_phase
+from penstock.keras.backend.branches import map_fn as map_fn
+from penstock.keras.backend.branches import print_tensor as print_tensor
+from penstock.keras.backend.branches import switch as switch
+from penstock.keras.backend.elementwise import abs as abs
+from penstock.keras.backend.elementwise import clip as clip
+from penstock.keras.backend.elementwise import cos as cos
+from penstock.keras.backend.elementwise import equal as equal
+from penstock.keras.backend.elementwise import exp as exp
+from penstock.keras.backend.elementwise import greater as greater
+from penstock.keras.backend.elementwise import greater_equal as greater_equal
+from penstock.keras.backend.elementwise import identity as identity
+from penstock.keras.backend.elementwise import less as less
+from penstock.keras.backend.elementwise import less_equal as less_equal
+from penstock.keras.backend.elementwise import log as log
+from penstock.keras.backend.elementwise import maximum as maximum
+from penstock.keras.backend.elementwise import minimum as minimum
+from penstock.keras.backend.elementwise import not_equal as not_equal
+from penstock.keras.backend.elementwise import pow as pow
+from penstock.keras.backend.elementwise import round as round
+from penstock.keras.backend.elementwise import sign as sign
+from penstock.keras.backend.elementwise import sin as sin
+from penstock.keras.backend.elementwise import sqrt as sqrt
+from penstock.keras.backend.elementwise import square as square
+from penstock.keras.backend.elementwise import stop_gradient as stop_gradient
 from penstock.keras.backend.networks import bias_add as bias_add
 from penstock.keras.backend.networks import binary_crossentropy as binary_crossentropy
 from penstock.keras.backend.networks import categorical_crossentropy as categorical_crossentropy
@@ -19,6 +46,24 @@ from penstock.keras.backend.networks import softsign as softsign
 from penstock.keras.backend.networks import sparse_categorical_crossentropy as sparse_categorical_crossentropy
 from penstock.keras.backend.networks import tanh as tanh
 from penstock.keras.backend.recurrence import rnn as rnn
+from penstock.keras.backend.reductions import all as all
+from penstock.keras.backend.reductions import any as any
+from penstock.keras.backend.reductions import argmax as argmax
+from penstock.keras.backend.reductions import argmin as argmin
+from penstock.keras.backend.reductions import batch_dot as batch_dot
+from penstock.keras.backend.reductions import cumprod as cumprod
+from penstock.keras.backend.reductions import cumsum as cumsum
+from penstock.keras.backend.reductions import dot as dot
+from penstock.keras.backend.reductions import gather as gather
+from penstock.keras.backend.reductions import logsumexp as logsumexp
+from penstock.keras.backend.reductions import max as max
+from penstock.keras.backend.reductions import mean as mean
+from penstock.keras.backend.reductions import min as min
+from penstock.keras.backend.reductions import prod as prod
+from penstock.keras.backend.reductions import std as std
+from penstock.keras.backend.reductions import sum as sum
+from penstock.keras.backend.reductions import transpose as transpose
+from penstock.keras.backend.reductions import var as var
 from penstock.keras.backend.settings import backend as backend
 from penstock.keras.backend.settings import cast_to_floatx as cast_to_floatx
 from penstock.keras.backend.settings import epsilon as epsilon
@@ -27,6 +72,24 @@ from penstock.keras.backend.settings import image_data_format as image_data_form
 from penstock.keras.backend.settings import set_epsilon as set_epsilon
 from penstock.keras.backend.settings import set_floatx as set_floatx
 from penstock.keras.backend.settings import set_image_data_format as set_image_data_format
+from penstock.keras.backend.shapes import batch_flatten as batch_flatten
+from penstock.keras.backend.shapes import cast as cast
+from penstock.keras.backend.shapes import concatenate as concatenate
+from penstock.keras.backend.shapes import expand_dims as expand_dims
+from penstock.keras.backend.shapes import flatten as flatten
+from penstock.keras.backend.shapes import one_hot as one_hot
+from penstock.keras.backend.shapes import permute_dimensions as permute_dimensions
+from penstock.keras.backend.shapes import repeat as repeat
+from penstock.keras.backend.shapes import repeat_elements as repeat_elements
+from penstock.keras.backend.shapes import reshape as reshape
+from penstock.keras.backend.shapes import resize_images as resize_images
+from penstock.keras.backend.shapes import reverse as reverse
+from penstock.keras.backend.shapes import shape as shape
+from penstock.keras.backend.shapes import spatial_2d_padding as spatial_2d_padding
+from penstock.keras.backend.shapes import squeeze as squeeze
+from penstock.keras.backend.shapes import stack as stack
+from penstock.keras.backend.shapes import temporal_padding as temporal_padding
+from penstock.keras.backend.shapes import tile as tile
 from penstock.keras.backend.state import batch_get_value as batch_get_value
 from penstock.keras.backend.state import batch_set_value as batch_set_value
 from penstock.keras.backend.state import clear_session as clear_session
@@ -43,109 +106,46 @@ from penstock.keras.backend.state import set_learning_phase as set_learning_phas
 from penstock.keras.backend.state import set_session as set_session
 from penstock.keras.backend.state import set_value as set_value
 from penstock.keras.backend.state import variable as variable
-from penstock.keras.backend.tensors import abs as abs
-from penstock.keras.backend.tensors import all as all
-from penstock.keras.backend.tensors import any as any
 from penstock.keras.backend.tensors import arange as arange
-from penstock.keras.backend.tensors import argmax as argmax
-from penstock.keras.backend.tensors import argmin as argmin
-from penstock.keras.backend.tensors import batch_dot as batch_dot
-from penstock.keras.backend.tensors import batch_flatten as batch_flatten
-from penstock.keras.backend.tensors import cast as cast
-from penstock.keras.backend.tensors import clip as clip
-from penstock.keras.backend.tensors import concatenate as concatenate
 from penstock.keras.backend.tensors import constant as constant
-from penstock.keras.backend.tensors import cos as cos
 from penstock.keras.backend.tensors import count_params as count_params
-from penstock.keras.backend.tensors import cumprod as cumprod
-from penstock.keras.backend.tensors import cumsum as cumsum
-from penstock.keras.backend.tensors import dot as dot
 from penstock.keras.backend.tensors import dtype as dtype
-from penstock.keras.backend.tensors import equal as equal
-from penstock.keras.backend.tensors import exp as exp
-from penstock.keras.backend.tensors import expand_dims as expand_dims
 from penstock.keras.backend.tensors import eye as eye
-from penstock.keras.backend.tensors import flatten as flatten
-from penstock.keras.backend.tensors import foldl as foldl
-from penstock.keras.backend.tensors import gather as gather
-from penstock.keras.backend.tensors import greater as greater
-from penstock.keras.backend.tensors import greater_equal as greater_equal
-from penstock.keras.backend.tensors import identity as identity
-from penstock.keras.backend.tensors import in_test_phase as in_test_phase
-from penstock.keras.backend.tensors import in_train_phase as in_train_phase
 from penstock.keras.backend.tensors import int_shape as int_shape
 from penstock.keras.backend.tensors import is_keras_tensor as is_keras_tensor
 from penstock.keras.backend.tensors import is_placeholder as is_placeholder
 from penstock.keras.backend.tensors import is_sparse as is_sparse
-from penstock.keras.backend.tensors import less as less
-from penstock.keras.backend.tensors import less_equal as less_equal
-from penstock.keras.backend.tensors import log as log
-from penstock.keras.backend.tensors import logsumexp as logsumexp
-from penstock.keras.backend.tensors import map_fn as map_fn
-from penstock.keras.backend.tensors import max as max
-from penstock.keras.backend.tensors import maximum as maximum
-from penstock.keras.backend.tensors import mean as mean
-from penstock.keras.backend.tensors import min as min
-from penstock.keras.backend.tensors import minimum as minimum
 from penstock.keras.backend.tensors import moving_average_update as moving_average_update
 from penstock.keras.backend.tensors import ndim as ndim
-from penstock.keras.backend.tensors import not_equal as not_equal
-from penstock.keras.backend.tensors import one_hot as one_hot
 from penstock.keras.backend.tensors import ones as ones
 from penstock.keras.backend.tensors import ones_like as ones_like
-from penstock.keras.backend.tensors import permute_dimensions as permute_dimensions
 from penstock.keras.backend.tensors import placeholder as placeholder
-from penstock.keras.backend.tensors import pow as pow
-from penstock.keras.backend.tensors import print_tensor as print_tensor
-from penstock.keras.backend.tensors import prod as prod
 from penstock.keras.backend.tensors import random_binomial as random_binomial
 from penstock.keras.backend.tensors import random_normal as random_normal
 from penstock.keras.backend.tensors import random_uniform as random_uniform
-from penstock.keras.backend.tensors import repeat as repeat
-from penstock.keras.backend.tensors import repeat_elements as repeat_elements
-from penstock.keras.backend.tensors import reshape as reshape
-from penstock.keras.backend.tensors import resize_images as resize_images
-from penstock.keras.backend.tensors import reverse as reverse
-from penstock.keras.backend.tensors import round as round
-from penstock.keras.backend.tensors import shape as shape
-from penstock.keras.backend.tensors import sign as sign
-from penstock.keras.backend.tensors import sin as sin
-from penstock.keras.backend.tensors import spatial_2d_padding as spatial_2d_padding
-from penstock.keras.backend.tensors import sqrt as sqrt
-from penstock.keras.backend.tensors import square as square
-from penstock.keras.backend.tensors import squeeze as squeeze
-from penstock.keras.backend.tensors import stack as stack
-from penstock.keras.backend.tensors import std as std
-from penstock.keras.backend.tensors import stop_gradient as stop_gradient
-from penstock.keras.backend.tensors import sum as sum
-from penstock.keras.backend.tensors import switch as switch
-from penstock.keras.backend.tensors import temporal_padding as temporal_padding
-from penstock.keras.backend.tensors import tile as tile
 from penstock.keras.backend.tensors import to_dense as to_dense
-from penstock.keras.backend.tensors import transpose as transpose
 from penstock.keras.backend.tensors import truncated_normal as truncated_normal
 from penstock.keras.backend.tensors import update as update
 from penstock.keras.backend.tensors import update_add as update_add
 from penstock.keras.backend.tensors import update_sub as update_sub
-from penstock.keras.backend.tensors import var as var
 from penstock.keras.backend.tensors import zeros as zeros
 from penstock.keras.backend.tensors import zeros_like as zeros_like
 
 __all__ = [
-    "bias_add", "binary_crossentropy", "categorical_crossentropy", "conv1d", "conv2d", "conv3d", "dropout", "elu",
-    "hard_sigmoid", "in_top_k", "l2_normalize", "pool2d", "relu", "sigmoid", "softmax", "softplus", "softsign",
-    "sparse_categorical_crossentropy", "tanh", "rnn", "backend", "cast_to_floatx", "epsilon", "floatx",
-    "image_data_format", "set_epsilon", "set_floatx", "set_image_data_format", "batch_get_value", "batch_set_value",
-    "clear_session", "eval", "function", "get_session", "get_uid", "get_value", "gradients", "learning_phase",
-    "manual_variable_initialization", "reset_uids", "set_learning_phase", "set_session", "set_value", "variable", "abs",
-    "all", "any", "arange", "argmax", "argmin", "batch_dot", "batch_flatten", "cast", "clip", "concatenate", "constant",
-    "cos", "count_params", "cumprod", "cumsum", "dot", "dtype", "equal", "exp", "expand_dims", "eye", "flatten",
-    "foldl", "gather", "greater", "greater_equal", "identity", "in_test_phase", "in_train_phase", "int_shape",
-    "is_keras_tensor", "is_placeholder", "is_sparse", "less", "less_equal", "log", "logsumexp", "map_fn", "max",
-    "maximum", "mean", "min", "minimum", "moving_average_update", "ndim", "not_equal", "one_hot", "ones", "ones_like",
-    "permute_dimensions", "placeholder", "pow", "print_tensor", "prod", "random_binomial", "random_normal",
-    "random_uniform", "repeat", "repeat_elements", "reshape", "resize_images", "reverse", "round", "shape", "sign",
-    "sin", "spatial_2d_padding", "sqrt", "square", "squeeze", "stack", "std", "stop_gradient", "sum", "switch",
-    "temporal_padding", "tile", "to_dense", "transpose", "truncated_normal", "update", "update_add", "update_sub",
-    "var", "zeros", "zeros_like"
+    "foldl", "in_test_phase", "in_train_phase", "map_fn", "print_tensor", "switch", "abs", "clip", "cos", "equal",
+    "exp", "greater", "greater_equal", "identity", "less", "less_equal", "log", "maximum", "minimum", "not_equal",
+    "pow", "round", "sign", "sin", "sqrt", "square", "stop_gradient", "bias_add", "binary_crossentropy",
+    "categorical_crossentropy", "conv1d", "conv2d", "conv3d", "dropout", "elu", "hard_sigmoid", "in_top_k",
+    "l2_normalize", "pool2d", "relu", "sigmoid", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy",
+    "tanh", "rnn", "all", "any", "argmax", "argmin", "batch_dot", "cumprod", "cumsum", "dot", "gather", "logsumexp",
+    "max", "mean", "min", "prod", "std", "sum", "transpose", "var", "backend", "cast_to_floatx", "epsilon", "floatx",
+    "image_data_format", "set_epsilon", "set_floatx", "set_image_data_format", "batch_flatten", "cast", "concatenate",
+    "expand_dims", "flatten", "one_hot", "permute_dimensions", "repeat", "repeat_elements", "reshape", "resize_images",
+    "reverse", "shape", "spatial_2d_padding", "squeeze", "stack", "temporal_padding", "tile", "batch_get_value",
+    "batch_set_value", "clear_session", "eval", "function", "get_session", "get_uid", "get_value", "gradients",
+    "learning_phase", "manual_variable_initialization", "reset_uids", "set_learning_phase", "set_session", "set_value",
+    "variable", "arange", "constant", "count_params", "dtype", "eye", "int_shape", "is_keras_tensor", "is_placeholder",
+    "is_sparse", "moving_average_update", "ndim", "ones", "ones_like", "placeholder", "random_binomial",
+    "random_normal", "random_uniform", "to_dense", "truncated_normal", "update", "update_add", "update_sub", "zeros",
+    "zeros_like"
 ]

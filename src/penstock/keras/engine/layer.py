@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from penstock.client.initializers import Initializer
 from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.graph.composite import SparseTensor
@@ -19,8 +16,9 @@ from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.keras import backend as K
 from penstock.keras.backend.state import unique_name
+from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, plain
 from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
-from penstock.keras.named import described, made
+from penstock.keras.named import made
 from penstock.keras.nested import flat, one_or_list, unique
 from penstock.layers import base
 from penstock.ops.basic import identity, placeholder
@@ -44,7 +42,7 @@ class Layer(base.Layer):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         layer = super().__new__(cls)
-        object.__setattr__(layer, "_arguments", _bound(cls, layer, args, kwargs))
+        object.__setattr__(layer, "_arguments", bound(cls, layer, args, kwargs))
         return layer
 
     def __init__(self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
@@ -134,7 +132,7 @@ class Layer(base.Layer):
             config["dtype"] = self._dtype.name
         omitted = ("name", "trainable", "dtype", "input_shape", "batch_input_shape", "batch_size", "weights", "self")
         return config | {
-            key: K.image_data_format() if key == "data_format" and value is None else _plain(value)
+            key: K.image_data_format() if key == "data_format" and value is None else plain(value)
             for key, value in self._arguments.items()
             if key not in omitted and not (key == "input_dim" and "batch_input_shape" in config)
         }
@@ -172,7 +170,7 @@ class Layer(base.Layer):
         if outermost and not all(history_of(x) is not None for x in tensors):
             self._losses += call.losses
         elif outermost:
-            self._record(tensors, flat(outputs), listed, _arguments_of(type(self), args, kwargs), call)
+            self._record(tensors, flat(outputs), listed, arguments_of(type(self), args, kwargs), call)
         return outputs
 
     apply = __call__
@@ -354,52 +352,6 @@ class Layer(base.Layer):
 
     def get_output_shape_at(self, node_index: int) -> Any:
         return one_or_list([K.int_shape(x) for x in self._inbound_nodes[node_index].results])
-
-
-# --- arguments ------------------------------------------------------------------------------------------
-
-
-@cache
-def signature_of(function: Any) -> inspect.Signature:
-    return inspect.signature(function)
-
-
-def parameters_of(function: Any) -> Mapping[str, inspect.Parameter]:
-    return signature_of(function).parameters
-
-
-def _bound(cls: Any, layer: Any, args: Any, kwargs: Any) -> dict[str, Any]:
-    """The arguments of the constructor by name, defaults included."""
-    try:
-        bound = signature_of(cls.__init__).bind(layer, *args, **kwargs)
-    except TypeError:
-        return {}  # the constructor is about to say what is wrong
-    bound.apply_defaults()
-    found: dict[str, Any] = {}
-    for name, parameter in signature_of(cls.__init__).parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            found |= bound.arguments[name]
-        elif parameter.kind is not parameter.VAR_POSITIONAL:
-            found[name] = bound.arguments[name]
-    return dict(list(found.items())[1:])
-
-
-def _arguments_of(cls: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of `call` other than its inputs and masks, by name."""
-    names = [name for name in parameters_of(cls.call) if name not in ("self", "inputs")][: len(args)]
-    named = dict(zip(names, args, strict=False)) | kwargs
-    return {name: value for name, value in named.items() if name != "mask"}
-
-
-def _plain(value: Any) -> Any:
-    """`value` as data for JSON, if it can be."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, list | tuple):
-        return type(value)(map(_plain, value))
-    if isinstance(value, base.Layer | Initializer) or callable(value):
-        return described(value) if hasattr(value, "get_config") or hasattr(value, "__name__") else value
-    return value
 
 
 def _renewed(outputs: Any, inputs: list[Any]) -> Any:

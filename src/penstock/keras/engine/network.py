@@ -9,7 +9,8 @@ import yaml
 
 from penstock.keras import backend as K
 from penstock.keras.engine import files
-from penstock.keras.engine.layer import Layer, parameters_of
+from penstock.keras.engine.arguments import parameters_of
+from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.node import Node, history_of, mask_of
 from penstock.keras.engine.summary import print_summary
 from penstock.keras.engine.topology import calls_between, description, rebuilt

@@ -9,8 +9,9 @@ import numpy as np
 from penstock.export import export
 from penstock.graph.scopes import name_scope
 from penstock.keras import backend as K
+from penstock.keras.engine.arguments import parameters_of
 from penstock.keras.engine.input_layer import Input, InputLayer
-from penstock.keras.engine.layer import Layer, parameters_of
+from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.model import Model
 from penstock.keras.engine.network import Network
 from penstock.keras.engine.node import history_of, running

@@ -10,7 +10,8 @@ from penstock import nn
 from penstock.export import export
 from penstock.keras import activations, backend as K, constraints, initializers, regularizers
 from penstock.keras.backend.settings import check_data_format
-from penstock.keras.engine.layer import Layer, parameters_of
+from penstock.keras.engine.arguments import parameters_of
+from penstock.keras.engine.layer import Layer
 from penstock.keras.named import get_custom_objects
 from penstock.layers import core
 from penstock.ops.array import reshape, shape

@@ -9,7 +9,8 @@ import numpy as np
 from penstock.client.variable import Variable
 from penstock.export import export
 from penstock.keras import backend as K, regularizers
-from penstock.keras.engine.layer import Layer, parameters_of
+from penstock.keras.engine.arguments import parameters_of
+from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.topology import layer_from
 from penstock.keras.layers.cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells, _Cell
 from penstock.keras.nested import flat

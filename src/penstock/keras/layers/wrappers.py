@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.export import export
-from penstock.keras.engine.layer import Layer, parameters_of
+from penstock.keras.engine.arguments import parameters_of
+from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.topology import layer_from
 from penstock.keras.nested import flat, one_or_list
 from penstock.layers import base

@@ -1,0 +1,238 @@
+"""`Compiled`: a network with an objective and an optimizer, whose steps are functions of batches."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock.graph.operation import Tensor
+from penstock.graph.scopes import control_dependencies, name_scope
+from penstock.keras import backend as K, optimizers
+from penstock.keras.engine.batches import (
+    Arrays,
+    Batch,
+    Elements,
+    Generated,
+    Source,
+    arrays_of,
+    check_sizes,
+    is_elements,
+    is_generator,
+    sample_weights_of,
+)
+from penstock.keras.engine.input_layer import Input
+from penstock.keras.engine.network import Network
+from penstock.keras.engine.objective import Objective, objective
+from penstock.keras.nested import flat
+
+
+class Compiled(Network):
+    """What `Model` trains: steps of each kind are planned once, at their first batch."""
+
+    optimizer: Any = None
+    loss: Any = None
+    metrics: Any = None
+    loss_weights: Any = None
+    sample_weight_mode: Any = None
+    stop_training = False
+    history: Any = None
+
+    def compile(
+        self,
+        optimizer: Any,
+        loss: Any = None,
+        metrics: Any = None,
+        loss_weights: Any = None,
+        sample_weight_mode: Any = None,
+        weighted_metrics: Any = None,
+        target_tensors: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Say how to train: an optimizer, and for each output a loss and metrics, by name or as functions.
+
+        loss_weights: factors of the outputs' losses. sample_weight_mode: "temporal" for weights of each time step.
+        weighted_metrics: metrics in which weights of samples count. target_tensors: tensors to take instead of feeding.
+        """
+        self.optimizer = optimizers.get(optimizer)
+        self.loss, self.metrics, self.loss_weights = loss, metrics or [], loss_weights
+        self.sample_weight_mode = sample_weight_mode
+        self._compiled = (weighted_metrics, target_tensors)
+        self._run_options = kwargs
+        self._objectives: dict[bool, Objective] = {}
+        self._functions: dict[Any, Any] = {}
+        if self.outputs is not None:
+            self._make_objective()
+
+    def _make_objective(self, weighted: bool = False) -> Objective:
+        if weighted not in self._objectives:
+            weighted_metrics, targets = self._compiled
+            plain = self._make_objective() if weighted else None
+            self._objectives[weighted] = objective(
+                self, self.loss, self.metrics, weighted_metrics, self.loss_weights, targets, plain
+            )
+        return self._objectives[weighted]
+
+    def _compiled_objective(self, weighted: bool = False) -> Objective:
+        if self.optimizer is None:
+            raise RuntimeError("You must compile your model before using it.")
+        return self._make_objective(weighted)
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of what `evaluate` returns."""
+        return list(self._compiled_objective().names)
+
+    @property
+    def stateful_metric_names(self) -> list[str]:
+        return list(self._compiled_objective().stateful)
+
+    @property
+    def total_loss(self) -> Any:
+        """What training minimises."""
+        return self._compiled_objective().values[0]
+
+    @property
+    def targets(self) -> list[Any]:
+        return list(self._compiled_objective().targets)
+
+    @property
+    def sample_weights(self) -> list[Any]:
+        return list(self._compiled_objective(weighted=True).weights)
+
+    def reset_metrics(self) -> None:
+        """Begin anew with metrics that are kept over steps."""
+        for metric in self._compiled_objective().resets:
+            metric.reset_states()
+
+    # --- steps ------------------------------------------------------------------------------------------
+
+    def step_function(self, mode: str) -> Any:
+        """A function of a `Batch` that runs a step: "train" and "test" return losses and metrics, "predict" outputs."""
+        if mode != "predict":
+            self._compiled_objective()
+        functions = self.__dict__.setdefault("_functions", {})
+        trained = tuple(map(id, self.trainable_weights)) if mode == "train" else ()
+        training = np.array(mode == "train")
+
+        def run(batch: Batch) -> list[Any]:
+            key = mode, batch.weights is not None, trained
+            if key not in functions:
+                functions[key] = self._function(mode, batch.weights is not None)
+            function, feeds_phase = functions[key]
+            values: list[Any] = function([*batch.fed, training] if feeds_phase else batch.fed)
+            return values
+
+        return run
+
+    def _function(self, mode: str, weighted: bool) -> tuple[Any, bool]:
+        """The function of a kind of step, and whether it takes the learning phase after the batch's values."""
+        phase = K.learning_phase()
+        phases = [phase] if isinstance(phase, Tensor) and phase.consumers() else []
+        if mode == "predict":
+            return K.function([*self._fed_inputs, *phases], self.outputs, self.state_updates), bool(phases)
+        made = self._compiled_objective(weighted)
+        feeds = [*self._fed_inputs, *made.fed_targets, *made.weights, *phases]
+        updates = list(made.updates)
+        if mode == "train":
+            weights = self.trainable_weights
+            with name_scope("training"), name_scope(type(self.optimizer).__name__):
+                updates += self.optimizer.get_updates(made.values[0], weights) if weights else []
+            updates += self.updates
+        else:
+            updates += self.state_updates
+        values = made.values
+        if made.updates:
+            values = [*values]
+            with control_dependencies(made.updates):
+                for i, name in enumerate(made.names):
+                    if name in made.stateful:
+                        values[i] = made.resets[made.stateful.index(name)].result()
+        return K.function(feeds, values, updates, **self._run_options), bool(phases)
+
+    @property
+    def _fed_inputs(self) -> list[Any]:
+        return [x for x in self.inputs if K.is_placeholder(x)]
+
+    @property
+    def state_updates(self) -> list[Any]:
+        """The updates of layers that keep state: these run in all steps."""
+        updates = self.updates
+        found = []
+        for layer in self.sublayers():
+            if getattr(layer, "stateful", False):
+                inside = {id(update) for update in layer._updates} if hasattr(layer, "_updates") else set()
+                found += [update for update in updates if id(update) in inside]
+        return found
+
+    def _batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, targets: bool = True
+    ) -> Batch:
+        """Arrays for what the model feeds. Raises ValueError if they do not fit."""
+        if self.inputs is None:
+            self._set_inputs(x)
+        fed = [
+            (name, tensor)
+            for name, tensor in zip(self.input_names, self.inputs, strict=True)
+            if K.is_placeholder(tensor)
+        ]
+        inputs = arrays_of(x, [name for name, _ in fed], [K.int_shape(tensor) for _, tensor in fed], "input")
+        if not targets:
+            return check_sizes(Batch(inputs, [], None, len(inputs[0]) if inputs else 0))
+        made = self._compiled_objective()
+        labels = arrays_of(y, made.target_names, made.target_shapes, "target")
+        weights = sample_weights_of(sample_weight, class_weight, labels, made.target_names)
+        size = len(inputs[0]) if inputs else len(labels[0]) if labels else 0
+        return check_sizes(Batch(inputs, labels, weights, size))
+
+    def _set_inputs(self, x: Any) -> None:
+        """Build a model whose inputs are not known yet, for inputs like `x`."""
+        arrays = [np.asarray(value) for value in (x if isinstance(x, list | tuple) else [x])]
+        if hasattr(self, "_added"):
+            self.build((None, *arrays[0].shape[1:]))
+        else:
+            kinds = [a.dtype if a.dtype.kind == "i" else K.floatx() for a in arrays]
+            inputs = [Input(a.shape[1:], dtype=kind) for a, kind in zip(arrays, kinds, strict=True)]
+            outputs = flat(self(inputs if isinstance(x, list | tuple) else inputs[0]))
+            self.inputs, self.outputs = inputs, outputs
+            self._own_call = self._inbound_nodes[-1]
+            self.input_names = [f"input_{i + 1}" for i in range(len(inputs))]
+            self.output_names = [f"output_{i + 1}" for i in range(len(outputs))]
+        if self.optimizer is not None:
+            self._make_objective()
+
+    def _source(
+        self, x: Any, y: Any, batch_size: Any, steps: Any, shuffle: Any, sample_weight: Any = None,
+        class_weight: Any = None, targets: bool = True, ahead: int = 10, workers: int = 1,
+    ) -> Source:  # fmt: skip
+        def prepared(element: Any) -> Batch:
+            parts = element if isinstance(element, tuple) else (element,)
+            if targets and len(parts) not in (2, 3) and self._compiled_objective().fed_targets:
+                raise ValueError(
+                    "Output of generator should be a tuple `(x, y, sample_weight)` or `(x, y)`. Found: " + str(element)
+                )
+            weights = parts[2] if len(parts) > 2 else None
+            return self._batch(parts[0], parts[1] if len(parts) > 1 else None, weights, class_weight, targets)
+
+        if is_elements(x):
+            return Elements(x, steps, prepared)
+        if is_generator(x):
+            return Generated(x, steps, prepared, ahead, workers, bool(shuffle))
+        batch = self._batch(x, y, sample_weight, class_weight, targets)
+        if not batch.inputs and not batch.targets:
+            if steps is None:
+                raise ValueError("If the model's inputs are tensors, you should specify the steps of an epoch.")
+            return Repeated(batch, steps)
+        return Arrays(batch, batch_size, None, shuffle)
+
+
+class Repeated(Source):
+    """Steps that feed nothing: the model's inputs and targets are tensors."""
+
+    def __init__(self, batch: Batch, steps: int) -> None:
+        self._batch, self.steps = batch, steps
+
+    def epoch(self) -> Iterator[Batch]:
+        return itertools.repeat(Batch([], [], None, 1), self.steps or 0)

@@ -1,0 +1,116 @@
+"""Sequences, texts, images and labels as arrays."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import penstock as tf
+
+P = tf.keras.preprocessing
+
+
+def test_sequences_are_padded_and_cut_before_or_after() -> None:
+    sequences = [[1], [1, 2, 3], []]
+    pad = P.sequence.pad_sequences
+    np.testing.assert_array_equal(pad(sequences), [[0, 0, 1], [1, 2, 3], [0, 0, 0]])
+    np.testing.assert_array_equal(pad(sequences, 2, padding="post", value=9), [[1, 9], [2, 3], [9, 9]])
+    np.testing.assert_array_equal(pad(sequences, 2, truncating="post"), [[0, 1], [1, 2], [0, 0]])
+    with pytest.raises(ValueError, match="non-iterable: 3"):
+        pad([[1], 3])
+
+
+def test_a_tokenizer_numbers_words_by_how_often_they_occur() -> None:
+    tokenizer = P.text.Tokenizer()
+    tokenizer.fit_on_texts(["The cat sat on the mat.", "The dog!"])
+    assert tokenizer.word_index == {"the": 1, "cat": 2, "sat": 3, "on": 4, "mat": 5, "dog": 6}
+    assert tokenizer.texts_to_sequences(["the dog sat, unseen"]) == [[1, 6, 3]]
+    np.testing.assert_array_equal(tokenizer.texts_to_matrix(["the the dog"], "count"), [[0, 2, 0, 0, 0, 0, 1]])
+    limited = P.text.Tokenizer(num_words=3, oov_token="?")
+    limited.fit_on_texts(["a a a b b c"])
+    assert limited.texts_to_sequences(["a b c d"]) == [[2, 1, 1, 1]]
+    assert P.text.text_to_word_sequence("Hello, World") == ["hello", "world"]
+
+
+def test_labels_become_rows_with_a_one() -> None:
+    np.testing.assert_array_equal(tf.keras.utils.to_categorical([2, 0]), [[0, 0, 1], [1, 0, 0]])
+    assert tf.keras.utils.to_categorical(np.array([[1], [0]]), 4).shape == (2, 4)
+    np.testing.assert_allclose(tf.keras.utils.normalize(np.array([[3.0, 4.0]])), [[0.6, 0.8]])
+
+
+def test_images_are_flipped_shifted_and_scaled() -> None:
+    image = np.arange(12, dtype=np.float32).reshape(3, 4, 1)
+    change = P.image.ImageDataGenerator(horizontal_flip=True, rescale=0.5)
+    found = {change.standardize(change.random_transform(image, seed))[0, 0, 0] for seed in range(10)}
+    assert found == {0.0, 1.5}
+    change = P.image.ImageDataGenerator(width_shift_range=[1, 1][0], fill_mode="constant", cval=-1)
+    shifts = {tuple(change.random_transform(image, seed)[0, :, 0]) for seed in range(20)}
+    assert shifts <= {(0, 1, 2, 3), (1, 2, 3, -1), (-1, 0, 1, 2)}
+    assert len(shifts) > 1
+
+
+def test_standardised_features_have_the_mean_and_deviation_of_the_data() -> None:
+    images = np.random.RandomState(0).uniform(0, 255, (20, 4, 4, 3)).astype(np.float32)
+    change = P.image.ImageDataGenerator(featurewise_center=True, featurewise_std_normalization=True)
+    with pytest.raises(ValueError, match="fit it"):
+        change.standardize(images[0])
+    change.fit(images)
+    batch, labels = next(change.flow(images, np.arange(20), batch_size=20, shuffle=False))
+    np.testing.assert_allclose(batch.mean((0, 1, 2)), 0, atol=1e-4)
+    np.testing.assert_allclose(batch.std((0, 1, 2)), 1, atol=1e-4)
+    np.testing.assert_array_equal(labels, np.arange(20))
+
+
+def test_folders_of_images_are_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind, shade in (("cats", 10), ("dogs", 200)):
+        (tmp_path / kind).mkdir()
+        for i in range(3):
+            Image.new("RGB", (6, 5), (shade, shade, shade)).save(tmp_path / kind / f"{i}.png")
+    batches = P.image.ImageDataGenerator().flow_from_directory(tmp_path, (4, 4), batch_size=4, class_mode="binary")
+    assert capsys.readouterr().out == "Found 6 images belonging to 2 classes.\n"
+    assert batches.class_indices == {"cats": 0, "dogs": 1}
+    assert len(batches) == 2
+    images, labels = batches[0]
+    assert images.shape == (4, 4, 4, 3)
+    np.testing.assert_array_equal(images[:, 0, 0, 0] == 200, labels == 1)
+
+
+def test_a_data_set_in_the_cache_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    folder = tmp_path / "datasets" / "fashion-mnist"
+    folder.mkdir(parents=True)
+    for part, count in (("train", 3), ("t10k", 2)):
+        with gzip.open(folder / f"{part}-labels-idx1-ubyte.gz", "wb") as file:
+            file.write(bytes(8) + bytes(range(count)))
+        with gzip.open(folder / f"{part}-images-idx3-ubyte.gz", "wb") as file:
+            file.write(bytes(16) + bytes(count * 784))
+    (x, y), (x_test, _) = tf.keras.datasets.fashion_mnist.load_data()
+    assert x.shape == (3, 28, 28)
+    assert y.tolist() == [0, 1, 2]
+    assert len(x_test) == 2
+
+
+def test_without_a_network_the_error_says_where_to_put_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offline(*args: Any, **kwargs: Any) -> None:
+        raise OSError("no route to host")
+
+    monkeypatch.setattr("urllib.request.urlopen", offline)
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    with pytest.raises(OSError, match=r"no route to host.*datasets/mnist\.npz"):
+        tf.keras.datasets.mnist.load_data()
+
+
+def test_contrib_keras_is_keras() -> None:
+    from penstock.contrib.keras.layers import Dense
+    from penstock.contrib.keras.preprocessing.sequence import pad_sequences
+
+    assert Dense is tf.keras.layers.Dense
+    assert pad_sequences is P.sequence.pad_sequences
+    assert tf.contrib.keras.models.Sequential is tf.keras.Sequential is tf.contrib.keras.Sequential
