@@ -51,6 +51,7 @@ def test_training_goes_on_from_the_latest_checkpoint(estimator: Any, tmp_path: P
 def test_max_steps_counts_from_the_very_first_step(estimator: Any, caplog: pytest.LogCaptureFixture) -> None:
     estimator.train(input_fn(), max_steps=5).train(input_fn(), max_steps=7)
     assert estimator.get_variable_value("global_step") == 7
+    caplog.clear()
     with caplog.at_level(logging.INFO, "penstock"):
         estimator.train(input_fn(), max_steps=7)
     assert caplog.messages == ["Skipping training since max_steps has already saved."]
