@@ -100,3 +100,20 @@ def test_a_session_that_continues_from_an_earlier_step_moves_the_bar_back() -> N
             progress.update(5)
 
     assert "5/10" in on_terminal(program).rpartition("8/10")[2]
+
+
+def test_an_abandoned_bar_gives_the_loggers_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(file: object) -> None:
+        monkeypatch.setattr(sys, "stderr", file)
+        handler = logging.StreamHandler(file)  # type: ignore[arg-type]
+        logger = logging.getLogger("penstock")
+        logger.addHandler(handler)
+        try:
+            progress = Progress(total=10, file=file)
+            assert handler not in logger.handlers
+            del progress
+            assert handler in logger.handlers
+        finally:
+            logger.removeHandler(handler)
+
+    on_terminal(program)

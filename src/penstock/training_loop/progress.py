@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+import weakref
 from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import timedelta
@@ -48,6 +49,7 @@ class Progress:
         self._shown = initial
         self._bar: Any = None
         self._redirected = ExitStack()
+        weakref.finalize(self, self._redirected.close)  # should an error keep the loop from its `close`
         on_terminal = bool(getattr(self._file, "isatty", lambda: False)())
         self._seconds = seconds if seconds is not None else _BAR_SECONDS if on_terminal else _LINE_SECONDS
         if on_terminal:

@@ -26,7 +26,8 @@ class RandomStateHook(SessionRunHook):
     """Saves where the random streams of nodes are (dropout, noise), beside each checkpoint as "random.ckpt-STEP".
 
     A session that starts at a step continues the streams of that step; without the hook, as in TensorFlow, they begin
-    anew. It acts whenever the session's CheckpointSaverHook saves. (TensorFlow has no such hook.)
+    anew. It acts whenever the session's CheckpointSaverHook saves. Streams of functions that datasets call belong to
+    the positions of iterators. (TensorFlow has no such hook.)
     """
 
     def __init__(self, checkpoint_dir: Any, max_to_keep: int = 5) -> None:
