@@ -156,6 +156,21 @@ def test_a_model_with_a_head_of_its_own(tmp_path: Path) -> None:
     assert next(model.predict(only_features))["probabilities"].shape == (2,)
 
 
+def test_a_new_model_begins_with_the_weights_of_another(tmp_path: Path) -> None:
+    first = tf.estimator.LinearRegressor([COLUMN], tmp_path / "first")
+    first.train(numbers(), steps=10)
+    name = "linear/linear_model/x/weights"
+    second = tf.estimator.LinearRegressor(
+        [COLUMN, WORD],
+        tmp_path / "second",
+        optimizer=tf.train.GradientDescentOptimizer(0.0),
+        warm_start_from=tf.estimator.WarmStartSettings(str(tmp_path / "first"), ".*x.*"),
+    )
+    second.train(numbers(), steps=1)
+    assert second.get_variable_value(name) == first.get_variable_value(name) != 0
+    assert not second.get_variable_value("linear/linear_model/bias_weights").any()
+
+
 def test_a_canned_model_is_exported_with_the_signatures_of_its_head(tmp_path: Path) -> None:
     model = tf.estimator.LinearClassifier([COLUMN, WORD], tmp_path / "model")
     model.train(numbers(CLASSES), steps=1)

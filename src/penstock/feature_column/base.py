@@ -15,7 +15,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, control_dependencies
-from penstock.ops.array import expand_dims, rank, shape as shape_of
+from penstock.ops.array import expand_dims, rank, reshape, shape as shape_of
 from penstock.ops.basic import identity
 from penstock.ops.checks import assert_positive
 from penstock.ops.control_flow.cond import cond
@@ -178,8 +178,19 @@ def check_categories(dtype: DType, prefix: str) -> None:
         raise ValueError(f"{prefix} dtype must be string or integer. dtype: {dtype}.")
 
 
-def listed_columns(feature_columns: Any) -> list[Any]:
-    """The columns as a list. Raises ValueError if there are none, one is no column, or two have the same name."""
+def checked_columns(feature_columns: Any, kinds: tuple[type, ...], refusal: str, features: Any) -> list[Any]:
+    """The columns by name. Raises ValueError if there are none, two have the same name, one is not of these kinds, or
+    the features are no dict."""
+    columns = _listed(feature_columns)
+    for column in columns:
+        if not isinstance(column, kinds):
+            raise ValueError(f"{refusal} Given (type {type(column)}): {column}")
+    if not isinstance(features, Mapping):
+        raise ValueError(f"We expected a dictionary here. Instead we got: {features}")
+    return sorted(columns, key=lambda column: column.name)
+
+
+def _listed(feature_columns: Any) -> list[Any]:
     if isinstance(feature_columns, FeatureColumn):
         feature_columns = [feature_columns]
     if isinstance(feature_columns, Mapping):
@@ -204,9 +215,11 @@ def listed_columns(feature_columns: Any) -> list[Any]:
     return columns
 
 
-def check_features(features: Any) -> None:
-    if not isinstance(features, Mapping):
-        raise ValueError(f"We expected a dictionary here. Instead we got: {features}")
+def flattened(dense: Tensor, column: Any) -> Tensor:
+    """[batch, n]: the numbers of a dense column."""
+    flat = reshape(dense, [shape_of(dense)[0], column.variable_shape.num_elements()])
+    flat.set_shape([None if dense.shape.ndims is None else dense.shape[0], flat.shape[1]])
+    return flat
 
 
 def check_batches(tensors: list[Tensor], columns: list[Any]) -> None:

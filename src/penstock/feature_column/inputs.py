@@ -11,12 +11,11 @@ from penstock.feature_column.base import (
     Features,
     Weights,
     check_batches,
-    check_features,
-    listed_columns,
+    checked_columns,
+    flattened,
 )
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import GraphKeys, get_collection
-from penstock.ops.array import reshape, shape as shape_of
 from penstock.ops.joining import concat
 
 
@@ -34,24 +33,18 @@ def input_layer(
     features: a dict of raw features. `cols_to_vars` and `cols_to_output_tensors` are filled with the variables and the
     tensor [batch, k] of each column.
     """
-    columns = listed_columns(feature_columns)
-    for column in columns:
-        if not isinstance(column, DenseColumn):
-            raise ValueError(
-                "Items of feature_columns must be a _DenseColumn. You can wrap a categorical column with an "
-                f"embedding_column or indicator_column. Given: {column}"
-            )
-    check_features(features)
+    refusal = (
+        "Items of feature_columns must be a _DenseColumn. You can wrap a categorical column with an embedding_column "
+        "or indicator_column."
+    )
+    columns = checked_columns(feature_columns, (DenseColumn,), refusal, features)
     weights = Weights(weight_collections, trainable)
     known = Features(features)
     with variable_scope(None, default_name="input_layer", values=features.values()):
-        columns.sort(key=lambda column: column.name)
         tensors = []
         for column in columns:
             with variable_scope(None, default_name=column.var_scope_name):
-                dense = column.dense_tensor(known, weights)
-                flat = reshape(dense, [shape_of(dense)[0], column.variable_shape.num_elements()])
-                flat.set_shape([None if dense.shape.ndims is None else dense.shape[0], flat.shape[1]])
+                flat = flattened(column.dense_tensor(known, weights), column)
                 tensors.append(flat)
                 if cols_to_vars is not None:
                     scope = get_variable_scope().name

@@ -14,13 +14,13 @@ from penstock.feature_column.base import (
     Features,
     Weights,
     check_batches,
-    check_features,
-    listed_columns,
+    checked_columns,
+    flattened,
 )
 from penstock.graph.operation import Tensor
 from penstock.nn import bias_add
 from penstock.ops.add_n import add_n
-from penstock.ops.array import reshape, shape as shape_of
+from penstock.ops.array import shape as shape_of
 from penstock.ops.matrix import matmul
 from penstock.ops.sparse_embedding import safe_embedding_lookup_sparse
 from penstock.ops.sparse_layout import sparse_reshape
@@ -42,16 +42,10 @@ def linear_model(
     `sparse_combiner`, and [numbers, units] for dense columns. All begin with zeros. `cols_to_vars` is filled with the
     variables of each column, and those of "bias".
     """
-    columns = listed_columns(feature_columns)
-    for column in columns:
-        if not isinstance(column, DenseColumn | CategoricalColumn):
-            raise ValueError(
-                f"Items of feature_columns must be either a _DenseColumn or _CategoricalColumn. Given: {column}"
-            )
-    check_features(features)
+    refusal = "Items of feature_columns must be either a _DenseColumn or _CategoricalColumn."
+    columns = checked_columns(feature_columns, (DenseColumn, CategoricalColumn), refusal, features)
     weights = Weights(weight_collections, trainable)
     known = Features(features)
-    columns.sort(key=lambda column: column.name)
     scopes = [_unique_scope(column) for column in columns]
     with variable_scope(None, default_name="linear_model", values=features.values()):
         sums = []
@@ -100,7 +94,4 @@ def _weighted_sum(column: Any, features: Features, weights: Weights, table: Any,
             ids = sparse_reshape(ids, rows)
             id_weights = None if id_weights is None else sparse_reshape(id_weights, rows)
         return safe_embedding_lookup_sparse(table, ids, id_weights, combiner, name="weighted_sum")
-    dense = column.dense_tensor(features, weights)
-    flat = reshape(dense, [shape_of(dense)[0], column.variable_shape.num_elements()])
-    flat.set_shape([None if dense.shape.ndims is None else dense.shape[0], flat.shape[1]])
-    return matmul(flat, table, name="weighted_sum")
+    return matmul(flattened(column.dense_tensor(features, weights), column), table, name="weighted_sum")

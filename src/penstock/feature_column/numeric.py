@@ -76,17 +76,21 @@ def numeric_column(
     `default_value`, one number or an array of the shape, is for examples without the feature; `normalizer_fn` is
     applied to the tensor.
     """
-    dims = checked_shape(check_key(key), shape)
-    kind = as_dtype(dtype)
+    dims, kind = checked_numbers(key, shape, dtype, normalizer_fn)
+    return NumericColumn(key, dims, _checked_default(default_value, dims, kind, key), kind, normalizer_fn)
+
+
+def checked_numbers(key: Any, shape: Any, dtype: Any, normalizer_fn: Any) -> tuple[tuple[int, ...], DType]:
+    """The shape and dtype of a column of numbers."""
+    dims, kind = _checked_shape(check_key(key), shape), as_dtype(dtype)
     if not (kind.is_integer or kind.is_floating):
         raise ValueError(f"dtype must be convertible to float. dtype: {dtype}, key: {key}")
-    default = _checked_default(default_value, dims, kind, key)
     if normalizer_fn is not None and not callable(normalizer_fn):
         raise TypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn}")
-    return NumericColumn(key, dims, default, kind, normalizer_fn)
+    return dims, kind
 
 
-def checked_shape(key: str, shape: Any) -> tuple[int, ...]:
+def _checked_shape(key: str, shape: Any) -> tuple[int, ...]:
     dims = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
     for dim in dims:
         try:

@@ -13,11 +13,9 @@ from penstock.feature_column.base import (
     Features,
     SequenceDenseColumn,
     Weights,
-    check_features,
-    check_key,
-    listed_columns,
+    checked_columns,
 )
-from penstock.feature_column.numeric import checked_shape
+from penstock.feature_column.numeric import checked_numbers
 from penstock.feature_column.sequence_ids import sequence_length
 from penstock.graph.composite import SparseTensor
 from penstock.graph.opdef import get_op
@@ -32,7 +30,7 @@ from penstock.ops.parsing import VarLenFeature
 from penstock.ops.reversing import tile
 from penstock.ops.shape_checks import assert_rank
 from penstock.ops.sparse_to_dense import sparse_tensor_to_dense
-from penstock.tensor.dtypes import DType, as_dtype, float32
+from penstock.tensor.dtypes import DType, float32
 from penstock.tensor.shapes import TensorShape
 
 
@@ -77,12 +75,7 @@ def sequence_numeric_column(
     normalizer_fn: Callable[[Any], Any] | None = None,
 ) -> SequenceNumericColumn:
     """Sequences of numbers, each step's of `shape`, padded with `default_value` (TF: the same name)."""
-    dims = checked_shape(check_key(key), shape)
-    kind = as_dtype(dtype)
-    if not (kind.is_integer or kind.is_floating):
-        raise ValueError(f"dtype must be convertible to float. dtype: {dtype}, key: {key}")
-    if normalizer_fn is not None and not callable(normalizer_fn):
-        raise TypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn}")
+    dims, kind = checked_numbers(key, shape, dtype, normalizer_fn)
     return SequenceNumericColumn(key, dims, default_value, kind, normalizer_fn)
 
 
@@ -94,19 +87,16 @@ def sequence_input_layer(
 
     A step raises InvalidArgumentError if the lengths of two columns differ.
     """
-    columns = listed_columns(feature_columns)
-    for column in columns:
-        if not isinstance(column, SequenceDenseColumn):
-            raise ValueError(
-                "All feature_columns must be of type _SequenceDenseColumn. You can wrap a sequence_categorical_column "
-                f"with an embedding_column or indicator_column. Given (type {type(column)}): {column}"
-            )
-    check_features(features)
+    refusal = (
+        "All feature_columns must be of type _SequenceDenseColumn. You can wrap a sequence_categorical_column with an "
+        "embedding_column or indicator_column."
+    )
+    columns = checked_columns(feature_columns, (SequenceDenseColumn,), refusal, features)
     weights = Weights(weight_collections, trainable)
     known = Features(features)
     with variable_scope(None, default_name="sequence_input_layer", values=features.values()):
         tensors, lengths = [], []
-        for column in sorted(columns, key=lambda column: column.name):
+        for column in columns:
             with variable_scope(None, default_name=column.var_scope_name):
                 dense, length = column.sequence_tensor(known, weights)
                 dims = shape_of(dense)
