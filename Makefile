@@ -39,8 +39,8 @@ test-all: $(READY)
 # Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile, nor interleavings
 # of queues, which compute nothing.
 COMPILED := analysis checkpoint client codegen/python/test_cuda_graphs.py contrib control_flow data_flow \
-	datasets devices engine gradients layers ops partition passes placement rnn runtime session summary \
-	system/test_conformance.py train
+	datasets devices engine estimator feature_column gradients keras layers ops partition passes placement rnn \
+	runtime saved_model session summary system/test_conformance.py train training_loop
 
 test-compiled: $(READY)
 	PENSTOCK_COMPILE=on $(BIN)/python -m pytest -m "" --ignore tests/data_flow/test_queue_interleavings.py $(COMPILED:%=tests/%) $(ARGS)
