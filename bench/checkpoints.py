@@ -1,10 +1,10 @@
 """Saving and restoring a model beside TensorFlow, torch, safetensors and the disk alone: `python -m bench.checkpoints`.
 
-All of them hold the same variables, each in a process of its own, and take turns. TensorFlow, torch and safetensors
-leave a file in the page cache; Penstock waits until it is on the disk. So both are timed of everyone: until `save`
-returns with fsync switched off, and with an fsync of each file. Restoring reads files that are in the page cache. It is
-timed twice in a row: the host of a virtual machine may take back memory that is free for some seconds, and the first to
-allocate it again waits for that.
+All of them hold the same variables, each in a process of its own, and take turns, in another order in each round.
+TensorFlow, torch and safetensors leave a file in the page cache; Penstock waits until it is on the disk. So both are
+timed of everyone: until `save` returns with fsync switched off, and with an fsync of each file. Restoring reads files
+that are in the page cache. It is timed twice in a row: the host of a virtual machine may take back memory that is free
+for some seconds, and the first to allocate it again waits for that.
 
 `--tensorflow PYTHON` names a Python that has TensorFlow. `--out FILE` writes the tables there too.
 """
@@ -220,8 +220,10 @@ def measure(args: argparse.Namespace, folder: str) -> tuple[dict[str, dict[str, 
         workers[name] = Worker(name, python, args, os.path.join(folder, str(len(workers))))
     best: dict[str, dict[str, float]] = {name: {} for name in workers}
     for number in range(args.rounds + 1):
+        first = number * 2 % len(workers)  # memory that one has freed is there at once for the next
+        order = [*workers.items()][first:] + [*workers.items()][:first]
         for kind in ("save", "synced", "restore"):
-            for name, worker in workers.items():
+            for name, worker in order:
                 found = {kind: worker.ask(kind)[0]}
                 if kind == "restore":
                     found["again"] = worker.ask(kind)[0]

@@ -18,24 +18,15 @@ from penstock.checkpoint.slices import Slice, SlicedTensor
 from penstock.checkpoint.values import FIXED_TYPES, Array, Encoded, Value, encode
 from penstock.checkpoint.writer import Format, write_checkpoint
 
-_LARGE = 4 << 20
-
 
 def snapshot(value: Value) -> Value | Encoded:
     """The value as it is now. A tensor's copy is freed once it has been written."""
     if not isinstance(value, torch.Tensor):
         return value.copy()
-    copy = _uninitialised(value).copy_(value.detach())
-    encoded = encode(copy, _no_strings)
+    # Small pages, unlike NumPy's: a virtual machine's host may have taken back the memory of large ones, and then takes
+    # longer to give them again than the write takes. torch copies with several threads.
+    encoded = encode(torch.empty_like(value, device="cpu").copy_(value.detach()), _no_strings)
     return dataclasses.replace(encoded, take=[encoded.take()].pop)
-
-
-def _uninitialised(value: torch.Tensor) -> torch.Tensor:
-    """Memory like the value's, on the host. NumPy gets large arrays as large pages: 5 times as fast to fill."""
-    nbytes = value.numel() * value.element_size()
-    if nbytes < _LARGE:
-        return torch.empty(value.shape, dtype=value.dtype)
-    return torch.from_numpy(np.empty(nbytes, np.uint8)).view(value.dtype).view(value.shape)
 
 
 def _no_strings(items: Any) -> Any:
