@@ -4,7 +4,9 @@ All of them hold the same variables, each in a process of its own, and take turn
 TensorFlow, torch and safetensors leave a file in the page cache; Penstock waits until it is on the disk. So both are
 timed of everyone: until `save` returns with fsync switched off, and with an fsync of each file. Restoring reads files
 that are in the page cache. It is timed twice in a row: the host of a virtual machine may take back memory that is free
-for some seconds, and the first to allocate it again waits for that.
+for some seconds, and the first to allocate it again waits for that. Penstock's readers take large pages, which are
+several times as fast as small ones where memory is at hand, but for which such a host takes longest: there, the first
+restore is slower than TensorFlow's.
 
 `--tensorflow PYTHON` names a Python that has TensorFlow. `--out FILE` writes the tables there too.
 """
