@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import os
@@ -55,12 +56,14 @@ def on_terminal(program: object) -> str:
     """What `program(file)` writes to a terminal."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 120))
-    with os.fdopen(slave, "w") as file:
-        program(file)  # type: ignore[operator]
-        file.flush()
-        text = os.read(master, 1 << 16).decode()
-    os.close(master)
-    return text
+    text = b""
+    with os.fdopen(master, "rb", buffering=0) as screen:
+        with os.fdopen(slave, "w") as file:
+            program(file)  # type: ignore[operator]
+        with contextlib.suppress(OSError):  # the end
+            while data := screen.read(1 << 16):
+                text += data
+    return text.decode()
 
 
 def test_a_terminal_gets_a_bar_with_rate_and_values() -> None:
