@@ -74,7 +74,7 @@ def test_wide_and_deep_models_take_columns_of_all_kinds(tmp_path: Path) -> None:
     labels = (np.arange(rows) % 2).reshape(rows, 1)
     model = learn.DNNLinearCombinedClassifier(
         str(tmp_path), linear_feature_columns=wide, dnn_feature_columns=deep, dnn_hidden_units=[8],
-        fix_global_step_increment_bug=True,
+        fix_global_step_increment_bug=True, config=learn.RunConfig(tf_random_seed=1),
     ).fit(features, labels, steps=40)  # fmt: skip
     assert model.evaluate(features, labels)["accuracy"] > 0.9
     assert "sex" in layers.create_feature_spec_for_parsing(wide)
