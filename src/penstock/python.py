@@ -60,6 +60,12 @@ _PUBLIC = {
     "compat": "util.compat",
     "dtypes": "framework.dtypes",
     "errors": "framework.errors framework.errors_impl",
+    "estimator": (
+        "estimator.estimator estimator.estimator_lib estimator.exporter estimator.model_fn estimator.run_config "
+        "estimator.training"
+    ),
+    "estimator.export": "estimator.export.export estimator.export.export_output",
+    "estimator.inputs": "estimator.inputs.inputs estimator.inputs.numpy_io estimator.inputs.pandas_io",
     "flags": "platform.flags",
     "gfile": "platform.gfile",
     "graph_util": "framework.graph_util",
@@ -78,12 +84,15 @@ _PUBLIC = {
     "contrib.legacy_seq2seq": "ops.seq2seq",
     "contrib.util": "framework.tensor_util",
     "rnn_cell": "ops.rnn_cell ops.rnn_cell_impl",
-    "saved_model": "saved_model.loader",
-    "saved_model.builder": "saved_model.builder",
+    "saved_model.builder": "saved_model.builder saved_model.builder_impl",
+    "saved_model.constants": "saved_model.constants",
+    "saved_model.loader": "saved_model.loader saved_model.loader_impl",
+    "saved_model.main_op": "saved_model.main_op saved_model.main_op_impl",
     "saved_model.signature_constants": "saved_model.signature_constants",
-    "saved_model.signature_def_utils": "saved_model.signature_def_utils",
+    "saved_model.signature_def_utils": "saved_model.signature_def_utils saved_model.signature_def_utils_impl",
+    "saved_model.simple_save": "saved_model.simple_save",
     "saved_model.tag_constants": "saved_model.tag_constants",
-    "saved_model.utils": "saved_model.utils",
+    "saved_model.utils": "saved_model.utils saved_model.utils_impl",
     "summary": "summary.summary",
     "test": "platform.test",
     "train": (

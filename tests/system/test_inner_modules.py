@@ -52,6 +52,8 @@ from tensorflow.python.framework import dtypes, ops
 from tensorflow.python.keras.layers import Dense
 from tensorflow.python.ops import array_ops, control_flow_ops, math_ops, rnn_cell, variable_scope as vs
 from tensorflow.python.platform import gfile, tf_logging as logging
+from tensorflow.python.estimator.inputs import numpy_io
+from tensorflow.python.saved_model import builder, loader, main_op, signature_def_utils_impl, simple_save
 from tensorflow.python.training import monitored_session, moving_averages, session_run_hook
 from tensorflow.python.util import nest, tf_inspect
 import tensorflow.python.training.saver as saver
@@ -63,6 +65,10 @@ assert (gfile.GFile, logging.info, nest.flatten) == (tf.gfile.GFile, tf.logging.
 assert session_run_hook.SessionRunHook is tf.train.SessionRunHook and saver.Saver is tf.train.Saver
 assert moving_averages.assign_moving_average is tf.train.assign_moving_average
 assert monitored_session.MonitoredSession is tf.train.MonitoredSession and monitored_session._HookedSession
+assert (builder.SavedModelBuilder, loader.load) == (tf.saved_model.Builder, tf.saved_model.load)
+assert (simple_save.simple_save, main_op.main_op) == (tf.saved_model.simple_save, tf.saved_model.main_op.main_op)
+assert signature_def_utils_impl.predict_signature_def is tf.saved_model.predict_signature_def
+assert numpy_io.numpy_input_fn is tf.estimator.inputs.numpy_input_fn
 assert tf_inspect.isclass(tf.Graph)
 try:
     array_ops.no_such_function
