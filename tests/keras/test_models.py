@@ -260,6 +260,35 @@ def test_a_subclass_with_a_call_is_built_by_its_first_data() -> None:
     assert model.predict(X).shape == (50, 1)
 
 
+def test_a_subclass_trains_its_batch_statistics_and_regularised_weights() -> None:
+    class Net(tf.keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.normal = L.BatchNormalization(momentum=0.5)
+            self.out = L.Dense(1, kernel_regularizer=tf.keras.regularizers.l2(0.1))
+
+        def call(self, inputs: Any, training: Any = None) -> Any:
+            return self.out(self.normal(inputs, training=training))
+
+    model = Net()
+    model.compile(tf.keras.optimizers.SGD(0.0), "mse")
+    loss = model.train_on_batch(X, Y)
+    np.testing.assert_allclose(model.normal.get_weights()[2], X.mean(0) / 2, rtol=1e-4, atol=1e-6)
+    normal = (X - X.mean(0)) / np.sqrt(X.var(0) + 1e-3)
+    kernel, bias = model.out.get_weights()
+    expected = np.mean((normal @ kernel + bias - Y) ** 2) + 0.1 * np.sum(kernel**2)
+    np.testing.assert_allclose(loss, expected, rtol=1e-4)
+
+
+def test_a_model_without_an_input_shape_is_built_by_datasets_and_generators() -> None:
+    data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(10)
+    for source in (data, iter([(X, Y), (X, Y)])):
+        model = tf.keras.Sequential([L.Dense(1)])
+        model.compile("sgd", "mse")
+        model.fit(source, steps_per_epoch=2, verbose=0)
+        assert model.input_shape == (None, 6)
+
+
 def test_a_layer_of_ones_own_needs_only_build_and_call() -> None:
     class Scale(L.Layer):
         def __init__(self, start: float, **kwargs: Any) -> None:

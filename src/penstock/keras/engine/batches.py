@@ -175,7 +175,7 @@ class Elements(Source):
             if steps is None:
                 raise ValueError("When using iterators as input, you should specify the steps of an epoch.")
             self._iterator, self._restart = dataset, None
-        self._next = self._iterator.get_next()
+        self.example = self._next = self._iterator.get_next()
         self._begun = False
 
     def epoch(self) -> Iterator[Batch]:

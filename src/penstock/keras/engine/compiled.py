@@ -27,6 +27,8 @@ from penstock.keras.engine.input_layer import Input
 from penstock.keras.engine.network import Network
 from penstock.keras.engine.objective import Objective, objective
 from penstock.keras.nested import flat
+from penstock.tensor.dtypes import as_dtype
+from penstock.tensor.shapes import TensorShape
 
 
 class Compiled(Network):
@@ -189,15 +191,19 @@ class Compiled(Network):
 
     def _set_inputs(self, x: Any) -> None:
         """Build a model whose inputs are not known yet, for inputs like `x`."""
-        arrays = [np.asarray(value) for value in (x if isinstance(x, list | tuple) else [x])]
+        values = [v if isinstance(v, Tensor) else np.asarray(v) for v in flat(x)]
+        shapes = [TensorShape(value.shape).as_list()[1:] for value in values]
         if hasattr(self, "_added"):
-            self.build((None, *arrays[0].shape[1:]))
+            self.build((None, *shapes[0]))
         else:
-            kinds = [a.dtype if a.dtype.kind == "i" else K.floatx() for a in arrays]
-            inputs = [Input(a.shape[1:], dtype=kind) for a, kind in zip(arrays, kinds, strict=True)]
+            kinds = [as_dtype(value.dtype) for value in values]
+            inputs = [
+                Input(shape or (1,), dtype=kind if kind.is_integer else K.floatx())
+                for shape, kind in zip(shapes, kinds, strict=True)
+            ]
             outputs = flat(self(inputs if isinstance(x, list | tuple) else inputs[0]))
             self.inputs, self.outputs = inputs, outputs
-            self._own_call = self._inbound_nodes[-1]
+            self._own_calls = [self._inbound_nodes[-1]]
             self.input_names = [f"input_{i + 1}" for i in range(len(inputs))]
             self.output_names = [f"output_{i + 1}" for i in range(len(outputs))]
         if self.optimizer is not None:
@@ -217,8 +223,15 @@ class Compiled(Network):
             return self._batch(parts[0], parts[1] if len(parts) > 1 else None, weights, class_weight, targets)
 
         if is_elements(x):
-            return Elements(x, steps, prepared)
+            elements = Elements(x, steps, prepared)
+            if self.inputs is None:
+                self._set_inputs(elements.example[0] if isinstance(elements.example, tuple) else elements.example)
+            return elements
         if is_generator(x):
+            if self.inputs is None:
+                first = x[0] if hasattr(x, "__getitem__") else next(x)
+                self._set_inputs(first[0] if isinstance(first, tuple) else first)
+                x = x if hasattr(x, "__getitem__") else itertools.chain([first], x)
             return Generated(x, steps, prepared, ahead, workers, bool(shuffle))
         batch = self._batch(x, y, sample_weight, class_weight, targets)
         if not batch.inputs and not batch.targets:

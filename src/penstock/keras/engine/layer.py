@@ -211,7 +211,7 @@ class Layer(base.Layer):
         """The layers that are attributes of this one, or in its lists and dicts."""
         found: dict[int, Any] = {}
         for name, value in vars(self).items():
-            if name not in ("_arguments", "_inbound_nodes"):
+            if name not in ("_arguments", "_inbound_nodes", "_own_calls"):
                 for layer in _layers_in(value):
                     found.setdefault(id(layer), layer)
         return list(found.values())

@@ -33,6 +33,7 @@ class Network(Layer):
         self.inputs = self.outputs = None
         self._output_masks: Any = None
         self._layers: list[Any] = []
+        self._own_calls: list[Node] = []  # of a `call` of its own, with the inputs that it is trained on
         if inputs is not None:
             self._connect(flat(inputs), flat(outputs), isinstance(inputs, list | tuple))
 
@@ -142,12 +143,15 @@ class Network(Layer):
         """The updates of its calls of layers that are trained, or keep state."""
         if not self.trainable and not self.stateful:
             return []
-        return unique(*(_updates_of(node) for node in self._nodes or []))
+        if self._nodes is None:
+            return unique(*(node.updates for node in self._own_calls))
+        return unique(*(_updates_of(node) for node in self._nodes))
 
     @property
     def losses(self) -> list[Any]:
         """The losses of its layers' weights and of its calls."""
-        of_calls = [loss for node in self._nodes or [] for loss in node.losses]
+        calls = self._own_calls if self._nodes is None else self._nodes
+        of_calls = [loss for node in calls for loss in node.losses]
         return unique(self._losses, *(_of_weights(layer) for layer in self.sublayers()), of_calls)
 
     @property
