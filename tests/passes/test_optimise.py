@@ -51,6 +51,55 @@ def test_folding_leaves_state_chance_and_failures_to_the_step() -> None:
             session.run(bad)
 
 
+def test_a_check_that_always_succeeds_delays_nothing() -> None:
+    image = tf.placeholder(tf.float32, [10, 10, 1])
+    crop = tf.random_crop(image, [8, 8, 1])
+    ops = _ops(fold_constants(_step([crop], image)))
+    assert not {"Assert", "Sub", "AddV2", "GreaterEqual", "Identity"} & ops.keys()
+    with tf.Session() as session:
+        assert session.run(crop, {image: np.ones((10, 10, 1))}).shape == (8, 8, 1)
+
+
+def test_a_check_that_fails_or_may_fail_is_made() -> None:
+    x = tf.placeholder(tf.float32, [])
+    with tf.control_dependencies([tf.Assert(tf.constant(False), [x])]):
+        never = tf.identity(x)
+    with tf.control_dependencies([tf.Assert(tf.constant([True]), [x])]):
+        odd = tf.identity(x)
+    with tf.control_dependencies([tf.Assert(x > 0, [x])]):
+        sometimes = tf.identity(x)
+    with tf.Session() as session:
+        for fetch in (never, odd):
+            with pytest.raises(errors.InvalidArgumentError):
+                session.run(fetch, {x: 1.0})
+        assert session.run(tf.Assert(tf.constant(True), [x]), {x: 1.0}) is None
+        assert session.run(sometimes, {x: 1.0}) == 1.0
+        with pytest.raises(errors.InvalidArgumentError, match="assertion failed"):
+            session.run(sometimes, {x: -1.0})
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_what_waits_for_a_removed_check_runs_only_in_its_branch(taken: bool) -> None:
+    count = tf.get_variable("count", [], tf.int32, tf.zeros_initializer())
+    pred = tf.placeholder(tf.bool, [])
+
+    def checked() -> tf.Tensor:
+        with tf.control_dependencies([tf.Assert(tf.constant(True), [tf.identity(pred)])]):
+            return tf.assign_add(count, 1)
+
+    found = tf.cond(pred, checked, lambda: tf.constant(-1))
+    counted = tf.while_loop(lambda i: i < 3, lambda i: _after(tf.Assert(tf.constant(True), [i]), i + 1), [0])
+    with tf.Session() as session:
+        session.run(count.initializer)
+        assert session.run([found, counted], {pred: taken}) == [1 if taken else -1, 3]
+        assert session.run(count) == int(taken)
+
+
+def _after(check: tf.Operation, value: tf.Tensor) -> tf.Tensor:
+    with tf.control_dependencies([check]):
+        return tf.identity(value)
+
+
 def test_a_fetched_or_fed_constant_stays_ones_own() -> None:
     two = tf.constant(1.0) + tf.constant([1.0, 1.0])
     with tf.Session() as session:

@@ -55,6 +55,7 @@ class Traits:
     sets_up: belongs to initialising, saving and restoring, not to the graph's purpose. Derived for assignments.
     refuses: checks its inputs, and may raise an error although it changes nothing. "always": it runs even if other
     nodes only wait for it.
+    checks: raises an error unless its first input, a scalar, is true, and does nothing else.
     repeatable: declared stateful, but leaves no state behind.
     constant: always returns its attribute `value`.
     placeholder: returns what a client feeds.
@@ -78,6 +79,7 @@ class Traits:
     assigns: bool = False
     sets_up: bool = False
     refuses: Literal["", "taken", "always"] = ""
+    checks: bool = False
     repeatable: bool = False
     constant: bool = False
     placeholder: bool = False

@@ -74,7 +74,8 @@ def still(pixels: np.ndarray, gif: bool) -> np.ndarray:
 
 
 def to_tensor(pixels: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(np.require(pixels, requirements=["C", "W"]))
+    flags = pixels.flags
+    return torch.from_numpy(pixels if flags.c_contiguous and flags.writeable else pixels.copy())
 
 
 def decoded_shape(c: ShapeContext, contents: TensorShape, *_: TensorShape) -> TensorShape:

@@ -136,6 +136,7 @@ ASSERT = define_op(
     stateful=True,
     work=SERIAL,
     repeatable=True,
+    checks=True,
 )
 ASSERT.shape(shape_rules.no_outputs)
 ASSERT.not_differentiable()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -130,6 +129,8 @@ def dense_specs(ctx: KernelContext, types: str, shapes: str) -> list[Spec]:
 
 def check_default(i: int, spec: Spec, default: Any) -> np.ndarray | None:
     """The default of feature i as an array: one element if padded, of the feature's shape, or None for empty."""
+    if not spec.padded and 0 in default.shape and 0 not in spec.shape:
+        return None
     array = np.asarray(from_runtime(default, spec.dtype), spec.dtype.np)
     if spec.padded:
         if array.size != 1:
@@ -139,8 +140,6 @@ def check_default(i: int, spec: Spec, default: Any) -> np.ndarray | None:
                 f"[{','.join(map(str, array.shape))}]"
             )
         return array.reshape(())
-    if not array.size and math.prod(spec.shape) > 0:
-        return None
     if array.shape != spec.shape:
         raise invalid(
             f"def_value[{i}].shape() == [{','.join(map(str, array.shape))}] is not compatible with "

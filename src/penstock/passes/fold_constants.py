@@ -11,11 +11,11 @@ import torch
 
 from penstock.analysis.frames import has_control_flow
 from penstock.graph.node_kernel import NodeKernel
-from penstock.graph.opdef import Bound, get_op
+from penstock.graph.opdef import Bound, PassThrough, get_op
 from penstock.graph.primitives import SWITCHES
 from penstock.graph.rewrite import remove_unused, rewritten
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.passes.nodes import is_pure
+from penstock.passes.nodes import is_pure, only_waiting
 from penstock.runtime.kernels import SessionState, make_kernel
 from penstock.runtime.resources import ResourceManager
 from penstock.runtime.values import constant_to_runtime, from_runtime
@@ -29,7 +29,8 @@ _CPU = torch.device("cpu")
 
 
 def fold_constants(graph: StepGraph) -> StepGraph:
-    """Nodes whose inputs are all constants become constants; so do shapes that are known before the step.
+    """Nodes whose inputs are all constants become constants; so do shapes that are known before the step. Checks that
+    always succeed are removed.
 
     A node that fails is left, so that the step raises the error. A constant waits for what its node would have waited
     for. With control flow, the shape of a value also waits for the value: in a branch that is not taken there is none,
@@ -57,6 +58,9 @@ class _Folding:
     def take(self, node: Node) -> None:
         self._made.append(node)
         inputs = [self._edges.get(edge, edge) for edge in node.inputs]
+        if node.op.traits.checks and _is_true(inputs[0].node):
+            self._skip(node)
+            return
         constant = all(edge.node.is_constant for edge in inputs) and bool(node.dtypes) and not node.is_constant
         constant = constant and variant not in node.dtypes  # what variants hold is for kernels only
         if not (constant or node.op.traits.of_shapes):
@@ -78,9 +82,19 @@ class _Folding:
             self._controls[node] = constant_of if waits else None
 
     def finished(self) -> StepGraph:
-        if not self._edges:
+        if not (self._edges or self._controls):
             return self._graph
         return remove_unused(rewritten(self._graph, edges=self._edges, controls=self._controls, nodes=self._made))
+
+    def _skip(self, node: Node) -> None:
+        """Remove a check. With control flow, what waits for it still waits for its inputs, which may be dead."""
+        waits = [waited for c in node.controls if (waited := self._controls.get(c, c)) is not None]
+        if self._branches:
+            waits += [self._whatever_lives_with(edge) for edge in node.inputs]
+        self._controls[node] = None
+        if waits:
+            self._controls[node] = made = only_waiting(node, tuple(dict.fromkeys(waits)))
+            self._made.append(made)
 
     def _fold(self, node: Node, values: list[np.ndarray], waits: list[Node]) -> Node:
         """Constants of the outputs of `node`; returns one of them."""
@@ -121,6 +135,10 @@ def _constant(name: str, value: np.ndarray, dtype: DType, like: Node, controls: 
     return Node(name, get_op("Const"), attrs, (), controls, like.device, (dtype,), (shape,), like.source)
 
 
+def _is_true(node: Node) -> bool:
+    return node.is_constant and np.shape(node.attrs["value"]) == () and bool(node.attrs["value"])
+
+
 def _reads_state(edge: Edge) -> bool:
     """Whether a value is that of a variable, possibly renamed: using it checks that it is initialised."""
     while edge.node.op.name == "Identity" and not edge.node.inputs[0].dtype._is_ref_dtype:
@@ -151,6 +169,8 @@ def _computed(node: Node, inputs: list[Edge], state: SessionState) -> list[np.nd
         kernel = make_kernel(replace(node, inputs=tuple(inputs)), "CPU", _CPU, state)
         if isinstance(kernel, Bound):  # the factory has found that there is nothing to compute
             return [np.array(from_runtime(kernel.value, node.dtypes[0]), node.dtypes[0].np)]
+        if isinstance(kernel, PassThrough):
+            return [inputs[0].node.attrs["value"]]
         if not isinstance(kernel, NodeKernel) or kernel.start is not None:
             return None
         flat = [constant_to_runtime(e.node.attrs["value"], e.dtype, _CPU) for e in inputs]
