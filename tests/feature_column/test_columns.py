@@ -184,6 +184,19 @@ def test_an_embedding_begins_with_a_tensor_of_a_checkpoint(tmp_path: Path) -> No
     assert run(fc.input_layer({"i": tf.constant([3, 1])}, [column])).tolist() == [[6, 7], [2, 3]]
 
 
+def test_the_ids_of_a_step_are_made_distinct_once() -> None:
+    column = fc.categorical_column_with_vocabulary_list("w", ["a", "b", "c"])
+    loss = tf.reduce_sum(fc.linear_model({"w": words(["a", "b", "a"], ["a"])}, [column]))
+    step = tf.train.AdagradOptimizer(1.0, initial_accumulator_value=7.0).minimize(loss)
+    assert [op.type for op in tf.get_default_graph().get_operations()].count("Unique") == 1
+    (table,) = (v for v in tf.trainable_variables() if v.op.name.endswith("w/weights"))
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        session.run(step)
+        expected = [-3 / np.sqrt(7 + 9), -1 / np.sqrt(7 + 1), 0]  # three times a, once b
+        np.testing.assert_allclose(session.run(table)[:, 0], expected, rtol=1e-6)
+
+
 def test_a_feature_of_unknown_rank_may_be_a_vector() -> None:
     fed = tf.placeholder(tf.float32)
     found = fc.input_layer({"x": fed}, [NUMBER])

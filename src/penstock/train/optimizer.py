@@ -311,19 +311,20 @@ def like(value: Tensor, var: Any) -> Tensor:
 
 def _deduplicate_indexed_slices(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
     """The slices with duplicate rows summed."""
-    if _are_different(indices):
-        return values, indices
+    found = _found_by_unique(indices)
+    if found is not None:
+        return values, found
     distinct, positions = get_op("Unique")(indices)
     strided_slice, shape = get_op("StridedSlice"), get_op("Shape")(distinct)
     count = strided_slice(shape, [0], [1], [1], shrink_axis_mask=1)
     return get_op("UnsortedSegmentSum")(values, positions, count), distinct
 
 
-def _are_different(indices: Tensor) -> bool:
-    """Whether these are what Unique found, as they are in the gradient of a lookup of sparse ids."""
+def _found_by_unique(indices: Tensor) -> Tensor | None:
+    """What Unique found, if that is what these are, as in the gradient of a lookup of sparse ids."""
     while indices.op.type in ("Reshape", "Identity"):
         indices = indices.op.inputs[0]
-    return indices.op.type == "Unique" and indices.value_index == 0
+    return indices if indices.op.type == "Unique" and indices.value_index == 0 else None
 
 
 def _as_gradient(grad: Any) -> Any:
