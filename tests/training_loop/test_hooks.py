@@ -382,6 +382,12 @@ def test_a_profiler_hook_writes_timelines(tmp_path: Path) -> None:
     ]
 
 
+def test_timelines_go_to_the_current_directory_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run([tf.train.ProfilerHook(save_steps=2)], 2, counting())
+    assert (tmp_path / "timeline-2.json").exists() and len(events(tmp_path)) > 1
+
+
 # --- progress -------------------------------------------------------------------------------------------
 
 

@@ -83,7 +83,7 @@ class EventFile:
     """
 
     def __init__(self, logdir: str, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:
-        os.makedirs(logdir, exist_ok=True)
+        os.makedirs(logdir or ".", exist_ok=True)
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_count)}"
         self.path = os.path.join(logdir, name + filename_suffix)
         self._worker = _Worker(self.path, max_queue, flush_secs)
