@@ -82,6 +82,20 @@ def test_model_functions_may_return_three_parts_and_take_other_arguments(tmp_pat
     assert compat.score(x, np.full(8, 3.0))["loss"] < 1e-3
 
 
+def test_a_model_function_may_use_labels_when_it_only_predicts(tmp_path: Path) -> None:
+    def model_fn(features: Any, labels: Any) -> Any:
+        labels = tf.one_hot(labels, 2)
+        w = tf.get_variable("w", [2, 2], initializer=tf.zeros_initializer())
+        logits = tf.matmul(features, w)
+        loss = tf.losses.softmax_cross_entropy(labels, logits)
+        train_op = tf.train.GradientDescentOptimizer(1.0).minimize(loss, tf.train.get_global_step())
+        return tf.argmax(logits, 1), loss, train_op
+
+    labels = (X[:, 0] > 0).astype(np.int64)
+    model = learn.Estimator(model_fn, str(tmp_path)).fit(X, labels, steps=100)
+    assert np.mean(np.array(list(model.predict(X))) == labels) > 0.9
+
+
 def test_parts_that_a_mode_needs_must_be_there() -> None:
     for mode, message in (("train", "Missing train_op"), ("eval", "Missing loss"), ("infer", "Missing predictions")):
         with pytest.raises(ValueError, match=message):

@@ -17,6 +17,8 @@ from penstock.estimator.estimator import Estimator as CoreEstimator
 from penstock.estimator.export.receivers import ServingInputReceiver, TensorServingInputReceiver
 from penstock.estimator.spec import EstimatorSpec
 from penstock.export import export
+from penstock.graph.operation import Tensor
+from penstock.ops.basic import placeholder
 
 InputFn = Callable[..., Any]
 
@@ -166,6 +168,7 @@ class Estimator(BaseEstimator):
         if model_fn is None:
             raise ValueError("model_fn must be provided to Estimator.")
         self._model_fn, self._params = model_fn, params
+        self._label_types: Any = None
         self._engineered = feature_engineering_fn or (lambda features, labels: (features, labels))
 
         def core_model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
@@ -178,6 +181,10 @@ class Estimator(BaseEstimator):
         return self._params
 
     def _spec(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+        if mode == ModeKeys.INFER:
+            labels = _stand_ins(self._label_types)
+        else:
+            self._label_types = _types(labels)
         features, labels = self._engineered(features, labels)
         known = {"mode": mode, "params": self._params, "config": config, "model_dir": self.model_dir}
         names = argument_names(self._model_fn)
@@ -194,6 +201,23 @@ class Estimator(BaseEstimator):
             training_chief_hooks=found.training_chief_hooks, training_hooks=found.training_hooks,
             scaffold=found.scaffold,
         )  # fmt: skip
+
+
+def _types(labels: Any) -> Any:
+    """The (dtype, shape) of labels: a tensor, or a dict of them. None for others."""
+    if isinstance(labels, dict):
+        return {name: _types(label) for name, label in labels.items()}
+    return (labels.dtype, labels.shape) if isinstance(labels, Tensor) else None
+
+
+def _stand_ins(types: Any) -> Any:
+    """Placeholders that nothing feeds: model functions of tf.contrib.learn may use labels when they only predict."""
+    if isinstance(types, dict):
+        return {name: _stand_ins(kind) for name, kind in types.items()}
+    if types is None:
+        return None
+    dtype, shape = types
+    return placeholder(dtype, shape if shape.ndims is None else [None, *shape.as_list()[1:]][: shape.ndims])
 
 
 def metric_ops(
