@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from tests.keras.test_layer_values import inputs_for
 
 h5py = pytest.importorskip("h5py")
 K = tf.keras.backend
@@ -158,3 +159,26 @@ def test_a_clone_has_weights_of_its_own() -> None:
     clone = tf.keras.models.clone_model(model)
     assert not set(model.weights) & set(clone.weights)
     assert [w.shape for w in clone.get_weights()] == [w.shape for w in model.get_weights()]
+
+
+@pytest.mark.parametrize("name", ["multi", "GRUbi"])
+def test_files_of_later_keras_hold_the_same_models(name: str) -> None:
+    data = Path(__file__).parent.parent / "data"
+    model = tf.keras.models.load_model(data / f"keras3_{name}.h5", compile=False)
+    inputs = inputs_for([x.shape.as_list() for x in model.inputs])
+    outputs = model.predict(inputs if len(inputs) > 1 else inputs[0])
+    expected = np.load(data / "keras_layers.npz")
+    for i, output in enumerate(outputs if isinstance(outputs, list) else [outputs]):
+        np.testing.assert_allclose(output, expected[f"{name}.{i}"], rtol=2e-5, atol=2e-6)
+
+
+def test_an_optimizer_of_later_keras_is_left_out_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="compile the model"):
+        model = tf.keras.models.load_model(Path(__file__).parent.parent / "data" / "keras3_multi.h5")
+    assert model.optimizer is None
+
+
+def test_a_later_option_that_changes_what_a_layer_does_is_refused() -> None:
+    grouped = {"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": 3, "groups": 2}}
+    with pytest.raises(ValueError, match="Conv2D 'c' has groups = 2"):
+        L.deserialize(grouped)

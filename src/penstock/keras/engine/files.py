@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from penstock.export import export
-from penstock.keras import backend as K
+from penstock.keras import backend as K, optimizers
 from penstock.keras.named import CustomObjectScope, described
 from penstock.tensor.shapes import TensorShape
 from penstock.train.checkpoint_utils import checkpoint_exists
@@ -175,23 +175,31 @@ def read_model(filepath: Any, custom_objects: Any, from_config: Callable[[Any, A
         _set_weights(file["model_weights"], model, str(filepath))
         if compiled and "training_config" in file.attrs:
             training = json.loads(_text(file.attrs["training_config"]))
-            with CustomObjectScope(custom_objects or {}):
-                _compile(model, training)
-            if "optimizer_weights" in file:
+            if _compile(model, training, custom_objects) and "optimizer_weights" in file:
                 _restore_optimizer(model, file["optimizer_weights"])
         elif compiled:
             warnings.warn(f"{filepath} does not say how the model is trained: compile it.", UserWarning, stacklevel=3)
     return model
 
 
-def _compile(model: Any, training: dict[str, Any]) -> None:
-    model.compile(
-        optimizer=training["optimizer_config"],
-        loss=training["loss"],
-        metrics=training.get("metrics"),
-        loss_weights=training.get("loss_weights"),
-        sample_weight_mode=training.get("sample_weight_mode"),
-    )
+def _compile(model: Any, training: dict[str, Any], custom_objects: Any) -> bool:
+    """Compile as the file says; False, with a warning, if its optimizer is one of a later version of Keras."""
+    try:
+        optimizer = optimizers.deserialize(training["optimizer_config"], custom_objects)
+    except TypeError as error:
+        warnings.warn(
+            f"The file's optimizer has other arguments ({error}): compile the model.", UserWarning, stacklevel=4
+        )
+        return False
+    with CustomObjectScope(custom_objects or {}):
+        model.compile(
+            optimizer=optimizer,
+            loss=training["loss"],
+            metrics=training.get("metrics"),
+            loss_weights=training.get("loss_weights"),
+            sample_weight_mode=training.get("sample_weight_mode"),
+        )
+    return True
 
 
 def _restore_optimizer(model: Any, group: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.keras.engine.node import Node, history_of
+from penstock.keras.engine.versions import of_this_version, tensors_of
 from penstock.keras.named import from_description
 from penstock.keras.nested import one_or_list
 
@@ -108,7 +109,9 @@ def description(model: Any) -> dict[str, Any]:
 def rebuilt(config: dict[str, Any], custom_objects: Any = None) -> tuple[list[Any], list[Any]]:
     """New layers, called as `description` says: the inputs and outputs of the model."""
     layers = {data["name"]: layer_from(data, custom_objects) for data in config["layers"]}
-    pending = [(data["name"], i, call) for data in config["layers"] for i, call in enumerate(data["inbound_nodes"])]
+    pending = [
+        (data["name"], i, tensors_of(call)) for data in config["layers"] for i, call in enumerate(data["inbound_nodes"])
+    ]
     while pending:
         waiting = []
         for name, i, call in pending:
@@ -150,4 +153,4 @@ def layer_from(data: dict[str, Any], custom_objects: Any = None) -> Any:
     kind = "models" if data["class_name"] in ("Model", "Sequential", "Functional", "Network") else "layers"
     if data["class_name"] in ("Functional", "Network"):
         data = {**data, "class_name": "Model"}
-    return from_description(kind, data, custom_objects)
+    return from_description(kind, of_this_version(data), custom_objects)

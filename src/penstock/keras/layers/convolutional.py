@@ -153,11 +153,13 @@ class DepthwiseConv2D(Layer):
         activity_regularizer: Any = None,
         depthwise_constraint: Any = None,
         bias_constraint: Any = None,
+        dilation_rate: Any = (1, 1),
         **kwargs: Any,
     ) -> None:
         super().__init__(activity_regularizer=regularizers.get(activity_regularizer), **kwargs)
         self.kernel_size = spatial(kernel_size, 2, "kernel_size")
         self.strides = spatial(strides, 2, "strides")
+        self.dilation_rate = spatial(dilation_rate, 2, "dilation_rate")
         self.padding, self.depth_multiplier = padding, depth_multiplier
         self.data_format = check_data_format(data_format)
         self.activation, self.use_bias = activations.get(activation), use_bias
@@ -185,7 +187,9 @@ class DepthwiseConv2D(Layer):
         first = self.data_format == "channels_first"
         layout = "NCHW" if first else "NHWC"
         strides = [1, 1, *self.strides] if first else [1, *self.strides, 1]
-        outputs = nn.depthwise_conv2d(inputs, self.depthwise_kernel, strides, self.padding.upper(), data_format=layout)
+        outputs = nn.depthwise_conv2d(
+            inputs, self.depthwise_kernel, strides, self.padding.upper(), self.dilation_rate, data_format=layout
+        )
         if self.bias is not None:
             outputs = nn.bias_add(outputs, self.bias, layout)
         return self.activation(outputs)
