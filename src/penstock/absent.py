@@ -28,7 +28,7 @@ _GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and ru
 
 INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.LMDBReader", _FEED),
-    ("tf.estimator.* tf.keras.* tf.contrib.keras tf.contrib.learn.* tf.contrib.estimator.*", _MODEL),
+    ("tf.estimator.* tf.keras.* tf.contrib.learn.* tf.contrib.estimator.*", _MODEL),
     ("tf.contrib.slim.nets", _MODEL),
     ("tf.train.Server* tf.train.Cluster* tf.train.JobDef tf.train.replica_device_setter tf.distribute", _ONE_PROCESS),
     ("tf.contrib.distribute tf.contrib.tpu tf.tpu", _ONE_PROCESS),
