@@ -213,7 +213,9 @@ class Nadam(Optimizer):
     def _update(self, p: Any, g: Tensor, rate: Tensor, t: Tensor, slots: Any) -> Any:
         m = self.beta_1 * slots["m"].value() + (1.0 - self.beta_1) * g
         v = self.beta_2 * slots["v"].value() + (1.0 - self.beta_2) * square(g)
-        g_part = (1.0 - self._now) * g / (1.0 - self._product)
-        m_part = self._next * m / (1.0 - self._product * self._next)
-        change = rate * (g_part + m_part) / (sqrt(v / (1.0 - pow(self.beta_2, t))) + self.epsilon)
+        kind = p.dtype.base_dtype
+        of_g = cast((1.0 - self._now) / (1.0 - self._product), kind)
+        of_m = cast(self._next / (1.0 - self._product * self._next), kind)
+        spread = sqrt(v / cast(1.0 - pow(self.beta_2, t), kind)) + self.epsilon
+        change = cast(rate, kind) * (of_g * g + of_m * m) / spread
         return [slots["m"].assign(m).op, slots["v"].assign(v).op, p.assign_sub(change).op]
