@@ -192,12 +192,24 @@ def test_the_latest_few_are_kept_and_the_state_file_names_them(tmp_path: Path, s
     assert not (tmp_path / "model-1.meta").exists()
 
 
-def test_no_maximum_keeps_all(tmp_path: Path, session: tf.Session) -> None:
+def test_no_maximum_keeps_all_and_records_only_the_latest(tmp_path: Path, session: tf.Session) -> None:
     tf.Variable(1.0, name="w")
     saver = tf.train.Saver(max_to_keep=None)
     initialised(session)
     prefixes = [saver.save(session, str(tmp_path / "model"), global_step=i) for i in range(7)]
     assert all(map(tf.train.checkpoint_exists, prefixes))
+    assert saver.last_checkpoints == []
+    state = tf.train.get_checkpoint_state(str(tmp_path))
+    assert list(state.all_model_checkpoint_paths) == [state.model_checkpoint_path] == prefixes[-1:]
+
+
+def test_a_checkpoint_cannot_have_the_name_of_its_state_file(tmp_path: Path, session: tf.Session) -> None:
+    tf.Variable(1.0, name="w")
+    saver = tf.train.Saver()
+    initialised(session)
+    for name, latest in (("checkpoint", None), ("mine", "mine")):
+        with pytest.raises(ValueError, match="'latest_filename' collides with 'save_path'"):
+            saver.save(session, str(tmp_path / name), latest_filename=latest)
 
 
 def test_one_of_every_so_many_hours_stays(tmp_path: Path, session: tf.Session) -> None:

@@ -33,11 +33,16 @@ class KeptCheckpoints:
         self.written = list(zip(existing, get_checkpoint_mtimes(existing), strict=True))
 
     def record(self, prefix: str) -> list[str]:
-        """Record a new checkpoint (one saved again counts as the newest); returns those to delete."""
+        """Record a new checkpoint (one saved again counts as the newest); returns those to delete.
+
+        Where all are kept there is nothing to record, as in TensorFlow.
+        """
+        if not self._most:
+            return []
         self.written = [item for item in self.written if item[0] != prefix]
         self.written.append((prefix, time.time()))
         superfluous = []
-        while self._most and len(self.written) > self._most:
+        while len(self.written) > self._most:
             old, written = self.written.pop(0)
             if written > self._next_to_keep:
                 self._next_to_keep += self._seconds

@@ -202,7 +202,7 @@ class Saver:
         if not hasattr(sess, "run"):
             raise TypeError(f"'sess' must be a Session; {sess}")
         writes_as = self._format()
-        prefix = self._prefix(sess, os.fspath(save_path), global_step)
+        prefix = self._prefix(sess, os.fspath(save_path), global_step, latest_filename)
         if self._is_empty:
             return None
         parent = os.path.dirname(prefix)
@@ -266,10 +266,10 @@ class Saver:
             self._finished_graph = weakref.ref(graph), data
         write_file(path, data)
 
-    def _prefix(self, sess: Any, save_path: str, global_step: Any) -> str:
+    def _prefix(self, sess: Any, save_path: str, global_step: Any, latest_filename: str) -> str:
         if global_step is None:
-            if os.path.basename(save_path) == "checkpoint":
-                raise ValueError("'save_path' must not be named as the state file: 'checkpoint'")
+            if os.path.basename(save_path) == latest_filename:
+                raise ValueError(f"'latest_filename' collides with 'save_path': {latest_filename!r} and {save_path!r}")
             return save_path
         if not isinstance(global_step, int | np.integer):
             global_step = read_global_step(sess, global_step)
