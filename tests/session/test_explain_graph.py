@@ -47,6 +47,14 @@ def test_nodes_that_stand_for_others_show_them(monkeypatch: pytest.MonkeyPatch) 
     assert lines[region + 1].startswith("    ")
 
 
+def test_nothing_is_compiled_for_who_asks_for_determinism(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code comes into use at some step, and may differ in the last bits."""
+    monkeypatch.setenv("PENSTOCK_COMPILE", "on")
+    for asked, compiled in (("0", True), ("1", False)):
+        monkeypatch.setenv("TF_DETERMINISTIC_OPS", asked)
+        assert ("form_regions" in _text(True)) == compiled
+
+
 def test_a_pass_that_did_not_run_is_named_with_those_that_did() -> None:
     with pytest.raises(ValueError, match=r"no pass 'fold' ran; these did: prune, .*fold_constants.*, place"):
         _text("fold")

@@ -41,6 +41,13 @@ def run(program: Program, directory: Path, kill_after: float | None) -> bool:
     return process.exitcode == 0
 
 
+@pytest.fixture(autouse=True)
+def deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the programs; their server gets the variables that are there when it starts."""
+    monkeypatch.setenv("TF_DETERMINISTIC_OPS", "1")
+    monkeypatch.setenv("PENSTOCK_COMPILE", "auto")  # as users have it
+
+
 @pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("program", [kill_program.train, kill_program.train_estimator])
 def test_killed_training_ends_with_the_weights_of_training_that_was_not(

@@ -71,8 +71,13 @@ def team_for(work: Work) -> Team:
     if work.possible < LEAST:
         return Team(1)
     number = ALL if work.known >= LEAST else 1
-    settled = os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true")
-    return SettledTeam(number) if settled else MeasuredTeam(number)
+    return SettledTeam(number) if deterministic() else MeasuredTeam(number)
+
+
+def deterministic() -> bool:
+    """Whether the same steps are to give the same bits in every run (TF: the environment variable
+    TF_DETERMINISTIC_OPS)."""
+    return os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true")
 
 
 class Team:

@@ -11,6 +11,7 @@ from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
 from penstock import errors
 from penstock.devices.registry import devices_for
 from penstock.engine.pipeline import DEFAULT, StepOptions
+from penstock.engine.threads import deterministic
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation
 from penstock.passes.prune import prune
@@ -69,7 +70,8 @@ def _passes(graph_options: Any) -> frozenset[str]:
 
 
 def _compilation(jit_level: int) -> set[str]:
-    """How clusters of nodes are compiled (`codegen/`): PENSTOCK_COMPILE decides, then `global_jit_level`.
+    """How clusters of nodes are compiled (`codegen/`): TF_DETERMINISTIC_OPS decides, then PENSTOCK_COMPILE, then
+    `global_jit_level`.
 
     "auto" compiles in the background what runs a few times, "on" compiles at the first run and raises compiler errors,
     "off" compiles nothing. Raises ValueError for other values.
@@ -77,7 +79,8 @@ def _compilation(jit_level: int) -> set[str]:
     mode = os.environ.get("PENSTOCK_COMPILE") or ("off" if jit_level < 0 else "auto")
     if mode not in _COMPILATION:
         raise ValueError(f"PENSTOCK_COMPILE must be one of {', '.join(_COMPILATION)}, got {mode!r}")
-    return _COMPILATION[mode]
+    # Compiled code comes into use at some step or other, and may differ from kernels in the last bits.
+    return _COMPILATION["off" if deterministic() else mode]
 
 
 _COMPILATION: dict[str, set[str]] = {
