@@ -48,8 +48,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Who asks for a number of examples asks for those of slow tests as well."""
     if "PENSTOCK_EXAMPLES" in os.environ and config.option.markexpr == _NOT_SLOW:
         config.option.markexpr = ""
-    if config.pluginmanager.hasplugin("dsession"):
-        config.pluginmanager.register(_OfAllProcesses())
 
 
 @pytest.fixture(autouse=True)
@@ -82,9 +80,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-class _OfAllProcesses:
-    """What several processes of pytest-xdist have run. (A plug-in of its own: pytest refuses hooks of plug-ins that are
-    not loaded.)"""
-
-    def pytest_testnodedown(self, node, error):  # type: ignore[no-untyped-def]
-        _ran.update(getattr(node, "workeroutput", {}).get("ran", ()))
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):  # type: ignore[no-untyped-def]
+    """One of several processes has ended."""
+    _ran.update(getattr(node, "workeroutput", {}).get("ran", ()))

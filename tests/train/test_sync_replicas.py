@@ -97,7 +97,9 @@ def test_a_monitored_session_with_the_hook_applies_the_mean_of_each_step() -> No
     optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(1.0), 2, total_num_replicas=1)
     train = optimizer.minimize(2.0 * w, global_step=step)
     hook = optimizer.make_session_run_hook(is_chief=True)
-    with tf.train.MonitoredSession(hooks=[hook, tf.train.StopAtStepHook(last_step=3)]) as session:
+    hooks = [hook, tf.train.StopAtStepHook(last_step=3)]
+    # At the end the chief's thread waits for gradients that nobody will send.
+    with tf.train.MonitoredSession(hooks=hooks, stop_grace_period_secs=0.1) as session:
         while not session.should_stop():
             session.run(train, options=LIMIT)
         found = session._tf_sess().run([w, step])

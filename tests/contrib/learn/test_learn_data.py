@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,20 @@ def test_rare_words_are_unknown_and_frequent_ones_come_first(tmp_path: Path) -> 
     processor.save(str(tmp_path / "vocabulary"))
     restored = preprocessing.VocabularyProcessor.restore(str(tmp_path / "vocabulary"))
     assert [row.tolist() for row in restored.transform(TEXTS)] == rows
+
+
+def test_files_of_vocabularies_hold_no_code(tmp_path: Path) -> None:
+    path, restore = tmp_path / "vocabulary", preprocessing.VocabularyProcessor.restore
+    letters = preprocessing.VocabularyProcessor(3, tokenizer_fn=lambda texts: map(list, texts))
+    rows = [row.tolist() for row in letters.fit_transform(["ab", "bc"])]
+    letters.save(path)
+    with pytest.raises(ValueError, match="has a tokenizer_fn of its own"):
+        restore(path)
+    assert [row.tolist() for row in restore(path, lambda texts: map(list, texts)).transform(["ab", "bc"])] == rows
+    for data, said in ((pickle.dumps(len), "could run any code"), (b'{"format": 3}', "is no VocabularyProcessor")):
+        path.write_bytes(data)
+        with pytest.raises(tf.errors.DataLossError, match=rf"vocabulary is .*{said}|{said}"):
+            restore(path)
 
 
 def test_a_vocabulary_can_be_made_by_hand() -> None:

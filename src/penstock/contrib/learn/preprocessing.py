@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -10,8 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from penstock import gfile
+from penstock import errors, gfile
+from penstock.checkpoint.replace import write_whole
 
+_FORMAT = "penstock-vocabulary-1"
 _WORDS = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|['\w\-]+")
 
 
@@ -23,7 +25,6 @@ def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
 class CategoricalVocabulary:
     """Ids of words (or of any hashable values) in the order in which they came; 0 is for unknown ones."""
 
-    # These attributes are also in pickles that TensorFlow wrote.
     def __init__(self, unknown_token: str = "<UNK>", support_reverse: bool = True) -> None:
         self._unknown_token = unknown_token
         self._support_reverse = support_reverse
@@ -66,7 +67,7 @@ class CategoricalVocabulary:
             for word, count in ordered
             if count > min_frequency and not 0 < max_frequency <= count
         }  # fmt: skip
-        self._freq = kept
+        self._freq = defaultdict(int, kept)
         self._number(kept)
 
     def reverse(self, class_id: int) -> Any:
@@ -123,15 +124,52 @@ class VocabularyProcessor:
             yield " ".join(str(self.vocabulary_.reverse(number)) for number in row)
 
     def save(self, filename: Any) -> None:
-        """Write it to a file (a pickle: only restore files that you trust)."""
-        with gfile.GFile(filename, "wb") as file:
-            file.write(pickle.dumps(self))
+        """Write it to a file, as JSON. TypeError for words that are neither text nor numbers."""
+        vocabulary = self.vocabulary_
+        content = {
+            "format": _FORMAT,
+            "max_document_length": self.max_document_length,
+            "min_frequency": self.min_frequency,
+            "own_tokenizer": self._tokenizer is not tokenizer,
+            "unknown_token": vocabulary._unknown_token,
+            "support_reverse": vocabulary._support_reverse,
+            "frozen": vocabulary._freeze,
+            "words": sorted(vocabulary._mapping, key=vocabulary._mapping.__getitem__)[1:],
+            "counts": list(vocabulary._freq.items()),
+        }
+        write_whole(filename, json.dumps(content).encode())
 
     @classmethod
-    def restore(cls, filename: Any) -> Self:
-        """The processor in a file."""
+    def restore(cls, filename: Any, tokenizer_fn: Callable[[Iterable[str]], Iterable[list[str]]] | None = None) -> Self:
+        """The processor in a file. A file holds no code, so one with its own `tokenizer_fn` is given that again.
+
+        Raises DataLossError for other files, ValueError without the tokenizer.
+        """
         with gfile.GFile(filename, "rb") as file:
-            return pickle.loads(file.read())
+            data = file.read()
+        if data.startswith(b"\x80"):
+            raise errors.DataLossError(
+                None,
+                None,
+                f"{filename} is a pickle, as TensorFlow writes them, which could run any code. Where it was made, "
+                "write its words, one on each line: `print(*processor.vocabulary_._reverse_mapping[1:], sep='\\n')`. "
+                "Here, `add` each to a CategoricalVocabulary, and give that to VocabularyProcessor.",
+            )
+        try:
+            content = json.loads(data)
+            if content["format"] != _FORMAT:
+                raise ValueError(content["format"])
+            vocabulary = CategoricalVocabulary(content["unknown_token"], content["support_reverse"])
+            vocabulary._number(content["words"])
+            vocabulary._freq.update(dict(content["counts"]))
+            vocabulary.freeze(content["frozen"])
+            made = cls(content["max_document_length"], content["min_frequency"], vocabulary, tokenizer_fn)
+            own_tokenizer = content["own_tokenizer"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise errors.DataLossError(None, None, f"{filename} is no VocabularyProcessor: {error}") from None
+        if own_tokenizer and tokenizer_fn is None:
+            raise ValueError(f"The processor in {filename} has a tokenizer_fn of its own: pass it to `restore`.")
+        return made
 
 
 class ByteProcessor:
