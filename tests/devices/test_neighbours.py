@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from penstock.devices import openmp, processors, waiting
+from penstock.devices import neighbours, openmp, processors, waiting
 from penstock.devices.neighbours import FIRST_LOOK_S, LOOK_S, Neighbours, read_accounts
 from tests.devices.test_processors import in_a_process
 
@@ -107,6 +107,27 @@ def test_others_are_seen_beside_a_compiler_of_ours(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.skipif(read_accounts() is None, reason="the system keeps no accounts")
+def test_what_threads_compute_beside_steps_is_a_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "_aside", {})
+    before = read_accounts()
+    neighbours.work_aside(50.0)
+    after = read_accounts()
+    if before is None or after is None:
+        pytest.skip("this system does not tell")
+    assert -50.0 <= after[1] - before[1] < -40.0
+
+
+def test_a_thread_with_a_share_of_the_threads_sees_the_crowd_that_all_of_them_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    assert openmp.threads_together() == 4
+    with openmp.Share(1):
+        monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+        assert openmp.threads_together() == 4
+    assert openmp.threads_together() == 1
+
+
 def test_the_systems_accounts_only_grow() -> None:
     first, second = read_accounts(), read_accounts()
     assert first is not None

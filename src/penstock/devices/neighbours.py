@@ -2,7 +2,8 @@
 
 A measurement costs as much as a small step, so results up to half a second old are reused. It takes two readings to
 measure anything; the first is taken when penstock is imported. Compilers that this process itself runs are known at
-once: a step whose threads busy-wait for each other takes eight times as long beside one.
+once: a step whose threads busy-wait for each other takes eight times as long beside one. Threads of this process that
+prepare a step's input count as neighbours, too.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import torch
-
 from penstock.devices import processors
+from penstock.devices.openmp import threads_together
 from penstock.devices.waiting import wait_asleep
 
 LOOK_S = 0.5
@@ -26,7 +26,15 @@ CROWDED, ALONE = 0.25, 0.12
 while they wait; up to the second number they need not."""
 
 Reading = tuple[float, float]
-"""Seconds for which this process's processors were busy, and how many of them this process used."""
+"""Seconds for which this process's processors were busy, and how many of them this process used for steps."""
+
+_aside: dict[int, float] = {}
+
+
+def work_aside(seconds: float) -> None:
+    """Record that the calling thread used a processor for `seconds` beside steps."""
+    here = threading.get_ident()
+    _aside[here] = _aside.get(here, 0.0) + seconds
 
 
 class Neighbours:
@@ -89,7 +97,7 @@ class Neighbours:
 
     def _judge(self) -> None:
         left = min(processors.allowed() - self.taken, processors.usable())
-        missing = torch.get_num_threads() - left
+        missing = threads_together() - left
         crowded = missing > (ALONE if self.crowded else CROWDED)
         if crowded != self.crowded:
             self.crowded = crowded
@@ -114,7 +122,7 @@ def read_accounts(file: Path = Path("/proc/stat")) -> Reading | None:
         if name in ours:
             user, nice, system, _idle, _waiting, irq, softirq, steal = map(int, counts[:8])
             busy += user + nice * polite + system + irq + softirq + steal
-    return busy * tick, sum(os.times()[:2])
+    return busy * tick, sum(os.times()[:2]) - sum(list(_aside.values()))
 
 
 NEIGHBOURS = Neighbours(read_accounts, wait_asleep)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,29 @@ class Threads:
 
     def __exit__(self, *exc: Any) -> None:
         set_threads(self._before, self._mkl_before)
+
+
+_together = threading.local()
+
+
+class Share(Threads):
+    """The part of this process's threads that this thread's kernels may use, while others use the rest."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        _together.number = self._before
+
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)
+        _together.number = None
+
+
+def threads_together() -> int:
+    """How many threads the calling thread's kernels use, with those that share them."""
+    number: int | None = getattr(_together, "number", None)
+    return torch.get_num_threads() if number is None else number
 
 
 def set_threads(number: int, of_mkl: int | None = None) -> int:

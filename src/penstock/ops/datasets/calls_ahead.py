@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import torch
 
 from penstock import errors
-from penstock.devices.openmp import Threads
+from penstock.devices.neighbours import work_aside
+from penstock.devices.openmp import Share
 from penstock.ops.datasets.base import IterationContext
 from penstock.runtime.workers import Workers
 
@@ -70,7 +72,7 @@ class CallsAhead:
 
     def _work(self) -> None:
         """The calls share the processors: kernels of each may use its part of the threads."""
-        with Threads(max(1, int(torch.get_num_threads() / self.most))):
+        with Share(max(1, int(torch.get_num_threads() / self.most))):
             while self._work_once():
                 pass
 
@@ -82,10 +84,12 @@ class CallsAhead:
             found, fn, args = self._waiting.popleft()
         value: Any = None
         error: Exception | None = None
+        begin = time.thread_time()
         try:
             value = fn(*args)
         except Exception as raised:
             error = raised
+        work_aside(time.thread_time() - begin)
         found.set(value, error)
         if found is self._awaited:  # `wait` sets this first, and then looks whether it is done
             self.notify()
