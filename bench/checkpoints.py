@@ -1,4 +1,4 @@
-"""Saving and restoring a model beside TensorFlow, torch, safetensors and the disk alone: `python -m bench.checkpoints`.
+"""Saving and restoring a model beside TensorFlow, torch, safetensors and the disk alone.
 
 All of them hold the same variables, each in a process of its own, and take turns, in another order in each round.
 TensorFlow, torch and safetensors leave a file in the page cache; Penstock waits until it is on the disk. So both are
