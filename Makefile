@@ -36,14 +36,15 @@ test: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m pytest -m "" $(PROCESSES) $(ARGS)
 
-# Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile, nor interleavings
-# of queues, which compute nothing.
-COMPILED := analysis checkpoint client codegen/python/test_cuda_graphs.py contrib control_flow data_flow \
+# Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile, nor files of
+# checkpoints and interleavings of queues, which compute nothing, nor killed programs, which are not compiled.
+COMPILED := analysis client codegen/python/test_cuda_graphs.py contrib control_flow data_flow \
 	datasets devices engine estimator feature_column gradients keras layers ops partition passes placement rnn \
 	runtime saved_model session summary system/test_conformance.py train training_loop
+UNCOMPILED := data_flow/test_queue_interleavings.py training_loop/test_kills.py
 
 test-compiled: $(READY)
-	PENSTOCK_COMPILE=on $(BIN)/python -m pytest -m "" --ignore tests/data_flow/test_queue_interleavings.py $(COMPILED:%=tests/%) $(ARGS)
+	PENSTOCK_COMPILE=on $(BIN)/python -m pytest -m "" $(UNCOMPILED:%=--ignore tests/%) $(COMPILED:%=tests/%) $(ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check .
