@@ -393,7 +393,7 @@ def test_fit_runs_in_the_session_of_the_program() -> None:
         model = tf.keras.Sequential([L.InputLayer(input_tensor=x), L.Dense(1)])
         model.compile("sgd", "mse")
         K.get_session()
-        np.testing.assert_allclose(session.run(model.output, {x: X}), model.predict(X), rtol=1e-6)
+        np.testing.assert_allclose(session.run(model.output, {x: X}), model.predict(X), rtol=1e-6, atol=1e-6)
 
 
 def test_layers_alone_are_functions_of_tensors_in_a_program_without_models() -> None:
