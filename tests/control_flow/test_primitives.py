@@ -184,11 +184,26 @@ def test_the_same_loops_built_here_give_tensorflows_numbers(session: tf.Session)
     check_numbers(DATA, make_tensorflow_loop.run(session))
 
 
-def test_imported_loops_have_no_gradient_of_their_own() -> None:
+def test_the_gradients_of_loops_made_by_tensorflow_are_those_that_tensorflow_made(session: tf.Session) -> None:
     tf.import_graph_def(load(DATA), name="")
-    graph = tf.get_default_graph()
-    with pytest.raises(LookupError, match="imported"):
-        tf.gradients(graph.get_tensor_by_name("looped:0"), graph.get_tensor_by_name("x:0"))
+    loss, x, w = (tf.get_default_graph().get_tensor_by_name(f"{name}:0") for name in ("loss", "x", "w"))
+    grads = tf.gradients(loss, [x, w])
+    expected = np.load(DATA / "tensorflow_loop.npz")
+    for n in (0, 1, 2, 5):
+        for name, value in zip("xw", session.run(grads, make_tensorflow_loop.feeds(n)), strict=True):
+            np.testing.assert_allclose(value, expected[f"grad_{name}_{n}"], rtol=1e-4, atol=1e-6)
+
+
+def test_a_loop_that_while_loop_cannot_have_built_has_no_gradient() -> None:
+    x = tf.constant([1.0, 2.0])
+    entered = enter(x)
+    merged = merge(entered, entered)[0]
+    following(merged, get_op("Sin")(merged))
+    graph_def = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default():
+        x, y = tf.import_graph_def(graph_def, return_elements=["Const:0", "Sin:0"])
+        with pytest.raises(LookupError, match="of the form that"):
+            tf.gradients(y, x)
 
 
 @pytest.mark.one_executor("auto")

@@ -24,7 +24,6 @@ class ForwardLoop:
 
     def __init__(self, loop: WhileContext) -> None:
         self.loop = loop
-        self.readers: list[GradientLoop] = []
 
         def increment(count: Tensor) -> Tensor:
             # Fires whether or not the pushes ran: a push in a branch that is not taken is dead.
@@ -70,8 +69,8 @@ def _scope(loop: WhileContext) -> str:
 class GradientLoop(WhileContext):
     """The loop that goes through the iterations of `forward` backwards."""
 
-    def __init__(self, forward: WhileContext, name: str = "while_context") -> None:
-        super().__init__(forward.parallel_iterations, forward.back_prop, forward.swap_memory, name)
+    def __init__(self, forward: WhileContext, frame_name: str | None = None) -> None:
+        super().__init__(forward.parallel_iterations, forward.back_prop, forward.swap_memory, frame_name=frame_name)
         self.forward = forward
         self.pops: dict[Tensor, Tensor] = {}
         """For each tensor of the forward loop that this one needs, what it pops from the stack."""
@@ -100,10 +99,9 @@ class GradientLoop(WhileContext):
             return constant(tensor.op.attrs["value"], tensor.dtype, name=tensor.op.name.split("/")[-1])
 
     def _popped(self, tensor: Tensor) -> Tensor:
-        forward = forward_loop(self.forward)
-        if self not in forward.readers:
-            forward.readers.append(self)
-        return self.pop(forward.push(tensor), tensor)
+        if self not in self.forward.readers:
+            self.forward.readers.append(self)
+        return self.pop(forward_loop(self.forward).push(tensor), tensor)
 
     def pop(self, handle: Tensor, like: Tensor) -> Tensor:
         """Pops a stack of values of `like` where the value is needed, once per iteration."""

@@ -15,7 +15,8 @@ from typing import Any
 
 from penstock.export import export
 from penstock.gradients.aggregate import aggregate, are_rows, rows_of_branch
-from penstock.gradients.grad_contexts import ForwardLoop, GradientLoop
+from penstock.gradients.found_contexts import find_contexts
+from penstock.gradients.grad_contexts import GradientLoop
 from penstock.gradients.loop_gradient import loop_gradient, zeros_of
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.contexts import ControlFlowContext, outside
@@ -23,7 +24,7 @@ from penstock.graph.convert import convert_to_tensor
 from penstock.graph.graph import Graph
 from penstock.graph.opdef import get_gradient, get_op, register_gradient
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.primitives import ENTERS, EXITS, MERGES, SWITCHES
+from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, SWITCHES
 from penstock.graph.scopes import get_default_graph, name_scope
 from penstock.ops.basic import gate_tuple
 from penstock.ops.broadcasting import broadcast_static_shape
@@ -88,6 +89,8 @@ def gradients(
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     with name_scope(name, "gradients", [*ys, *xs, *stops, *grad_ys]), get_default_graph()._gradients_call():
         y_tensors = [_tensor(y) for y in ys]
+        for graph in {tensor.graph for tensor in y_tensors}:
+            find_contexts(graph)
         x_tensors = [_differentiated(x) for x in xs]
         options = _Options(colocate_gradients_with_ops, gate_gradients, aggregation_method)
         walk = _BackwardWalk(y_tensors, x_tensors, [_differentiated(s) for s in stops], options)
@@ -241,10 +244,9 @@ class _BackwardWalk:
     def _outputs(self, unit: Unit) -> list[Tensor]:
         return unit._outputs if isinstance(unit, Operation) else unit.exits
 
-    def _readers(self, unit: Unit) -> list[GradientLoop]:
+    def _readers(self, unit: Unit) -> list[WhileContext]:
         """The gradient loops that use values from a loop's iterations."""
-        forward: ForwardLoop | None = getattr(unit, "forward_loop", None)
-        return [] if forward is None else forward.readers
+        return unit.readers if isinstance(unit, WhileContext) else []
 
     # --- which units take part ---------------------------------------------------------------------------
 
@@ -300,6 +302,9 @@ class _BackwardWalk:
                     self._waiting[maker] -= 1
                     if not self._waiting[maker]:
                         ready.append(maker)
+        for unit in self._between - done:
+            if isinstance(unit, Operation) and unit.type in NEXT_ITERATIONS:  # a loop that is no unit
+                self._through_op(unit, [None] * len(unit._outputs))
         return [self._sum(x) for x in self._xs]
 
     def _add(self, tensor: Tensor, grad: Gradient | None) -> None:
@@ -393,7 +398,7 @@ class _BackwardWalk:
             assert branch is not None
             return branch.capture(convert_to_tensor(grad))
         if tensor.op.type not in SWITCHES:
-            raise LookupError(f"{op.name} (Merge) does not belong to a conditional built in this program")
+            raise LookupError(f"{op.name} (Merge) is not the end of a conditional")
         outer = self._home(op._control_flow_context)
         pred = tensor.op._inputs[1] if outer is None else outer.capture(tensor.op._inputs[1])
         return get_op("Switch")(convert_to_tensor(grad), pred)[tensor.value_index]

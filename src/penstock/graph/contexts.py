@@ -24,6 +24,8 @@ class ControlFlowContext:
     """A branch or a loop, during and after its construction. `outer` is the context that it is in."""
 
     is_loop = False
+    imported = False
+    """Whether it was found in a graph that was imported: any node may be fetched there, and fails if it does not run."""
 
     def __init__(self, name: str) -> None:
         self.graph: Graph = get_default_graph()

@@ -74,6 +74,10 @@ class Graph:
         self._unfetchable: set[Operation] = set()
         self._container = ""
         self._functions: dict[str, GraphFunction] = {}
+        self._imported: list[list[Operation]] = []
+        """Nodes from messages, of which it is not yet known what loops and branches they are in."""
+        self._imported_gradients: set[str] = set()
+        """The calls of `gradients` that made imported nodes, whose TensorArrays are named after them."""
         self.mutations = 0
         self.takes_elements = False
         """Whether a node takes an element of a dataset."""
@@ -397,9 +401,13 @@ class Graph:
 
     @contextlib.contextmanager
     def _gradients_call(self) -> Iterator[None]:
-        """Nodes built inside belong to the call of `gradients` whose name scope this is: `_scopes.gradients`."""
+        """Nodes built inside belong to the call of `gradients` whose name scope this is: `_scopes.gradients`, made
+        unlike those of imported graphs."""
         scopes = self._scopes
-        old, scopes.gradients = scopes.gradients, scopes.name
+        call, count = scopes.name, 0
+        while call in self._imported_gradients:
+            call, count = f"{scopes.name}_{count + 1}", count + 1
+        old, scopes.gradients = scopes.gradients, call
         try:
             yield
         finally:
@@ -496,7 +504,7 @@ class Graph:
         """Whether a step may be fed `tensor`: not if it is in a loop, because the fed value would replace those of all
         iterations."""
         context = tensor.op._control_flow_context
-        return tensor not in self._unfeedable and not (context is not None and context.in_loop)
+        return tensor not in self._unfeedable and not (context is not None and context.in_loop and not context.imported)
 
     def prevent_fetching(self, op: Operation) -> None:
         self._unfetchable.add(op)
@@ -504,7 +512,8 @@ class Graph:
     def is_fetchable(self, element: Tensor | Operation) -> bool:
         """Whether a step may fetch `element`: not if it is in a branch or a loop, which may never run."""
         op = element.op if isinstance(element, Tensor) else element
-        return op not in self._unfetchable and op._control_flow_context is None
+        context = op._control_flow_context
+        return op not in self._unfetchable and (context is None or context.imported)
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph, or the nodes added after `from_version`, as a GraphDef message (TensorFlow reads it)."""

@@ -14,8 +14,9 @@ from penstock.graph.graph import Graph
 from penstock.graph.library import Library
 from penstock.graph.opdef import get_op, has_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.primitives import MERGES
+from penstock.graph.primitives import MERGES, PRIMITIVES
 from penstock.graph.scopes import get_default_graph
+from penstock.graph.shape_context import infer_shapes
 from penstock.graph.verify import BACK
 from penstock.tensor.shapes import TensorShape
 
@@ -54,6 +55,8 @@ def import_graph_def(
         except Exception:
             _forget(graph, count, names)
             raise
+        if any(op.type in PRIMITIVES for op in imported.ops.values()):
+            graph._imported.append(list(imported.ops.values()))
     if not isinstance(graph, FunctionGraph):
         for function in library.functions.values():
             if function not in graph._functions.values():
@@ -89,6 +92,8 @@ class _Imported:
         self.mapping = mapping
         self.back_nodes: set[str] = set()
         self.open: list[tuple[str, int, str]] = []
+        self.frames: dict[bytes, bytes] = {}
+        """The names of loops: two that have one name would be one loop."""
 
     def tensor(self, text: str, consumer: str) -> Tensor:
         for key in _keys(text):
@@ -118,6 +123,12 @@ class _Imported:
     def close_loops(self) -> None:
         for name, index, text in self.open:
             self.ops[name]._update_input(index, self.tensor(text, name))
+        merges = {self.ops[name] for name, _, _ in self.open}
+        while changed := {merge for merge in merges if _widens(merge)}:
+            for op in self.ops.values():
+                if op not in merges and any(tensor.op in changed for tensor in op._inputs):
+                    infer_shapes(op)
+                    changed.add(op)
 
     def control(self, text: str, consumer: str) -> Operation:
         if text in self.mapping:
@@ -138,6 +149,17 @@ class _Imported:
             return self.ops[node]._outputs[int(port)]
         except (IndexError, ValueError):
             raise ValueError(f"Requested return_element {name!r} not found in graph_def.") from None
+
+
+def _widens(merge: Operation) -> bool:
+    """Whether a loop variable turns out to have another shape after an iteration; its Merge then has what both agree
+    on."""
+    result = merge._outputs[0]
+    before, after = result._shape, result._shape
+    for tensor in merge._inputs:
+        after = after.most_specific_compatible_shape(tensor._shape)
+    result._shape = after
+    return after != before
 
 
 def _import(graph: Graph, graph_def: Any, mapping: dict[str, Any], scope_name: str, library: Library) -> _Imported:
@@ -165,6 +187,14 @@ def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> 
         attrs["shape"] = TensorShape(None)
     if "_class" in attrs:  # colocation groups name nodes of the message
         attrs["_class"] = [b"loc:@" + prefix.encode() + g[5:] if g.startswith(b"loc:@") else g for g in attrs["_class"]]
+    if "frame_name" in attrs:
+        frame = attrs["frame_name"]
+        if frame not in imported.frames:
+            imported.frames[frame] = graph.unique_name(frame.decode()).encode()
+        attrs["frame_name"] = imported.frames[frame]
+    if proto.op.startswith("TensorArrayGrad"):
+        attrs["source"] = prefix.encode() + attrs["source"]
+        graph._imported_gradients.add(attrs["source"].decode())
     name = prefix + proto.name
     if name in graph._by_name:
         if prefix:
@@ -174,7 +204,8 @@ def _import_node(graph: Graph, proto: Any, imported: _Imported, prefix: str) -> 
         graph._names_in_use.setdefault(name.lower(), 1)
     with graph.device(proto.device) if proto.device else contextlib.nullcontext():
         op = graph.add_node(op_def, inputs, attrs, name + "/")
-    op._control_inputs += [c for c in controls if c not in op._control_inputs]
+    if controls:  # what they wait for, this one need not wait for itself: it may be in a loop of the message
+        op._control_inputs = controls
     return op
 
 

@@ -143,8 +143,8 @@ PRIMITIVES = SWITCHES | MERGES | ENTERS | EXITS | NEXT_ITERATIONS | {"LoopCond"}
 @REF_NEXT_ITERATION.gradient
 @LOOP_COND.gradient
 def primitive_gradient(op: Operation, *grads: Any) -> Any:
-    """The backward walk handles conditionals and loops as units, if it knows how they were built."""
+    """The backward walk handles conditionals and loops as units, if it finds them."""
     raise LookupError(
-        f"{op.name} ({op.type}) has a gradient only as part of a tf.cond or tf.while_loop built in this program; "
-        "a graph that was imported has lost what its gradient needs."
+        f"{op.name} ({op.type}) has a gradient only as part of a conditional or a loop of the form that tf.cond and "
+        "tf.while_loop build."
     )

@@ -34,9 +34,10 @@ class WhileContext(ControlFlowContext):
         back_prop: bool = True,
         swap_memory: bool = False,
         name: str = "while_context",
+        frame_name: str | None = None,
     ) -> None:
         super().__init__(name)
-        self.frame_name = f"{self.graph.unique_name(name)}"
+        self.frame_name = frame_name or self.graph.unique_name(name)
         self.parallel_iterations = parallel_iterations
         self.back_prop, self.swap_memory = back_prop, swap_memory
         self.enters: list[Tensor] = []
@@ -46,6 +47,8 @@ class WhileContext(ControlFlowContext):
         self.exits: list[Tensor] = []
         self.invariants: dict[Tensor, Tensor] = {}
         self.loop_cond: Tensor | None = None
+        self.readers: list[WhileContext] = []
+        """The loops that are gradients of this one and use values from its iterations."""
         self._pivot: Operation | None = None
 
     @property
