@@ -45,8 +45,8 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock.contrib.framework": {"penstock": "nest", "penstock.contrib.framework": "arg_scopes variables"},
     "penstock.contrib.keras": {
         "penstock.keras": (
-            "activations backend callbacks constraints datasets initializers layers losses metrics models optimizers "
-            "preprocessing regularizers utils"
+            "activations applications backend callbacks constraints datasets initializers layers losses metrics "
+            "models optimizers preprocessing regularizers utils"
         ),
         "penstock.keras.engine.input_layer": "Input",
         "penstock.keras.engine.model": "Model",
@@ -80,10 +80,16 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock.io": {"penstock": "gfile"},
     "penstock.keras": {
         "penstock.keras": (
-            "activations backend callbacks constraints datasets estimator initializers layers losses metrics models "
-            "optimizers preprocessing regularizers utils"
+            "activations applications backend callbacks constraints datasets estimator initializers layers losses "
+            "metrics models optimizers preprocessing regularizers utils"
         ),
         "penstock.keras.engine.files": "__version__=VERSION",
+    },
+    "penstock.keras.applications": {
+        "penstock.keras.applications": (
+            "densenet imagenet_utils inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 resnet resnet50 resnet_v2 "
+            "vgg16 vgg19 xception"
+        )
     },
     "penstock.keras.datasets": {"penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist mnist"},
     "penstock.keras.preprocessing": {"penstock.keras.preprocessing": "image sequence text"},

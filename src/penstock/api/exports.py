@@ -347,8 +347,8 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.contrib.keras": {
         "penstock.keras": (
-            "activations backend callbacks constraints datasets initializers layers losses metrics models optimizers "
-            "preprocessing regularizers utils"
+            "activations applications backend callbacks constraints datasets initializers layers losses metrics models "
+            "optimizers preprocessing regularizers utils"
         ),
         "penstock.keras.engine.input_layer": "Input",
         "penstock.keras.engine.model": "Model",
@@ -749,8 +749,8 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.keras": {
         "penstock.keras": (
-            "activations backend callbacks constraints datasets estimator initializers layers losses metrics models "
-            "optimizers preprocessing regularizers utils"
+            "activations applications backend callbacks constraints datasets estimator initializers layers losses "
+            "metrics models optimizers preprocessing regularizers utils"
         ),
         "penstock.keras.engine.files": "__version__=VERSION",
         "penstock.keras.engine.input_layer": "Input",
@@ -762,6 +762,65 @@ EXPORTS: dict[str, dict[str, str]] = {
             "deserialize elu exponential get hard_sigmoid linear relu selu serialize sigmoid softmax softplus softsign "
             "tanh"
         ),
+    },
+    "penstock.keras.applications": {
+        "penstock.keras.applications": (
+            "densenet imagenet_utils inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 resnet resnet50 resnet_v2 "
+            "vgg16 vgg19 xception"
+        ),
+        "penstock.keras.applications.dense_blocks": "DenseNet121 DenseNet169 DenseNet201",
+        "penstock.keras.applications.inception": "InceptionResNetV2 InceptionV3",
+        "penstock.keras.applications.mobile": "MobileNet MobileNetV2",
+        "penstock.keras.applications.residual": "ResNet101 ResNet101V2 ResNet152 ResNet152V2 ResNet50 ResNet50V2",
+        "penstock.keras.applications.separable": "Xception",
+        "penstock.keras.applications.vgg": "VGG16 VGG19",
+    },
+    "penstock.keras.applications.densenet": {
+        "penstock.keras.applications.dense_blocks": "DenseNet121 DenseNet169 DenseNet201",
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_torch",
+    },
+    "penstock.keras.applications.imagenet_utils": {
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input",
+    },
+    "penstock.keras.applications.inception_resnet_v2": {
+        "penstock.keras.applications.inception": "InceptionResNetV2",
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_tf",
+    },
+    "penstock.keras.applications.inception_v3": {
+        "penstock.keras.applications.inception": "InceptionV3",
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_tf",
+    },
+    "penstock.keras.applications.mobilenet": {
+        "penstock.keras.applications.mobile": "MobileNet",
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_tf",
+    },
+    "penstock.keras.applications.mobilenet_v2": {
+        "penstock.keras.applications.mobile": "MobileNetV2",
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_tf",
+    },
+    "penstock.keras.applications.resnet": {
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_caffe",
+        "penstock.keras.applications.residual": "ResNet101 ResNet152 ResNet50",
+    },
+    "penstock.keras.applications.resnet50": {
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_caffe",
+        "penstock.keras.applications.residual": "ResNet50",
+    },
+    "penstock.keras.applications.resnet_v2": {
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_tf",
+        "penstock.keras.applications.residual": "ResNet101V2 ResNet152V2 ResNet50V2",
+    },
+    "penstock.keras.applications.vgg16": {
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_caffe",
+        "penstock.keras.applications.vgg": "VGG16",
+    },
+    "penstock.keras.applications.vgg19": {
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_caffe",
+        "penstock.keras.applications.vgg": "VGG19",
+    },
+    "penstock.keras.applications.xception": {
+        "penstock.keras.applications.preparation": "decode_predictions preprocess_input=as_tf",
+        "penstock.keras.applications.separable": "Xception",
     },
     "penstock.keras.backend": {
         "penstock.keras.backend.branches": "foldl in_test_phase in_train_phase map_fn print_tensor switch",
@@ -843,6 +902,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.keras.layers": {
         "penstock.keras.engine.input_layer": "Input InputLayer",
         "penstock.keras.engine.layer": "Layer",
+        "penstock.keras.engine.op_layer": "TensorFlowOpLayer",
         "penstock.keras.layers.activation_layers": "ELU LeakyReLU PReLU ReLU Softmax ThresholdedReLU",
         "penstock.keras.layers.cells": "GRUCell LSTMCell SimpleRNNCell StackedRNNCells",
         "penstock.keras.layers.convolutional": (

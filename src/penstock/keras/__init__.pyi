@@ -1,5 +1,6 @@
 # Written by `python -m penstock.api.generate`.
 from penstock.keras import activations as activations
+from penstock.keras import applications as applications
 from penstock.keras import backend as backend
 from penstock.keras import callbacks as callbacks
 from penstock.keras import constraints as constraints
@@ -20,7 +21,7 @@ from penstock.keras.engine.model import Model as Model
 from penstock.keras.engine.sequential import Sequential as Sequential
 
 __all__ = [
-    "activations", "backend", "callbacks", "constraints", "datasets", "estimator", "initializers", "layers", "losses",
-    "metrics", "models", "optimizers", "preprocessing", "regularizers", "utils", "__version__", "Input", "Model",
-    "Sequential"
+    "activations", "applications", "backend", "callbacks", "constraints", "datasets", "estimator", "initializers",
+    "layers", "losses", "metrics", "models", "optimizers", "preprocessing", "regularizers", "utils", "__version__",
+    "Input", "Model", "Sequential"
 ]

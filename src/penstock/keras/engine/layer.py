@@ -17,6 +17,7 @@ from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.keras import backend as K
 from penstock.keras.backend.state import unique_name
 from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, plain
+from penstock.keras.engine.connect import connect
 from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
 from penstock.keras.named import made
 from penstock.keras.nested import flat, one_or_list, unique
@@ -149,6 +150,8 @@ class Layer(base.Layer):
         kwargs.pop("scope", None)
         listed = isinstance(inputs, list | tuple)
         tensors = [self._as_input(x) for x in flat(inputs)]
+        if not running.calls:
+            connect(tensors)
         inputs = tensors if listed else tensors[0]
         takes = parameters_of(type(self).call)
         masks = [mask_of(x) for x in tensors]

@@ -10,6 +10,7 @@ import yaml
 from penstock.keras import backend as K
 from penstock.keras.engine import files
 from penstock.keras.engine.arguments import parameters_of
+from penstock.keras.engine.connect import connect
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.node import Node, history_of, mask_of
 from penstock.keras.engine.summary import print_summary
@@ -45,6 +46,7 @@ class Network(Layer):
                 )
         if len({id(x) for x in inputs}) != len(inputs):
             raise ValueError("The list of inputs passed to the model is redundant. All inputs should only appear once.")
+        connect(outputs)
         self._nodes, self._layers = calls_between(inputs, outputs)
         names = [layer.name for layer in self._layers]
         repeated = {name for name in names if names.count(name) > 1}

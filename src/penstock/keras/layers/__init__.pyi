@@ -2,6 +2,7 @@
 from penstock.keras.engine.input_layer import Input as Input
 from penstock.keras.engine.input_layer import InputLayer as InputLayer
 from penstock.keras.engine.layer import Layer as Layer
+from penstock.keras.engine.op_layer import TensorFlowOpLayer as TensorFlowOpLayer
 from penstock.keras.layers.activation_layers import ELU as ELU
 from penstock.keras.layers.activation_layers import LeakyReLU as LeakyReLU
 from penstock.keras.layers.activation_layers import PReLU as PReLU
@@ -108,19 +109,20 @@ from penstock.keras.models.loading import deserialize as deserialize
 from penstock.keras.models.loading import serialize as serialize
 
 __all__ = [
-    "Input", "InputLayer", "Layer", "ELU", "LeakyReLU", "PReLU", "ReLU", "Softmax", "ThresholdedReLU", "GRUCell",
-    "LSTMCell", "SimpleRNNCell", "StackedRNNCells", "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose",
-    "Convolution1D", "Convolution2D", "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose",
-    "Deconvolution2D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D",
-    "SeparableConvolution2D", "Activation", "ActivityRegularization", "Dense", "Dropout", "Flatten", "Lambda",
-    "Masking", "Permute", "RepeatVector", "Reshape", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D",
-    "Embedding", "Add", "Average", "Concatenate", "Dot", "Maximum", "Minimum", "Multiply", "Subtract", "add", "average",
-    "concatenate", "dot", "maximum", "minimum", "multiply", "subtract", "AlphaDropout", "GaussianDropout",
-    "GaussianNoise", "BatchNormalization", "Cropping1D", "Cropping2D", "Cropping3D", "UpSampling1D", "UpSampling2D",
-    "UpSampling3D", "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "AveragePooling1D", "AveragePooling2D",
-    "AveragePooling3D", "AvgPool1D", "AvgPool2D", "AvgPool3D", "GlobalAveragePooling1D", "GlobalAveragePooling2D",
-    "GlobalAveragePooling3D", "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D", "GlobalMaxPool1D",
-    "GlobalMaxPool2D", "GlobalMaxPool3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D", "MaxPool1D",
-    "MaxPool2D", "MaxPool3D", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "CuDNNGRU", "CuDNNLSTM", "GRU", "LSTM",
-    "RNN", "SimpleRNN", "Bidirectional", "TimeDistributed", "Wrapper", "deserialize", "serialize"
+    "Input", "InputLayer", "Layer", "TensorFlowOpLayer", "ELU", "LeakyReLU", "PReLU", "ReLU", "Softmax",
+    "ThresholdedReLU", "GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells", "Conv1D", "Conv2D", "Conv2DTranspose",
+    "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution2D", "Convolution2DTranspose", "Convolution3D",
+    "Convolution3DTranspose", "Deconvolution2D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D",
+    "SeparableConvolution1D", "SeparableConvolution2D", "Activation", "ActivityRegularization", "Dense", "Dropout",
+    "Flatten", "Lambda", "Masking", "Permute", "RepeatVector", "Reshape", "SpatialDropout1D", "SpatialDropout2D",
+    "SpatialDropout3D", "Embedding", "Add", "Average", "Concatenate", "Dot", "Maximum", "Minimum", "Multiply",
+    "Subtract", "add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract", "AlphaDropout",
+    "GaussianDropout", "GaussianNoise", "BatchNormalization", "Cropping1D", "Cropping2D", "Cropping3D", "UpSampling1D",
+    "UpSampling2D", "UpSampling3D", "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "AveragePooling1D",
+    "AveragePooling2D", "AveragePooling3D", "AvgPool1D", "AvgPool2D", "AvgPool3D", "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D",
+    "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
+    "GlobalMaxPooling3D", "MaxPool1D", "MaxPool2D", "MaxPool3D", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D",
+    "CuDNNGRU", "CuDNNLSTM", "GRU", "LSTM", "RNN", "SimpleRNN", "Bidirectional", "TimeDistributed", "Wrapper",
+    "deserialize", "serialize"
 ]

@@ -1,0 +1,10 @@
+# Written by `python -m penstock.api.generate`.
+from penstock.keras.applications.preparation import decode_predictions as decode_predictions
+from penstock.keras.applications.preparation import as_caffe as preprocess_input
+from penstock.keras.applications.residual import ResNet101 as ResNet101
+from penstock.keras.applications.residual import ResNet152 as ResNet152
+from penstock.keras.applications.residual import ResNet50 as ResNet50
+
+__all__ = [
+    "decode_predictions", "preprocess_input", "ResNet101", "ResNet152", "ResNet50"
+]
