@@ -2,6 +2,7 @@
 from penstock import app as app
 from penstock import audio as audio
 from penstock import bitwise as bitwise
+from penstock import cluster as cluster
 from penstock import compat as compat
 from penstock import contrib as contrib
 from penstock import data as data
@@ -611,7 +612,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary as Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 
 __all__ = [
-    "app", "audio", "bitwise", "compat", "contrib", "data", "debugging", "distributions", "dtypes", "errors",
+    "app", "audio", "bitwise", "cluster", "compat", "contrib", "data", "debugging", "distributions", "dtypes", "errors",
     "estimator", "feature_column", "flags", "gfile", "graph_util", "image", "initializers", "io", "keras", "layers",
     "linalg", "logging", "lookup", "losses", "manip", "math", "metrics", "nest", "nn", "placement", "python_io",
     "quantization", "queue", "random", "raw_ops", "resource_loader", "saved_model", "sets", "sparse", "spectral",

@@ -15,10 +15,10 @@ _CONVOLUTIONS = "conv1d conv2d conv2d_transpose conv3d conv3d_transpose convolut
 ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
-            "app audio bitwise compat contrib debugging distributions dtypes errors estimator feature_column flags "
-            "gfile graph_util image data initializers io keras layers linalg logging lookup losses manip math metrics "
-            "nest nn placement python_io quantization queue random raw_ops resource_loader saved_model sets sparse "
-            "spectral strings summary sysconfig test train user_ops version versions=version"
+            "app audio bitwise cluster compat contrib debugging distributions dtypes errors estimator feature_column "
+            "flags gfile graph_util image data initializers io keras layers linalg logging lookup losses manip math "
+            "metrics nest nn placement python_io quantization queue random raw_ops resource_loader saved_model sets "
+            "sparse spectral strings summary sysconfig test train user_ops version versions=version"
         ),
         "penstock.client.variable_store": "AUTO_REUSE",
         "penstock.logging": "get_logger",
@@ -106,10 +106,12 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock.test": {"unittest": "mock"},
     "penstock.train": {
         "penstock.checkpoint.state": "CheckpointState",
+        "penstock.cluster.spec": "ServerDef",
         "penstock.tensor.example_protos": (
             "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample"
         ),
         "penstock.train": "experimental queue_runner",
+        "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
         "tensorboard.compat.proto.saver_pb2": "SaverDef",
     },
 }

@@ -3,10 +3,10 @@
 EXPORTS: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
-            "app audio bitwise compat contrib data debugging distributions dtypes errors estimator feature_column "
-            "flags gfile graph_util image initializers io keras layers linalg logging lookup losses manip math metrics "
-            "nest nn placement python_io quantization queue random raw_ops resource_loader saved_model sets sparse "
-            "spectral strings summary sysconfig test train user_ops version versions=version"
+            "app audio bitwise cluster compat contrib data debugging distributions dtypes errors estimator "
+            "feature_column flags gfile graph_util image initializers io keras layers linalg logging lookup losses "
+            "manip math metrics nest nn placement python_io quantization queue random raw_ops resource_loader "
+            "saved_model sets sparse spectral strings summary sysconfig test train user_ops version versions=version"
         ),
         "penstock.client.accumulators": (
             "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
@@ -1305,6 +1305,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "CheckpointState generate_checkpoint_state_proto get_checkpoint_state latest_checkpoint "
             "update_checkpoint_state"
         ),
+        "penstock.cluster.spec": "ClusterSpec ServerDef",
         "penstock.summary.writer": "SummaryWriter=FileWriter summary_iterator",
         "penstock.tensor.example_protos": (
             "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample"
@@ -1363,6 +1364,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.training_loop.session_manager": "SessionManager",
         "penstock.training_loop.supervisor": "Supervisor",
         "penstock.training_loop.timers": "SecondOrStepTimer",
+        "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
         "tensorboard.compat.proto.saver_pb2": "SaverDef",
     },
 }

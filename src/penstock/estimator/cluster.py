@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.cluster.spec import ClusterSpec
+
 
 class TaskType:
     MASTER = "master"
@@ -13,39 +15,6 @@ class TaskType:
     WORKER = "worker"
     CHIEF = "chief"
     EVALUATOR = "evaluator"
-
-
-class ClusterSpec:
-    """The addresses of a cluster's tasks, by the names of their jobs; empty for a process of its own."""
-
-    def __init__(self, jobs: Mapping[str, Any]) -> None:
-        self._jobs = {
-            job: [tasks[key] for key in sorted(tasks)] if isinstance(tasks, Mapping) else list(tasks)
-            for job, tasks in jobs.items()
-        }
-
-    def __bool__(self) -> bool:
-        return bool(self._jobs)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ClusterSpec) and self._jobs == other._jobs
-
-    def __hash__(self) -> int:
-        return hash(tuple(self.jobs))
-
-    def __repr__(self) -> str:
-        return f"ClusterSpec({self._jobs})"
-
-    @property
-    def jobs(self) -> list[str]:
-        return sorted(self._jobs)
-
-    def as_dict(self) -> dict[str, list[str]]:
-        return {job: list(tasks) for job, tasks in self._jobs.items()}
-
-    def num_tasks(self, job_name: str) -> int:
-        """How many tasks the job has; 0 if there is no such job."""
-        return len(self._jobs.get(job_name, ()))
 
 
 @dataclass(frozen=True)
@@ -88,17 +57,21 @@ def task_from(environment: Mapping[str, Any]) -> Task:
         raise ValueError(f"{index} is not a valid task_id for task_type {kind} in the cluster_spec: {cluster}")
     order = [job for job in (chief, TaskType.WORKER, TaskType.PS) if job in cluster.jobs]
     before = order[: order.index(kind)] if kind in order else order
-    address = cluster.as_dict()[kind][index]
+    address = cluster.task_address(kind, index)
     return Task(
         cluster,
         kind,
         index,
         master=environment.get("session_master", "" if len(order) == 1 else f"grpc://{address}"),
         is_chief=kind == chief,
-        num_ps=cluster.num_tasks(TaskType.PS),
-        num_workers=cluster.num_tasks(TaskType.WORKER) + 1,
+        num_ps=_count(cluster, TaskType.PS),
+        num_workers=_count(cluster, TaskType.WORKER) + 1,
         global_id=sum(map(cluster.num_tasks, before)) + index,
     )
+
+
+def _count(cluster: ClusterSpec, job: str) -> int:
+    return cluster.num_tasks(job) if job in cluster.jobs else 0
 
 
 def _chief_of(cluster: ClusterSpec) -> str:
@@ -108,9 +81,9 @@ def _chief_of(cluster: ClusterSpec) -> str:
     if {TaskType.MASTER, TaskType.CHIEF} <= set(cluster.jobs):
         raise ValueError("If `master` node exists in `cluster`, job `chief` is not supported.")
     chief = TaskType.MASTER if TaskType.MASTER in cluster.jobs else TaskType.CHIEF
-    if cluster.num_tasks(chief) == 0:
+    if _count(cluster, chief) == 0:
         raise ValueError('If "cluster" is set in TF_CONFIG, it must have one "chief" node.')
-    if cluster.num_tasks(chief) > 1:
+    if _count(cluster, chief) > 1:
         raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
     return chief
 

@@ -11,7 +11,8 @@ from typing import Any, Self
 from tensorboard.compat.proto import config_pb2
 
 from penstock import logging
-from penstock.estimator.cluster import ClusterSpec, task_from
+from penstock.cluster.spec import ClusterSpec
+from penstock.estimator.cluster import task_from
 from penstock.export import export
 
 _USE_DEFAULT: Any = object()

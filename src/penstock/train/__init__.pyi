@@ -6,6 +6,8 @@ from penstock.checkpoint.state import generate_checkpoint_state_proto as generat
 from penstock.checkpoint.state import get_checkpoint_state as get_checkpoint_state
 from penstock.checkpoint.state import latest_checkpoint as latest_checkpoint
 from penstock.checkpoint.state import update_checkpoint_state as update_checkpoint_state
+from penstock.cluster.spec import ClusterSpec as ClusterSpec
+from penstock.cluster.spec import ServerDef as ServerDef
 from penstock.summary.writer import FileWriter as SummaryWriter
 from penstock.summary.writer import summary_iterator as summary_iterator
 from penstock.tensor.example_protos import BytesList as BytesList
@@ -109,17 +111,19 @@ from penstock.training_loop.session_creators import WorkerSessionCreator as Work
 from penstock.training_loop.session_manager import SessionManager as SessionManager
 from penstock.training_loop.supervisor import Supervisor as Supervisor
 from penstock.training_loop.timers import SecondOrStepTimer as SecondOrStepTimer
+from tensorboard.compat.proto.cluster_pb2 import ClusterDef as ClusterDef
+from tensorboard.compat.proto.cluster_pb2 import JobDef as JobDef
 from tensorboard.compat.proto.saver_pb2 import SaverDef as SaverDef
 
 __all__ = [
     "checkpoint_exists", "get_checkpoint_mtimes", "CheckpointState", "generate_checkpoint_state_proto",
-    "get_checkpoint_state", "latest_checkpoint", "update_checkpoint_state", "SummaryWriter", "summary_iterator",
-    "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List",
-    "SequenceExample", "experimental", "queue_runner", "AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer",
-    "ProximalAdagradOptimizer", "AdamOptimizer", "NewCheckpointReader", "checkpoints_iterator", "init_from_checkpoint",
-    "list_variables", "load_checkpoint", "load_variable", "Coordinator", "LooperThread", "FtrlOptimizer",
-    "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step", "global_step",
-    "GradientDescentOptimizer", "ProximalGradientDescentOptimizer", "batch", "batch_join", "maybe_batch",
+    "get_checkpoint_state", "latest_checkpoint", "update_checkpoint_state", "ClusterSpec", "ServerDef", "SummaryWriter",
+    "summary_iterator", "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList",
+    "Int64List", "SequenceExample", "experimental", "queue_runner", "AdadeltaOptimizer", "AdagradDAOptimizer",
+    "AdagradOptimizer", "ProximalAdagradOptimizer", "AdamOptimizer", "NewCheckpointReader", "checkpoints_iterator",
+    "init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable", "Coordinator", "LooperThread",
+    "FtrlOptimizer", "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step",
+    "global_step", "GradientDescentOptimizer", "ProximalGradientDescentOptimizer", "batch", "batch_join", "maybe_batch",
     "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join", "shuffle_batch", "shuffle_batch_join",
     "input_producer", "limit_epochs", "match_filenames_once", "range_input_producer", "slice_input_producer",
     "string_input_producer", "remove_checkpoint", "export_meta_graph", "write_graph", "MomentumOptimizer",
@@ -132,5 +136,5 @@ __all__ = [
     "NanTensorHook", "StepCounterHook", "StopAtStepHook", "MonitoredSession", "MonitoredTrainingSession",
     "SingularMonitoredSession", "ProfilerHook", "ProgressHook", "RandomStateHook", "CheckpointSaverHook",
     "CheckpointSaverListener", "SummarySaverHook", "Scaffold", "ChiefSessionCreator", "SessionCreator",
-    "WorkerSessionCreator", "SessionManager", "Supervisor", "SecondOrStepTimer", "SaverDef"
+    "WorkerSessionCreator", "SessionManager", "Supervisor", "SecondOrStepTimer", "ClusterDef", "JobDef", "SaverDef"
 ]
