@@ -174,8 +174,8 @@ class SpecialisedPlan:
         """
         found: list[Shape] = []
         for tensor, value, is_open in zip(self._feeds, values, self._open, strict=True):
-            number = isinstance(value, bool | int | float | complex)
-            shape = (() if number else getattr(value, "shape", None)) if is_open else tensor.shape.tuple
+            scalar = isinstance(value, bool | int | float | complex | str | bytes)
+            shape = (() if scalar else getattr(value, "shape", None)) if is_open else tensor.shape.tuple
             if not isinstance(shape, tuple) or not all(isinstance(size, int) for size in shape):
                 return None
             if not tensor.shape.is_compatible_with(shape):

@@ -200,10 +200,13 @@ def _feed_array(tensor: Tensor, value: Any, dtype: DType) -> np.ndarray:
 
 
 def array_of_list(value: Any, dtype: DType) -> Any:
-    """A list or tuple of numbers as the array that feeding it makes; `value` itself if it is something else."""
-    if not isinstance(value, list | tuple) or dtype == string:
+    """A list or tuple of numbers or strings as the array that feeding it makes; `value` itself if it is something
+    else."""
+    if not isinstance(value, list | tuple):
         return value
     try:
+        if dtype == string:
+            return make_array(value, dtype)
         array = np.asarray(value)
         return _cast_array(array, dtype) if array.dtype.kind in "biufc" else value
     except (TypeError, ValueError, OverflowError):

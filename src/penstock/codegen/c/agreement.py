@@ -29,8 +29,17 @@ Values = Sequence[Any]
 
 
 def tensors(values: Values) -> list[torch.Tensor]:
-    """Converts arrays and tensors to tensors."""
-    return [value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value)) for value in values]
+    """Converts arrays and tensors to tensors; strings, to their bytes."""
+    return [value if isinstance(value, torch.Tensor) else torch.from_numpy(_numbers(np.array(value))) for value in values]
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """The array itself, or the lengths and bytes of its strings."""
+    if array.dtype != object:
+        return array
+    texts = array.reshape(-1).tolist()
+    lengths = np.array([*array.shape, *map(len, texts)], np.int64)
+    return np.concatenate([lengths.view(np.uint8), np.frombuffer(b"".join(texts), np.uint8)])
 
 
 def are_close(found: Values, wanted: Values) -> bool:
@@ -65,7 +74,10 @@ def changed(values: Values) -> list[Any]:
     """`values` with the last bits of their floats changed at random, up or down; all of them copied."""
     result: list[Any] = []
     for value in values:
-        if value is None:
+        if isinstance(value, list):
+            result.append(changed(value))
+            continue
+        if not isinstance(value, torch.Tensor | np.ndarray | np.generic) or value.dtype == object:
             result.append(value)
             continue
         (tensor,) = tensors([value])

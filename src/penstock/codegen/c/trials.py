@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 
 from penstock import errors
@@ -80,7 +81,7 @@ class Pure:
         return as_values(result)
 
     def taken(self, inputs: Values) -> Values:
-        return [value for value in inputs if value is not None]
+        return list(_leaves(inputs))
 
     def again(self, inputs: Values) -> Values:
         return as_values(self.members(*inputs))
@@ -88,6 +89,15 @@ class Pure:
     def varied(self, inputs: Values) -> Iterator[Values]:
         for _ in range(VARIATIONS):
             yield as_values(self.members(*changed(inputs)))
+
+
+def _leaves(inputs: Values) -> Iterator[Any]:
+    """The arrays and tensors among inputs and lists of them."""
+    for value in inputs:
+        if isinstance(value, list):
+            yield from _leaves(value)
+        elif isinstance(value, torch.Tensor | np.ndarray | np.generic):
+            yield value
 
 
 def as_values(result: Any) -> list[Any]:

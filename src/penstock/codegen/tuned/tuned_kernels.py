@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.codegen.tuned import linear, lrn, pooling, resizing, winograd
+from penstock.codegen.tuned import linear, lrn, parsing, pooling, resizing, winograd
 from penstock.graph.opdef import Kernel, KernelDef, OpDef
 from penstock.graph.rewrite import rewritten
 from penstock.graph.step_graph import Node, StepGraph
@@ -19,12 +19,12 @@ from penstock.tensor.dtypes import DType, bfloat16, float32, uint8
 class _Tuned:
     """fits: whether the kernel supports a node. make: `make(n, mode, fallback)`, where fallback is torch's kernel.
 
-    dtypes: those that it supports.
+    dtypes: those of T that it supports; None: `fits` knows.
     """
 
     fits: Callable[[Node], bool]
     make: Callable[[Any, str, Kernel], Kernel]
-    dtypes: Collection[DType] = (float32,)
+    dtypes: Collection[DType] | None = (float32,)
 
 
 _FLOATS = (float32, bfloat16)
@@ -38,6 +38,8 @@ _KERNELS = {
     "MatMul": _Tuned(linear.is_large, linear.multiply),
     "MaxPool": _Tuned(pooling.is_plain, pooling.max_pool, _FLOATS),
     "MaxPoolGrad": _Tuned(pooling.is_plain, pooling.max_pool_grad, _FLOATS),
+    "ParseExample": _Tuned(parsing.has_constant_features, parsing.parse_examples, None),
+    "ParseSingleExample": _Tuned(parsing.has_constant_features, parsing.parse_single_example, None),
     "ResizeBilinear": _Tuned(lambda node: True, resizing.resize_bilinear, (uint8, float32)),
 }
 
@@ -49,24 +51,30 @@ def use_tuned_kernels(graph: StepGraph, mode: str) -> StepGraph:
 
 def _has_own(node: Node) -> bool:
     own = _KERNELS.get(node.op.name)
-    if own is None or node.attrs["T"] not in own.dtypes:
+    if own is None or (own.dtypes is not None and node.attrs["T"] not in own.dtypes):
         return False
     return on_cpu(node.device) and own.fits(node)
 
 
 @functools.cache
 def _variant(op: OpDef, mode: str) -> OpDef:
-    """`op` with additional CPU kernels before its own, one for each dtype that both torch's and ours support."""
+    """`op` with additional CPU kernels before its own, one for each kernel or dtype that both torch's and ours support."""
     own = _KERNELS[op.name]
-    torchs = {dtype: op.find_kernel("CPU", {"T": dtype}) for dtype in own.dtypes}
-    both = [_autotuned(own, mode, kernel, dtype) for dtype, kernel in torchs.items() if kernel is not None]
+    if own.dtypes is None:
+        both = [_autotuned(own, mode, kernel) for kernel in op.kernels if "CPU" in kernel.devices]
+    else:
+        torchs = {dtype: op.find_kernel("CPU", {"T": dtype}) for dtype in own.dtypes}
+        both = [
+            replace(_autotuned(own, mode, kernel), types={"T": frozenset({dtype})})
+            for dtype, kernel in torchs.items()
+            if kernel is not None
+        ]
     return replace(op, kernels=[*both, *op.kernels])
 
 
-def _autotuned(own: _Tuned, mode: str, torchs: KernelDef, dtype: DType) -> KernelDef:
+def _autotuned(own: _Tuned, mode: str, torchs: KernelDef) -> KernelDef:
     return replace(
         torchs,
         devices=("CPU",),
         factory=lambda n: own.make(n, mode, torchs.factory(n)),  # type: ignore[arg-type]
-        types={"T": frozenset({dtype})},
     )
