@@ -25,7 +25,7 @@ class ControlFlowContext:
 
     is_loop = False
     imported = False
-    """Whether it was found in a graph that was imported: any node may be fetched there, and fails if it does not run."""
+    """Whether it was found in an imported graph, where any node may be fetched, and fails if it does not run."""
 
     def __init__(self, name: str) -> None:
         self.graph: Graph = get_default_graph()

@@ -30,7 +30,9 @@ Values = Sequence[Any]
 
 def tensors(values: Values) -> list[torch.Tensor]:
     """Converts arrays and tensors to tensors; strings, to their bytes."""
-    return [value if isinstance(value, torch.Tensor) else torch.from_numpy(_numbers(np.array(value))) for value in values]
+    return [
+        value if isinstance(value, torch.Tensor) else torch.from_numpy(_numbers(np.array(value))) for value in values
+    ]
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

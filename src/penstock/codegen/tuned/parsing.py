@@ -145,7 +145,7 @@ def _parser(
         if strings < 0:
             return None
         found: list[Any] = [None] * outputs
-        addresses = []
+        addresses: list[int] = []
         if strings:
             texts = np.empty(strings, object)
             text_at = texts.ctypes.data
@@ -166,6 +166,7 @@ def _parser(
                 total = rows * totals[2 * i + 1]
             else:
                 size, total = (*lead, *shape), rows * stride
+            values: Any
             if dtype is not None:
                 values = empty(size, dtype=dtype)
                 addresses += values.data_ptr(), indices_at, shape_at, default

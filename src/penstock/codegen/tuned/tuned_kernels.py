@@ -58,7 +58,7 @@ def _has_own(node: Node) -> bool:
 
 @functools.cache
 def _variant(op: OpDef, mode: str) -> OpDef:
-    """`op` with additional CPU kernels before its own, one for each kernel or dtype that both torch's and ours support."""
+    """`op` with additional CPU kernels before its own, one for each kernel or dtype that both support."""
     own = _KERNELS[op.name]
     if own.dtypes is None:
         both = [_autotuned(own, mode, kernel) for kernel in op.kernels if "CPU" in kernel.devices]

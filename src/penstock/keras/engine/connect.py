@@ -41,6 +41,7 @@ def _connect_inputs(op: Operation) -> None:
         elif any(not hasattr(x, "_keras_history") for x in op.outputs):
             for x in op.outputs:
                 if not hasattr(x, "_keras_history"):
-                    x._keras_history = None  # known to have none, unless it is connected below
+                    # None: it is known to have none, unless it is connected below.
+                    x._keras_history = None  # type: ignore[attr-defined]
             pending.append((op, True))
             pending += [(x.op, False) for x in op.inputs if not hasattr(x, "_keras_history")]
