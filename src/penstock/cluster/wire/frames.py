@@ -1,0 +1,167 @@
+"""Messages as frames on a stream: a header, the lengths of what goes beside the pickle, the method's name, the pickle,
+and then the memory itself.
+
+If that memory is large, it follows in frames of its own (`PART`), between which other messages go, so that a large
+value holds up nobody for long.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.cluster.wire.values import fresh_memory
+
+CALL, TELL, REPLY, FAILURE, PING, PONG, PART = range(1, 8)
+_KINDS = frozenset(range(1, 8))
+
+_HEADER = struct.Struct("<BBHIQQQ")
+"""kind, flags, size of the method's name, how many pieces of memory, number of the call, size of the pickle, stream"""
+_IN_PARTS = 1
+
+PART_BYTES = 1 << 18
+"""A few of these are under way at a time: it takes some 100 us to write one."""
+
+_BUFFER_BYTES = 1 << 16
+_MAX_PIECES = 1 << 20
+
+
+class FrameError(Exception):
+    """What came is not what this module writes."""
+
+
+@dataclass(slots=True)
+class Message:
+    """A message as it came: `memory` owns what goes beside the pickle `pickled`, which lasts until the next is read."""
+
+    kind: int
+    number: int
+    method: str = ""
+    pickled: memoryview | bytes = b""
+    memory: list[Any] = field(default_factory=list)
+
+
+def head(
+    kind: int, number: int, method: bytes, pickled: memoryview, beside: Sequence[memoryview], stream: int
+) -> bytes:
+    """What comes before the memory; with a `stream` (not 0), the memory follows in parts of that number."""
+    parts = _IN_PARTS if stream else 0
+    header = _HEADER.pack(kind, parts, len(method), len(beside), number, len(pickled), stream)
+    if beside:
+        lengths = struct.pack(f"<{len(beside)}Q", *[view.nbytes for view in beside])
+        return b"".join((header, lengths, method, pickled))
+    return b"".join((header, method, pickled))
+
+
+def part_head(size: int, stream: int) -> bytes:
+    return _HEADER.pack(PART, 0, 0, 0, 0, size, stream)
+
+
+@dataclass(slots=True)
+class _Coming:
+    """A message whose parts are on their way."""
+
+    message: Message
+    left: int
+    piece: int = 0  # of `message.memory`, the one that is filled now
+    at: int = 0  # so much of it is filled
+
+
+class Reader:
+    """Reads messages from a socket. The memory of values is filled by the kernel, without a copy in between."""
+
+    def __init__(self, sock: socket.socket, limit: int) -> None:
+        self._socket = sock
+        self._limit = limit
+        self._buffer = memoryview(bytearray(_BUFFER_BYTES))
+        self._start = self._end = 0  # what of the buffer has been received and not read yet
+        self._coming: dict[int, _Coming] = {}
+        self.heard = time.monotonic()
+        """When something came last."""
+
+    def next(self) -> Message:
+        """Wait for a message. Raises EOFError at the end of the stream, FrameError, OSError."""
+        while True:
+            header = self._take(_HEADER.size)
+            kind, flags, method_size, pieces, number, size, stream = _HEADER.unpack(header)
+            if kind not in _KINDS or pieces > _MAX_PIECES or size > self._limit:
+                raise FrameError(f"a header with kind {kind}, {pieces} pieces of memory and {size} bytes")
+            if kind == PART:
+                message = self._read_part(size, stream)
+                if message is not None:
+                    return message
+                continue
+            lengths = struct.unpack(f"<{pieces}Q", self._take(8 * pieces)) if pieces else ()
+            if sum(lengths) > self._limit or 0 in lengths:
+                raise FrameError(f"memory of {sum(lengths)} bytes beside a message")
+            method = str(self._take(method_size), "utf-8") if method_size else ""
+            pickled = self._take(size)
+            message = Message(kind, number, method, pickled, [fresh_memory(length) for length in lengths])
+            if flags & _IN_PARTS:
+                message.pickled = bytes(pickled)
+                if stream in self._coming or not lengths:
+                    raise FrameError("two messages with the same number of parts")
+                self._coming[stream] = _Coming(message, sum(lengths))
+                continue
+            for memory in message.memory:
+                self._read_into(memoryview(memory))
+            return message
+
+    def _read_part(self, size: int, stream: int) -> Message | None:
+        """The message, if this was its last part. An empty part says that no more will come."""
+        if not size:
+            self._coming.pop(stream, None)
+            return None
+        coming = self._coming.get(stream)
+        if coming is None or size > coming.left:
+            raise FrameError("a part of no message")
+        coming.left -= size
+        while size:
+            memory = coming.message.memory[coming.piece]
+            count = min(size, memory.nbytes - coming.at)
+            self._read_into(memoryview(memory)[coming.at : coming.at + count])
+            size -= count
+            coming.at += count
+            if coming.at == memory.nbytes:
+                coming.piece, coming.at = coming.piece + 1, 0
+        if coming.left:
+            return None
+        del self._coming[stream]
+        return coming.message
+
+    def _take(self, size: int) -> memoryview:
+        """The next bytes: a view that lasts until the next are taken, of the buffer if they fit in there."""
+        if size > len(self._buffer):
+            view = memoryview(bytearray(size))
+            self._read_into(view)
+            return view
+        if self._end - self._start < size:
+            if self._start + size > len(self._buffer):
+                left = bytes(self._buffer[self._start : self._end])
+                self._buffer[: len(left)] = left
+                self._start, self._end = 0, len(left)
+            elif self._start == self._end:
+                self._start = self._end = 0
+            while self._end - self._start < size:
+                self._end += self._receive(self._buffer[self._end :])
+        view = self._buffer[self._start : self._start + size]
+        self._start += size
+        return view
+
+    def _read_into(self, target: memoryview) -> None:
+        have = min(self._end - self._start, len(target))
+        target[:have] = self._buffer[self._start : self._start + have]
+        self._start += have
+        while have < len(target):
+            have += self._receive(target[have:])
+
+    def _receive(self, target: memoryview) -> int:
+        count = self._socket.recv_into(target)
+        if not count:
+            raise EOFError("it closed the connection")
+        self.heard = time.monotonic()
+        return count
