@@ -126,14 +126,16 @@ class Connection:
         connection has ended, TooLate.
         """
         wait = not is_reading()
+        if len(pickled) > PART_BYTES:
+            beside = [*beside, pickled]
+            pickled = memoryview(b"")
         if sum(view.nbytes for view in beside) <= PART_BYTES:
             self._write_frame([head(kind, number, method, pickled, beside, 0), *beside], wait, deadline)
             return
         stream = next(self._streams)
-        parts: Sequence[list[memoryview | bytes]] = [
-            [head(kind, number, method, pickled, beside, stream)],
-            *([part_head(sum(view.nbytes for view in part), stream), *part] for part in _parts(beside)),
-        ]
+        parts: list[list[memoryview | bytes]] = [[head(kind, number, method, pickled, beside, stream)]]
+        for part in _parts(beside):
+            parts.append([part_head(sum(view.nbytes for view in part), stream), *part])
         if not wait:
             copied = [[bytes(piece) for piece in part] for part in parts]
             self._submit(self._write_parts, copied, stream, None)

@@ -201,7 +201,7 @@ class Endpoint:
         if sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection = Connection(sock, self._threads, self._options.message_bytes)
-        peer = Peer(connection, self.identity, identity, address, self._service, self._threads, self._options.faults)
+        peer = Peer(connection, self.identity, identity, address, self._service, self._threads, self._options)
         with self._lock:
             first = not self._peers
             self._peers.add(peer)

@@ -1,8 +1,8 @@
 """Messages as frames on a stream: a header, the lengths of what goes beside the pickle, the method's name, the pickle,
-and then the memory itself.
+and then the memory itself. A large pickle is the last piece of that memory.
 
-If that memory is large, it follows in frames of its own (`PART`), between which other messages go, so that a large
-value holds up nobody for long.
+If the memory is large, it follows in frames of its own (`PART`), between which other messages go, so that a large value
+holds up nobody for long.
 """
 
 from __future__ import annotations
@@ -43,6 +43,12 @@ class Message:
     method: str = ""
     pickled: memoryview | bytes = b""
     memory: list[Any] = field(default_factory=list)
+
+    def complete(self) -> Message:
+        """All memory is there."""
+        if not self.pickled and self.memory:
+            self.pickled = self.memory.pop()
+        return self
 
 
 def head(
@@ -109,7 +115,7 @@ class Reader:
                 continue
             for memory in message.memory:
                 self._read_into(memoryview(memory))
-            return message
+            return message.complete()
 
     def _read_part(self, size: int, stream: int) -> Message | None:
         """The message, if this was its last part. An empty part says that no more will come."""
@@ -131,7 +137,7 @@ class Reader:
         if coming.left:
             return None
         del self._coming[stream]
-        return coming.message
+        return coming.message.complete()
 
     def _take(self, size: int) -> memoryview:
         """The next bytes: a view that lasts until the next are taken, of the buffer if they fit in there."""

@@ -15,9 +15,9 @@ from penstock import errors, logging
 from penstock.cluster.wire import frames
 from penstock.cluster.wire.connection import Connection, TooLate, is_reading, now_reading
 from penstock.cluster.wire.failures import decode_failure, encode_failure
-from penstock.cluster.wire.faults import Fault, Faults, Sending
+from penstock.cluster.wire.faults import Fault, Sending
 from penstock.cluster.wire.frames import Message
-from penstock.cluster.wire.identity import Identity
+from penstock.cluster.wire.identity import Identity, WireOptions
 from penstock.cluster.wire.threads import Threads
 from penstock.cluster.wire.values import decode, encode
 
@@ -49,7 +49,7 @@ class Peer:
         address: str,
         service: Mapping[str, Handler],
         threads: Threads,
-        faults: Faults | None = None,
+        options: WireOptions,
     ) -> None:
         self.identity = identity
         """Of the other side."""
@@ -58,7 +58,8 @@ class Peer:
         self._me = me
         self._service = service
         self._threads = threads
-        self._faults = faults
+        self._limit = options.message_bytes
+        self._faults = options.faults
         self._numbers = itertools.count(1)
         self._pending: dict[int, Callable[[Any], None]] = {}
         self._lock = threading.Lock()
@@ -149,6 +150,13 @@ class Peer:
 
     def _send(self, kind: int, number: int, method: str, value: Any, deadline: float | None = None) -> None:
         pickled, beside = encode(value)
+        size = len(pickled) + sum(view.nbytes for view in beside)
+        if size > self._limit:
+            raise errors.ResourceExhaustedError(
+                None,
+                None,
+                f"a message to {self.identity.task} has {size} bytes; at most {self._limit} may be sent at once",
+            )
         if self._faults is not None:
             fault = self._faults(Sending(self.identity, _KIND_NAMES[kind], method))
             if fault is not None:
@@ -220,7 +228,7 @@ class Peer:
                     self._connection.write(frames.PONG, 0, b"", memoryview(b""), ())
         except Exception as error:
             if not isinstance(error, (EOFError, OSError)):
-                logging.warning("Connection to %s at %s: %r", self.identity.task, self.address, error)
+                logging.warning("Cannot read what %s at %s sent: %r", self.identity.task, self.address, error)
             self.lose(_reason(error))
             self._connection.close()
         finally:

@@ -75,7 +75,8 @@ def _reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
     tensor = tensor.contiguous()
     if dtype not in _BY_NUMPY:
         tensor = tensor.reshape(-1).view(torch.uint8)
-    return _tensor, (dtype, shape, pickle.PickleBuffer(tensor.numpy()))
+    memory: Any = tensor.numpy()
+    return _tensor, (dtype, shape, pickle.PickleBuffer(memory))
 
 
 def _staged(tensor: torch.Tensor) -> torch.Tensor:
@@ -102,7 +103,8 @@ def _reduce_array(array: np.ndarray[Any, Any]) -> Any:
         return array.__reduce_ex__(5)
     if not array.flags.c_contiguous:
         array = array.copy(order="C")
-    return _array, (array.dtype, array.shape, pickle.PickleBuffer(array.reshape(-1).view(np.uint8)))
+    memory: Any = array.reshape(-1).view(np.uint8)
+    return _array, (array.dtype, array.shape, pickle.PickleBuffer(memory))
 
 
 def _array(dtype: np.dtype[Any], shape: tuple[int, ...], memory: Any) -> np.ndarray[Any, Any]:
