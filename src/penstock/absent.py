@@ -30,7 +30,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.LMDBReader", _FEED),
     ("tf.estimator.* tf.keras.* tf.contrib.learn.* tf.contrib.estimator.*", _MODEL),
     ("tf.contrib.slim.nets", _MODEL),
-    ("tf.train.Server tf.train.replica_device_setter tf.distribute", _ONE_PROCESS),
+    ("tf.train.Server tf.distribute", _ONE_PROCESS),
     ("tf.contrib.distribute tf.contrib.tpu tf.tpu", _ONE_PROCESS),
     ("tf.contrib.saved_model tf.contrib.session_bundle tf.train.Checkpoint*", _SAVE),
     ("tf.profiler tf.contrib.tfprof", _PROFILE),

@@ -283,18 +283,6 @@ def test_old_losses_weigh_examples_and_join_the_collection() -> None:
 # --- small modules --------------------------------------------------------------------------------------
 
 
-def test_variables_go_to_the_task_with_the_fewest_bytes() -> None:
-    training = tf.contrib.training
-    strategy = training.GreedyLoadBalancingStrategy(2, training.byte_size_load_fn)
-    variables = [
-        tf.get_variable("a", [10]), tf.get_variable("b", [2]), tf.get_variable("c", [4], use_resource=True),
-        tf.get_variable("d", [3], tf.float64),
-    ]  # fmt: skip
-    assert [strategy(v.op) for v in variables] == [0, 1, 1, 1]
-    with pytest.raises(ValueError, match="shape"):
-        training.byte_size_load_fn(tf.placeholder(tf.float32, [None]).op)
-
-
 def test_util_makes_tensor_messages_and_reads_constants() -> None:
     proto = tf.contrib.util.make_tensor_proto([1.0, 2.0], shape=[2, 1])
     assert tf.contrib.util.make_ndarray(proto).tolist() == [[1], [2]]

@@ -550,15 +550,14 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.contrib.training": {
         "penstock.contrib.training.buckets": "bucket bucket_by_sequence_length",
-        "penstock.contrib.training.checkpoints": (
-            "GreedyLoadBalancingStrategy byte_size_load_fn wait_for_new_checkpoint"
-        ),
+        "penstock.contrib.training.checkpoints": "wait_for_new_checkpoint",
         "penstock.contrib.training.hparams": "HParams parse_values",
         "penstock.contrib.training.train_ops": (
             "add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn create_train_op multiply_gradients"
         ),
         "penstock.contrib.training.training": "train",
         "penstock.train.checkpoint_utils": "checkpoints_iterator",
+        "penstock.train.device_setter": "GreedyLoadBalancingStrategy RandomStrategy byte_size_load_fn",
         "penstock.training_loop.evaluation": "evaluate_once evaluate_repeatedly get_or_create_eval_step",
         "penstock.training_loop.evaluation_hooks": "StopAfterNEvalsHook SummaryAtEndHook",
     },
@@ -1319,6 +1318,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "load_variable"
         ),
         "penstock.train.coordinator": "Coordinator LooperThread",
+        "penstock.train.device_setter": "replica_device_setter",
         "penstock.train.ftrl": "FtrlOptimizer",
         "penstock.train.global_step": (
             "assert_global_step create_global_step get_global_step get_or_create_global_step global_step"

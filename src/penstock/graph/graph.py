@@ -48,6 +48,7 @@ class _Scopes(threading.local):
         self.devices: list[str | Callable[[Operation], Any] | None] = []
         self.controllers: list[_Controller] = []
         self.colocations: list[bytes] = []
+        self.colocated_device = ""
         self.gradient_overrides: dict[str, str] = {}
         self.attrs: dict[str, Any] = {}
         self.original: Operation | None = None
@@ -202,6 +203,8 @@ class Graph:
                 merged = DeviceSpec.from_string(asked)
                 merged.merge_from(DeviceSpec.from_string(op._device))
                 op._device = merged.to_string()
+        if self._scopes.colocated_device:  # a colocated node is placed with its target: what else is asked is void
+            op._device = self._scopes.colocated_device
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[None]:
@@ -361,19 +364,21 @@ class Graph:
         if op is None and not ignore_existing:
             raise ValueError("Trying to colocate with None; pass ignore_existing=True to forget outer blocks.")
         scopes = self._scopes
-        old, old_devices = scopes.colocations, scopes.devices
+        old, old_devices, old_device = scopes.colocations, scopes.devices, scopes.colocated_device
         groups: list[bytes] = []
+        device = "" if ignore_existing else old_device
         if op is not None:
             element = self.as_graph_element(getattr(op, "op", op) if not isinstance(op, Tensor) else op)
             target = element.op if isinstance(element, Tensor) else element
             groups = target.colocation_groups()
-            # A colocated node is placed with its target, so only the target's requested device counts.
-            scopes.devices = [None, target.device] if target.device else [None]
+            device = target.device or device
+            scopes.devices = [None]
         scopes.colocations = groups if ignore_existing else sorted({*old, *groups})
+        scopes.colocated_device = device
         try:
             yield
         finally:
-            scopes.colocations, scopes.devices = old, old_devices
+            scopes.colocations, scopes.devices, scopes.colocated_device = old, old_devices, old_device
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:

@@ -17,7 +17,7 @@ from penstock.export import export
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import GraphKeys, control_dependencies, device, name_scope
+from penstock.graph.scopes import GraphKeys, colocate_with, control_dependencies, device, name_scope
 from penstock.ops.basic import group, no_op
 from penstock.ops.filling import fill
 from penstock.ops.state import assign
@@ -74,13 +74,14 @@ class SyncReplicasOptimizer(Optimizer):
         if global_step is None:
             raise ValueError("Global step is required to check staleness")
         self._global_step = global_step
-        self._local_step = Variable(
-            0,
-            trainable=False,
-            collections=[GraphKeys.LOCAL_VARIABLES],
-            dtype=global_step.dtype.base_dtype,
-            name="sync_rep_local_step",
-        )
+        with colocate_with(no_op()):  # which is on this replica's worker, as variables are not under a device setter
+            self._local_step = Variable(
+                0,
+                trainable=False,
+                collections=[GraphKeys.LOCAL_VARIABLES],
+                dtype=global_step.dtype.base_dtype,
+                name="sync_rep_local_step",
+            )
         self.local_step_init_op = assign(self._local_step, global_step)
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         with name_scope(None, self._name):
