@@ -44,6 +44,27 @@ def loop_with_conditional(tf: Any) -> Feeds:
     return {"x:0": np.arange(4, dtype=np.float32)}
 
 
+def loops_without_their_gradient(tf: Any) -> Feeds:
+    """The graph for training is built by the program that imports this one."""
+    x = tf.placeholder(tf.float32, [5, 4], name="x")
+    w = tf.get_variable("w", [4], initializer=tf.constant_initializer(0.8), use_resource=True)
+    v = tf.get_variable("v", [], initializer=tf.constant_initializer(1.1), use_resource=True)
+
+    def row(i: Any, total: Any, rows: Any) -> Any:
+        def square() -> Any:
+            return tf.while_loop(lambda j, a: j < i, lambda j, a: (j + 1, a * w + total), [0, x[i]])[1]
+
+        element = tf.cond(tf.equal(i % 2, 0), square, lambda: tf.sin(total * v))
+        return i + 1, tf.tanh(element + total), rows.write(i, element)
+
+    start = [0, tf.zeros([4]), tf.TensorArray(tf.float32, 5)]
+    _, total, rows = tf.while_loop(lambda i, *_: i < 5, row, start, swap_memory=True)
+    averages = tf.scan(lambda a, e: 0.5 * a + tf.reduce_mean(e) * v, rows.stack(), initializer=0.0)
+    frozen = tf.while_loop(lambda a: a < 10.0, lambda a: a * a + 1.0, [tf.reduce_sum(total)], back_prop=False)
+    tf.identity(tf.reduce_sum(total * total) + tf.reduce_sum(averages) + frozen, name="loss")
+    return {"x:0": np.linspace(-1, 1, 20).reshape(5, 4).astype(np.float32)}
+
+
 def queues(tf: Any) -> Feeds:
     value = tf.train.input_producer(tf.constant([1.0, 2.0, 3.0]), shuffle=False).dequeue()
     w = tf.Variable(2.0, name="w")
@@ -90,7 +111,7 @@ def sharded_rmsprop(tf: Any) -> Feeds:
 MODELS: dict[str, Callable[[Any], Feeds]] = {
     build.__name__: build
     for build in (
-        partitioned_adam, resource_momentum, loop_with_conditional, queues, table, batch_norm_and_averages,
-        sharded_rmsprop,
+        partitioned_adam, resource_momentum, loop_with_conditional, loops_without_their_gradient, queues, table,
+        batch_norm_and_averages, sharded_rmsprop,
     )
 }  # fmt: skip

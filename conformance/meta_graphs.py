@@ -88,7 +88,8 @@ def write(framework: str, folder: Path) -> None:
                 options["write_version"] = "tensorflow"
             saver = tf.train.Saver(**options)
             session.run([tf.global_variables_initializer(), tf.tables_initializer()])
-            _train(tf, session, feeds)
+            if _has_training(tf):
+                _train(tf, session, feeds)
             saver.save(session, str(prefix), write_state=False)
         text = {key: [np.asarray(value).dtype.str, np.asarray(value).tolist()] for key, value in feeds.items()}
         prefix.with_name("feeds.json").write_text(json.dumps(text, default=bytes.decode))
@@ -109,13 +110,23 @@ def losses(tf: Any, model: Path) -> list[float]:
         saver = tf.train.import_meta_graph(str(model / "model.meta"))
         saver.restore(session, str(model / "model"))
         session.run(tf.tables_initializer())
+        if not _has_training(tf):
+            loss = tf.get_default_graph().get_tensor_by_name("loss:0")
+            tf.train.GradientDescentOptimizer(0.01).minimize(loss, name="train")
         return _train(tf, session, feeds)
+
+
+def _has_training(tf: Any) -> bool:
+    return any(op.name == "train" for op in tf.get_default_graph().get_operations())
 
 
 def _train(tf: Any, session: Any, feeds: dict[str, Any]) -> list[float]:
     coordinator = tf.train.Coordinator()
     threads = tf.train.start_queue_runners(session, coordinator)
-    found = [float(session.run(["loss:0", "train"], feeds)[0]) for _ in range(STEPS)]
+    found = []
+    for _ in range(STEPS):
+        found.append(float(session.run("loss:0", feeds)))  # by itself: TensorFlow does not order it and the updates
+        session.run("train", feeds)
     coordinator.request_stop()
     for thread in threads:
         thread.join(5)

@@ -11,6 +11,7 @@ from tensorboard.compat.proto import variable_pb2
 
 import penstock as tf
 from penstock.train.collection_protos import register_proto_function
+from penstock.train.context_protos import WhileContextDef
 
 # --- scopes ---------------------------------------------------------------------------------------------
 
@@ -156,3 +157,53 @@ def test_attributes_that_are_not_known_but_have_their_writers_default_are_ignore
     with tf.Graph().as_default(), tf.Session() as session:
         tf.train.import_meta_graph(exported)
         np.testing.assert_equal(session.run("n:0"), -1.0)
+
+
+# --- loops and conditionals -----------------------------------------------------------------------------
+
+
+def loops() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+
+    def body(i: Any, a: Any) -> Any:
+        return i + 1, tf.cond(a > 2.0, lambda: a * x, lambda: a + 1.0)
+
+    with tf.name_scope("model"):
+        a = tf.while_loop(lambda i, a: i < 3, body, [0, x], parallel_iterations=3, swap_memory=True)[1]
+        b = tf.while_loop(lambda b: b < 10.0, lambda b: b * b + x, [a], back_prop=False)
+        tf.identity(b, name="b")
+
+
+def test_loops_and_conditionals_are_described_for_tensorflow() -> None:
+    loops()
+    messages = tf.train.export_meta_graph().collection_def["while_context"].bytes_list.value
+    first, second = (WhileContextDef.FromString(message) for message in messages)
+    assert (first.context_name, first.parallel_iterations) == ("model/while/while_context", 3)
+    assert (first.back_prop, first.swap_memory) == (True, True)
+    assert (second.back_prop, second.swap_memory) == (False, False)
+    assert list(first.loop_enter_names) == ["model/while/Enter:0", "model/while/Enter_1:0"]
+    assert list(first.loop_exit_names) == ["model/while/Exit:0", "model/while/Exit_1:0"]
+    assert first.values_def.external_values["x:0"] == "model/while/cond/mul/x/Enter:0"
+    true, false = (nested.cond_ctxt for nested in first.nested_contexts)
+    assert (true.branch, false.branch) == (1, 0)
+    assert true.pred_name == false.pred_name == "model/while/cond/pred_id:0"
+    assert "model/while/cond/mul:0" in true.values_def.values
+    assert "model/while/cond/mul:0" in first.values_def.values
+    scoped = tf.train.export_meta_graph(export_scope="model").collection_def["while_context"].bytes_list.value
+    assert [WhileContextDef.FromString(m).context_name for m in scoped] == [
+        "while/while_context", "while_1/while_context"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("scope", [None, "theirs"])
+def test_a_loop_without_back_prop_has_no_gradient_after_import(scope: str | None) -> None:
+    loops()
+    meta_graph = tf.train.export_meta_graph()
+    with tf.Graph().as_default() as graph:
+        tf.train.import_meta_graph(meta_graph, import_scope=scope)
+        prefix = f"{scope}/" if scope else ""
+        a, b, x = (graph.get_tensor_by_name(f"{prefix}{name}:0") for name in ("model/while/Exit_1", "model/b", "x"))
+        assert tf.gradients(b, x) == [None]
+        assert tf.gradients(a, x) != [None]
+        again = tf.train.export_meta_graph().collection_def["while_context"].bytes_list.value
+        assert [WhileContextDef.FromString(m).swap_memory for m in again][:2] == [True, False]

@@ -18,7 +18,7 @@ _NUMBERS = {
     "int64": _Field.TYPE_INT64,
     "fixed32": _Field.TYPE_FIXED32,
 }
-_SCALARS = {**_NUMBERS, "bytes": _Field.TYPE_BYTES, "string": _Field.TYPE_STRING}
+_SCALARS = {**_NUMBERS, "bool": _Field.TYPE_BOOL, "bytes": _Field.TYPE_BYTES, "string": _Field.TYPE_STRING}
 
 
 def new_file(name: str, package: str) -> Any:
@@ -29,7 +29,7 @@ def add_message(file: Any, name: str, *fields: str, oneof: str = "") -> None:
     """Add a message to `file`: fields are written "type name", or "type name = number", and numbered in order.
 
     A type is a scalar, "repeated …", "optional …" (whether it is set can be asked), a message, or "map …" from strings
-    to a message.
+    to a message or a scalar.
     """
     message = file.message_type.add(name=name)
     if oneof:
@@ -47,20 +47,23 @@ def add_message(file: Any, name: str, *fields: str, oneof: str = "") -> None:
             entry = message.nested_type.add(name=entry_name)
             entry.options.map_entry = True
             entry.field.add(name="key", number=1, label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_STRING)
-            value = entry.field.add(name="value", number=2, label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_MESSAGE)
-            value.type_name = f".{file.package}.{kind}"
+            _set_type(file, entry.field.add(name="value", number=2, label=_Field.LABEL_OPTIONAL), kind)
             kind = f"{name}.{entry_name}"
-        if kind in _SCALARS:
-            field.type = _SCALARS[kind]
-            if repeated and kind in _NUMBERS:
-                field.options.packed = True
-        else:
-            field.type, field.type_name = _Field.TYPE_MESSAGE, f".{file.package}.{kind}"
+        _set_type(file, field, kind)
+        if repeated and kind in _NUMBERS:
+            field.options.packed = True
         if oneof:
             field.oneof_index = 0
         if "optional" in qualifiers:
             field.oneof_index, field.proto3_optional = len(message.oneof_decl), True
             message.oneof_decl.add(name=f"_{field_name}")
+
+
+def _set_type(file: Any, field: Any, kind: str) -> None:
+    if kind in _SCALARS:
+        field.type = _SCALARS[kind]
+    else:
+        field.type, field.type_name = _Field.TYPE_MESSAGE, f".{file.package}.{kind}"
 
 
 def message_classes(*files: Any) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from penstock.graph.scopes import GraphKeys, get_default_graph
 from penstock.train.queue_runner import QueueRunner, QueueRunnerDef
 
 _LOG = logging.getLogger(__name__)
-_NAMED_IN_BYTES = {GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT}
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,6 @@ def collection_def(key: str, items: Iterable[Any], scope: str | None, has_node: 
                 collection.int64_list.value.append(item)
             case float():
                 collection.float_list.value.append(item)
-            case bytes() if scope and key in _NAMED_IN_BYTES:
-                continue
             case str() | bytes():
                 collection.bytes_list.value.append(item.encode() if isinstance(item, str) else item)
             case _ if hasattr(item, "to_proto"):
@@ -107,11 +104,7 @@ def _within(name: str, scope: str | None) -> bool:
 
 
 def collection_items(key: str, collection: Any, scope: str | None, known: dict[Any, Any]) -> list[Any]:
-    """The items of a CollectionDef; one that is in several collections (see `known`) is one object.
-
-    TensorFlow's descriptions of loops and conditionals stay what they are (the structure of the graph says the same),
-    but only where the names in them are still right.
-    """
+    """The items of a CollectionDef; one that is in several collections (see `known`) is one object."""
     kind = collection.WhichOneof("kind")
     if kind is None:
         return []
@@ -120,8 +113,6 @@ def collection_items(key: str, collection: Any, scope: str | None, known: dict[A
         graph = get_default_graph()
         return [graph.as_graph_element(in_scope(name, scope)) for name in values]
     functions = _registered.get(key, ProtoFunctions())
-    if kind == "bytes_list" and key in _NAMED_IN_BYTES and scope:
-        return []
     if kind != "bytes_list" or functions.from_proto is None or functions.message is None:
         return values
     items = []

@@ -12,11 +12,13 @@ from tensorboard.compat.proto import meta_graph_pb2
 from penstock.checkpoint.replace import Replacement
 from penstock.checkpoint.storage import locate, typed
 from penstock.export import export
+from penstock.gradients.found_contexts import find_contexts
 from penstock.graph.graph import Graph
 from penstock.graph.importer import import_graph_def
 from penstock.graph.scopes import GraphKeys, get_default_graph
 from penstock.train import exported_graph
 from penstock.train.collection_protos import collection_def, collection_items
+from penstock.train.context_protos import context_protos, take_options
 from penstock.version import VERSION
 
 _MOST_BYTES = 2 << 30
@@ -84,6 +86,8 @@ def create_meta_graph_def(
     if meta_info_def is not None:
         meta_graph.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
     meta_graph.meta_info_def.tensorflow_version = VERSION
+    if not graph.finalized:
+        find_contexts(graph)
     exported = meta_graph.graph_def
     if graph_def is None:
         exported.CopyFrom(graph.as_graph_def(add_shapes=True))
@@ -99,6 +103,10 @@ def create_meta_graph_def(
     if strip_default_attrs:
         exported_graph.strip_default_attrs(exported)
         meta_graph.meta_info_def.stripped_default_attrs = True
+    for key, messages in context_protos(graph, export_scope, nodes.__contains__).items():
+        if collection_list is None or key in collection_list:
+            data = [message.SerializeToString(deterministic=True) for message in messages]
+            meta_graph.collection_def[key].bytes_list.value.extend(data)
     for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
         if key == GraphKeys.SAVERS and clear_extraneous_savers:
             items = [saver for saver in graph.get_collection(key) if _names_of(saver) == _names_of(saver_def)]
@@ -181,9 +189,12 @@ def import_scoped_meta_graph(
     graph = get_default_graph()
     scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""
     import_graph_def(graph_def, input_map=input_map, name=import_scope or "")
+    find_contexts(graph)
     known: dict[Any, Any] = {}
     for key in sorted(collections):
-        if key != unbound_inputs_col_name and restore_collections_predicate(key):
+        if key == GraphKeys.WHILE_CONTEXT:
+            take_options(graph, collections[key].bytes_list.value, scope)
+        elif key not in (unbound_inputs_col_name, GraphKeys.COND_CONTEXT) and restore_collections_predicate(key):
             for item in collection_items(key, collections[key], scope, known):
                 graph.add_to_collection(key, item)
     return meta_graph, scope
