@@ -124,6 +124,12 @@ def exported(build: Build) -> Any:
         return graph.as_graph_def()
 
 
+def _import(graph_def: Any, elements: list[str], input_map: dict[str, Any] | None = None) -> list[Any]:
+    found = tf.import_graph_def(graph_def, input_map, elements)
+    assert found is not None
+    return found
+
+
 def by_differences(graph_def: Any) -> list[np.ndarray]:
     with tf.Graph().as_default(), tf.Session() as session:
         tf.import_graph_def(graph_def, name="")
@@ -142,7 +148,7 @@ def by_differences(graph_def: Any) -> list[np.ndarray]:
 def test_an_imported_graph_has_the_gradients_of_finite_differences(build: Build) -> None:
     graph_def = exported(build)
     with tf.Graph().as_default(), tf.Session() as session:
-        x, w, y = tf.import_graph_def(graph_def, return_elements=["x:0", "w:0", "y:0"])
+        x, w, y = _import(graph_def, ["x:0", "w:0", "y:0"])
         found = session.run(tf.gradients(y, [x, w]), {x: X, w: W})
     for mine, expected in zip(found, by_differences(graph_def), strict=True):
         np.testing.assert_allclose(mine, expected, rtol=1e-5, atol=1e-7)
@@ -155,7 +161,7 @@ def test_what_pruning_leaves_of_a_graph_has_the_same_gradients(build: Build) -> 
     with tf.Graph().as_default(), tf.Session() as session:
         grads = []
         for each in (graph_def, pruned):
-            x, w, y = tf.import_graph_def(each, return_elements=["x:0", "w:0", "y:0"])
+            x, w, y = _import(each, ["x:0", "w:0", "y:0"])
             grads.append(session.run(tf.gradients(y, [x, w]), {x: X, w: W}))
     np.testing.assert_array_equal(*grads)
 
@@ -169,7 +175,7 @@ def test_imported_gradients_have_gradients(build: Build) -> None:
         graph_def = graph.as_graph_def()
         expected = session.run(tf.gradients(first, [x, w]), {x: X, w: W})
     with tf.Graph().as_default(), tf.Session() as session:
-        x, w, first = tf.import_graph_def(graph_def, return_elements=["x:0", "w:0", "first:0"])
+        x, w, first = _import(graph_def, ["x:0", "w:0", "first:0"])
         found = session.run(tf.gradients(first, [x, w]), {x: X, w: W})
     np.testing.assert_allclose(found, expected)
 
@@ -178,8 +184,8 @@ def test_a_graph_may_be_imported_twice_and_one_copy_fed_by_the_other() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x, w = tf.constant(X), tf.constant(W)
         graph_def = exported(power)
-        sums = tf.import_graph_def(graph_def, {"x": x, "w": w}, ["while/Exit_1:0"])[0]
-        again = tf.import_graph_def(graph_def, {"x": sums, "w": w}, ["y:0"])[0]
+        sums = _import(graph_def, ["while/Exit_1:0"], {"x": x, "w": w})[0]
+        again = _import(graph_def, ["y:0"], {"x": sums, "w": w})[0]
         expected = tf.reduce_sum(power(power(x, w), w))
         found = session.run([[v, *tf.gradients(v, [x, w])] for v in (again, expected)])
         np.testing.assert_allclose(found[0][0], found[1][0])
@@ -192,7 +198,7 @@ def test_a_graph_may_be_imported_into_a_loop() -> None:
         x, w = tf.constant(X), tf.constant(W)
 
         def imported(a: Any) -> Any:
-            return tf.import_graph_def(graph_def, {"x": a, "w": w}, ["while/Exit_1:0"])[0]
+            return _import(graph_def, ["while/Exit_1:0"], {"x": a, "w": w})[0]
 
         def twice(body: Callable[[Any], Any]) -> Any:
             return tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, body(a)), [0, x])[1]
@@ -205,7 +211,7 @@ def test_a_graph_may_be_imported_into_a_loop() -> None:
 def test_nodes_of_imported_branches_may_be_fetched_before_and_after() -> None:
     graph_def = exported(conditional)
     with tf.Graph().as_default(), tf.Session() as session:
-        x, w, y, inside = tf.import_graph_def(graph_def, return_elements=["x:0", "w:0", "y:0", "cond/mul_1:0"])
+        x, w, y, inside = _import(graph_def, ["x:0", "w:0", "y:0", "cond/mul_1:0"])
         before = session.run(inside, {x: X, w: W})
         tf.gradients(y, [x])
         np.testing.assert_array_equal(session.run(inside, {x: X, w: W}), before)
@@ -220,7 +226,7 @@ def test_several_branches_may_be_merged_by_hand() -> None:
         tf.reduce_sum(tf.raw_ops.Merge(inputs=taken)[0], name="y")
         graph_def = graph.as_graph_def()
     with tf.Graph().as_default(), tf.Session() as session:
-        x, choice, y = tf.import_graph_def(graph_def, return_elements=["x:0", "choice:0", "y:0"])
+        x, choice, y = _import(graph_def, ["x:0", "choice:0", "y:0"])
         grad = tf.gradients(y, x)[0]
         for i, expected in enumerate([np.cos(X), np.exp(X), 2 * X]):
             np.testing.assert_allclose(session.run(grad, {x: X, choice: i}), expected)

@@ -133,7 +133,7 @@ class _Writer:
 
     def _is_in(self, op: Operation) -> bool:
         within = not self._scope or op.name.startswith(self._scope.rstrip("/") + "/")
-        return within and self._has_node(self._short(op.name))
+        return within and self._has_node(op.name)
 
     def _name(self, tensor: Tensor) -> str:
         return self._short(tensor.name)
