@@ -229,3 +229,29 @@ def test_gradients_of_a_matrix_in_a_loop_are_added_up_where_they_are_computed() 
     with tf.Session(config=off) as session:
         session.run(w.initializer)
         np.testing.assert_allclose(found, session.run(grad, {x: X[:3]}), rtol=1e-5)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_a_variable_takes_over_a_new_value_that_nothing_else_has(resource: bool) -> None:
+    v = tf.get_variable("v", [64, 64], use_resource=resource, initializer=tf.random_uniform_initializer())
+    x = tf.placeholder(tf.float32, [64, 64])
+    made: list[int] = []
+    with tf.Session() as session:
+        state = session._state.resources.variable("", "v", v.dtype.base_dtype, v.shape)
+
+        def assigned(value: Any, *fetches: Any) -> list[Any]:
+            return session.run([tf.group(v.assign(value)), *fetches], {x: fed})[1:]
+
+        fed = np.ones((64, 64), np.float32)
+        session.run(v.initializer)
+        made.append(state.value.data_ptr())
+        assigned(tf.matmul(x, x))
+        assert state.value.data_ptr() not in made  # of the product
+        kept = state.value.data_ptr()
+        product, constant = tf.matmul(x, x), tf.constant(fed)
+        for value, *fetches in ((product, product), (x,), (constant,), (tf.reshape(constant, [64, 64]),)):
+            found = assigned(value, *fetches)
+            assert state.value.data_ptr() == kept
+            session.run(v.assign_add(tf.ones_like(v)))
+            assert all((each == 64.0).all() for each in found)
+            assert (fed == 1.0).all() and (session.run(constant) == 1.0).all()

@@ -71,13 +71,14 @@ def find_in_place(
     in loops.
 
     Kernels that choose for themselves among the inputs whose live range ends with them (compiled clusters, which have
-    `donating`) are replaced in the result. `assigned`: nodes that may write into a variable.
+    `donating`), and assignments to variables, which take over such memory, are replaced in the result. `assigned`: nodes
+    that may write into a variable.
     """
     ends = _Ends(graph, kernels, order, frames)
     found: dict[Node, InPlace] = {}
     donated = dict(kernels)
     for node, kernel in kernels.items():
-        target = assigned.get(node)
+        target = None if node.op.traits.assigns else assigned.get(node)  # whose results are their variables
         if (donating := abilities(kernel).donating) is not None:
             ending = tuple(i for i in range(len(node.inputs)) if ends.at(node, i))
             if target is not None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from penstock import errors
 from penstock.checkpoint.bundle import is_bundle, parse_bundle
 from penstock.checkpoint.index import Entry, Index, Piece, crc_text, parse_index
+from penstock.checkpoint.memory import MEMORY
 from penstock.checkpoint.replace import MAX_TARGET_BYTES
 from penstock.checkpoint.storage import ReadableFile, Storage, typed, typed_error
 from penstock.checkpoint.values import STRING, Array, Bytes, decode
@@ -58,7 +57,7 @@ class DataFiles:
 
     def _read(self, file: ReadableFile, piece: Piece) -> tuple[Bytes, int | None]:
         """The bytes and their checksum; None if the file has become too short for them."""
-        data = np.empty(piece.nbytes, np.uint8)
+        data = MEMORY.take(piece.nbytes)
         view = data.data
         crc = 0
         for begin in range(0, piece.nbytes, self._preferred_read):

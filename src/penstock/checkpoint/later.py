@@ -13,20 +13,32 @@ import torch
 from penstock import errors
 from penstock.checkpoint.index import Entry, Piece
 from penstock.checkpoint.links import merge_by_links
+from penstock.checkpoint.memory import MEMORY, in_threads
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
-from penstock.checkpoint.values import FIXED_TYPES, Array, Encoded, Value, encode
+from penstock.checkpoint.values import FIXED_TYPES, Array, Bytes, Encoded, Value, encode
 from penstock.checkpoint.writer import Format, write_checkpoint
 
+_CHUNK = 16 << 20
 
-def snapshot(value: Value) -> Value | Encoded:
-    """The value as it is now. A tensor's copy is freed once it has been written."""
-    if not isinstance(value, torch.Tensor):
-        return value.copy()
-    # Small pages, unlike NumPy's: a virtual machine's host may have taken back the memory of large ones, and then takes
-    # longer to give them again than the write takes. torch copies with several threads.
-    encoded = encode(torch.empty_like(value, device="cpu").copy_(value.detach()), _no_strings)
-    return dataclasses.replace(encoded, take=[encoded.take()].pop)
+
+def snapshots(values: Sequence[Value]) -> list[Value | Encoded]:
+    """The values as they are now. The copy of a tensor is given back once it has been written."""
+    copies: list[Value | Encoded] = []
+    to_copy: list[tuple[Bytes, Bytes]] = []
+    for value in values:
+        if not isinstance(value, torch.Tensor):
+            copies.append(value.copy())
+            continue
+        encoded = encode(value, _no_strings)
+        here = np.asarray(encoded.take())
+        if here.ctypes.data == value.data_ptr():  # not a copy already, of a GPU's memory or of a view
+            copy = MEMORY.take(len(here))
+            to_copy += [(copy[at : at + _CHUNK], here[at : at + _CHUNK]) for at in range(0, len(here), _CHUNK)]
+            here = copy
+        copies.append(dataclasses.replace(encoded, take=[here.data].pop))
+    in_threads(lambda pair: np.copyto(*pair), to_copy, sum(len(copy) for copy, _ in to_copy))
+    return copies
 
 
 def _no_strings(items: Any) -> Any:

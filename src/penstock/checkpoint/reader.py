@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -16,12 +15,11 @@ from penstock.checkpoint.background import settle
 from penstock.checkpoint.data_files import open_data_files
 from penstock.checkpoint.first_format import open_first_format
 from penstock.checkpoint.index import Entry, Index, Piece
+from penstock.checkpoint.memory import MEMORY, in_threads
 from penstock.checkpoint.slices import Region, overlap, within
 from penstock.checkpoint.storage import Path, Storage, locate, typed
 from penstock.checkpoint.tensorflow_types import enum_name
 from penstock.checkpoint.values import FIXED_TYPES, STRING, Array, numpy_dtype
-
-_WORTH_THREADS = 16 << 20  # reading and checksums run outside the GIL: two threads take 0.7 of one's time
 
 
 class Contents(Protocol):
@@ -102,11 +100,8 @@ class CheckpointReader:
         """Several tensors, in the order of `names`, read in the order in which they are stored in the files."""
         entries = {name: self._entry(name) for name in names}
         by_place = sorted(entries, key=lambda name: (entries[name].pieces[0].file, entries[name].pieces[0].offset))
-        if sum(piece.nbytes for entry in entries.values() for piece in entry.pieces) < _WORTH_THREADS:
-            values = {name: self.get_tensor(name) for name in by_place}
-        else:
-            with ThreadPoolExecutor(min(8, os.cpu_count() or 1), "penstock-checkpoint") as pool:
-                values = dict(zip(by_place, pool.map(self.get_tensor, by_place), strict=True))
+        nbytes = sum(piece.nbytes for entry in entries.values() for piece in entry.pieces)
+        values = dict(zip(by_place, in_threads(self.get_tensor, by_place, nbytes), strict=True))
         return {name: values[name] for name in entries}
 
     def close(self) -> None:
@@ -136,7 +131,7 @@ class CheckpointReader:
                 return self._contents.piece(name, entry, piece)
         found = 0
         with typed(f"tensor {name!r} of checkpoint {self.prefix}"):
-            out: Array = np.empty(region[1], numpy_dtype(entry.dtype))
+            out = _new_array(region[1], numpy_dtype(entry.dtype))
         for piece in entry.pieces:
             common = overlap((piece.start, piece.shape), region)
             if common:
@@ -147,6 +142,12 @@ class CheckpointReader:
             message = f"checkpoint {self.prefix} has only parts of {name!r}: {out.size - found} elements are missing"
             raise errors.NotFoundError(None, None, message)
         return out
+
+
+def _new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    if dtype.hasobject:
+        return np.empty(shape, dtype)
+    return MEMORY.take(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
 
 
 def _open(storage: Storage, path: str, prefix: str) -> Contents:

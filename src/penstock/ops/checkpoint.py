@@ -14,7 +14,7 @@ import numpy as np
 from penstock import errors
 from penstock.checkpoint.background import announced_for
 from penstock.checkpoint.files import delete_checkpoint
-from penstock.checkpoint.later import merge_checkpoints, snapshot
+from penstock.checkpoint.later import merge_checkpoints, snapshots
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
 from penstock.checkpoint.writer import Format, write_checkpoint
@@ -72,7 +72,7 @@ def save_as_announced(path: str, names: list[str], specs: list[str], tensors: li
     tensors = [from_runtime(tensor, dtype) if dtype.is_quantized else tensor for tensor, dtype in pairs]
     how, partly = announced_for(path), bool(_PART.search(path))
     if how.put_off:
-        copies = _by_name(names, specs, [snapshot(tensor) for tensor in tensors])
+        copies = _by_name(names, specs, snapshots(tensors))
         how.later.append(lambda: write_checkpoint(path, copies, format=how.format, partly=partly))
     else:
         values = _by_name(names, specs, tensors)
@@ -137,6 +137,7 @@ RESTORE_V2 = define_op(
     stateful=True,
     sets_up=True,
     repeatable=True,
+    allocates=True,
 )
 RESTORE_V2.not_differentiable()
 
@@ -166,7 +167,7 @@ def restore_kernel(ctx: KernelContext) -> Kernel:
 
 
 def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtypes: list[DType]) -> list[np.ndarray]:
-    """The tensors of a checkpoint, all or none.
+    """The tensors of a checkpoint, all or none, each in memory of its own.
 
     Raises NotFoundError for a missing name, InvalidArgumentError for a different dtype or shape.
     """
@@ -179,10 +180,10 @@ def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtype
             )
             raise errors.InvalidArgumentError(None, None, message)
     arrays = reader.read([name for name, spec in zip(names, specs, strict=True) if not spec])
-    found = []
+    found: list[np.ndarray] = []
     for name, spec in zip(names, specs, strict=True):
         if not spec:
-            found.append(arrays[name])
+            found.append(arrays.pop(name) if name in arrays else reader.get_tensor(name))
             continue
         full, start, shape = parse_slice(name, spec)
         saved = reader.get_variable_to_shape_map().get(name)

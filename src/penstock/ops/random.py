@@ -62,6 +62,7 @@ RANDOM_UNIFORM = define_op(
     "output: dtype",
     attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
     stateful=True,
+    allocates=True,
     work=SERIAL,
 )
 RANDOM_UNIFORM.shape(shape_rules.from_shape_input)
@@ -80,6 +81,7 @@ RANDOM_UNIFORM_INT = define_op(
     "output: Tout",
     attrs=[*SEEDS, "Tout: indextype", "T: indextype"],
     stateful=True,
+    allocates=True,
     work=SERIAL,
 )
 RANDOM_UNIFORM_INT.not_differentiable()
@@ -115,6 +117,7 @@ RANDOM_STANDARD_NORMAL = define_op(
     "output: dtype",
     attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
     stateful=True,
+    allocates=True,
     work=SERIAL,
 )
 RANDOM_STANDARD_NORMAL.shape(shape_rules.from_shape_input)
@@ -133,6 +136,7 @@ TRUNCATED_NORMAL = define_op(
     "output: dtype",
     attrs=[*SEEDS, "dtype: floattype", "T: indextype"],
     stateful=True,
+    allocates=True,
     work=32.0,
 )
 TRUNCATED_NORMAL.shape(shape_rules.from_shape_input)

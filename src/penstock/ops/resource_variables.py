@@ -15,6 +15,7 @@ from penstock import errors
 from penstock.graph import shape_rules
 from penstock.graph.composite import IndexedSlices
 from penstock.graph.convert import constant
+from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import Bound, Kernel, OpDef, define_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
@@ -28,12 +29,12 @@ from penstock.ops.kernel_tools import TORCH_LACKS, as_signed
 from penstock.ops.state import (
     NUMBERS,
     accumulator,
+    assignment,
     counter,
     is_initialized,
     locked,
     mismatch,
     signed_accumulator,
-    store,
 )
 from penstock.runtime.kernels import KernelContext
 from penstock.runtime.resources import VariableState
@@ -351,17 +352,18 @@ ASSIGN_VARIABLE_OP.shape(_update_shape)
 
 
 @ASSIGN_VARIABLE_OP.kernel()
-def assign_variable_kernel(ctx: KernelContext) -> Kernel:
-    if not ctx["validate_shape"]:
-        return locked(store)
+def assign_variable_kernel(ctx: KernelContext) -> NodeKernel:
+    validate = ctx["validate_shape"]
 
-    def assign(state: VariableState, value: Any) -> None:
+    def assign(put: Callable[..., None], state: VariableState, value: Any) -> None:
         buffer = state.value
-        if not state.shape.is_compatible_with(value.shape) if buffer is None else buffer.shape != value.shape:
+        if validate and (
+            not state.shape.is_compatible_with(value.shape) if buffer is None else buffer.shape != value.shape
+        ):
             raise mismatch("AssignVariableOp", state, value)
-        store(state, value)
+        put(state, value)
 
-    return locked(assign)
+    return assignment(assign)
 
 
 def _define_accumulation(name: str, method: Callable[[Any, Any], Any]) -> OpDef:

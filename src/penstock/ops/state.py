@@ -6,6 +6,7 @@ Updates happen in place: the plan copies values that were read before and are st
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import torch
 from penstock import errors
 from penstock.export import export
 from penstock.graph import shape_rules
+from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.opdef import PASS_THROUGH, Bound, Kernel, define_op, get_op
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.shape_context import UNKNOWN, ShapeContext
@@ -42,6 +44,36 @@ def store(state: VariableState, value: Any) -> None:
         buffer.copy_(value)
     else:
         state.value = value.clone(memory_format=torch.contiguous_format)
+
+
+def take_over(state: VariableState, value: Any) -> None:
+    """Like `store`, of a value that nobody else has: its memory becomes the variable's, if there is nothing else in it.
+
+    A GPU's variables stay where they are if they can: captured segments know their addresses.
+    """
+    alone = (
+        isinstance(value, torch.Tensor)
+        and (state.value is None or not value.is_cuda)
+        and value.is_contiguous()
+        and value.untyped_storage().nbytes() == value.nbytes
+        and not (value.is_conj() or value.is_neg())
+    )
+    if alone:
+        state.value = value
+    else:
+        store(state, value)
+
+
+def assignment(set_value: Callable[..., Any], use_locking: bool = True) -> NodeKernel:
+    """The kernel of an op that assigns: `set_value(put, state, value)` checks the value, and puts it into the variable
+    by `put(state, value)`."""
+
+    def kernel(put: Callable[[VariableState, Any], None]) -> Kernel:
+        update = functools.partial(set_value, put)
+        return locked(update) if use_locking else update
+
+    taking = NodeKernel(call=kernel(take_over))
+    return NodeKernel(call=kernel(store), donating=lambda inputs: taking)
 
 
 def locked(update: Kernel) -> Kernel:
@@ -251,18 +283,18 @@ def assign_shape(c: ShapeContext, ref: TensorShape, value: TensorShape) -> Tenso
 
 
 @ASSIGN.kernel()
-def assign_kernel(ctx: KernelContext) -> Kernel:
+def assign_kernel(ctx: KernelContext) -> NodeKernel:
     validate = ctx["validate_shape"]
 
-    def update(ref: VariableState, value: Any) -> VariableState:
+    def update(put: Callable[..., None], ref: VariableState, value: Any) -> VariableState:
         if validate:
             buffer = ref.value
             if not ref.shape.is_compatible_with(value.shape) if buffer is None else buffer.shape != value.shape:
                 raise mismatch("Assign", ref, value)
-        store(ref, value)
+        put(ref, value)
         return ref
 
-    return locked(update) if ctx["use_locking"] else update
+    return assignment(update, ctx["use_locking"])
 
 
 def _define_accumulation(name: str, method: Callable[[Any, Any], Any]) -> Any:
