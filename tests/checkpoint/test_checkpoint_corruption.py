@@ -254,8 +254,10 @@ def test_a_forged_entry_is_refused_before_anything_is_read(
     prefix: Path, edit: Callable[[dict[str, Any]], object]
 ) -> None:
     forge(prefix, lambda index: edit(index["tensors"]["first"]))
-    with pytest.raises(errors.DataLossError, match=r"m\.index is corrupt: tensor 'first'"):
-        CheckpointReader(prefix)
+    reader = CheckpointReader(prefix)
+    for look in (lambda: reader.get_tensor("first"), reader.get_variable_to_shape_map):
+        with pytest.raises(errors.DataLossError, match=r"m\.index is corrupt: tensor 'first'"):
+            look()
 
 
 def forge_bytes(prefix: Path, name: str, data: bytes) -> None:

@@ -230,8 +230,10 @@ FORGERIES: dict[str, Any] = {
 @pytest.mark.parametrize("edit", FORGERIES.values(), ids=FORGERIES)
 def test_a_forged_entry_of_a_bundle_is_refused(prefix: Path, edit: Any) -> None:
     forge(prefix, b"w", edit)
-    with pytest.raises(errors.DataLossError, match=r"m\.index is corrupt: tensor 'w'"):
-        CheckpointReader(prefix)
+    reader = CheckpointReader(prefix)
+    for look in (lambda: reader.get_tensor("w"), reader.get_variable_to_shape_map):
+        with pytest.raises(errors.DataLossError, match=r"m\.index is corrupt: tensor 'w'"):
+            look()
 
 
 def test_an_offset_beyond_the_data_names_file_and_tensor(prefix: Path) -> None:

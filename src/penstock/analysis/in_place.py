@@ -70,9 +70,9 @@ def find_in_place(
     """The nodes of a graph that runs in `order` that can write over an input, and the kernels. `frames`: those of nodes
     in loops.
 
-    Kernels that choose for themselves among the inputs whose live range ends with them (compiled clusters, which have
-    `donating`), and assignments to variables, which take over such memory, are replaced in the result. `assigned`: nodes
-    that may write into a variable.
+    Kernels that choose for themselves among the inputs whose live range ends with them (`donating`: compiled clusters,
+    and assignments, whose variables take over such memory) are replaced in the result. `assigned`: nodes that may write
+    into a variable.
     """
     ends = _Ends(graph, kernels, order, frames)
     found: dict[Node, InPlace] = {}

@@ -7,13 +7,14 @@ that was saved in parts has only their regions under its name; where they are is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NoReturn
 
 from google.protobuf.message import DecodeError
 
 from penstock import errors
-from penstock.checkpoint.index import DataFile, Entry, Index, Piece, crc_text
+from penstock.checkpoint.index import DataFile, Entries, Entry, Index, Piece, crc_text
 from penstock.checkpoint.layouts import TENSORFLOW
 from penstock.checkpoint.slice_keys import WHOLE_EXTENT, Extent, slice_key
 from penstock.checkpoint.slices import Region, cover_problem
@@ -27,6 +28,7 @@ _LITTLE_ENDIAN = 0
 _SLICE_KEY = b"\0"  # what keys of parts begin with
 _MOST_DIMENSIONS = 64
 _MOST_FILES = 1 << 20
+_FEW = 64  # look-ups, each of which takes some ten times as long as to read on in a table
 
 FILE = new_file("penstock/tensor_bundle.proto", "tensorflow")
 add_message(FILE, "Dim", "int64 size")
@@ -65,9 +67,8 @@ def file_count(data: bytes) -> int | None:
     if not is_bundle(data):
         return 0
     try:
-        _, first = next(_table(data))
-        return int(_Header.FromString(first).num_shards)
-    except (ValueError, DecodeError, StopIteration):
+        return int(_Header.FromString(_found(_table(data).get(b""))).num_shards)
+    except (ValueError, DecodeError):
         return None
 
 
@@ -75,26 +76,52 @@ def parse_bundle(data: bytes, path: str) -> Index:
     """Raises DataLossError if `data` (the content of `path`) is not a valid index, UnimplementedError for what only
     later versions read."""
     try:
-        messages = dict(_table(data))
-        header = _Header.FromString(messages.pop(b""))
-    except (ValueError, KeyError, DecodeError) as error:
-        _corrupt(path, "it has no header" if isinstance(error, KeyError) else str(error))
+        table = _table(data)
+        header = _Header.FromString(_found(table.get(b"")))
+    except (ValueError, DecodeError) as error:
+        _corrupt(path, str(error))
     _check_header(header, path)
-    entries: dict[bytes, Any] = {}
-    tensors: dict[str, Entry] = {}
-    for key, message in messages.items():
+    messages = _Messages(table, path)
+
+    def find(name: str) -> Entry | None:
         try:
-            entries[key] = _Entry.FromString(message)
-        except DecodeError as error:
-            _corrupt(path, f"tensor {_shown(key)}: {error}")
-    for key, entry in entries.items():
-        if key.startswith(_SLICE_KEY):
-            continue
-        try:
-            tensors[key.decode()] = _tensor(key.decode(), entry, entries, header.num_shards)
+            message = messages.get(name.encode())
+            return None if message is None else _tensor(name, message, messages, header.num_shards)
         except ValueError as error:
-            _corrupt(path, f"tensor {_shown(key)}: {error}")
-    return Index(_files(tensors, header.num_shards), tensors, TENSORFLOW)
+            _corrupt(path, f"tensor {name!r}: {error}")
+
+    files = tuple(DataFile(bundle_suffix(number, header.num_shards), 0) for number in range(header.num_shards))
+    return Index(files, Entries(find, messages.names), TENSORFLOW)
+
+
+class _Messages:
+    """The messages of a bundle's index. When many have been asked for, the whole table is read."""
+
+    def __init__(self, table: Table, path: str) -> None:
+        self._table, self._path = table, path
+        self._asked = 0
+
+    @cached_property
+    def _all(self) -> dict[bytes, bytes]:
+        try:
+            return dict(self._table)
+        except ValueError as error:
+            _corrupt(self._path, str(error))
+
+    def get(self, key: bytes) -> Any:
+        """Raises ValueError if the table, or the message, is damaged."""
+        self._asked += 1
+        data = self._table.get(key) if self._asked <= _FEW else self._all.get(key)
+        try:
+            return None if data is None or not key else _Entry.FromString(data)
+        except DecodeError as error:
+            raise ValueError(str(error)) from error
+
+    def names(self) -> list[str]:
+        try:
+            return [key.decode() for key in self._all if key and not key.startswith(_SLICE_KEY)]
+        except ValueError as error:
+            _corrupt(self._path, str(error))
 
 
 def dump_bundle(index: Index) -> bytes:
@@ -138,8 +165,14 @@ def shape_of(message: Any) -> tuple[int, ...]:
     return shape
 
 
-def _table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    return iter(Table(lambda offset, size: data[offset : offset + size], len(data)))
+def _table(data: bytes) -> Table:
+    return Table(lambda offset, size: data[offset : offset + size], len(data))
+
+
+def _found(header: bytes | None) -> bytes:
+    if header is None:
+        raise ValueError("it has no header")
+    return header
 
 
 def _check_header(header: Any, path: str) -> None:
@@ -155,7 +188,7 @@ def _check_header(header: Any, path: str) -> None:
         _corrupt(path, f"{header.num_shards} data files")
 
 
-def _tensor(name: str, entry: Any, entries: dict[bytes, Any], count: int) -> Entry:
+def _tensor(name: str, entry: Any, entries: _Messages, count: int) -> Entry:
     dtype, shape = type_name(entry.dtype), shape_of(entry.shape)
     if not entry.slices:
         return Entry(dtype, shape, (_piece(entry, dtype, ((0,) * len(shape), shape), count),))
@@ -180,15 +213,6 @@ def _piece(entry: Any, dtype: str, region: Region, count: int) -> Piece:
     return Piece(entry.shard_id, entry.offset, entry.size, crc_text(unmasked(entry.crc32c)), *region)
 
 
-def _files(tensors: dict[str, Entry], count: int) -> tuple[DataFile, ...]:
-    """With the size that each has at least, which is all that an index says."""
-    sizes: dict[int, int] = {}
-    for entry in tensors.values():
-        for piece in entry.pieces:
-            sizes[piece.file] = max(sizes.get(piece.file, 0), piece.offset + piece.nbytes)
-    return tuple(DataFile(bundle_suffix(number, count), sizes.get(number, 0)) for number in range(count))
-
-
 def _message(entry: Entry, piece: Piece) -> Any:
     message = _Entry(
         dtype=number_of(entry.dtype),
@@ -205,10 +229,6 @@ def _set_shape(message: Any, shape: Sequence[int]) -> None:
     message.shape.SetInParent()
     for size in shape:
         message.shape.dim.add(size=size)
-
-
-def _shown(key: bytes) -> str:
-    return repr(key.decode(errors="replace"))
 
 
 def _corrupt(path: str, why: str) -> NoReturn:

@@ -30,13 +30,12 @@ class DataFiles:
 
     def piece(self, name: str, entry: Entry, piece: Piece) -> Array:
         file = self._files[piece.file]
-        described = self._index.files[piece.file]
-        where = f"{self._path}{described.suffix}: tensor {name!r}"
+        where = f"{self._path}{self._index.files[piece.file].suffix}: tensor {name!r}"
         if isinstance(file, OSError):
             raise typed_error(file, f"cannot read {where}") from file
         end = piece.offset + piece.nbytes
         if end > file.size:  # before memory is allocated for it
-            message = f"{where} ends at byte {end}, the file has {file.size} instead of {described.nbytes}"
+            message = f"{where} ends at byte {end}, the file has only {file.size}"
             raise errors.DataLossError(None, None, message)
         with typed(f"cannot read {where}"):
             data, crc = self._read(file, piece)

@@ -11,8 +11,9 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn
 
 from penstock import errors
@@ -35,7 +36,7 @@ _MOST_DIMENSIONS = 64  # NumPy's limit
 
 @dataclass(frozen=True)
 class DataFile:
-    """`suffix` is what follows the prefix in the file's name."""
+    """`suffix` is what follows the prefix in the file's name. `nbytes`: its size; 0 where an index does not say it."""
 
     suffix: str
     nbytes: int
@@ -58,6 +59,34 @@ class Entry:
     dtype: str
     shape: tuple[int, ...]
     pieces: tuple[Piece, ...]
+
+
+class Entries(Mapping[str, Entry]):
+    """The entries of an index, made from its text when they are asked for: many programs open a checkpoint of thousands
+    of tensors for a few. `find` returns None for a name that is not there, and both raise DataLossError."""
+
+    def __init__(self, find: Callable[[str], Entry | None], names: Callable[[], Iterable[str]]) -> None:
+        self._find, self._find_names = find, names
+        self._made: dict[str, Entry] = {}
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        return dict.fromkeys(self._find_names())
+
+    def __getitem__(self, name: str) -> Entry:
+        made = self._made.get(name)
+        if made is None:
+            made = self._find(name)
+            if made is None:
+                raise KeyError(name)
+            self._made[name] = made
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 @dataclass(frozen=True)
@@ -107,7 +136,7 @@ def parse_index(data: bytes, path: str) -> Index:
         message = f"{path} has version {content.get('version')!r}; this Penstock reads version {VERSION}"
         raise errors.UnimplementedError(None, None, message)
     try:
-        return _index(content)
+        return _index(content, path)
     except (ValueError, TypeError, KeyError) as error:
         _corrupt(path, str(error))
 
@@ -134,16 +163,20 @@ def _piece_json(piece: Piece, entry: Entry) -> dict[str, Any]:
     return place if piece.shape == entry.shape else place | {"start": piece.start, "shape": piece.shape}
 
 
-def _index(content: dict[str, Any]) -> Index:
+def _index(content: dict[str, Any], path: str) -> Index:
     layout, crc_name = _OLD.get(content["version"], (PENSTOCK, _CRC_NAME))
     files = tuple(DataFile(_suffix(file), _size(file["bytes"])) for file in _typed(content["files"], list))
-    tensors: dict[str, Entry] = {}
-    for name, entry in _typed(content["tensors"], dict).items():
+    given = _typed(content["tensors"], dict)
+
+    def find(name: str) -> Entry | None:
+        if name not in given:
+            return None
         try:
-            tensors[name] = _entry(_typed(entry, dict), files, crc_name)
+            return _entry(_typed(given[name], dict), files, crc_name)
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"tensor {name!r}: {error}") from error
-    return Index(files, tensors, layout)
+            _corrupt(path, f"tensor {name!r}: {error}")
+
+    return Index(files, Entries(find, given.keys), layout)
 
 
 def _suffix(file: Any) -> str:

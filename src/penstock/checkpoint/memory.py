@@ -1,4 +1,4 @@
-"""Memory for the values of checkpoints, which is large, used for a moment, and wanted again by the next save or restore.
+"""Memory for the values of checkpoints: large, used for a moment, and wanted again by the next save or restore.
 
 New memory is slow: to map and clear its pages takes up to five times as long as to copy to them. So what was used is
 kept. The system may take it whenever it is short of memory (MADV_FREE), but until then it counts as the process's.

@@ -43,8 +43,8 @@ class CheckpointReader:
 
     It is in Penstock's format or in one of TensorFlow's, as the files show. No values are read until a tensor is
     requested. Safe to use from several threads. Raises NotFoundError if there is no such checkpoint and DataLossError
-    if its index is damaged; a damaged or missing data file is reported by the first read that needs it, and leaves the
-    rest readable.
+    if its index is damaged; an entry that cannot be right, a damaged block of a bundle's index, or a damaged or missing
+    data file, is reported by the first call that needs it, and leaves the rest readable.
     """
 
     def __init__(self, prefix: Path) -> None:

@@ -8,7 +8,7 @@ where these two are. In a block, each key is stored without the start that it sh
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
 import google_crc32c
@@ -58,6 +58,7 @@ class Table:
             begin += length + _TRAILER
         if begin != metadata[0]:
             raise ValueError("its blocks do not follow each other")
+        self._last: tuple[tuple[int, int], bytes] | None = None
 
     def __iter__(self) -> Iterator[tuple[bytes, bytes]]:
         """All keys and values, in the order of keys."""
@@ -73,7 +74,14 @@ class Table:
         at = bisect_left(self._index, key, key=lambda entry: entry[0])
         if at == len(self._index):
             return None
-        return next((value for found, value in _entries(self._block(*self._index[at][1])) if found == key), None)
+        handle = self._index[at][1]
+        last = self._last
+        if last is None or last[0] != handle:
+            self._last = last = (handle, self._block(*handle))
+        for found, value in _entries(last[1], _start(last[1], key)):
+            if found >= key:
+                return value if found == key else None
+        return None
 
     def _block(self, offset: int, size: int) -> bytes:
         data = self._read(offset, size + _TRAILER)
@@ -154,23 +162,43 @@ def _dump_block(items: list[tuple[bytes, bytes]], restart_interval: int) -> byte
     return bytes(out) + struct.pack(f"<{len(restarts) + 1}I", *restarts, len(restarts))
 
 
-def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    if len(block) < 4:
-        raise ValueError("a block without an end")
-    end = len(block) - 4 - 4 * struct.unpack_from("<I", block, len(block) - 4)[0]
-    if end < 0:
-        raise ValueError("a block that is shorter than its list of restarts")
-    at, key = 0, b""
+def _entries(block: bytes, at: int = 0) -> Iterator[tuple[bytes, bytes]]:
+    """The entries from `at` on, where one begins whose key is whole."""
+    end, _ = _restarts(block)
+    key = b""
     while at < end:
-        shared, at = read_varint(block, at)
-        unshared, at = read_varint(block, at)
-        size, at = read_varint(block, at)
+        shared, unshared, size = block[at], block[at + 1], block[at + 2]  # a restart follows, of four bytes
+        if shared | unshared | size < 128:
+            at += 3
+        else:
+            shared, at = read_varint(block, at)
+            unshared, at = read_varint(block, at)
+            size, at = read_varint(block, at)
         if shared > len(key) or at + unshared + size > end:
             raise ValueError("a block with an entry that does not fit")
         key = key[:shared] + block[at : at + unshared]
         at += unshared
         yield key, block[at : at + size]
         at += size
+
+
+def _start(block: bytes, key: bytes) -> int:
+    """The last place with a whole key that is not after `key`."""
+    end, count = _restarts(block)
+    starts = struct.unpack_from(f"<{count}I", block, end)
+    after = bisect_right(starts, key, key=lambda at: next(_entries(block, at), (b"", b""))[0])
+    return int(starts[after - 1]) if after else 0
+
+
+def _restarts(block: bytes) -> tuple[int, int]:
+    """Where the list of places with whole keys begins, and how many there are."""
+    if len(block) < 4:
+        raise ValueError("a block without an end")
+    (count,) = struct.unpack_from("<I", block, len(block) - 4)
+    end = len(block) - 4 - 4 * count
+    if end < 0:
+        raise ValueError("a block that is shorter than its list of restarts")
+    return end, count
 
 
 def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:

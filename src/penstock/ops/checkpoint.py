@@ -17,6 +17,7 @@ from penstock.checkpoint.files import delete_checkpoint
 from penstock.checkpoint.later import merge_checkpoints, snapshots
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slices import Slice, SlicedTensor
+from penstock.checkpoint.values import numpy_dtype
 from penstock.checkpoint.writer import Format, write_checkpoint
 from penstock.graph import shape_rules
 from penstock.graph.opdef import Kernel, define_op
@@ -171,12 +172,13 @@ def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtype
 
     Raises NotFoundError for a missing name, InvalidArgumentError for a different dtype or shape.
     """
-    have = reader.get_variable_to_dtype_map()
+    entries = reader.entries
     for name, dtype in zip(names, dtypes, strict=True):
-        if name in have and as_dtype(have[name]) != (string if dtype == variant else dtype):
+        have = as_dtype(numpy_dtype(entries[name].dtype)) if name in entries else None
+        if have is not None and have != (string if dtype == variant else dtype):
             message = (
                 f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
-                f"{as_dtype(have[name]).name} in checkpoint {reader.prefix}"
+                f"{have.name} in checkpoint {reader.prefix}"
             )
             raise errors.InvalidArgumentError(None, None, message)
     arrays = reader.read([name for name, spec in zip(names, specs, strict=True) if not spec])
@@ -186,9 +188,9 @@ def restored(reader: CheckpointReader, names: list[str], specs: list[str], dtype
             found.append(arrays.pop(name) if name in arrays else reader.get_tensor(name))
             continue
         full, start, shape = parse_slice(name, spec)
-        saved = reader.get_variable_to_shape_map().get(name)
-        if saved is not None and tuple(saved) != full:
-            message = f"{name!r} has shape {saved} in checkpoint {reader.prefix}, not {list(full)}"
+        saved = entries[name].shape if name in entries else full
+        if saved != full:
+            message = f"{name!r} has shape {list(saved)} in checkpoint {reader.prefix}, not {list(full)}"
             raise errors.InvalidArgumentError(None, None, message)
         found.append(reader.get_slice(name, start, shape))
     return found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from penstock import errors
+from penstock.checkpoint.index import Entry
 from penstock.checkpoint.reader import CheckpointReader
+from penstock.checkpoint.values import numpy_dtype
 from penstock.graph.constants import constant_value
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation
@@ -40,15 +41,15 @@ def check_restorable(graph: Graph, restore_op_name: str, prefix: str) -> None:
     """
     wanted = _wanted(graph, restore_op_name)
     with CheckpointReader(prefix) as reader:
-        shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
-    missing = sorted({want.tensor for want in wanted if want.tensor not in shapes})
-    problems = [_problem(want, shapes[want.tensor], dtypes[want.tensor]) for want in wanted if want.tensor in shapes]
+        entries = reader.entries
+    missing = sorted({want.tensor for want in wanted if want.tensor not in entries})
+    problems = [_problem(want, entries[want.tensor]) for want in wanted if want.tensor in entries]
     different = [problem for problem in problems if problem]
     if missing:
         message = (
             f"Restoring from checkpoint failed: Key {missing[0]} not found in checkpoint {prefix}"
             + (f" (nor {_listed(missing[1:], ', ')})" if missing[1:] else "")
-            + f". The graph has variables that the checkpoint does not{_similar(missing, shapes)}; restore the others "
+            + f". The graph has variables that the checkpoint does not{_similar(missing, entries)}; restore the others "
             "with tf.train.Saver(var_list), or under other names with a dict from names in the checkpoint to variables."
         )
         if different:
@@ -59,8 +60,8 @@ def check_restorable(graph: Graph, restore_op_name: str, prefix: str) -> None:
         raise errors.InvalidArgumentError(None, None, message)
 
 
-def _problem(want: _Wanted, shape: Sequence[int], dtype: Any) -> str | None:
-    have, found = as_dtype(dtype), TensorShape(shape)
+def _problem(want: _Wanted, entry: Entry) -> str | None:
+    have, found = as_dtype(numpy_dtype(entry.dtype)), TensorShape(entry.shape)
     if have != want.dtype:
         return f"variable {want.variable} is {want.dtype.name}, tensor {want.tensor} is {have.name}"
     if want.shape is not None and not want.shape.is_compatible_with(found):
@@ -75,9 +76,9 @@ def _listed(items: Sequence[str], separator: str) -> str:
     return separator.join(items[:_MOST_LISTED]) + (f"{separator}and {more} more" if more > 0 else "")
 
 
-def _similar(missing: Sequence[str], shapes: Mapping[str, Any]) -> str:
+def _similar(missing: Sequence[str], names: Collection[str]) -> str:
     """Names in the checkpoint that differ little from the first of those that are missing."""
-    close = difflib.get_close_matches(missing[0], shapes, n=3) if len(shapes) < 10_000 else []
+    close = difflib.get_close_matches(missing[0], names, n=3) if len(names) < 10_000 else []
     return f" (it has {', '.join(close)})" if close else ""
 
 
