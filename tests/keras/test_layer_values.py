@@ -13,7 +13,7 @@ import penstock as tf
 
 L = tf.keras.layers
 EXPECTED = np.load(Path(__file__).parent.parent / "data" / "keras_layers.npz")
-IMAGE, SEQUENCE = (5, 6, 4), (5, 3)
+IMAGE, SEQUENCE, VIDEO = (5, 6, 4), (5, 3), (4, 5, 6, 2)
 
 
 def one(layer: Any, shape: Any) -> Any:
@@ -51,6 +51,22 @@ MODELS: dict[str, Callable[[], Any]] = {
     "rep": lambda: one(L.RepeatVector(3), (4,)),
     "td": lambda: one(L.TimeDistributed(L.Dense(4)), SEQUENCE),
     "tdconv": lambda: one(L.TimeDistributed(L.Conv2D(2, 3)), (3, 5, 6, 4)),
+    "convlstm": lambda: one(L.ConvLSTM2D(3, 3, padding="same", recurrent_activation="sigmoid"), VIDEO),
+    "convlstmseq": lambda: one(
+        L.ConvLSTM2D(3, (3, 2), 2, return_sequences=True, go_backwards=True, recurrent_activation="sigmoid"), VIDEO
+    ),
+    "convlstmdil": lambda: one(
+        L.ConvLSTM2D(
+            2,
+            2,
+            dilation_rate=2,
+            activation="relu",
+            return_sequences=True,
+            recurrent_activation="sigmoid",
+            use_bias=False,
+        ),
+        VIDEO,
+    ),
     "GRUra": lambda: one(L.GRU(4, reset_after=True, return_sequences=True, recurrent_activation="sigmoid"), SEQUENCE),
 }
 

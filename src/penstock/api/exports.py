@@ -823,10 +823,12 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.keras.backend": {
         "penstock.keras.backend.branches": "foldl in_test_phase in_train_phase map_fn print_tensor switch",
+        "penstock.keras.backend.ctc": "ctc_batch_cost ctc_decode ctc_label_dense_to_sparse",
         "penstock.keras.backend.elementwise": (
             "abs clip cos equal exp greater greater_equal identity less less_equal log maximum minimum not_equal pow "
             "round sign sin sqrt square stop_gradient"
         ),
+        "penstock.keras.backend.local": "local_conv1d local_conv2d",
         "penstock.keras.backend.networks": (
             "bias_add binary_crossentropy categorical_crossentropy conv1d conv2d conv3d dropout elu hard_sigmoid "
             "in_top_k l2_normalize pool2d relu sigmoid softmax softplus softsign sparse_categorical_crossentropy tanh"
@@ -910,11 +912,13 @@ EXPORTS: dict[str, dict[str, str]] = {
             "Deconvolution2D=Conv2DTranspose DepthwiseConv2D SeparableConv1D SeparableConv2D "
             "SeparableConvolution1D=SeparableConv1D SeparableConvolution2D=SeparableConv2D"
         ),
+        "penstock.keras.layers.convolutional_recurrent": "ConvLSTM2D",
         "penstock.keras.layers.core": (
             "Activation ActivityRegularization Dense Dropout Flatten Lambda Masking Permute RepeatVector Reshape "
             "SpatialDropout1D SpatialDropout2D SpatialDropout3D"
         ),
         "penstock.keras.layers.embeddings": "Embedding",
+        "penstock.keras.layers.local": "LocallyConnected1D LocallyConnected2D",
         "penstock.keras.layers.merge": (
             "Add Average Concatenate Dot Maximum Minimum Multiply Subtract add average concatenate dot maximum minimum "
             "multiply subtract"

@@ -5,6 +5,9 @@ from penstock.keras.backend.branches import in_train_phase as in_train_phase
 from penstock.keras.backend.branches import map_fn as map_fn
 from penstock.keras.backend.branches import print_tensor as print_tensor
 from penstock.keras.backend.branches import switch as switch
+from penstock.keras.backend.ctc import ctc_batch_cost as ctc_batch_cost
+from penstock.keras.backend.ctc import ctc_decode as ctc_decode
+from penstock.keras.backend.ctc import ctc_label_dense_to_sparse as ctc_label_dense_to_sparse
 from penstock.keras.backend.elementwise import abs as abs
 from penstock.keras.backend.elementwise import clip as clip
 from penstock.keras.backend.elementwise import cos as cos
@@ -26,6 +29,8 @@ from penstock.keras.backend.elementwise import sin as sin
 from penstock.keras.backend.elementwise import sqrt as sqrt
 from penstock.keras.backend.elementwise import square as square
 from penstock.keras.backend.elementwise import stop_gradient as stop_gradient
+from penstock.keras.backend.local import local_conv1d as local_conv1d
+from penstock.keras.backend.local import local_conv2d as local_conv2d
 from penstock.keras.backend.networks import bias_add as bias_add
 from penstock.keras.backend.networks import binary_crossentropy as binary_crossentropy
 from penstock.keras.backend.networks import categorical_crossentropy as categorical_crossentropy
@@ -132,20 +137,20 @@ from penstock.keras.backend.tensors import zeros as zeros
 from penstock.keras.backend.tensors import zeros_like as zeros_like
 
 __all__ = [
-    "foldl", "in_test_phase", "in_train_phase", "map_fn", "print_tensor", "switch", "abs", "clip", "cos", "equal",
-    "exp", "greater", "greater_equal", "identity", "less", "less_equal", "log", "maximum", "minimum", "not_equal",
-    "pow", "round", "sign", "sin", "sqrt", "square", "stop_gradient", "bias_add", "binary_crossentropy",
-    "categorical_crossentropy", "conv1d", "conv2d", "conv3d", "dropout", "elu", "hard_sigmoid", "in_top_k",
-    "l2_normalize", "pool2d", "relu", "sigmoid", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy",
-    "tanh", "rnn", "all", "any", "argmax", "argmin", "batch_dot", "cumprod", "cumsum", "dot", "gather", "logsumexp",
-    "max", "mean", "min", "prod", "std", "sum", "transpose", "var", "backend", "cast_to_floatx", "epsilon", "floatx",
-    "image_data_format", "set_epsilon", "set_floatx", "set_image_data_format", "batch_flatten", "cast", "concatenate",
-    "expand_dims", "flatten", "one_hot", "permute_dimensions", "repeat", "repeat_elements", "reshape", "resize_images",
-    "reverse", "shape", "spatial_2d_padding", "squeeze", "stack", "temporal_padding", "tile", "batch_get_value",
-    "batch_set_value", "clear_session", "eval", "function", "get_session", "get_uid", "get_value", "gradients",
-    "learning_phase", "manual_variable_initialization", "reset_uids", "set_learning_phase", "set_session", "set_value",
-    "variable", "arange", "constant", "count_params", "dtype", "eye", "int_shape", "is_keras_tensor", "is_placeholder",
-    "is_sparse", "moving_average_update", "ndim", "ones", "ones_like", "placeholder", "random_binomial",
-    "random_normal", "random_uniform", "to_dense", "truncated_normal", "update", "update_add", "update_sub", "zeros",
-    "zeros_like"
+    "foldl", "in_test_phase", "in_train_phase", "map_fn", "print_tensor", "switch", "ctc_batch_cost", "ctc_decode",
+    "ctc_label_dense_to_sparse", "abs", "clip", "cos", "equal", "exp", "greater", "greater_equal", "identity", "less",
+    "less_equal", "log", "maximum", "minimum", "not_equal", "pow", "round", "sign", "sin", "sqrt", "square",
+    "stop_gradient", "local_conv1d", "local_conv2d", "bias_add", "binary_crossentropy", "categorical_crossentropy",
+    "conv1d", "conv2d", "conv3d", "dropout", "elu", "hard_sigmoid", "in_top_k", "l2_normalize", "pool2d", "relu",
+    "sigmoid", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy", "tanh", "rnn", "all", "any",
+    "argmax", "argmin", "batch_dot", "cumprod", "cumsum", "dot", "gather", "logsumexp", "max", "mean", "min", "prod",
+    "std", "sum", "transpose", "var", "backend", "cast_to_floatx", "epsilon", "floatx", "image_data_format",
+    "set_epsilon", "set_floatx", "set_image_data_format", "batch_flatten", "cast", "concatenate", "expand_dims",
+    "flatten", "one_hot", "permute_dimensions", "repeat", "repeat_elements", "reshape", "resize_images", "reverse",
+    "shape", "spatial_2d_padding", "squeeze", "stack", "temporal_padding", "tile", "batch_get_value", "batch_set_value",
+    "clear_session", "eval", "function", "get_session", "get_uid", "get_value", "gradients", "learning_phase",
+    "manual_variable_initialization", "reset_uids", "set_learning_phase", "set_session", "set_value", "variable",
+    "arange", "constant", "count_params", "dtype", "eye", "int_shape", "is_keras_tensor", "is_placeholder", "is_sparse",
+    "moving_average_update", "ndim", "ones", "ones_like", "placeholder", "random_binomial", "random_normal",
+    "random_uniform", "to_dense", "truncated_normal", "update", "update_add", "update_sub", "zeros", "zeros_like"
 ]

@@ -12,6 +12,7 @@ from penstock import nn
 from penstock.export import export
 from penstock.graph.scopes import name_scope
 from penstock.keras import activations, backend as K, constraints, initializers, regularizers
+from penstock.keras.engine.arguments import parameters_of
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.topology import layer_from
 from penstock.keras.nested import flat
@@ -24,7 +25,7 @@ from penstock.ops.stacking import stack
 from penstock.tensor.shapes import TensorShape
 
 
-class _Cell(Layer):
+class Cell(Layer):
     """What the three have in common: weights for `gates` gates, in one matrix each for inputs and states."""
 
     gates = 1
@@ -130,16 +131,17 @@ class _Cell(Layer):
     def _dropped(self, what: str, like: Any, rate: float, training: Any) -> list[Any]:
         """For each gate, what to multiply by: a mask for each sample, the same in all steps."""
         if what not in self._masks:
-            rows = shape(like)[0]
-            width = like.shape.as_list()[-1]
-            middle = [1] * (like.shape.ndims - 2)
+            sizes = self._sizes_of_mask(like)
 
             def mask() -> Any:
-                ones = fill(stack([rows, *middle, width]), 1.0)
+                ones = fill(stack(sizes), 1.0)
                 return K.in_train_phase(lambda: nn.dropout(ones, 1.0 - rate), ones, training)
 
             self._masks[what] = [mask() for _ in range(self.gates)]
         return self._masks[what]
+
+    def _sizes_of_mask(self, like: Any) -> list[Any]:
+        return [shape(like)[0], *([1] * (like.shape.ndims - 2)), like.shape.as_list()[-1]]
 
     def begin(self, states: list[Any], training: Any = None) -> None:
         """Draw masks for a new sequence, outside of its loop."""
@@ -148,8 +150,13 @@ class _Cell(Layer):
             self._dropped("states", states[0], self.recurrent_dropout, training)
 
 
+def takes_constants(cell: Any) -> bool:
+    """Whether a cell's call takes tensors that are the same in all steps."""
+    return "constants" in parameters_of(type(cell).call)
+
+
 @export("keras.layers.SimpleRNNCell")
-class SimpleRNNCell(_Cell):
+class SimpleRNNCell(Cell):
     """activation(x @ kernel + h @ recurrent_kernel + bias)."""
 
     def __init__(
@@ -173,7 +180,7 @@ class SimpleRNNCell(_Cell):
 
 
 @export("keras.layers.GRUCell")
-class GRUCell(_Cell):
+class GRUCell(Cell):
     """Gates z (update), r (reset) and the candidate. `reset_after`: reset the product, not what is multiplied."""
 
     gates = 3
@@ -222,7 +229,7 @@ class GRUCell(_Cell):
 
 
 @export("keras.layers.LSTMCell")
-class LSTMCell(_Cell):
+class LSTMCell(Cell):
     """Gates i (input), f (forget), the candidate, o (output); `unit_forget_bias` begins with a bias of 1 for f."""
 
     gates = 4
@@ -262,17 +269,21 @@ class LSTMCell(_Cell):
 
     def step(self, projected: Any, states: list[Any], training: Any = None) -> tuple[Any, list[Any]]:
         h, c = states
-        if self.recurrent_dropout > 0:
-            kernels = split(self.recurrent_kernel, 4, 1)
-            parts = zip(self._recurrent(h, training), kernels, strict=True)
-            inner = concat([matmul(part, kernel) for part, kernel in parts], 1)
-        else:
-            inner = matmul(h, self.recurrent_kernel)
-        i, f, candidate, o = split(projected + inner, 4, 1)
+        i, f, candidate, o = split(projected + self._from_output(h, training), 4, self._channels)
         gate = self.recurrent_activation
         c = gate(f) * c + gate(i) * self.activation(candidate)
         h = gate(o) * self.activation(c)
         return h, [h, c]
+
+    _channels = 1
+    """The axis along which the gates are beside each other."""
+
+    def _from_output(self, h: Any, training: Any) -> Any:
+        """The part of all gates that depends on the previous output."""
+        if self.recurrent_dropout <= 0:
+            return matmul(h, self.recurrent_kernel)
+        parts = zip(self._recurrent(h, training), split(self.recurrent_kernel, 4, 1), strict=True)
+        return concat([matmul(part, kernel) for part, kernel in parts], 1)
 
 
 @export("keras.layers.StackedRNNCells")
@@ -292,18 +303,22 @@ class StackedRNNCells(Layer):
         return flat(getattr(self.cells[-1], "output_size", self.cells[-1].state_size))[0]
 
     def build(self, input_shape: Any) -> None:
+        constants = input_shape[1:] if isinstance(input_shape, list) else []
+        input_shape = input_shape[0] if isinstance(input_shape, list) else input_shape
         rows = TensorShape(input_shape).as_list()[0]
         for cell in self.cells:
             with name_scope(cell.name):
-                cell._build_once(TensorShape(input_shape))
+                own = TensorShape(input_shape)
+                cell._build_once([own, *constants] if constants and takes_constants(cell) else own)
             input_shape = [rows, flat(getattr(cell, "output_size", cell.state_size))[0]]
 
-    def call(self, inputs: Any, states: Any, training: Any = None) -> tuple[Any, list[Any]]:
+    def call(self, inputs: Any, states: Any, constants: Any = None) -> tuple[Any, list[Any]]:
         left = flat(states)
         new: list[Any] = []
         for cell in self.cells:
             count = len(flat(cell.state_size))
-            inputs, of_cell = cell.call(inputs, left[:count])
+            takes = {} if constants is None or not takes_constants(cell) else {"constants": constants}
+            inputs, of_cell = cell.call(inputs, left[:count], **takes)
             new += flat(of_cell)
             left = left[count:]
         return inputs, new

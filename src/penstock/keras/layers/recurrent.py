@@ -12,7 +12,8 @@ from penstock.keras import backend as K, regularizers
 from penstock.keras.engine.arguments import parameters_of
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.topology import layer_from
-from penstock.keras.layers.cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells, _Cell
+from penstock.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells, takes_constants
+from penstock.keras.named import described
 from penstock.keras.nested import flat
 from penstock.ops.array import shape
 from penstock.ops.filling import zeros
@@ -26,6 +27,7 @@ class RNN(Layer):
     The cell is a layer with `call(inputs, states)`, which returns an output and new states, and `state_size`.
     return_state: the last states as well. go_backwards: from the last step to the first. stateful: a batch begins with
     the states that the one before ended with; it needs a fixed batch size. Steps that a mask excludes change nothing.
+    A call may give `constants`, tensors that are the same in all steps, if the cell's call takes them.
     """
 
     supports_masking = True
@@ -50,10 +52,16 @@ class RNN(Layer):
         self.return_sequences, self.return_state = return_sequences, return_state
         self.go_backwards, self.stateful, self.unroll = go_backwards, stateful, unroll
         self._states: list[Any] | None = None
+        self._constants = 0
 
     @property
-    def state_size(self) -> list[int]:
-        return [int(size) for size in flat(self.cell.state_size)]
+    def state_size(self) -> list[Any]:
+        return flat(self.cell.state_size)
+
+    def _sizes_of_states(self, step: list[Any]) -> list[list[Any]]:
+        """For each state its sizes without the batch, if those of a step's inputs are `step`."""
+        of_cell = getattr(self.cell, "sizes_of_states", None)
+        return of_cell(step) if of_cell else [TensorShape(size).as_list() for size in self.state_size]
 
     @property
     def states(self) -> list[Any]:
@@ -61,9 +69,10 @@ class RNN(Layer):
         return self._states if self._states is not None else [None] * len(self.state_size)
 
     def build(self, input_shape: Any) -> None:
-        shape_of_inputs = TensorShape(input_shape[0] if isinstance(input_shape, list) else input_shape)
-        sizes = shape_of_inputs.as_list()
-        self.cell._build_once(TensorShape([sizes[0], *sizes[2:]]))
+        shapes = input_shape if isinstance(input_shape, list) else [input_shape]
+        sizes = TensorShape(shapes[0]).as_list()
+        step = TensorShape([sizes[0], *sizes[2:]])
+        self.cell._build_once([step, *shapes[-self._constants :]] if self._constants else step)
         if self.stateful:
             if sizes[0] is None:
                 raise ValueError(
@@ -71,33 +80,36 @@ class RNN(Layer):
                     "tensors: with `batch_input_shape` in the first layer, or `batch_shape` of an Input."
                 )
             self._states = [
-                Variable(np.zeros([sizes[0], size], K.floatx()), trainable=False, name=f"state_{i}")
-                for i, size in enumerate(self.state_size)
+                Variable(np.zeros([sizes[0], *of_state], K.floatx()), trainable=False, name=f"state_{i}")
+                for i, of_state in enumerate(self._sizes_of_states(sizes[2:]))
             ]
 
     def __call__(self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any) -> Any:
         if constants is not None:
-            raise NotImplementedError("Recurrent layers take no `constants`: concatenate them to the inputs.")
-        given = [*flat(inputs), *flat(initial_state)]
+            if not takes_constants(self.cell):
+                raise ValueError("RNN cell does not support constants: its `call` has no argument of that name.")
+            self._constants = len(flat(constants))
+        given = [*flat(inputs), *flat(initial_state), *flat(constants)]
         return super().__call__(given if len(given) > 1 else given[0], **kwargs)
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
         given = flat(inputs)
-        x, states = given[0], given[1:]
+        end = len(given) - self._constants
+        x, states, constants = given[0], given[1:end], given[end:]
         mask = flat(mask)[0] if mask is not None else None
         if not states:
             states = [state.value() for state in self._states] if self._states else self._zeros(x)
         if len(states) != len(self.state_size):
             raise ValueError(f"Layer has {len(self.state_size)} states but was passed {len(states)} initial states.")
-        last, outputs, states = self._run(x, states, mask, training)
+        last, outputs, states = self._run(x, states, constants, mask, training)
         if self._states:
             self.add_update([own.assign(new).op for own, new in zip(self._states, states, strict=True)])
         result = outputs if self.return_sequences else last
         return [result, *states] if self.return_state else result
 
-    def _run(self, x: Any, states: list[Any], mask: Any, training: Any) -> tuple[Any, Any, list[Any]]:
+    def _run(self, x: Any, states: list[Any], constants: Any, mask: Any, training: Any) -> tuple[Any, Any, list[Any]]:
         cell = self.cell
-        if isinstance(cell, _Cell):  # all inputs are projected before the loop
+        if isinstance(cell, Cell):  # all inputs are projected before the loop
             cell.begin(states, training)
 
             def step(x: Any, states: list[Any]) -> tuple[Any, list[Any]]:
@@ -106,6 +118,8 @@ class RNN(Layer):
             x = cell.project(x, training)
         else:
             arguments = {"training": training} if "training" in parameters_of(type(cell).call) else {}
+            if constants:
+                arguments["constants"] = constants
 
             def step(x: Any, states: list[Any]) -> tuple[Any, list[Any]]:
                 output, new = cell.call(x, states, **arguments)
@@ -114,10 +128,12 @@ class RNN(Layer):
         return K.rnn(step, x, states, self.go_backwards, mask, unroll=self.unroll)
 
     def _zeros(self, x: Any) -> list[Any]:
-        rows = shape(x)[0]
-        states = [zeros([rows, size], x.dtype) for size in self.state_size]
-        for state, size in zip(states, self.state_size, strict=True):
-            state.set_shape([x.shape.as_list()[0], size])
+        dims, known = shape(x), x.shape.as_list()
+        sizes = [dims[i] if n is None else n for i, n in enumerate(known)]
+        of_states = self._sizes_of_states(sizes[2:])
+        states = [zeros([dims[0], *of_state], x.dtype) for of_state in of_states]
+        for state, of_state in zip(states, of_states, strict=True):
+            state.set_shape([known[0], *(n if isinstance(n, int) else None for n in of_state)])
         return states
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
@@ -131,28 +147,35 @@ class RNN(Layer):
         values = [np.zeros(own.shape.as_list()) for own in self._states] if states is None else flat(states)
         K.batch_set_value(list(zip(self._states, values, strict=True)))
 
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config() | {"cell": described(self.cell)}
+        return config | {"num_constants": self._constants} if self._constants else config
+
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         if "cell" not in config:
             return cls(**config)
         config = dict(config)
-        return cls(layer_from(config.pop("cell"), custom_objects), **config)
+        constants = config.pop("num_constants", None)
+        layer = cls(layer_from(config.pop("cell"), custom_objects), **config)
+        layer._constants = constants or 0
+        return layer
 
 
 _OF_LAYERS = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll")
 
 
-class _OfCell(RNN):
+class OfCell(RNN):
     """An RNN whose arguments are those of its cell, and those of layers."""
 
     kind: Any
 
-    def __init__(self, units: int, *args: Any, activity_regularizer: Any = None, **kwargs: Any) -> None:
-        of_cell = dict(zip([*parameters_of(self.kind.__init__)][2:], args, strict=False))
-        known = {*parameters_of(self.kind.__init__), *parameters_of(_Cell.__init__)} - {"self", "kwargs"}
+    def __init__(self, *args: Any, activity_regularizer: Any = None, **kwargs: Any) -> None:
+        of_cell = dict(zip([*parameters_of(self.kind.__init__)][1:], args, strict=False))
+        known = {*parameters_of(self.kind.__init__), *parameters_of(Cell.__init__)} - {"self", "kwargs"}
         of_cell |= {name: kwargs.pop(name) for name in list(kwargs) if name in known and name != "name"}
         super().__init__(
-            self.kind(units, **of_cell, name=f"{self.kind.__name__}"),
+            self.kind(**of_cell, name=f"{self.kind.__name__}"),
             activity_regularizer=regularizers.get(activity_regularizer),
             **kwargs,
         )
@@ -178,21 +201,21 @@ class _OfCell(RNN):
 
 
 @export("keras.layers.SimpleRNN")
-class SimpleRNN(_OfCell):
+class SimpleRNN(OfCell):
     """`SimpleRNNCell` over time; its arguments, and those of `RNN`."""
 
     kind = SimpleRNNCell
 
 
 @export("keras.layers.GRU", "keras.layers.CuDNNGRU")
-class GRU(_OfCell):
+class GRU(OfCell):
     """`GRUCell` over time; its arguments, and those of `RNN`."""
 
     kind = GRUCell
 
 
 @export("keras.layers.LSTM", "keras.layers.CuDNNLSTM")
-class LSTM(_OfCell):
+class LSTM(OfCell):
     """`LSTMCell` over time; its arguments, and those of `RNN`."""
 
     kind = LSTMCell

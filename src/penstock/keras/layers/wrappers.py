@@ -78,20 +78,24 @@ class Bidirectional(Wrapper):
         self.backward_layer = type(layer).from_config(backward)
         self.stateful = layer.stateful
         self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
+        self._constants = 0
 
     def sublayers(self) -> list[Any]:
         return [self.forward_layer, self.backward_layer]
 
-    def __call__(self, inputs: Any, initial_state: Any = None, **kwargs: Any) -> Any:
-        given = [*flat(inputs), *flat(initial_state)]
+    def __call__(self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any) -> Any:
+        if constants is not None:
+            self._constants = len(flat(constants))
+        given = [*flat(inputs), *flat(initial_state), *flat(constants)]
         return super().__call__(given if len(given) > 1 else given[0], **kwargs)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         given = flat(inputs)
-        x, states = given[0], given[1:]
+        end = len(given) - self._constants
+        x, states = given[0], given[1:end]
         half = len(states) // 2
         mask = flat(mask)[0] if mask is not None else None
-        arguments = {"training": training, "mask": mask}
+        arguments = {"training": training, "mask": mask, "constants": given[end:] or None}
         forward = flat(self.forward_layer(x, states[:half] or None, **arguments))
         backward = flat(self.backward_layer(x, states[half:] or None, **arguments))
         one, other = forward[0], backward[0]
@@ -110,6 +114,17 @@ class Bidirectional(Wrapper):
         kept = flat(mask)[0] if self.return_sequences and mask is not None else None
         states = 2 * len(self.forward_layer.state_size) if self.return_state else 0
         return one_or_list([kept] * (2 if self.merge_mode is None else 1) + [None] * states)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        return config | {"num_constants": self._constants} if self._constants else config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        constants = config.get("num_constants")
+        layer = super().from_config({k: v for k, v in config.items() if k != "num_constants"}, custom_objects)
+        layer._constants = constants or 0
+        return layer
 
     def reset_states(self) -> None:
         """Begin anew with the states of both directions."""
