@@ -186,7 +186,7 @@ def test_a_failed_update_leaves_the_old_state_and_no_other_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(errors.ResourceExhaustedError, match="cannot write checkpoint state"):
+    with pytest.raises(errors.ResourceExhaustedError, match="cannot write"):
         update_checkpoint_state(tmp_path, "m-2")
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
     state = get_checkpoint_state(tmp_path)

@@ -16,11 +16,12 @@ from conformance.checkpoints import RECORD, from_file, read_all
 from penstock import errors
 from penstock.checkpoint import bundle
 from penstock.checkpoint.files import checkpoint_exists, delete_checkpoint, get_checkpoint_mtimes
+from penstock.checkpoint.masked_crc import masked, unmasked
 from penstock.checkpoint.reader import CheckpointReader
 from penstock.checkpoint.slice_keys import WHOLE_EXTENT, slice_key
 from penstock.checkpoint.slices import Slice, SlicedTensor
 from penstock.checkpoint.snappy import decompress
-from penstock.checkpoint.sorted_table import Table, dump_table, masked, unmasked
+from penstock.checkpoint.sorted_table import Table, dump_table
 from penstock.checkpoint.writer import write_checkpoint
 
 

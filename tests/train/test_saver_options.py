@@ -216,3 +216,65 @@ def test_parts_of_a_variable_on_several_devices_are_one_tensor(
         saver.restore(session, prefix)
         assert session.run(tf.convert_to_tensor(w)).tolist() == np.ones((4, 2)).tolist()
         assert session.run("t:0").tolist() == [b"some", b"text"]
+
+
+# --- names of what is saved in parts: recorded from TensorFlow ----------------------------------------------------
+
+
+def _halves(resource: bool = False) -> Any:
+    return tf.get_variable(
+        "p", initializer=np.arange(20.0).reshape(4, 5), use_resource=resource, partitioner=_TWO
+    )  # fmt: skip
+
+
+def _slice(name: str, full_name: str, start: int = 0) -> Any:
+    variable = tf.Variable([20.0], name=name)
+    variable._set_save_slice_info(tf.Variable.SaveSliceInfo(full_name, [2], [start], [1]))
+    return variable
+
+
+_TWO = tf.fixed_size_partitioner(2)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_a_partitioned_variable_is_saved_and_restored_under_the_name_that_a_dict_gives(
+    resource: bool, tmp_path: Path, session: tf.Session
+) -> None:
+    whole = _halves(resource)
+    session.run(tf.global_variables_initializer())
+    for number, named in enumerate(({"new": whole}, {"new": list(whole)})):
+        saver = tf.train.Saver(named)
+        prefix = saver.save(session, str(tmp_path / f"m{number}"))
+        assert tf.train.list_variables(prefix) == [("new", [4, 5])]
+        session.run([part.assign(tf.zeros_like(part)) for part in whole])
+        saver.restore(session, prefix)
+        assert session.run(tf.convert_to_tensor(whole)).tolist() == np.arange(20.0).reshape(4, 5).tolist()
+
+
+def test_a_part_is_saved_as_a_whole_where_a_dict_names_it_alone(tmp_path: Path, session: tf.Session) -> None:
+    part = _slice("v", "full")
+    session.run(part.initializer)
+    prefix = tf.train.Saver({"alone": part}).save(session, str(tmp_path / "m"))
+    assert tf.train.list_variables(prefix) == [("alone", [1])]
+
+
+@pytest.mark.parametrize(
+    ("var_list", "message"),
+    [
+        (lambda: {"a": [_slice("v", "full"), _slice("w", "fuller", 1)]}, "from the same tensor: full != fuller"),
+        (lambda: {"a": [tf.Variable([1.0], name="full")]}, "Slices must all be slices"),
+        (lambda: [tf.Variable([1.0], name="full"), _slice("v", "full")], "Mixing slices and .* same name: full"),
+        (lambda: [_slice("v", "full"), tf.Variable([1.0], name="full")], "Mixing slices and .* same name: full"),
+        (lambda: [_halves(), _slice("v", "p")], "Mixing slices and .* same name: p"),
+    ],
+)
+def test_variables_that_do_not_make_up_one_tensor_cannot_have_its_name(var_list: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tf.train.Saver(var_list())
+
+
+def test_the_parts_of_a_tensor_may_be_listed_one_by_one(tmp_path: Path, session: tf.Session) -> None:
+    parts = [_slice("v", "full"), _slice("w", "full", 1)]
+    session.run(tf.global_variables_initializer())
+    prefix = tf.train.Saver(parts).save(session, str(tmp_path / "m"))
+    assert tf.train.list_variables(prefix) == [("full", [2])]

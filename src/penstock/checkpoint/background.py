@@ -77,21 +77,19 @@ def announced_for(path: str) -> Announced:
 
 class _Writer:
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._failed: weakref.WeakKeyDictionary[object, Exception] = weakref.WeakKeyDictionary()
 
     def start(self, write: Callable[[], None], owner: object, what: str) -> None:
-        with self._lock:
-            self.settle()
-            # Not a daemon: Python waits for it before it ends.
-            thread = threading.Thread(target=self._write, args=(write, owner, what), name="penstock-saver")
-            try:
-                thread.start()
-            except RuntimeError:  # Python is ending already
-                write()
-            else:
-                self._thread = thread
+        self.settle()
+        # Not a daemon: Python waits for it before it ends.
+        thread = threading.Thread(target=self._write, args=(write, owner, what), name="penstock-saver")
+        try:
+            thread.start()
+        except RuntimeError:  # Python is ending already
+            write()
+        else:
+            self._thread = thread
 
     def _write(self, write: Callable[[], None], owner: object, what: str) -> None:
         try:
@@ -113,6 +111,9 @@ class _Writer:
 
 
 _writer = _Writer()
+
+turn = threading.RLock()
+"""Threads that save take turns: whoever announces a save, or starts a write, holds it."""
 
 
 def start(write: Callable[[], None], owner: object, what: str) -> None:

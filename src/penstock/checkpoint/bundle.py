@@ -16,9 +16,10 @@ from google.protobuf.message import DecodeError
 from penstock import errors
 from penstock.checkpoint.index import DataFile, Entries, Entry, Index, Piece, crc_text
 from penstock.checkpoint.layouts import TENSORFLOW
+from penstock.checkpoint.masked_crc import masked, unmasked
 from penstock.checkpoint.slice_keys import WHOLE_EXTENT, Extent, slice_key
 from penstock.checkpoint.slices import Region, cover_problem
-from penstock.checkpoint.sorted_table import MAGIC, Table, dump_table, masked, unmasked
+from penstock.checkpoint.sorted_table import MAGIC, Table, dump_table
 from penstock.checkpoint.tensorflow_types import number_of, type_name
 from penstock.tensor.messages import add_message, message_classes, new_file
 

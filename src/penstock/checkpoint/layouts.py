@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import google_crc32c
 import numpy as np
 
-from penstock.checkpoint.sorted_table import masked, read_varint, varint
+from penstock.checkpoint.masked_crc import masked
+from penstock.checkpoint.sorted_table import read_varint, varint
 from penstock.checkpoint.values import FIXED_TYPES, STRING, Array, Bytes, Strings
 
 

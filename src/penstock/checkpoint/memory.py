@@ -48,7 +48,7 @@ class KeptMemory:
         block = self._reserve(-(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE)
         holder = (ctypes.c_char * len(block)).from_buffer(block)
         weakref.finalize(holder, self._give_back, block).atexit = False
-        return np.frombuffer(holder, np.uint8, nbytes)
+        return np.frombuffer(memoryview(holder), np.uint8, nbytes)
 
     @property
     def kept_bytes(self) -> int:

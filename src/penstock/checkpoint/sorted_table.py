@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import google_crc32c
 
+from penstock.checkpoint.masked_crc import masked
 from penstock.checkpoint.snappy import decompress
 
 MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
@@ -22,19 +23,8 @@ _BLOCK = 256 << 10
 _RESTART_INTERVAL = 16
 _TRAILER = 5
 _PLAIN, _SNAPPY = 0, 1
-_MASK = 0xA282EAD8
 
 Read = Callable[[int, int], bytes]  # from offset and size to bytes; fewer at the end of the file
-
-
-def masked(crc: int) -> int:
-    """What is stored of a checksum: data that contains checksums of its parts would have weak ones otherwise."""
-    return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
-
-
-def unmasked(stored: int) -> int:
-    rotated = (stored - _MASK) & 0xFFFFFFFF
-    return (rotated >> 17 | rotated << 15) & 0xFFFFFFFF
 
 
 class Table:

@@ -11,8 +11,8 @@ from google.protobuf import text_format
 
 from penstock.checkpoint.background import settle
 from penstock.checkpoint.files import checkpoint_exists
-from penstock.checkpoint.replace import Replacement
-from penstock.checkpoint.storage import Path, locate, typed
+from penstock.checkpoint.replace import write_whole
+from penstock.checkpoint.storage import Path, locate
 from penstock.export import export
 from penstock.tensor.messages import add_message, message_classes, new_file
 
@@ -62,9 +62,7 @@ def update_checkpoint_state(
     state = generate_checkpoint_state_proto(
         directory, latest, paths, all_model_checkpoint_timestamps, last_preserved_timestamp
     )
-    storage, path = locate(target)
-    with typed(f"cannot write checkpoint state {target}"), Replacement(storage, path) as replacement:
-        replacement.publish(text_format.MessageToString(state, as_utf8=True).encode())
+    write_whole(target, text_format.MessageToString(state, as_utf8=True).encode())
 
 
 @export("train.generate_checkpoint_state_proto")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,13 +80,10 @@ class SaveableVariable:
         return done.op if isinstance(done, Tensor) else done
 
 
-def saveable_of(variable: Any, name: str) -> SaveableVariable:
+def saveable_of(variable: Any, name: str, spec: str) -> SaveableVariable:
     """Raises TypeError for what is not a variable."""
     if not isinstance(variable, Variable):
         return _saveable_of_tensor(variable, name)
-    info = variable._get_save_slice_info()
-    spec = "" if info is None else info.spec
-    name = name if info is None else info.full_name or name
     if isinstance(variable, ResourceVariable):
         handle = variable.handle
 
@@ -121,9 +118,9 @@ def saveables_of(var_list: Any) -> list[Any]:
     """
     found: dict[tuple[str, str], Any] = {}
     operations: set[Any] = set()
-    for name, item in _named(var_list):
-        saveable = item if isinstance(item, SaveableObject) else saveable_of(item, name or _own_name(item))
-        key = (saveable.name, getattr(saveable, "slice_spec", ""))
+    for name, spec, item in _of_dict(var_list) if isinstance(var_list, Mapping) else _of_list(var_list):
+        saveable = item if isinstance(item, SaveableObject) else saveable_of(item, name, spec)
+        key = (saveable.name, spec)
         if key in found:
             raise ValueError(f"At least two variables have the same name: {saveable.name}")
         if saveable.op in operations:
@@ -133,17 +130,55 @@ def saveables_of(var_list: Any) -> list[Any]:
     return [found[key] for key in sorted(found)]
 
 
-def _named(var_list: Any) -> list[tuple[str, Any]]:
-    pairs: list[tuple[str, Any]] = []
-    if isinstance(var_list, Mapping):
-        for name, item in var_list.items():
-            if not isinstance(name, str):
-                raise TypeError(f"names_to_saveables must be a dict mapping string names to variables, not {name!r}")
-            pairs += [(name, part) for part in (item if isinstance(item, _SEVERAL) else [item])]
-        return pairs
-    for item in var_list:
-        pairs += [("", part) for part in (item if isinstance(item, _SEVERAL) else [item])]
-    return pairs
+Named = tuple[str, str, Any]
+"""A name in the checkpoint, which part of the tensor of that name it is ("" for all), and what is saved there."""
+
+
+def _of_dict(variables: Mapping[Any, Any]) -> Iterator[Named]:
+    """A variable is saved whole, although it may be a part of one; several are the parts of one."""
+    for name, item in variables.items():
+        if not isinstance(name, str):
+            raise TypeError(f"names_to_saveables must be a dict mapping string names to variables, not {name!r}")
+        if not isinstance(item, _SEVERAL):
+            yield name, "", item
+            continue
+        of = None
+        for part in item:
+            info = _slice_info(part)
+            if info is None:
+                raise ValueError(f"Slices must all be slices: {part}")
+            if of not in (None, info.full_name):
+                raise ValueError(f"Slices must all be from the same tensor: {of} != {info.full_name}")
+            of = info.full_name
+            yield name, info.spec, part
+
+
+def _of_list(variables: Iterable[Any]) -> Iterator[Named]:
+    """Variables have their own names, and parts that of the whole."""
+    taken: dict[str, bool] = {}
+    for item in variables:
+        if isinstance(item, PartitionedVariable):
+            _take(taken, item.name, False)
+            yield from _of_dict({item.name: item})
+            continue
+        for each in item if isinstance(item, list | tuple) else [item]:
+            if isinstance(each, SaveableObject):
+                yield each.name, "", each
+                continue
+            info = _slice_info(each)
+            name = _own_name(each) if info is None else info.full_name or _own_name(each)
+            _take(taken, name, info is not None)
+            yield name, "" if info is None else info.spec, each
+
+
+def _take(taken: dict[str, bool], name: str, shared: bool) -> None:
+    """Whether a name is shared by parts that are listed one by one is kept in `taken`."""
+    if taken.setdefault(name, shared) != shared:
+        raise ValueError(f"Mixing slices and non-slices with the same name: {name}")
+
+
+def _slice_info(item: Any) -> Any:
+    return item._get_save_slice_info() if isinstance(item, Variable) else None
 
 
 def _own_name(item: Any) -> str:

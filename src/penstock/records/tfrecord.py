@@ -12,6 +12,7 @@ import google_crc32c
 import numpy as np
 
 from penstock import errors
+from penstock.checkpoint.masked_crc import masked
 from penstock.checkpoint.storage import Path
 from penstock.records.source import RecordSource
 from penstock.records.streams import READ, open_stream
@@ -48,9 +49,8 @@ def _header(length: int) -> bytes:
 
 
 def _footers(records: list[bytes]) -> np.ndarray:
-    """The checksum of each in the format of files: rotated by 15 bits, plus a constant."""
-    crcs = np.fromiter(map(google_crc32c.value, records), "<u4", len(records))
-    return (crcs >> 15 | crcs << 17) + np.uint32(0xA282EAD8)
+    """The checksum of each in the format of files."""
+    return masked(np.fromiter(map(google_crc32c.value, records), "<u4", len(records)))
 
 
 def _length(header: bytes) -> int | None:

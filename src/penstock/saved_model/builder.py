@@ -9,6 +9,7 @@ from typing import Any
 from google.protobuf import text_format
 
 from penstock import gfile, logging
+from penstock.checkpoint.replace import write_whole
 from penstock.export import export
 from penstock.graph.operation import Operation
 from penstock.graph.scopes import get_collection
@@ -16,7 +17,6 @@ from penstock.saved_model import constants
 from penstock.saved_model.assets import add_definitions, asset_definitions, copy_assets
 from penstock.saved_model.messages import SavedModel
 from penstock.saved_model.utils import variables_prefix
-from penstock.train.meta_graph import write_file
 from penstock.train.saver import Saver
 from penstock.version import VERSION
 
@@ -97,7 +97,7 @@ class SavedModelBuilder:
         name = constants.SAVED_MODEL_FILENAME_PBTXT if as_text else constants.SAVED_MODEL_FILENAME_PB
         path = os.path.join(self._export_dir, name)
         text = text_format.MessageToString(self._saved_model).encode() if as_text else None
-        write_file(path, self._saved_model.SerializeToString() if text is None else text)
+        write_whole(path, self._saved_model.SerializeToString() if text is None else text)
         logging.info("SavedModel written to: %s", path)
         return path.encode()
 

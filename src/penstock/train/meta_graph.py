@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf import message, text_format
 from tensorboard.compat.proto import meta_graph_pb2
 
-from penstock.checkpoint.replace import Replacement
+from penstock.checkpoint.replace import write_whole
 from penstock.checkpoint.storage import locate, typed
 from penstock.export import export
 from penstock.gradients.found_contexts import find_contexts
@@ -27,13 +27,6 @@ UNBOUND_INPUTS = "unbound_inputs"
 # --- files ----------------------------------------------------------------------------------------------
 
 
-def write_file(path: str, data: bytes) -> None:
-    """Writes the file atomically."""
-    storage, target = locate(path)
-    with typed(f"cannot write {path}"), Replacement(storage, target) as replacement:
-        replacement.publish(data)
-
-
 @export("io.write_graph", "train.write_graph")
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
     """Write a GraphDef to `logdir/name`, as text or binary; returns the path (TF: tf.train.write_graph)."""
@@ -43,7 +36,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
     if "://" not in logdir:
         os.makedirs(logdir, exist_ok=True)
     path = os.path.join(logdir, name)
-    write_file(path, str(graph_def).encode() if as_text else graph_def.SerializeToString())
+    write_whole(path, str(graph_def).encode() if as_text else graph_def.SerializeToString())
     return path
 
 
@@ -160,7 +153,7 @@ def export_meta_graph(
     )  # fmt: skip
     if filename:
         data = text_format.MessageToString(meta_graph).encode() if as_text else meta_graph.SerializeToString()
-        write_file(filename, data)
+        write_whole(filename, data)
     return meta_graph
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import weakref
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
@@ -14,8 +13,9 @@ import numpy as np
 from tensorboard.compat.proto import saver_pb2
 
 from penstock import errors
-from penstock.checkpoint.background import Format, announced, default_format, finish, known_format, settle, start
+from penstock.checkpoint.background import Format, announced, default_format, finish, known_format, settle, start, turn
 from penstock.checkpoint.files import checkpoint_exists
+from penstock.checkpoint.replace import write_whole
 from penstock.checkpoint.state import update_checkpoint_state
 from penstock.client.saveables import SaveableObject, SaveSpec, saveables_of
 from penstock.client.variable import Variable, in_scope
@@ -27,7 +27,7 @@ from penstock.graph.scopes import GraphKeys, get_collection
 from penstock.train.collection_protos import register_proto_function
 from penstock.train.global_step import global_step as read_global_step
 from penstock.train.kept_checkpoints import KeptCheckpoints, meta_graph_name, remove_old
-from penstock.train.meta_graph import export_meta_graph, import_scoped_meta_graph, write_file
+from penstock.train.meta_graph import export_meta_graph, import_scoped_meta_graph
 from penstock.train.restorable import check_restorable
 from penstock.train.saver_nodes import build_saver_nodes
 
@@ -35,7 +35,6 @@ _LOG = logging.getLogger(__name__)
 _NAMES = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
 P = ParamSpec("P")
 T = TypeVar("T")
-_SAVING = threading.RLock()
 
 
 def _in_turn(save: Callable[P, T]) -> Callable[P, T]:
@@ -43,7 +42,7 @@ def _in_turn(save: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(save)
     def save_in_turn(*args: P.args, **kwargs: P.kwargs) -> T:
-        with _SAVING:
+        with turn:
             return save(*args, **kwargs)
 
     return save_in_turn
@@ -258,13 +257,13 @@ class Saver:
     def _export_beside(self, graph: Graph, path: str, strip_default_attrs: bool) -> None:
         """Write the meta graph; one that cannot change any more is made once."""
         if self._finished_graph is not None and self._finished_graph[0]() is graph:
-            write_file(path, self._finished_graph[1])
+            write_whole(path, self._finished_graph[1])
             return
         with graph.as_default():
             data = self.export_meta_graph(strip_default_attrs=strip_default_attrs).SerializeToString()
         if graph.finalized:
             self._finished_graph = weakref.ref(graph), data
-        write_file(path, data)
+        write_whole(path, data)
 
     def _prefix(self, sess: Any, save_path: str, global_step: Any, latest_filename: str) -> str:
         if global_step is None:

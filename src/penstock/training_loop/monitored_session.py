@@ -131,9 +131,6 @@ class _MonitoredSession:
                 if not self._graph_was_finalized:
                     get_default_graph()._unsafe_unfinalize()
 
-    def _is_closed(self) -> bool:
-        return self._coordinated_creator.tf_sess is None
-
     def _tf_sess(self) -> Any:
         return self._coordinated_creator.tf_sess
 
