@@ -104,6 +104,7 @@ class PartitionedPlan(Plan):
         return self._run(list(values), None)
 
     def run_observed(self, values: Sequence[Any], observer: Observer) -> tuple[Any, ...]:
+        observer.graphs = {part.device: part.graph for part in self.parts}
         return self._run(list(values), observer)
 
     def _run(self, values: list[Any], observer: Observer | None) -> tuple[Any, ...]:

@@ -166,10 +166,10 @@ def _from_field(field: str, value: Any) -> Any:
             return value
 
 
-def _kind_of(value: Any) -> str:
+def kind_of(value: Any) -> str:
     """The attribute type of a system attribute ("_class", …), which no OpDef declares."""
     if isinstance(value, list):
-        return f"list({_kind_of(value[0]) if value else 'string'})"
+        return f"list({kind_of(value[0]) if value else 'string'})"
     kinds: list[tuple[type, str]] = [
         (bool, "bool"), (int, "int"), (float, "float"), (bytes, "string"), (DType, "type"), (TensorShape, "shape"),
         (np.ndarray, "tensor"),
@@ -191,7 +191,7 @@ def node_def(op: Operation) -> Any:
     proto.input.extend(sorted(f"^{control.name}" for control in op._control_inputs))
     for name, value in op.attrs.items():
         declared = op.op_def.attrs.get(name)
-        proto.attr[name].CopyFrom(attr_proto(declared.type if declared else _kind_of(value), value))
+        proto.attr[name].CopyFrom(attr_proto(declared.type if declared else kind_of(value), value))
     return proto
 
 

@@ -84,8 +84,13 @@ def functions_in(graph: Graph) -> list[GraphFunction]:
 
 def library_of(graph: Graph) -> dict[str, GraphFunction]:
     """All functions that `graph` needs, including nested ones, by name."""
+    return with_nested([*graph._functions.values(), *functions_in(graph)])
+
+
+def with_nested(functions: list[GraphFunction]) -> dict[str, GraphFunction]:
+    """`functions` and those that they need, by name."""
     found: dict[str, GraphFunction] = {}
-    pending = [*graph._functions.values(), *functions_in(graph)]
+    pending = list(functions)
     while pending:
         function = pending.pop(0)
         if found.setdefault(function.name, function) is function:

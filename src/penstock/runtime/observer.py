@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock import errors
 from penstock.analysis.allocations import Allocations
-from penstock.graph.step_graph import Node
+from penstock.graph.step_graph import Node, StepGraph
 from penstock.runtime.inbox import Closing
 
 
@@ -24,6 +24,8 @@ class Observer:
         self._cancelled = cancelled
         self.parts: dict[str, Observer] = {}
         """For a step on several devices: an observer for each, by the device's name."""
+        self.graphs: dict[str, StepGraph] = {}
+        """For such a step: what each of them runs."""
         self.end = 0
         """When the observed part of the step ended, in nanoseconds since the epoch."""
         self.starts: list[tuple[Node, int]] = []

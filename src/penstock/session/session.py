@@ -44,6 +44,7 @@ from penstock.session.fetches import FetchPlan, Unpack, signature
 from penstock.session.metadata import record_costs, record_step
 from penstock.session.options import flushes_denormals, place_state, step_options
 from penstock.session.partial import PartialRun
+from penstock.session.partition_graphs import partition_graphs
 from penstock.session.passes_text import passes_text
 
 PLAN_MEMORY = 512 << 20
@@ -124,8 +125,9 @@ class BaseSession:
 
         `fetches`: a tensor, an operation (returns None), a name, or any nest of lists, tuples, dicts and named tuples
         of them; the result has the same structure, with NumPy arrays. Fetched values never change afterwards.
-        `options`: a RunOptions (`timeout_in_ms`, `trace_level`); `run_metadata` receives the trace: times, and with
-        FULL_TRACE also what each node allocated, which makes the times of small nodes longer.
+        `options`: a RunOptions (`timeout_in_ms`, `trace_level`, `output_partition_graphs`); `run_metadata` receives
+        the trace: times, and with FULL_TRACE also what each node allocated, which makes the times of small nodes
+        longer.
 
         Raises RuntimeError if the session is closed, ValueError or TypeError for an invalid fetch or feed, and a
         subclass of `errors.OpError` for failures in a node, naming it and the line that built it. The session stays
@@ -240,6 +242,9 @@ class BaseSession:
             record_costs(self._options.costs, plan.graph, observer)
         if run_metadata is not None:
             record_step(run_metadata, plan.graph, observer, traced)
+            if options is not None and options.output_partition_graphs:
+                graphs = observer.graphs or {self._options.devices[0].name: plan.graph}
+                run_metadata.partition_graphs.extend(partition_graphs(graphs))
             if self._cost_interval and self._steps_observed % self._cost_interval == 0:
                 speeds = {device.name: device for device in Hardware.of(list(self._options.devices)).devices}
                 run_metadata.cost_graph.CopyFrom(self._options.costs.cost_graph(plan.graph, speeds))
