@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -115,6 +119,98 @@ def test_tensorboard_files_have_the_graph_and_the_values_of_each_epoch(tmp_path:
     np.testing.assert_allclose(values["loss"], history.history["loss"], rtol=1e-5)
     assert len(values["dense/kernel_0"]) == 2
     assert graphs == 1
+
+
+def tags_in(folder: Path) -> set[str]:
+    paths = [path for path in folder.iterdir() if "tfevents" in path.name]
+    events = [event for path in paths for event in EventFileLoader(str(path)).Load()]
+    return {value.tag for event in events for value in event.summary.value}
+
+
+def test_tensorboard_files_have_gradients_outputs_and_images_of_weights(tmp_path: Path) -> None:
+    model = tf.keras.Sequential(
+        [
+            tf.keras.layers.Reshape((3, 2, 1), input_shape=(6,)),
+            tf.keras.layers.Conv2D(3, 2, name="conv"),
+            tf.keras.layers.Flatten(),
+            tf.keras.layers.Dropout(0.5),
+            tf.keras.layers.Dense(1, name="dense"),
+        ]
+    )
+    model.compile("sgd", "mse")
+    board = C.TensorBoard(str(tmp_path), histogram_freq=2, write_grads=True, write_images=True)
+    model.fit(X, Y, epochs=1, validation_data=(X, Y), callbacks=[board], verbose=0)
+    tags = tags_in(tmp_path)
+    assert {"conv/kernel_0", "conv/kernel_0_grad", "dense/bias_0_grad", "dense_out", "conv_out"} <= tags
+    assert {"conv/kernel_0_1/image/0", "conv/kernel_0_1/image/2", "dense/kernel_0_1/image/0"} <= tags
+    without = C.TensorBoard(str(tmp_path), histogram_freq=1, write_grads=True)
+    with pytest.raises(ValueError, match="validation_data must be provided"):
+        model.fit(X, Y, callbacks=[without], verbose=0)
+
+
+def test_tensorboards_projector_finds_embeddings_and_their_labels(tmp_path: Path) -> None:
+    model = tf.keras.Sequential(
+        [
+            tf.keras.layers.Embedding(7, 3, input_length=4, name="words"),
+            tf.keras.layers.Flatten(),
+            tf.keras.layers.Dense(2, name="dense"),
+        ]
+    )
+    model.compile("sgd", "mse")
+    numbers = np.random.RandomState(0).randint(0, 7, (10, 4))
+    of_weights = C.TensorBoard(str(tmp_path / "a"), embeddings_freq=1, embeddings_metadata="labels.tsv")
+    of_outputs = C.TensorBoard(
+        str(tmp_path / "b"), embeddings_freq=1, embeddings_layer_names=["dense"], embeddings_data=numbers, batch_size=4
+    )
+    model.fit(numbers, np.zeros((10, 2)), epochs=2, callbacks=[of_weights, of_outputs], verbose=0)
+    read = tf.train.NewCheckpointReader(str(tmp_path / "a" / "keras_embedding.ckpt-1"))
+    np.testing.assert_array_equal(read.get_tensor("words/embeddings"), model.layers[0].get_weights()[0])
+    described = (tmp_path / "a" / "projector_config.pbtxt").read_text()
+    assert 'tensor_name: "words/embeddings:0"' in described
+    assert 'metadata_path: "labels.tsv"' in described
+    read = tf.train.NewCheckpointReader(str(tmp_path / "b" / "keras_embedding.ckpt-1"))
+    np.testing.assert_allclose(read.get_tensor("dense_embedding"), model.predict(numbers), rtol=1e-6)
+
+
+def test_callbacks_see_the_arrays_that_are_evaluated_on() -> None:
+    seen: list[Any] = []
+    keep = C.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.extend(keep.validation_data))
+    small().fit(X, Y, validation_data=(X[:5], Y[:5]), callbacks=[keep], verbose=0)
+    np.testing.assert_array_equal(seen[0], X[:5])
+    np.testing.assert_array_equal(seen[1], Y[:5])
+    np.testing.assert_array_equal(seen[2], np.ones(5))
+
+
+def test_a_server_is_told_of_each_epoch(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[Any] = []
+
+    class Server(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            told.append((self.path, self.headers["X-Run"], body))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Server)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    root = f"http://127.0.0.1:{server.server_port}"
+    monitors = [C.RemoteMonitor(root, headers={"X-Run": "7"}), C.RemoteMonitor(root, "/json/", send_as_json=True)]
+    history = small().fit(X, Y, epochs=1, callbacks=monitors, verbose=0)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    expected = {"epoch": 0, "loss": pytest.approx(history.history["loss"][0])}
+    (path, run, form), (other, _, plain) = told
+    assert (path, run, other) == ("/publish/epoch/end/", "7", "/json/")
+    assert json.loads(parse_qs(form)["data"][0]) == expected
+    assert json.loads(plain) == expected
+    small().fit(X, Y, epochs=1, callbacks=monitors[:1], verbose=0)  # nobody answers: training goes on
+    assert "could not reach RemoteMonitor root server" in caplog.text
+    with pytest.raises(ValueError, match="http"):
+        C.RemoteMonitor("file:///etc")
 
 
 def test_training_stops_at_a_loss_that_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,7 @@ def test_images_are_flipped_shifted_and_scaled() -> None:
     change = P.image.ImageDataGenerator(horizontal_flip=True, rescale=0.5)
     found = {change.standardize(change.random_transform(image, seed))[0, 0, 0] for seed in range(10)}
     assert found == {0.0, 1.5}
-    change = P.image.ImageDataGenerator(width_shift_range=[1, 1][0], fill_mode="constant", cval=-1)
+    change = P.image.ImageDataGenerator(width_shift_range=1, fill_mode="constant", cval=-1, interpolation_order=0)
     shifts = {tuple(change.random_transform(image, seed)[0, :, 0]) for seed in range(20)}
     assert shifts <= {(0, 1, 2, 3), (1, 2, 3, -1), (-1, 0, 1, 2)}
     assert len(shifts) > 1
@@ -114,3 +114,64 @@ def test_contrib_keras_is_keras() -> None:
     assert Dense is tf.keras.layers.Dense
     assert pad_sequences is P.sequence.pad_sequences
     assert tf.contrib.keras.models.Sequential is tf.keras.Sequential is tf.contrib.keras.Sequential
+
+
+def test_an_image_is_turned_sheared_and_zoomed_around_its_middle_as_scipy_interpolates() -> None:
+    ndimage = pytest.importorskip("scipy.ndimage")
+    image = np.random.RandomState(0).uniform(0, 255, (7, 6, 2)).astype(np.float32)
+    theta, tx, ty, shear, zx, zy = 25.0, 0.8, -1.3, 10.0, 0.9, 1.2
+    a, b = np.deg2rad(theta), np.deg2rad(shear)
+    turn = np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+    matrix = turn @ [[1, -np.sin(b)], [0, np.cos(b)]] @ np.diag([zx, zy])
+    middle = np.array([3.0, 2.5])
+    offset = middle + turn @ [tx, ty] - matrix @ middle
+    for fill_mode in ("nearest", "constant", "reflect"):
+        found = P.image.apply_affine_transform(image, theta, tx, ty, shear, zx, zy, fill_mode=fill_mode, cval=9.0)
+        channels = [
+            ndimage.affine_transform(image[..., i], matrix, offset, order=1, mode=fill_mode, cval=9.0) for i in (0, 1)
+        ]
+        np.testing.assert_allclose(found, np.stack(channels, -1), rtol=1e-4, atol=1e-3)
+    first = P.image.apply_affine_transform(
+        image.transpose(2, 0, 1), theta, tx, ty, shear, zx, zy, row_axis=1, col_axis=2, channel_axis=0
+    )
+    last = P.image.apply_affine_transform(image, theta, tx, ty, shear, zx, zy)
+    np.testing.assert_array_equal(first.transpose(1, 2, 0), last)
+
+
+def test_images_are_changed_at_random_within_limits() -> None:
+    image = np.random.RandomState(0).uniform(0, 255, (3, 8, 9)).astype(np.float32)  # channels first
+    np.random.seed(0)
+    I = P.image
+    changed = [
+        I.random_rotation(image, 30),
+        I.random_shift(image, 0.3, 0.2),
+        I.random_shear(image, 20),
+        I.random_zoom(image, (0.7, 1.3)),
+        I.random_channel_shift(image, 50),
+        I.random_brightness(image, (0.5, 0.6)),
+    ]
+    for other in changed:
+        assert other.shape == image.shape
+        assert other.dtype == image.dtype
+        assert not np.array_equal(other, image)
+    assert 0.5 <= changed[-1].max() / image.max() <= 0.6
+    np.testing.assert_array_equal(I.random_rotation(image, 0), image)
+    np.testing.assert_array_equal(I.flip_axis(image, 2), image[:, :, ::-1])
+    moved = I.apply_transform(image, [[1, 0, 1], [0, 1, 0], [0, 0, 1]], 0, "constant", -1.0)
+    np.testing.assert_array_equal(moved[:, :-1], image[:, 1:])
+    assert (moved[:, -1] == -1).all()
+    with pytest.raises(ValueError, match="two floats"):
+        I.random_zoom(image, (1, 2, 3))
+
+
+def test_whitened_images_have_no_correlation_between_pixels() -> None:
+    random = np.random.RandomState(0)
+    images = (random.normal(size=(300, 12)) @ random.normal(size=(12, 12))).reshape(300, 2, 2, 3).astype(np.float32)
+    with pytest.warns(UserWarning, match="overrides setting of `featurewise_center`"):
+        change = P.image.ImageDataGenerator(zca_whitening=True)
+    change.fit(images)
+    rows = np.stack([change.standardize(image) for image in images]).reshape(300, -1)
+    np.testing.assert_allclose(rows.T @ rows / 300, np.eye(12), atol=0.01)
+    augmented = P.image.ImageDataGenerator(featurewise_center=True, horizontal_flip=True)
+    augmented.fit(images, augment=True, rounds=2, seed=1)
+    np.testing.assert_allclose(augmented.mean.ravel(), images.mean((0, 1, 2)), atol=1e-4)

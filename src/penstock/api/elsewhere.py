@@ -46,7 +46,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock.contrib.keras": {
         "penstock.keras": (
             "activations applications backend callbacks constraints datasets initializers layers losses metrics "
-            "models optimizers preprocessing regularizers utils"
+            "models optimizers preprocessing regularizers utils wrappers"
         ),
         "penstock.keras.engine.input_layer": "Input",
         "penstock.keras.engine.model": "Model",
@@ -81,7 +81,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock.keras": {
         "penstock.keras": (
             "activations applications backend callbacks constraints datasets estimator initializers layers losses "
-            "metrics models optimizers preprocessing regularizers utils"
+            "metrics models optimizers preprocessing regularizers utils wrappers"
         ),
         "penstock.keras.engine.files": "__version__=VERSION",
     },
@@ -91,8 +91,11 @@ ELSEWHERE: dict[str, dict[str, str]] = {
             "vgg16 vgg19 xception"
         )
     },
-    "penstock.keras.datasets": {"penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist mnist"},
+    "penstock.keras.datasets": {
+        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist imdb mnist reuters"
+    },
     "penstock.keras.preprocessing": {"penstock.keras.preprocessing": "image sequence text"},
+    "penstock.keras.wrappers": {"penstock.keras.wrappers": "scikit_learn"},
     "penstock.nn": {"penstock": "rnn_cell", "penstock.contrib": "seq2seq=legacy_seq2seq"},
     "penstock.saved_model": {
         "penstock.saved_model": (

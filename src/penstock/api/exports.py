@@ -348,7 +348,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.contrib.keras": {
         "penstock.keras": (
             "activations applications backend callbacks constraints datasets initializers layers losses metrics models "
-            "optimizers preprocessing regularizers utils"
+            "optimizers preprocessing regularizers utils wrappers"
         ),
         "penstock.keras.engine.input_layer": "Input",
         "penstock.keras.engine.model": "Model",
@@ -749,7 +749,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.keras": {
         "penstock.keras": (
             "activations applications backend callbacks constraints datasets estimator initializers layers losses "
-            "metrics models optimizers preprocessing regularizers utils"
+            "metrics models optimizers preprocessing regularizers utils wrappers"
         ),
         "penstock.keras.engine.files": "__version__=VERSION",
         "penstock.keras.engine.input_layer": "Input",
@@ -861,7 +861,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.callbacks.control": (
             "EarlyStopping LambdaCallback LearningRateScheduler ReduceLROnPlateau TerminateOnNaN"
         ),
-        "penstock.keras.callbacks.files": "CSVLogger ModelCheckpoint TensorBoard",
+        "penstock.keras.callbacks.files": "CSVLogger ModelCheckpoint",
+        "penstock.keras.callbacks.remote": "RemoteMonitor",
+        "penstock.keras.callbacks.tensorboard": "TensorBoard",
     },
     "penstock.keras.constraints": {
         "penstock.keras.constraints.classes": (
@@ -870,7 +872,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.keras.datasets": {
-        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist mnist",
+        "penstock.keras.datasets": "boston_housing cifar10 cifar100 fashion_mnist imdb mnist reuters",
     },
     "penstock.keras.datasets.boston_housing": {
         "penstock.keras.datasets.loading": "load_data=boston_housing",
@@ -884,8 +886,14 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.keras.datasets.fashion_mnist": {
         "penstock.keras.datasets.loading": "load_data=fashion_mnist",
     },
+    "penstock.keras.datasets.imdb": {
+        "penstock.keras.datasets.texts": "get_word_index=imdb_words load_data=imdb",
+    },
     "penstock.keras.datasets.mnist": {
         "penstock.keras.datasets.loading": "load_data=mnist",
+    },
+    "penstock.keras.datasets.reuters": {
+        "penstock.keras.datasets.texts": "get_word_index=reuters_words load_data=reuters",
     },
     "penstock.keras.estimator": {
         "penstock.keras.estimator.conversion": "model_to_estimator",
@@ -990,6 +998,10 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.preprocessing": "image sequence text",
     },
     "penstock.keras.preprocessing.image": {
+        "penstock.keras.preprocessing.image.affine": (
+            "apply_affine_transform apply_brightness_shift apply_channel_shift apply_transform flip_axis "
+            "random_brightness random_channel_shift random_rotation random_shear random_shift random_zoom"
+        ),
         "penstock.keras.preprocessing.image.files": "array_to_img img_to_array load_img save_img",
         "penstock.keras.preprocessing.image.generator": "ImageDataGenerator",
     },
@@ -1010,6 +1022,12 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.utils.arrays": "Sequence normalize to_categorical",
         "penstock.keras.utils.files": "get_file",
         "penstock.keras.utils.progress_bar": "Progbar",
+    },
+    "penstock.keras.wrappers": {
+        "penstock.keras.wrappers": "scikit_learn",
+    },
+    "penstock.keras.wrappers.scikit_learn": {
+        "penstock.keras.wrappers.scikit_learn.estimators": "KerasClassifier KerasRegressor",
     },
     "penstock.layers": {
         "penstock.layers.base": "Layer",

@@ -15,6 +15,7 @@ from penstock.keras import optimizers as optimizers
 from penstock.keras import preprocessing as preprocessing
 from penstock.keras import regularizers as regularizers
 from penstock.keras import utils as utils
+from penstock.keras import wrappers as wrappers
 from penstock.keras.engine.files import VERSION as __version__
 from penstock.keras.engine.input_layer import Input as Input
 from penstock.keras.engine.model import Model as Model
@@ -22,6 +23,6 @@ from penstock.keras.engine.sequential import Sequential as Sequential
 
 __all__ = [
     "activations", "applications", "backend", "callbacks", "constraints", "datasets", "estimator", "initializers",
-    "layers", "losses", "metrics", "models", "optimizers", "preprocessing", "regularizers", "utils", "__version__",
-    "Input", "Model", "Sequential"
+    "layers", "losses", "metrics", "models", "optimizers", "preprocessing", "regularizers", "utils", "wrappers",
+    "__version__", "Input", "Model", "Sequential"
 ]

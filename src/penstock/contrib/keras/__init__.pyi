@@ -14,12 +14,13 @@ from penstock.keras import optimizers as optimizers
 from penstock.keras import preprocessing as preprocessing
 from penstock.keras import regularizers as regularizers
 from penstock.keras import utils as utils
+from penstock.keras import wrappers as wrappers
 from penstock.keras.engine.input_layer import Input as Input
 from penstock.keras.engine.model import Model as Model
 from penstock.keras.engine.sequential import Sequential as Sequential
 
 __all__ = [
     "activations", "applications", "backend", "callbacks", "constraints", "datasets", "initializers", "layers",
-    "losses", "metrics", "models", "optimizers", "preprocessing", "regularizers", "utils", "Input", "Model",
+    "losses", "metrics", "models", "optimizers", "preprocessing", "regularizers", "utils", "wrappers", "Input", "Model",
     "Sequential"
 ]

@@ -10,9 +10,10 @@ from penstock.keras.callbacks.control import ReduceLROnPlateau as ReduceLROnPlat
 from penstock.keras.callbacks.control import TerminateOnNaN as TerminateOnNaN
 from penstock.keras.callbacks.files import CSVLogger as CSVLogger
 from penstock.keras.callbacks.files import ModelCheckpoint as ModelCheckpoint
-from penstock.keras.callbacks.files import TensorBoard as TensorBoard
+from penstock.keras.callbacks.remote import RemoteMonitor as RemoteMonitor
+from penstock.keras.callbacks.tensorboard import TensorBoard as TensorBoard
 
 __all__ = [
     "BaseLogger", "Callback", "History", "ProgbarLogger", "EarlyStopping", "LambdaCallback", "LearningRateScheduler",
-    "ReduceLROnPlateau", "TerminateOnNaN", "CSVLogger", "ModelCheckpoint", "TensorBoard"
+    "ReduceLROnPlateau", "TerminateOnNaN", "CSVLogger", "ModelCheckpoint", "RemoteMonitor", "TensorBoard"
 ]

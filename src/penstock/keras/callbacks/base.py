@@ -10,7 +10,10 @@ from penstock.keras.utils.progress_bar import Progbar
 
 @export("keras.callbacks.Callback")
 class Callback:
-    """Told by `fit` what happens; subclasses define what they need. `logs` holds losses and metrics by name."""
+    """Told by `fit` what happens; subclasses define what they need. `logs` holds losses and metrics by name.
+
+    validation_data: the arrays that `fit` evaluates on, None if there are none: inputs, targets, weights of samples.
+    """
 
     model: Any = None
     params: dict[str, Any]
@@ -44,9 +47,10 @@ class Callback:
 class CallbackList:
     """Several callbacks as one. Those that do not define what happens for each batch are not called for it."""
 
-    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any]) -> None:
+    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any], validation_data: Any = None) -> None:
         self.callbacks = list(callbacks)
         for callback in self.callbacks:
+            callback.validation_data = validation_data
             callback.set_params(params)
             callback.set_model(model)
         self._batch_begin = [c.on_train_batch_begin for c in self.callbacks if _listens(c, "begin")]

@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tensorboard.compat.proto.summary_pb2 import Summary
 
 from penstock.export import export
-from penstock.keras import backend as K
 from penstock.keras.callbacks.base import Callback
 from penstock.keras.callbacks.control import better, logged
-from penstock.summary.functions import histogram, merge
-from penstock.summary.writer import FileWriter
 
 
 @export("keras.callbacks.ModelCheckpoint")
@@ -98,65 +94,3 @@ class CSVLogger(Callback):
 
     def on_train_end(self, logs: Any = None) -> None:
         self._file.close()
-
-
-@export("keras.callbacks.TensorBoard")
-class TensorBoard(Callback):
-    """Writes what is logged to event files: for each epoch, or with `update_freq` "batch" or a number of samples too.
-
-    write_graph: the graph as well. histogram_freq: how many epochs apart to write histograms of weights (0: never).
-    """
-
-    def __init__(
-        self,
-        log_dir: str = "./logs",
-        histogram_freq: int = 0,
-        batch_size: int = 32,
-        write_graph: bool = True,
-        write_grads: bool = False,
-        write_images: bool = False,
-        embeddings_freq: int = 0,
-        embeddings_layer_names: Any = None,
-        embeddings_metadata: Any = None,
-        embeddings_data: Any = None,
-        update_freq: Any = "epoch",
-        **kwargs: Any,
-    ) -> None:
-        if write_grads or write_images or embeddings_freq:
-            raise NotImplementedError(
-                "TensorBoard does not write gradients, images or embeddings: make summaries of them."
-            )
-        self.log_dir, self.histogram_freq, self.write_graph = str(log_dir), histogram_freq, write_graph
-        self.update_freq: Any = {"batch": 1, "epoch": None}.get(update_freq, update_freq)
-        self._samples = self._written_at = 0
-
-    def set_model(self, model: Any) -> None:
-        super().set_model(model)
-        self.writer = FileWriter(self.log_dir, K.get_session().graph if self.write_graph else None)
-        self._histograms: Any = None
-        if self.histogram_freq:
-            summaries = [histogram(weight.name.replace(":", "_"), weight, collections=[]) for weight in model.weights]
-            self._histograms = merge(summaries, collections=[])
-
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
-        if self.update_freq is not None and logs:
-            self._samples += logs.get("size", 1)
-            if self.update_freq == 1 or self._samples - self._written_at >= self.update_freq:
-                shown = {name: value for name, value in logs.items() if name not in ("batch", "size")}
-                self._write({f"batch_{name}": value for name, value in shown.items()}, self._samples)
-                self._written_at = self._samples
-
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        if self._histograms is not None and epoch % self.histogram_freq == 0:
-            self.writer.add_summary(K.get_session().run(self._histograms), epoch)
-        self._write(
-            {f"epoch_{name}" if self.update_freq else name: value for name, value in (logs or {}).items()}, epoch
-        )
-
-    def _write(self, values: dict[str, Any], step: int) -> None:
-        summary = Summary(value=[Summary.Value(tag=tag, simple_value=float(value)) for tag, value in values.items()])
-        self.writer.add_summary(summary, step)
-        self.writer.flush()
-
-    def on_train_end(self, logs: Any = None) -> None:
-        self.writer.close()

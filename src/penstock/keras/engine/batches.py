@@ -57,6 +57,12 @@ class Arrays(Source):
         self.samples = batch.size
         self.steps = steps
 
+    @property
+    def arrays(self) -> list[Any]:
+        """Inputs, targets, and weights of samples for each target."""
+        weights = self._all.weights or [np.ones(self._all.size, K.floatx()) for _ in self._all.targets]
+        return [*self._all.inputs, *self._all.targets, *weights]
+
     def epoch(self) -> Iterator[Batch]:
         n, size = self._all.size, self._size
         order: Any = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -153,6 +153,22 @@ class Compiled(Network):
                     if name in made.stateful:
                         values[i] = made.resets[made.stateful.index(name)].result()
         return K.function(feeds, values, updates, **self._run_options), bool(phases)
+
+    def function_of(self, tensors: list[Any], with_targets: bool = True) -> Callable[[list[Any]], list[Any]]:
+        """A function of arrays for the inputs, and for the targets, that computes `tensors` as in evaluation.
+
+        It may be given more arrays: weights of samples do not count.
+        """
+        phase = K.learning_phase()
+        feeds = [*self._fed_inputs, *(self._compiled_objective().fed_targets if with_targets else [])]
+        phases = {phase: False} if isinstance(phase, Tensor) else {}
+        function = K.function([*feeds, *phases], tensors)
+
+        def run(arrays: list[Any]) -> list[Any]:
+            values: list[Any] = function([*arrays[: len(feeds)], *phases.values()])
+            return values
+
+        return run
 
     @property
     def _fed_inputs(self) -> list[Any]:

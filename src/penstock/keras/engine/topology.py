@@ -55,8 +55,8 @@ def _walk(output: Any, given: set[int], order: list[Node], met: dict[int, int], 
         history = history_of(tensor)
         if history is None:
             raise ValueError(
-                f"Output tensors to a Model must be the output of a Keras layer. Found: {tensor}. Wrap functions of tf "
-                "in a Lambda layer."
+                f"Output tensors to a Model must be computed from its inputs by layers and functions of tf. Found: "
+                f"{tensor}. Put loops and conditionals of tf in a Lambda layer."
             )
         node = history.node
         if id(node) in finished:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.keras.callbacks.base import BaseLogger, CallbackList, History, ProgbarLogger
-from penstock.keras.engine.batches import Source
+from penstock.keras.engine.batches import Arrays, Source
 from penstock.keras.nested import flat, one_or_list
 from penstock.keras.utils.progress_bar import Progbar
 
@@ -42,7 +42,7 @@ def fit(
         "do_validation": validation is not None,
         "metrics": with_validation,
     }
-    told = CallbackList(listeners, model, params)
+    told = CallbackList(listeners, model, params, validation.arrays if isinstance(validation, Arrays) else None)
     model.history = history
     model.stop_training = False
     if verbose and source.samples is not None and not by_steps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,12 @@ import numpy as np
 
 from penstock.export import export
 from penstock.keras.backend.settings import check_data_format, floatx
+from penstock.keras.preprocessing.image.affine import (
+    FILL_MODES,
+    apply_affine_transform,
+    apply_brightness_shift,
+    apply_channel_shift,
+)
 from penstock.keras.preprocessing.image.files import img_to_array, load_img
 from penstock.keras.utils.arrays import Sequence
 
@@ -17,7 +24,7 @@ from penstock.keras.utils.arrays import Sequence
 class ImageDataGenerator:
     """Changes images at random: turned by up to `rotation_range` degrees, shifted by fractions (or pixels, from 1 on),
     sheared, zoomed, flipped, their channels shifted; what is then empty is filled as `fill_mode` says. After that
-    `preprocessing_function`, `rescale`, and standardisation, for which `fit` computes means of the data.
+    `preprocessing_function`, `rescale`, and standardisation and whitening, for which `fit` looks at the data.
     """
 
     def __init__(
@@ -43,11 +50,23 @@ class ImageDataGenerator:
         preprocessing_function: Any = None,
         data_format: str | None = None,
         validation_split: float = 0.0,
+        interpolation_order: int = 1,
         dtype: Any = None,
     ) -> None:
-        if zca_whitening:
-            raise NotImplementedError("ImageDataGenerator does no ZCA whitening: whiten the arrays before.")
-        if fill_mode not in ("nearest", "constant", "reflect", "wrap"):
+        if zca_whitening and not featurewise_center:
+            featurewise_center = True
+            warnings.warn(
+                "This ImageDataGenerator specifies `zca_whitening`, which overrides setting of `featurewise_center`.",
+                UserWarning, stacklevel=2,
+            )  # fmt: skip
+        if zca_whitening and featurewise_std_normalization:
+            featurewise_std_normalization = False
+            warnings.warn(
+                "This ImageDataGenerator specifies `zca_whitening` which overrides setting of "
+                "`featurewise_std_normalization`.",
+                UserWarning, stacklevel=2,
+            )  # fmt: skip
+        if fill_mode not in FILL_MODES:
             raise ValueError(f"Unknown fill_mode: {fill_mode}")
         self.featurewise_center, self.samplewise_center = featurewise_center, samplewise_center
         self.featurewise_std_normalization = featurewise_std_normalization
@@ -62,19 +81,32 @@ class ImageDataGenerator:
         self.rescale, self.preprocessing_function = rescale, preprocessing_function
         self.data_format = check_data_format(data_format)
         self.validation_split = validation_split
+        self.interpolation_order = interpolation_order
+        self.zca_whitening, self.zca_epsilon = zca_whitening, zca_epsilon
         self.mean: Any = None
         self.std: Any = None
+        self.principal_components: Any = None
 
     # --- what changes -----------------------------------------------------------------------------------
 
     def fit(self, x: Any, augment: bool = False, rounds: int = 1, seed: int | None = None) -> None:
-        """Compute the means that featurewise standardisation takes."""
+        """Compute what featurewise standardisation and whitening take: from `x`, or from `rounds` changes of it."""
         x = np.asarray(x, dtype=floatx())
+        if x.ndim != 4:
+            raise ValueError(f"Input to `.fit()` should have rank 4. Got array with shape: {x.shape}")
+        if augment:
+            if seed is not None:
+                np.random.seed(seed)
+            x = np.stack([self.random_transform(image) for _ in range(rounds) for image in x])
         channel = 1 if self.data_format == "channels_first" else 3
         axes = tuple(i for i in range(4) if i != channel)
         shape = [-1 if i == channel - 1 else 1 for i in range(3)]
         self.mean = x.mean(axis=axes).reshape(shape)
         self.std = x.std(axis=axes).reshape(shape)
+        if self.zca_whitening:
+            rows = (x - self.mean).reshape(len(x), -1)
+            directions, variances, _ = np.linalg.svd(rows.T @ rows / len(rows))
+            self.principal_components = (directions / np.sqrt(variances + self.zca_epsilon)) @ directions.T
 
     def standardize(self, x: np.ndarray) -> np.ndarray:
         """An image after everything that is not at random."""
@@ -92,6 +124,8 @@ class ImageDataGenerator:
             x = x - self.mean
         if self.featurewise_std_normalization:
             x = x / (self.std + 1e-6)
+        if self.zca_whitening:
+            x = (x.reshape(-1, len(self.principal_components)) @ self.principal_components).reshape(x.shape)
         return x
 
     def random_transform(self, x: np.ndarray, seed: int | None = None) -> np.ndarray:
@@ -101,57 +135,33 @@ class ImageDataGenerator:
         image = x.transpose(1, 2, 0) if first else x
         image = self._moved(image, random)
         if self.channel_shift_range:
-            low, high = image.min(), image.max()
             shifts = random.uniform(-self.channel_shift_range, self.channel_shift_range, image.shape[2])
-            image = np.clip(image + shifts.astype(image.dtype), low, high)
+            image = apply_channel_shift(image, shifts, 2)
         if self.horizontal_flip and random.random_sample() < 0.5:
             image = image[:, ::-1]
         if self.vertical_flip and random.random_sample() < 0.5:
             image = image[::-1]
         if self.brightness_range is not None:
-            image = np.clip(image * random.uniform(*self.brightness_range), 0, 255)
+            image = apply_brightness_shift(image, random.uniform(*self.brightness_range))
         return image.transpose(2, 0, 1) if first else image
 
     def _moved(self, image: np.ndarray, random: Any) -> np.ndarray:
-        """`image` turned, shifted, sheared and zoomed around its middle: each pixel is that of its nearest source."""
-        height, width = image.shape[:2]
-        angle = np.deg2rad(random.uniform(-self.rotation_range, self.rotation_range)) if self.rotation_range else 0.0
-        shear = np.deg2rad(random.uniform(-self.shear_range, self.shear_range)) if self.shear_range else 0.0
-        down = self._shift(self.height_shift_range, height, random)
-        right = self._shift(self.width_shift_range, width, random)
-        zooms = (1.0, 1.0) if self.zoom_range == (1, 1) else random.uniform(*self.zoom_range, 2)
-        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-        matrix = turn @ np.array([[1, -np.sin(shear)], [0, np.cos(shear)]]) @ np.diag(zooms)
-        if np.array_equal(matrix, np.eye(2)) and not down and not right:
-            return image
-        middle = np.array([(height - 1) / 2, (width - 1) / 2])
-        places = np.stack(list(np.mgrid[:height, :width]), -1) - middle
-        sources = np.rint((places + turn @ np.array([down, right])) @ matrix.T + middle).astype(int)
-        if np.array_equal(matrix, np.eye(2)):
-            sources = np.rint(places + middle + np.array([down, right])).astype(int)
-        return self._filled(image, sources[..., 0], sources[..., 1])
+        """`image` turned, shifted, sheared and zoomed around its middle."""
+        angle = random.uniform(-self.rotation_range, self.rotation_range) if self.rotation_range else 0.0
+        shear = random.uniform(-self.shear_range, self.shear_range) if self.shear_range else 0.0
+        down = self._shift(self.height_shift_range, image.shape[0], random)
+        right = self._shift(self.width_shift_range, image.shape[1], random)
+        zx, zy = (1.0, 1.0) if self.zoom_range == (1, 1) else random.uniform(*self.zoom_range, 2)
+        return apply_affine_transform(
+            image, angle, down, right, shear, zx, zy, fill_mode=self.fill_mode, cval=self.cval,
+            order=self.interpolation_order,
+        )  # fmt: skip
 
     def _shift(self, amount: float, size: int, random: Any) -> float:
         if not amount:
             return 0.0
         shift = float(random.uniform(-amount, amount))
         return shift * size if amount < 1 else shift
-
-    def _filled(self, image: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        height, width = image.shape[:2]
-        outside = (rows < 0) | (rows >= height) | (columns < 0) | (columns >= width)
-        if self.fill_mode == "reflect":
-            rows, columns = (
-                np.minimum(i % (2 * n), 2 * n - 1 - i % (2 * n)) for i, n in ((rows, height), (columns, width))
-            )
-        elif self.fill_mode == "wrap":
-            rows, columns = rows % height, columns % width
-        else:
-            rows, columns = rows.clip(0, height - 1), columns.clip(0, width - 1)
-        found = image[rows, columns]
-        if self.fill_mode == "constant":
-            found = np.where(outside[..., None], np.asarray(self.cval, image.dtype), found)
-        return found
 
     # --- batches ----------------------------------------------------------------------------------------
 

@@ -1,0 +1,5 @@
+"""tf.keras.datasets.imdb."""
+
+from penstock.api.namespace import open_namespace
+
+open_namespace(__name__)
