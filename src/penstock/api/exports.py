@@ -925,6 +925,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "Activation ActivityRegularization Dense Dropout Flatten Lambda Masking Permute RepeatVector Reshape "
             "SpatialDropout1D SpatialDropout2D SpatialDropout3D"
         ),
+        "penstock.keras.layers.dense_features": "DenseFeatures",
         "penstock.keras.layers.embeddings": "Embedding",
         "penstock.keras.layers.local": "LocallyConnected1D LocallyConnected2D",
         "penstock.keras.layers.merge": (

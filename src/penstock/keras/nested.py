@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -24,3 +25,20 @@ def unique(*lists: list[Any]) -> list[Any]:
         for value in values:
             found.setdefault(id(value), value)
     return list(found.values())
+
+
+def leaves(value: Any) -> list[Any]:
+    """The elements of what layers are called with: a tensor, a list, or a dict, by its sorted keys."""
+    return [value[key] for key in sorted(value)] if isinstance(value, dict) else flat(value)
+
+
+def structure_of(value: Any) -> Callable[[list[Any]], Any]:
+    """A function that puts other elements in the place of the `leaves` of `value`."""
+    if isinstance(value, dict):
+        keys = sorted(value)
+        return lambda elements: dict(zip(keys, elements, strict=True))
+    return list if isinstance(value, list | tuple) else _only
+
+
+def _only(elements: list[Any]) -> Any:
+    return elements[0]

@@ -25,6 +25,9 @@ _session: Any = None
 _initialized: WeakKeyDictionary[Any, tuple[int, set[str]]] = WeakKeyDictionary()
 """For each session, how many variables its graph had when they were last initialised, and their names."""
 
+_tables: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""For each session, how many initialisers of tables its graph had when they were last run."""
+
 _learning_phases: WeakKeyDictionary[Graph, Any] = WeakKeyDictionary()
 _uids: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
 _names: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
@@ -34,7 +37,7 @@ _names: WeakKeyDictionary[Graph, dict[str, int]] = WeakKeyDictionary()
 def get_session() -> Any:
     """The session that Keras runs in: the default one, the one of `set_session`, or one of its own.
 
-    Variables of its graph that have no value yet are initialised, so that those of new layers can be used at once.
+    Variables and tables of its graph that have no value yet are initialised, so that new layers can be used at once.
     """
     global _session
     session = get_default_session()
@@ -42,7 +45,9 @@ def get_session() -> Any:
         if _session is None or _session.graph is not get_default_graph():
             _session = Session()
         session = _session
-    _initialize_variables(session)
+    if not (_manual or session.graph.finalized):
+        _initialize_variables(session)
+        _initialize_tables(session)
     return session
 
 
@@ -76,7 +81,7 @@ _manual = False
 def _initialize_variables(session: Any) -> None:
     variables = session.graph.get_collection_ref(GraphKeys.GLOBAL_VARIABLES)
     count, known = _initialized.setdefault(session, (0, set()))
-    if count == len(variables) or _manual or session.graph.finalized:
+    if count == len(variables):
         return
     new = [variable for variable in variables if variable.name not in known]
     _initialized[session] = len(variables), known | {variable.name for variable in new}
@@ -85,6 +90,14 @@ def _initialize_variables(session: Any) -> None:
         missing = [variable.initializer for variable, there in zip(new, has_value, strict=True) if not there]
     if missing:
         session.run(missing)
+
+
+def _initialize_tables(session: Any) -> None:
+    initializers = session.graph.get_collection_ref(GraphKeys.TABLE_INITIALIZERS)
+    done = _tables.setdefault(session, 0)
+    if done < len(initializers):
+        _tables[session] = len(initializers)
+        session.run([op for op in initializers[done:] if op.type.startswith(("InitializeTable", "LookupTableImport"))])
 
 
 @export("keras.backend.learning_phase")

@@ -103,9 +103,9 @@ def _run(data: bytes, what: str) -> Any:
             item = stack.pop()
             stack[-1].append(item)
         elif code in b"qr\x94":  # remember what is on top
-            form = {b"q": "<B", b"r": "<I"}.get(code)
+            form = {b"q": "<B", b"r": "<I"}.get(code, "")
             memo[struct.unpack_from(form, data, at)[0] if form else len(memo)] = stack[-1]
-            at += struct.calcsize(form) if form else 0
+            at += struct.calcsize(form)
         elif code in b"hj":
             form = "<B" if code == b"h" else "<I"
             stack.append(memo[struct.unpack_from(form, data, at)[0]])

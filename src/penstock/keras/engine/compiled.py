@@ -26,7 +26,7 @@ from penstock.keras.engine.batches import (
 from penstock.keras.engine.input_layer import Input
 from penstock.keras.engine.network import Network
 from penstock.keras.engine.objective import Objective, objective
-from penstock.keras.nested import flat
+from penstock.keras.nested import flat, leaves, structure_of
 from penstock.tensor.dtypes import as_dtype
 from penstock.tensor.shapes import TensorShape
 
@@ -207,23 +207,28 @@ class Compiled(Network):
 
     def _set_inputs(self, x: Any) -> None:
         """Build a model whose inputs are not known yet, for inputs like `x`."""
-        values = [v if isinstance(v, Tensor) else np.asarray(v) for v in flat(x)]
+        values = [v if isinstance(v, Tensor) else np.asarray(v) for v in leaves(x)]
         shapes = [TensorShape(value.shape).as_list()[1:] for value in values]
-        if hasattr(self, "_added"):
+        if hasattr(self, "_added") and not isinstance(x, dict):
             self.build((None, *shapes[0]))
         else:
             kinds = [as_dtype(value.dtype) for value in values]
+            names = sorted(x) if isinstance(x, dict) else [None] * len(values)
             inputs = [
-                Input(shape or (1,), dtype=kind if kind.is_integer else K.floatx())
-                for shape, kind in zip(shapes, kinds, strict=True)
+                Input(shape or (1,), dtype=K.floatx() if kind.is_floating else kind, name=name)
+                for shape, kind, name in zip(shapes, kinds, names, strict=True)
             ]
-            outputs = flat(self(inputs if isinstance(x, list | tuple) else inputs[0]))
-            self.inputs, self.outputs = inputs, outputs
-            self._own_calls = [self._inbound_nodes[-1]]
-            self.input_names = [f"input_{i + 1}" for i in range(len(inputs))]
-            self.output_names = [f"output_{i + 1}" for i in range(len(outputs))]
+            self._begin(structure_of(x)(inputs), inputs, [name or f"input_{i + 1}" for i, name in enumerate(names)])
         if self.optimizer is not None:
             self._make_objective()
+
+    def _begin(self, given: Any, inputs: list[Any], names: list[str]) -> None:
+        """Call the model's own `call` with `given`, made of `inputs`."""
+        outputs = flat(self(given))
+        self.inputs, self.outputs = inputs, outputs
+        self._own_calls = [self._inbound_nodes[-1]]
+        self.input_names = names
+        self.output_names = [f"output_{i + 1}" for i in range(len(outputs))]
 
     def _source(
         self, x: Any, y: Any, batch_size: Any, steps: Any, shuffle: Any, sample_weight: Any = None,

@@ -44,7 +44,7 @@ class InputLayer(Layer):
             input_tensor = K.placeholder(shape, dtype=dtype, sparse=sparse, name=self.name)
         elif history_of(input_tensor) is not None:
             input_tensor = identity(input_tensor)
-        self._record([], [input_tensor], True, {}, Call())
+        self._record([], [input_tensor], list, {}, Call())
 
     def get_config(self) -> dict[str, Any]:
         return {

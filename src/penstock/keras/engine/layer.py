@@ -20,7 +20,7 @@ from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, 
 from penstock.keras.engine.connect import connect
 from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
 from penstock.keras.named import made
-from penstock.keras.nested import flat, one_or_list, unique
+from penstock.keras.nested import flat, leaves, one_or_list, structure_of, unique
 from penstock.layers import base
 from penstock.ops.basic import identity, placeholder
 from penstock.tensor.dtypes import as_dtype
@@ -111,7 +111,7 @@ class Layer(base.Layer):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the outputs, by default that of the inputs. Raises TypeError if the layer does not take masks."""
-        if not self.supports_masking and any(m is not None for m in flat(mask)):
+        if not self.supports_masking and any(m is not None for m in leaves(mask)):
             raise TypeError(f"Layer {self.name} does not support masking, but was passed an input_mask: {mask}")
         return mask
 
@@ -146,34 +146,34 @@ class Layer(base.Layer):
     # --- calls ------------------------------------------------------------------------------------------
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Apply the layer to a tensor or a list of them; the first call creates the weights."""
+        """Apply the layer to a tensor, or a list or dict of them; the first call creates the weights."""
         kwargs.pop("scope", None)
-        listed = isinstance(inputs, list | tuple)
-        tensors = [self._as_input(x) for x in flat(inputs)]
+        pack = structure_of(inputs)
+        tensors = [self._as_input(x) for x in leaves(inputs)]
         if not running.calls:
             connect(tensors)
-        inputs = tensors if listed else tensors[0]
+        inputs = pack(tensors)
         takes = parameters_of(type(self).call)
         masks = [mask_of(x) for x in tensors]
         if "mask" in takes and "mask" not in kwargs and any(mask is not None for mask in masks):
-            kwargs["mask"] = masks if listed else masks[0]
+            kwargs["mask"] = pack(masks)
         call, outermost = Call(), not running.calls
         running.calls.append(call)
         try:
             with name_scope(self.name):
-                self._build_once([x.shape for x in tensors] if listed else tensors[0].shape)
+                self._build_once(pack([x.shape for x in tensors]))
                 outputs = self.call(inputs, *args, **kwargs)
                 outputs = _renewed(outputs, tensors)
                 if self.activity_regularizer is not None:
                     for output in flat(outputs):
                         self.add_loss(self.activity_regularizer(output))
-            self._set_masks(inputs, outputs, kwargs.get("mask", masks if listed else masks[0]))
+            self._set_masks(inputs, outputs, kwargs.get("mask", pack(masks)))
         finally:
             running.calls.pop()
         if outermost and not all(history_of(x) is not None for x in tensors):
             self._losses += call.losses
         elif outermost:
-            self._record(tensors, flat(outputs), listed, arguments_of(type(self), args, kwargs), call)
+            self._record(tensors, flat(outputs), pack, arguments_of(type(self), args, kwargs), call)
         return outputs
 
     apply = __call__
@@ -196,14 +196,13 @@ class Layer(base.Layer):
             self._initial_weights = None
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        found = self.compute_mask(inputs, mask)
-        masks = flat(found) if isinstance(found, list | tuple) else [found]
+        masks = leaves(self.compute_mask(inputs, mask))
         for output, of_output in zip(flat(outputs), masks, strict=False):
             if of_output is not None and isinstance(output, Tensor):
                 output._keras_mask = of_output  # type: ignore[attr-defined]
 
-    def _record(self, tensors: list[Any], results: list[Any], listed: bool, arguments: Any, call: Call) -> None:
-        node = Node(self, tensors, results, listed, arguments, call.updates, call.losses)
+    def _record(self, tensors: list[Any], results: list[Any], pack: Any, arguments: Any, call: Call) -> None:
+        node = Node(self, tensors, results, pack, arguments, call.updates, call.losses)
         self._inbound_nodes.append(node)
         for i, result in enumerate(results):
             result._keras_history = History(self, len(self._inbound_nodes) - 1, i)

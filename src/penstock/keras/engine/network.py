@@ -78,7 +78,7 @@ class Network(Layer):
             if not tensors:  # a tensor given to Input
                 results = node.results
             else:
-                results = flat(node.layer(tensors if node.listed else tensors[0], **arguments))
+                results = flat(node.layer(node.pack(tensors), **arguments))
             values |= {id(own): new for own, new in zip(node.results, results, strict=True)}
         outputs = [values[id(x)] for x in self.outputs]
         self._output_masks = [mask_of(x) for x in outputs]

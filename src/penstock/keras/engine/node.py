@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,14 +12,14 @@ from typing import Any, NamedTuple
 class Node:
     """A call of `layer` outside of other layers, from which models can be made.
 
-    `tensors` and `results` are flat; `listed` says whether the layer was called with a list. `updates` and `losses` are
+    `tensors` and `results` are flat; `pack` makes of tensors what the layer is called with. `updates` and `losses` are
     those that the call added, in layers inside this one too.
     """
 
     layer: Any
     tensors: list[Any]
     results: list[Any]
-    listed: bool
+    pack: Callable[[list[Any]], Any]
     arguments: dict[str, Any]
     updates: list[Any] = field(default_factory=list)
     losses: list[Any] = field(default_factory=list)
@@ -31,7 +32,7 @@ class Node:
     @property
     def inputs(self) -> Any:
         """What the layer was called with."""
-        return self.tensors if self.listed else self.tensors[0]
+        return self.pack(self.tensors)
 
 
 class History(NamedTuple):

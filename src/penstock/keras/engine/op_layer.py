@@ -18,7 +18,7 @@ from penstock.graph.scopes import get_default_graph
 from penstock.keras import backend as K
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.node import Call, history_of
-from penstock.keras.nested import flat
+from penstock.keras.nested import flat, one_or_list
 
 _PREFIX = "tf_op_layer_"
 
@@ -34,14 +34,14 @@ class TensorFlowOpLayer(Layer):
         self.built = True
         self._op_def = get_op(self.node_def.op)
         if isinstance(node_def, dict) and not self.node_def.input:
-            self._record([], self._node({}).outputs, True, {}, Call())
+            self._record([], self._node({}).outputs, list, {}, Call())
 
     @classmethod
     def of(cls, op: Operation) -> None:
         """Make a layer whose call is `op`."""
         own = {i: x for i, x in enumerate(op.inputs) if history_of(x) is not None}
         layer = cls(op.node_def, {i: x for i, x in enumerate(op.inputs) if i not in own}, op.name)
-        layer._record(list(own.values()), op.outputs, len(own) != 1, {}, Call())
+        layer._record(list(own.values()), op.outputs, list if len(own) != 1 else one_or_list, {}, Call())
 
     def call(self, inputs: Any) -> Any:
         given = iter(flat(inputs))

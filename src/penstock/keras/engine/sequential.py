@@ -83,11 +83,17 @@ class Sequential(Model):
         if self.inputs is None and input_shape is not None:
             if not self._added:
                 raise ValueError("Sequential model cannot be built: it has no layers.")
-            x = outputs = Input(batch_shape=tuple(TensorShape(input_shape).as_list()))
-            for layer in self._added:
-                outputs = layer(outputs)
-            self._extend(x, outputs)
+            x = Input(batch_shape=tuple(TensorShape(input_shape).as_list()))
+            self._begin(x, [x], [])
         self.built = self.inputs is not None
+
+    def _begin(self, given: Any, inputs: list[Any], names: list[str]) -> None:
+        outputs = given
+        for layer in self._added:
+            outputs = layer(outputs)
+        if len(flat(outputs)) != 1:
+            raise ValueError("All layers in a Sequential model should have a single output tensor.")
+        self._connect(inputs, flat(outputs))
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         return super().call(inputs, training=training, mask=mask)

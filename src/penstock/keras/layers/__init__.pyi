@@ -43,6 +43,7 @@ from penstock.keras.layers.core import Reshape as Reshape
 from penstock.keras.layers.core import SpatialDropout1D as SpatialDropout1D
 from penstock.keras.layers.core import SpatialDropout2D as SpatialDropout2D
 from penstock.keras.layers.core import SpatialDropout3D as SpatialDropout3D
+from penstock.keras.layers.dense_features import DenseFeatures as DenseFeatures
 from penstock.keras.layers.embeddings import Embedding as Embedding
 from penstock.keras.layers.local import LocallyConnected1D as LocallyConnected1D
 from penstock.keras.layers.local import LocallyConnected2D as LocallyConnected2D
@@ -118,14 +119,14 @@ __all__ = [
     "Convolution3DTranspose", "Deconvolution2D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D",
     "SeparableConvolution1D", "SeparableConvolution2D", "ConvLSTM2D", "Activation", "ActivityRegularization", "Dense",
     "Dropout", "Flatten", "Lambda", "Masking", "Permute", "RepeatVector", "Reshape", "SpatialDropout1D",
-    "SpatialDropout2D", "SpatialDropout3D", "Embedding", "LocallyConnected1D", "LocallyConnected2D", "Add", "Average",
-    "Concatenate", "Dot", "Maximum", "Minimum", "Multiply", "Subtract", "add", "average", "concatenate", "dot",
-    "maximum", "minimum", "multiply", "subtract", "AlphaDropout", "GaussianDropout", "GaussianNoise",
-    "BatchNormalization", "Cropping1D", "Cropping2D", "Cropping3D", "UpSampling1D", "UpSampling2D", "UpSampling3D",
-    "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D",
-    "AvgPool1D", "AvgPool2D", "AvgPool3D", "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D",
-    "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D",
-    "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D", "MaxPool1D", "MaxPool2D", "MaxPool3D",
-    "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "CuDNNGRU", "CuDNNLSTM", "GRU", "LSTM", "RNN", "SimpleRNN",
-    "Bidirectional", "TimeDistributed", "Wrapper", "deserialize", "serialize"
+    "SpatialDropout2D", "SpatialDropout3D", "DenseFeatures", "Embedding", "LocallyConnected1D", "LocallyConnected2D",
+    "Add", "Average", "Concatenate", "Dot", "Maximum", "Minimum", "Multiply", "Subtract", "add", "average",
+    "concatenate", "dot", "maximum", "minimum", "multiply", "subtract", "AlphaDropout", "GaussianDropout",
+    "GaussianNoise", "BatchNormalization", "Cropping1D", "Cropping2D", "Cropping3D", "UpSampling1D", "UpSampling2D",
+    "UpSampling3D", "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "AveragePooling1D", "AveragePooling2D",
+    "AveragePooling3D", "AvgPool1D", "AvgPool2D", "AvgPool3D", "GlobalAveragePooling1D", "GlobalAveragePooling2D",
+    "GlobalAveragePooling3D", "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D", "GlobalMaxPool1D",
+    "GlobalMaxPool2D", "GlobalMaxPool3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D", "MaxPool1D",
+    "MaxPool2D", "MaxPool3D", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "CuDNNGRU", "CuDNNLSTM", "GRU", "LSTM",
+    "RNN", "SimpleRNN", "Bidirectional", "TimeDistributed", "Wrapper", "deserialize", "serialize"
 ]

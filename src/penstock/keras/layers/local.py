@@ -60,7 +60,7 @@ class _Local(Layer):
                 f"The sizes of the inputs to {type(self).__name__} should be fully-defined, but layer received the "
                 f"inputs shape {input_shape}: it has a kernel for each place."
             )
-        steps = zip(places, self.kernel_size, self.strides, strict=True)
+        steps: Any = zip(places, self.kernel_size, self.strides, strict=True)
         self._places = [(n - size) // stride + 1 for n, size, stride in steps]
         count, covered = 1, channels
         for n, size in zip(self._places, self.kernel_size, strict=True):

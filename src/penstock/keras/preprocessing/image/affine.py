@@ -73,7 +73,7 @@ def _moved(
         raise ValueError(f"order must be 0 (nearest) or 1 (linear), not {order}")
     image = np.moveaxis(x, axes, (0, 1, 2))
     sizes = image.shape[:2]
-    places = np.stack(np.mgrid[: sizes[0], : sizes[1]], -1) @ matrix.T + offset
+    places = np.stack(list(np.mgrid[: sizes[0], : sizes[1]]), -1) @ matrix.T + offset
     places = np.round(places, 9)  # what is a whole number but for rounding is one
     if order == 0:
         moved = _at(image, np.floor(places + 0.5).astype(int), fill_mode)
@@ -186,7 +186,7 @@ def random_brightness(x: np.ndarray, brightness_range: Any) -> np.ndarray:
     """`x` made brighter or darker by a factor within `brightness_range`."""
     if len(brightness_range) != 2:
         raise ValueError(f"`brightness_range` should be tuple or list of two floats. Received: {brightness_range}")
-    return apply_brightness_shift(x, np.random.uniform(*brightness_range))
+    return apply_brightness_shift(x, float(np.random.uniform(brightness_range[0], brightness_range[1])))
 
 
 @export("keras.preprocessing.image.flip_axis")

@@ -69,7 +69,7 @@ class BaseWrapper:
 
     def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
         """Build a model and train it; returns the History."""
-        build = self.build_fn if self.build_fn is not None else self.__call__  # type: ignore[operator]
+        build = self.build_fn if self.build_fn is not None else self.__call__
         self.model = build(**self.filter_sk_params(self._builder()))
         y = np.asarray(y)
         loss = self.model.loss
