@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import socket
 import threading
 import time
@@ -12,7 +11,9 @@ from dataclasses import replace
 import pytest
 
 from penstock import errors
+from penstock.cluster.wire import handshake
 from penstock.cluster.wire.endpoint import Endpoint
+from penstock.cluster.wire.handshake import Hello
 from penstock.cluster.wire.identity import Expect, Identity, WireOptions, new_incarnation
 from tests.cluster.wire.endpoints import ECHO, PS, QUICK, TOKEN, WORKER, endpoint
 
@@ -55,14 +56,20 @@ def test_foreign_bytes_end_a_connection_and_nothing_else(data: bytes, caplog: py
 
 
 def test_garbage_after_the_handshake_ends_only_that_connection(caplog: pytest.LogCaptureFixture) -> None:
-    with endpoint(WORKER, options=replace(QUICK, local=False)) as worker, endpoint(options=QUICK) as client:
+    with endpoint(WORKER, options=QUICK) as worker, endpoint(options=QUICK) as client:
         port = worker.listen("127.0.0.1")
         peer = client.peer(f"127.0.0.1:{port}")
-        peer._connection._socket.sendall(secrets.token_bytes(4000))
-        lost = threading.Event()
-        peer.on_lost(lambda _: lost.set())
-        assert lost.wait(5)
-        assert client.peer(f"127.0.0.1:{port}").call("echo", 1) == (1,)
+        for size in (1, 40, 4000):
+            sock = _raw(port)
+            end = time.monotonic() + 5
+            handshake.connect(sock, Hello(Identity("client", 1)), TOKEN, end, "there")
+            handshake.confirm(sock, end)
+            sock.settimeout(5)
+            sock.sendall(b"\xff" * size)
+            sock.shutdown(socket.SHUT_WR)
+            assert _ended(sock)
+        assert peer.call("echo", 1) == (1,)
+        assert "Cannot read what client at 127.0.0.1" in caplog.text
 
 
 def test_messages_above_the_limit_are_refused_by_sender_and_receiver() -> None:

@@ -5,23 +5,35 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import queue
 import socket
+import sys
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from penstock import errors, logging
 from penstock.cluster.wire import handshake
-from penstock.cluster.wire.connection import Connection, now_reading
+from penstock.cluster.wire.connection import Connection
 from penstock.cluster.wire.handshake import HandshakeError, Hello
 from penstock.cluster.wire.identity import Expect, Identity, WireOptions, check
 from penstock.cluster.wire.peer import Handler, Peer
+from penstock.cluster.wire.sockets import (
+    connect_locally,
+    listen_at,
+    listen_locally,
+    prepare,
+    split_address,
+    text_of,
+)
 from penstock.cluster.wire.threads import Threads
+from penstock.cluster.wire.writing import now_reading
 
 _RETRY_S = 0.05
 _CLOSE_S = 5.0
 """How long `close` waits for handlers that are running."""
+_COMPLAINTS = 1000
 
 _endpoints: weakref.WeakSet[Endpoint] = weakref.WeakSet()
 
@@ -46,11 +58,13 @@ class Endpoint:
         self._peers: set[Peer] = set()
         self._connected: dict[str, Peer] = {}  # those that this side connected, by address
         self._connecting: dict[str, threading.Lock] = {}
+        self._local_name = ""
         self._listeners: list[socket.socket] = []
         self._strangers: dict[socket.socket, None] = {}  # not yet authenticated, oldest first
-        self._complained: set[str] = set()
-        self._running: list[threading.Thread] = []
+        self._complaints: set[str] = set()
+        self._running: dict[str, threading.Thread] = {}
         self._closing = threading.Event()
+        self._due: queue.SimpleQueue[tuple[Connection, int] | None] = queue.SimpleQueue()  # segments to give back
         _endpoints.add(self)
 
     def __enter__(self) -> Endpoint:
@@ -69,26 +83,20 @@ class Endpoint:
 
     def listen(self, host: str, port: int = 0) -> int:
         """Accept connections at `host`; returns the port (0 chooses one). Raises AlreadyExistsError if something else
-        listens there, InvalidArgumentError if this machine has no such address."""
-        try:
-            family, kind, protocol, _, address = socket.getaddrinfo(
-                host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-            )[0]
-        except OSError as error:
-            raise errors.InvalidArgumentError(None, None, f"{host}:{port} is no address: {error}") from None
-        listener = socket.socket(family, kind, protocol)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # also just after a task there has ended
-            listener.bind(address)
-            listener.listen(256)
-        except OSError as error:
-            listener.close()
-            what = f"{self.identity.task} cannot listen at {host}:{port}: {error.strerror}"
-            if error.errno == errno.EADDRINUSE:
-                raise errors.AlreadyExistsError(None, None, f"{what} (another process uses the port)") from None
-            raise errors.InvalidArgumentError(None, None, what) from None
-        self._run(self._accept, listener, name=f"wire {self.identity.task} accepts")
-        return int(listener.getsockname()[1])
+        listens there, InvalidArgumentError if that is no address of this machine."""
+        listener = listen_at(host, port, self.identity.task)
+        port = int(listener.getsockname()[1])
+        self._start_accepting(listener, f"accepts at {port}")
+        if self._options.local and not self._local_name and sys.platform == "linux":
+            local, name = listen_locally()
+            self._start_accepting(local, "accepts locally")
+            self._local_name = name
+        return port
+
+    def _start_accepting(self, listener: socket.socket, name: str) -> None:
+        with self._lock:
+            self._listeners.append(listener)
+        self._run(name, self._accept, listener)
 
     def _accept(self, listener: socket.socket) -> None:
         with listener:
@@ -102,14 +110,12 @@ class Endpoint:
                     return  # closed
                 with self._lock:
                     self._strangers[sock] = None
-                    oldest = (
-                        next(iter(self._strangers)) if len(self._strangers) > self._options.unauthenticated else None
-                    )
-                if oldest is not None:
-                    with contextlib.suppress(OSError):
-                        oldest.shutdown(socket.SHUT_RDWR)
+                    if len(self._strangers) > self._options.unauthenticated:
+                        # A task needs milliseconds: the oldest is none.
+                        with contextlib.suppress(OSError):
+                            next(iter(self._strangers)).shutdown(socket.SHUT_RDWR)
                 try:
-                    self._threads.submit(self._welcome, sock, _text_of(address))
+                    self._threads.submit(self._welcome, sock, text_of(address))
                 except RuntimeError:
                     self._forget(sock)
                     sock.close()
@@ -117,33 +123,32 @@ class Endpoint:
     def _welcome(self, sock: socket.socket, where: str) -> None:
         """The first messages of a connection that somebody made."""
         try:
-            hello = handshake.accept(
-                sock, Hello(self.identity), self._token, time.monotonic() + self._options.handshake_s
-            )
+            end = time.monotonic() + self._options.handshake_s
+            hello = handshake.accept(sock, Hello(self.identity, self._local_name), self._token, end)
             check(self.identity, hello.identity, None, where)
+            stays = handshake.confirmed(sock, end)
         except (HandshakeError, errors.OpError, OSError, EOFError) as error:
-            self._forget(sock)
-            sock.close()
+            stays = False
             if not self._closing.is_set():
-                self._complain(where, error)
-            return
+                self._complain(where, str(error))
         self._forget(sock)
-        self._begin(sock, hello.identity, where)
+        if stays:
+            self._begin(sock, hello.identity, where)
+        else:
+            sock.close()
 
     def _forget(self, sock: socket.socket) -> None:
         with self._lock:
             self._strangers.pop(sock, None)
 
-    def _complain(self, where: str, error: Exception) -> None:
+    def _complain(self, where: str, reason: str) -> None:
         """Once for each host and reason: port scanners come often."""
-        text = str(error)
-        key = f"{where.rpartition(':')[0]} {text}"
+        key = f"{where.rpartition(':')[0]} {reason}"
         with self._lock:
-            known = key in self._complained
-            if len(self._complained) < 1000:
-                self._complained.add(key)
-        if not known:
-            logging.warning("%s refused a connection from %s: %s", self.identity.task, where, text)
+            if key in self._complaints or len(self._complaints) >= _COMPLAINTS:
+                return
+            self._complaints.add(key)
+        logging.warning("%s refused a connection from %s: %s", self.identity.task, where, reason)
 
     # Connecting.
 
@@ -173,44 +178,52 @@ class Endpoint:
         host, port = split_address(address)
         while True:
             self._check_open()
-            reason: Exception
             try:
                 sock = socket.create_connection((host, port), max(0.01, deadline - time.monotonic()))
-                try:
-                    end = min(deadline, time.monotonic() + self._options.handshake_s)
-                    hello = handshake.connect(sock, Hello(self.identity), self._token, end, address)
-                    check(self.identity, hello.identity, None, address)
-                except BaseException:
-                    sock.close()
-                    raise
-                return self._begin(sock, hello.identity, address)
+                return self._introduce(sock, address, min(deadline, time.monotonic() + self._options.handshake_s))
             except (OSError, EOFError) as error:
-                reason = error
+                if time.monotonic() + _RETRY_S >= deadline:
+                    raise self._unreachable(address, str(error)) from None
             except HandshakeError as error:
                 raise self._unreachable(address, str(error)) from None
-            if time.monotonic() + _RETRY_S >= deadline:
-                raise self._unreachable(address, str(reason))
             self._closing.wait(_RETRY_S)
+
+    def _introduce(self, sock: socket.socket, address: str, deadline: float) -> Peer:
+        """The first messages of a connection that this side made."""
+        with contextlib.ExitStack() as on_error:
+            on_error.callback(sock.close)
+            mine = Hello(self.identity)
+            hello = handshake.connect(sock, mine, self._token, deadline, address)
+            check(self.identity, hello.identity, None, address)
+            if hello.local and self._options.local and sys.platform == "linux":
+                with contextlib.suppress(OSError, EOFError, HandshakeError):  # another host: the name is unknown here
+                    local = connect_locally(hello.local, self._options.handshake_s)
+                    on_error.callback(local.close)
+                    if handshake.connect(local, mine, self._token, deadline, address).identity == hello.identity:
+                        sock.close()
+                        sock = local
+            handshake.confirm(sock, deadline)
+            peer = self._begin(sock, hello.identity, address)
+            on_error.pop_all()
+        return peer
 
     def _unreachable(self, address: str, reason: str) -> errors.OpError:
         return errors.UnavailableError(None, None, f"{self.identity.task} cannot connect to {address}: {reason}")
 
     def _begin(self, sock: socket.socket, identity: Identity, address: str) -> Peer:
         """An authenticated connection starts."""
-        sock.settimeout(None)
-        if sock.family in (socket.AF_INET, socket.AF_INET6):
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection = Connection(sock, self._threads, self._options.message_bytes)
+        prepare(sock)
+        connection = Connection(
+            sock, self._threads, self._options, lambda connection, segment: self._due.put((connection, segment))
+        )
         peer = Peer(connection, self.identity, identity, address, self._service, self._threads, self._options)
         with self._lock:
-            first = not self._peers
             self._peers.add(peer)
         peer.on_lost(lambda _: self._drop(peer))
-        if first:
-            self._run_watch()
         try:
+            self._run("watches", self._watch)
             self._threads.submit(peer.serve)
-        except RuntimeError:
+        except (RuntimeError, errors.CancelledError):
             peer.lose("this side is being closed")
             connection.close()
         return peer
@@ -221,44 +234,51 @@ class Endpoint:
 
     # Watching.
 
-    def _run_watch(self) -> None:
-        with self._lock:
-            if any(thread.name.endswith(" watches") for thread in self._running):
-                return
-        self._run(self._watch, name=f"wire {self.identity.task} watches")
-
     def _watch(self) -> None:
-        """Ask silent peers for signs of life; end the connections of those that give none."""
-        now_reading(True)  # a ping must not wait for a peer that reads nothing
+        """Give back shared memory; ask silent peers for signs of life; end the connections of those that give none."""
+        now_reading(True)  # nothing here may wait for a peer that reads nothing
         options = self._options
         tick = min(options.ping_s, options.dead_s / 4) / 2
-        last = time.monotonic()
         asked: weakref.WeakKeyDictionary[Peer, float] = weakref.WeakKeyDictionary()
-        while not self._closing.wait(tick):
+        last = time.monotonic()
+        while True:
+            with contextlib.suppress(queue.Empty):
+                due = self._due.get(timeout=max(0.0, last + tick - time.monotonic()))
+                if due is None:
+                    return
+                connection, segment = due
+                with contextlib.suppress(OSError):
+                    connection.give_back(segment)
+                del due, connection
             now = time.monotonic()
-            if (
-                now - last > tick + options.dead_s / 2
-            ):  # this process itself stood still: what was sent to it lies there
-                for peer in self.peers:
-                    peer.heard = now
+            if now < last + tick:
+                continue
+            # If this process itself stood still, what was sent to it is there but not read yet.
+            stood_still = now - last > tick + options.dead_s / 2
             last = now
             for peer in self.peers:
+                if stood_still:
+                    peer.hear()
                 silent = now - peer.heard
                 if silent > options.dead_s:
                     peer.lose(f"nothing came from it for {silent:.1f} seconds")
                 elif silent > options.ping_s and now - asked.get(peer, 0.0) > options.ping_s:
                     asked[peer] = now
                     peer.ping()
+                peer.tidy()
 
     # The end.
 
-    def _run(self, target: object, *args: object, name: str) -> None:
+    def _run(self, name: str, target: Callable[..., None], *args: object) -> None:
+        """Run it in a thread, unless it runs."""
         with self._lock:
             self._check_open()
-            self._listeners.extend(arg for arg in args if isinstance(arg, socket.socket))
-            thread = threading.Thread(target=target, args=args, name=name, daemon=True)  # type: ignore[arg-type]
-            self._running.append(thread)
-            thread.start()
+            if name not in self._running:
+                thread = threading.Thread(
+                    target=target, args=args, name=f"wire {self.identity.task} {name}", daemon=True
+                )
+                self._running[name] = thread
+                thread.start()
 
     def _check_open(self) -> None:
         if self._closing.is_set():
@@ -271,7 +291,8 @@ class Endpoint:
                 return
             self._closing.set()
             sockets = [*self._listeners, *self._strangers]
-            running = self._running
+            running = list(self._running.values())
+        self._due.put(None)
         for sock in sockets:
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
@@ -284,14 +305,14 @@ class Endpoint:
         for peer in self.peers:  # began at the same moment
             peer.lose("this side closed it")
 
-    def _abandon(self) -> None:
+    def abandon(self) -> None:
         """In a forked process: its threads are not here, and its connections are the parent's."""
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._closing.set()
         for peer in self._peers:
             peer.abandon()
-        self._peers.clear()
+        self._peers = set()
         for sock in (*self._listeners, *self._strangers):
             with contextlib.suppress(OSError):
                 sock.close()
@@ -299,21 +320,7 @@ class Endpoint:
 
 def _abandon_all() -> None:
     for endpoint in list(_endpoints):
-        endpoint._abandon()
+        endpoint.abandon()
 
 
 os.register_at_fork(after_in_child=_abandon_all)
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """("host", port) of "host:port" or "[::1]:port"."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise errors.InvalidArgumentError(None, None, f"{address!r} is not an address like host:port")
-    return host.strip("[]"), int(port)
-
-
-def _text_of(address: object) -> str:
-    if isinstance(address, tuple):
-        return f"{address[0]}:{address[1]}"
-    return "this host"

@@ -2,11 +2,13 @@
 and then the memory itself. A large pickle is the last piece of that memory.
 
 If the memory is large, it follows in frames of its own (`PART`), between which other messages go, so that a large value
-holds up nobody for long.
+holds up nobody for long. Between processes of one host it is in shared memory instead (`shared.py`).
 """
 
 from __future__ import annotations
 
+import array
+import os
 import socket
 import struct
 import time
@@ -14,20 +16,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.cluster.wire.shared import Borrower
 from penstock.cluster.wire.values import fresh_memory
 
-CALL, TELL, REPLY, FAILURE, PING, PONG, PART = range(1, 8)
-_KINDS = frozenset(range(1, 8))
+CALL, TELL, REPLY, FAILURE, PING, PONG, PART, RETURNED, DROPPED = range(1, 10)
+_KINDS = frozenset(range(1, 10))
 
 _HEADER = struct.Struct("<BBHIQQQ")
 """kind, flags, size of the method's name, how many pieces of memory, number of the call, size of the pickle, stream"""
-_IN_PARTS = 1
+_IN_PARTS, _SHARED, _NEW = 1, 2, 4
+"""The memory follows in parts of that stream; it is in the segment of that number; whose descriptor came with it."""
 
 PART_BYTES = 1 << 18
 """A few of these are under way at a time: it takes some 100 us to write one."""
 
 _BUFFER_BYTES = 1 << 16
 _MAX_PIECES = 1 << 20
+_DESCRIPTORS = socket.CMSG_SPACE(8 * array.array("i").itemsize)
 
 
 class FrameError(Exception):
@@ -43,6 +48,15 @@ class Message:
     method: str = ""
     pickled: memoryview | bytes = b""
     memory: list[Any] = field(default_factory=list)
+
+    def keep(self) -> None:
+        """Outlive the next message."""
+        if isinstance(self.pickled, memoryview):
+            self.pickled = bytes(self.pickled)
+
+    def clear(self) -> None:
+        """Keep no memory alive: it is decoded."""
+        self.pickled, self.memory = b"", []
 
     def complete(self) -> Message:
         """All memory is there."""
@@ -63,6 +77,21 @@ def head(
     return b"".join((header, method, pickled))
 
 
+def shared_head(
+    kind: int,
+    number: int,
+    method: bytes,
+    pickled: memoryview,
+    beside: Sequence[memoryview],
+    segment: int,
+    new: bool,
+) -> bytes:
+    """The whole message, whose memory is in a segment; if that is `new`, its descriptor must go with it."""
+    flags = _SHARED | (_NEW if new else 0)
+    header = _HEADER.pack(kind, flags, len(method), len(beside), number, len(pickled), segment)
+    return b"".join((header, struct.pack(f"<{len(beside)}Q", *[view.nbytes for view in beside]), method, pickled))
+
+
 def part_head(size: int, stream: int) -> bytes:
     return _HEADER.pack(PART, 0, 0, 0, 0, size, stream)
 
@@ -80,9 +109,12 @@ class _Coming:
 class Reader:
     """Reads messages from a socket. The memory of values is filled by the kernel, without a copy in between."""
 
-    def __init__(self, sock: socket.socket, limit: int) -> None:
+    def __init__(self, sock: socket.socket, limit: int, borrower: Borrower) -> None:
         self._socket = sock
         self._limit = limit
+        self._borrower = borrower
+        self._with_descriptors = sock.family == socket.AF_UNIX
+        self._descriptors: list[int] = []
         self._buffer = memoryview(bytearray(_BUFFER_BYTES))
         self._start = self._end = 0  # what of the buffer has been received and not read yet
         self._coming: dict[int, _Coming] = {}
@@ -106,6 +138,13 @@ class Reader:
                 raise FrameError(f"memory of {sum(lengths)} bytes beside a message")
             method = str(self._take(method_size), "utf-8") if method_size else ""
             pickled = self._take(size)
+            if flags & _SHARED:
+                if flags & _NEW:
+                    self._borrower.add(stream, self._descriptors.pop(0))
+                return Message(kind, number, method, pickled, self._borrower.borrow(stream, lengths)).complete()
+            if kind == DROPPED:
+                self._borrower.drop(number)
+                continue
             message = Message(kind, number, method, pickled, [fresh_memory(length) for length in lengths])
             if flags & _IN_PARTS:
                 message.pickled = bytes(pickled)
@@ -153,7 +192,7 @@ class Reader:
             elif self._start == self._end:
                 self._start = self._end = 0
             while self._end - self._start < size:
-                self._end += self._receive(self._buffer[self._end :])
+                self._fill()
         view = self._buffer[self._start : self._start + size]
         self._start += size
         return view
@@ -164,6 +203,26 @@ class Reader:
         self._start += have
         while have < len(target):
             have += self._receive(target[have:])
+
+    def _fill(self) -> None:
+        """Receive into the buffer, and the descriptors that come along: always with the start of a message."""
+        target = self._buffer[self._end :]
+        if not self._with_descriptors:
+            self._end += self._receive(target)
+            return
+        count, extra, _, _ = self._socket.recvmsg_into((target,), _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+        for level, kind, data in extra:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                self._descriptors.extend(array.array("i", data[: len(data) // 4 * 4]))
+        if not count:
+            raise EOFError("it closed the connection")
+        self.heard = time.monotonic()
+        self._end += count
+
+    def close(self) -> None:
+        """Close descriptors of a message that did not come whole."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
 
     def _receive(self, target: memoryview) -> int:
         count = self._socket.recv_into(target)

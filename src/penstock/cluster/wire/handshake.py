@@ -8,6 +8,10 @@ encrypted nor signed: whoever can change the packets of a cluster's network is t
                                     ◀──          magic, nonce
         HMAC, identity (JSON)       ──▶
                                     ◀──          verdict, HMAC, identity (JSON)
+        yes (or the end)            ──▶
+
+The connecting side may change its mind at the end: if who answers is not whom it looked for, or if there is a shorter
+way between the two.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ _NONCE_BYTES = 32
 _MAC_BYTES = 32
 _MAX_JSON = 1 << 16
 _WELCOME, _REFUSED = b"\1", b"\0"
+_YES = b"\1"
 _SIZE = struct.Struct("<I")
 
 
@@ -92,6 +97,19 @@ def accept(sock: socket.socket, hello: Hello, token: bytes, deadline: float) -> 
     text = hello.as_bytes()
     stream.write(_WELCOME + _mac(token, b"accept", nonces, text) + _SIZE.pack(len(text)) + text)
     return Hello.from_bytes(theirs)
+
+
+def confirm(sock: socket.socket, deadline: float) -> None:
+    """After `connect`: the connection will be used."""
+    _Stream(sock, deadline).write(_YES)
+
+
+def confirmed(sock: socket.socket, deadline: float) -> bool:
+    """After `accept`: whether the connection will be used. Raises OSError."""
+    try:
+        return _Stream(sock, deadline).read(1) == _YES
+    except EOFError:
+        return False
 
 
 def _mac(token: bytes, role: bytes, nonces: bytes, text: bytes) -> bytes:

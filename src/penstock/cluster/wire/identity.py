@@ -65,7 +65,10 @@ class WireOptions:
     message_bytes: int = 1 << 36
     """Larger messages are refused."""
     local: bool = True
-    """Tasks of one host talk through a Unix socket and shared memory instead of TCP."""
+    """Tasks of one host talk through a Unix socket instead of TCP."""
+    shared_bytes: int = 1 << 29
+    """So much shared memory may hold what a process sent over one such connection and the receiver still uses; values
+    beyond that go through the socket."""
     faults: Faults | None = None
     """What tests make go wrong."""
 

@@ -13,13 +13,14 @@ from typing import Any
 
 from penstock import errors, logging
 from penstock.cluster.wire import frames
-from penstock.cluster.wire.connection import Connection, TooLate, is_reading, now_reading
+from penstock.cluster.wire.connection import Connection
 from penstock.cluster.wire.failures import decode_failure, encode_failure
 from penstock.cluster.wire.faults import Fault, Sending
 from penstock.cluster.wire.frames import Message
 from penstock.cluster.wire.identity import Identity, WireOptions
 from penstock.cluster.wire.threads import Threads
 from penstock.cluster.wire.values import decode, encode
+from penstock.cluster.wire.writing import TooLate, is_reading, now_reading
 
 _KIND_NAMES = {frames.CALL: "call", frames.TELL: "tell", frames.REPLY: "reply", frames.FAILURE: "failure"}
 
@@ -79,9 +80,9 @@ class Peer:
         """When something came last (time.monotonic)."""
         return self._connection.heard
 
-    @heard.setter
-    def heard(self, when: float) -> None:
-        self._connection.heard = when
+    def hear(self) -> None:
+        """Count as heard: if nothing came, it was not the other side's fault."""
+        self._connection.hear()
 
     # Calling.
 
@@ -218,14 +219,14 @@ class Peer:
                 elif message.kind in (frames.CALL, frames.TELL):
                     handler = self._service.get(message.method)
                     if handler is not None and not handler.inline:
-                        message.pickled = bytes(message.pickled)  # the next message overwrites it
+                        message.keep()
                         self._threads.submit(self.serve)
                         now_reading(False)
                         self._handle(handler, message)
                         return
                     self._handle(handler, message)
                 elif message.kind == frames.PING:
-                    self._connection.write(frames.PONG, 0, b"", memoryview(b""), ())
+                    self._connection.write(frames.PONG)
         except Exception as error:
             if not isinstance(error, (EOFError, OSError)):
                 logging.warning("Cannot read what %s at %s sent: %r", self.identity.task, self.address, error)
@@ -241,6 +242,7 @@ class Peer:
         answer: Any
         try:
             answer = decode(message.pickled, message.memory)
+            message.clear()
             if message.kind == frames.FAILURE:
                 answer = _Raised(decode_failure(answer))
         except Exception as error:
@@ -253,7 +255,7 @@ class Peer:
             if handler is None:
                 raise errors.UnimplementedError(None, None, f"{self._me.task} has no method {message.method!r}")
             args = decode(message.pickled, message.memory)
-            message.memory = []
+            message.clear()
             answer = handler.fn(self, *args)
             del args
         except BaseException as error:
@@ -274,10 +276,15 @@ class Peer:
 
     # The end.
 
+    def tidy(self) -> None:
+        """From time to time: end shared memory that is not used."""
+        with contextlib.suppress(OSError):
+            self._connection.tidy()
+
     def ping(self) -> None:
         """Ask for a sign of life."""
         with contextlib.suppress(OSError):
-            self._connection.write(frames.PING, 0, b"", memoryview(b""), ())
+            self._connection.write(frames.PING)
 
     def lose(self, reason: str) -> None:
         """End the connection: calls end, whoever asked is told. Only the first reason counts."""

@@ -1,0 +1,176 @@
+"""Memory that two processes of one host share: the sender copies a value into it, the receiver's tensors lie in it.
+
+Most of the time of moving a large value goes into new pages, so segments are used again: the sender lends one with each
+message, and has it back when the receiver's last tensor in it is gone. Segments have no names (memfd): when both
+processes have ended, however they did, nothing is left of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+SHARED_BYTES = 1 << 18
+"""Values from this size on are lent; smaller ones are faster through the socket."""
+
+_ALIGNMENT = 64
+_PAGE = 1 << 16
+_IDLE_S = 10.0
+
+
+class Segment:
+    """A piece of memory of the lender."""
+
+    __slots__ = ("fd", "known", "lent", "memory", "number", "size", "used")
+
+    def __init__(self, number: int, size: int) -> None:
+        self.number = number
+        self.size = size
+        self.fd = os.memfd_create("penstock")
+        try:
+            os.ftruncate(self.fd, size)
+            self.memory = np.frombuffer(mmap.mmap(self.fd, size), np.uint8)
+        except BaseException:
+            os.close(self.fd)
+            raise
+        self.known = False
+        """Whether the other side has it."""
+        self.lent = True
+        self.used = time.monotonic()
+
+
+class Lender:
+    """The segments into which this side of a connection writes, of `limit` bytes in total."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._segments: dict[int, Segment] = {}
+        self._closed = False
+        self._dropped: list[int] = []
+
+    def lend(self, beside: Sequence[memoryview]) -> Segment | None:
+        """A segment that contains copies of the memory; None if too much is lent already."""
+        size = sum(_aligned(view.nbytes) for view in beside)
+        segment = self._take(size)
+        if segment is None:
+            return None
+        at = 0
+        for view in beside:
+            segment.memory[at : at + view.nbytes] = np.frombuffer(view, np.uint8)  # unlike Python, without the GIL
+            at += _aligned(view.nbytes)
+        return segment
+
+    def _take(self, size: int) -> Segment | None:
+        with self._lock:
+            if self._closed:
+                return None
+            free = [s for s in self._segments.values() if not s.lent]
+            fitting = [s for s in free if size <= s.size <= 2 * size + _PAGE]
+            if fitting:
+                segment = min(fitting, key=lambda s: s.size)
+                segment.lent = True
+                return segment
+            rounded = -(-size // _PAGE) * _PAGE
+            excess = sum(s.size for s in self._segments.values()) + rounded - self._limit
+            if excess > sum(s.size for s in free):
+                return None
+            for segment in sorted(free, key=lambda s: s.used):
+                if excess <= 0:
+                    break
+                self._drop(segment)
+                excess -= segment.size
+            try:
+                segment = Segment(next(self._numbers), rounded)
+            except OSError:  # no memory, or no file descriptors
+                return None
+            self._segments[segment.number] = segment
+            return segment
+
+    def returned(self, number: int) -> None:
+        """The other side needs it no more, or never got it."""
+        with self._lock:
+            segment = self._segments.get(number)
+            if segment is None:
+                return
+            segment.lent = False
+            segment.used = time.monotonic()
+            if not segment.known:
+                self._drop(segment)
+
+    def dropped(self) -> list[int]:
+        """End segments that were not used lately. The numbers of those that ended since the last time: the other side
+        can forget them."""
+        old = time.monotonic() - _IDLE_S
+        with self._lock:
+            for segment in [s for s in self._segments.values() if not s.lent and s.used < old]:
+                self._drop(segment)
+            dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def _drop(self, segment: Segment) -> None:
+        del self._segments[segment.number]
+        os.close(segment.fd)
+        if segment.known:
+            self._dropped.append(segment.number)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            for segment in list(self._segments.values()):
+                self._drop(segment)
+
+
+class Borrower:
+    """The other side's segments. `returned(number)` is called when nothing lies in one any more: from anywhere, also
+    while locks are held, so it may only note that."""
+
+    def __init__(self, returned: Callable[[int], None]) -> None:
+        self._returned = returned
+        self._mapped: dict[int, mmap.mmap] = {}
+        self._leases: dict[int, weakref.ref[Any]] = {}
+
+    def add(self, number: int, fd: int) -> None:
+        """A new segment; takes over its file descriptor."""
+        try:
+            self._mapped[number] = mmap.mmap(fd, os.fstat(fd).st_size)
+        finally:
+            os.close(fd)
+
+    def borrow(self, number: int, lengths: Sequence[int]) -> list[Any]:
+        """The memory of a message in that segment."""
+        lease = np.frombuffer(self._mapped[number], np.uint8)
+        if sum(map(_aligned, lengths)) > len(lease):
+            raise ValueError("a message larger than its segment")
+
+        def end(_: object) -> None:
+            self._leases.pop(number, None)
+            self._returned(number)
+
+        self._leases[number] = weakref.ref(lease, end)
+        pieces, at = [], 0
+        for length in lengths:
+            pieces.append(lease[at : at + length])  # its base is the lease, as is that of all that is made of it
+            at += _aligned(length)
+        return pieces
+
+    def drop(self, number: int) -> None:
+        """The lender has ended it."""
+        self._mapped.pop(number, None)
+
+    def close(self) -> None:
+        """Of the segments, keep only those in which values lie."""
+        self._mapped.clear()
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT

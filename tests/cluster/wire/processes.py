@@ -1,0 +1,45 @@
+"""A task in a process of its own, for tests that kill it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from penstock.cluster.wire.peer import Handler
+from tests.cluster.wire.endpoints import ECHO, QUICK, WORKER, endpoint
+
+_PROGRAM = "from tests.cluster.wire.processes import serve; serve()"
+
+
+def serve() -> None:
+    """The program: prints its port, and serves until its standard input ends."""
+    service = {**ECHO, "wait": Handler(lambda peer, seconds: time.sleep(seconds))}
+    # Generous: who stands still for a moment is not lost.
+    with endpoint(WORKER, service, replace(QUICK, dead_s=10.0)) as worker:
+        print(worker.listen("127.0.0.1"), flush=True)
+        sys.stdin.read()
+
+
+@contextlib.contextmanager
+def task() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process, and its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        yield process, f"127.0.0.1:{process.stdout.readline().strip()}"
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
