@@ -2,3 +2,9 @@
 
 An `Endpoint` is what a process has on the wire, a `Peer` one connection to another. Nothing here knows of graphs.
 """
+
+from penstock.cluster.wire.endpoint import Endpoint
+from penstock.cluster.wire.identity import Expect, Identity, WireOptions
+from penstock.cluster.wire.peer import Handler, Peer
+
+__all__ = ["Endpoint", "Expect", "Handler", "Identity", "Peer", "WireOptions"]

@@ -191,8 +191,9 @@ class Reader:
                 self._start, self._end = 0, len(left)
             elif self._start == self._end:
                 self._start = self._end = 0
-            while self._end - self._start < size:
-                self._fill()
+            while (missing := size - (self._end - self._start)) > 0:
+                # Between the parts of a message no more than a header is read ahead: the rest would be copied twice.
+                self._fill(missing if self._coming else _BUFFER_BYTES)
         view = self._buffer[self._start : self._start + size]
         self._start += size
         return view
@@ -204,9 +205,9 @@ class Reader:
         while have < len(target):
             have += self._receive(target[have:])
 
-    def _fill(self) -> None:
+    def _fill(self, most: int) -> None:
         """Receive into the buffer, and the descriptors that come along: always with the start of a message."""
-        target = self._buffer[self._end :]
+        target = self._buffer[self._end : self._end + most]
         if not self._with_descriptors:
             self._end += self._receive(target)
             return

@@ -8,6 +8,10 @@ import socket
 
 from penstock import errors
 
+_LOCAL_BUFFER = 1 << 20
+"""The system's own (200 KB) makes the two sides of a Unix socket wait for each other several times in each part of a
+message; TCP's grow as needed."""
+
 
 def split_address(address: str) -> tuple[str, int]:
     """("host", port) of "host:port" or "[::1]:port"."""
@@ -67,7 +71,9 @@ def connect_locally(name: str, timeout: float) -> socket.socket:
 def prepare(sock: socket.socket) -> None:
     """For messages, after the handshake."""
     sock.settimeout(None)
-    if sock.family != socket.AF_UNIX:
+    if sock.family == socket.AF_UNIX:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LOCAL_BUFFER)
+    else:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 

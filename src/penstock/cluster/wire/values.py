@@ -14,8 +14,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from penstock.checkpoint.memory import KeptMemory
+
 _IN_BAND = 4096
 """Memory up to this size is copied into the pickle: that is cheaper than to name, send and receive it apart."""
+
+_LARGE = 1 << 20
+_MEMORY = KeptMemory()
 
 _BY_NUMPY = frozenset(
     (
@@ -59,8 +64,9 @@ def decode(pickled: memoryview | bytes, beside: Sequence[Any]) -> Any:
 
 
 def fresh_memory(size: int) -> Any:
-    """Uninitialised memory for `decode`, aligned as torch's own (an array of bytes)."""
-    return torch.empty(size, dtype=torch.uint8).numpy()
+    """Uninitialised memory for `decode` (an array of bytes). If it is large, it is used again once it is free: to map
+    and clear new pages takes longer than to receive what comes in them."""
+    return _MEMORY.take(size) if size >= _LARGE else torch.empty(size, dtype=torch.uint8).numpy()
 
 
 def _reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
