@@ -7,6 +7,7 @@ from penstock import compat as compat
 from penstock import contrib as contrib
 from penstock import data as data
 from penstock import debugging as debugging
+from penstock import distribute as distribute
 from penstock import distributions as distributions
 from penstock import dtypes as dtypes
 from penstock import errors as errors
@@ -96,6 +97,7 @@ from penstock.client.variable import VariableSynchronization as VariableSynchron
 from penstock.client.variable import disable_resource_variables as disable_resource_variables
 from penstock.client.variable import enable_resource_variables as enable_resource_variables
 from penstock.client.variable import resource_variables_enabled as resource_variables_enabled
+from penstock.client.variable_creators import variable_creator_scope as variable_creator_scope
 from penstock.client.variable_scope import VariableScope as VariableScope
 from penstock.client.variable_scope import get_local_variable as get_local_variable
 from penstock.client.variable_scope import get_variable as get_variable
@@ -612,41 +614,41 @@ from tensorboard.compat.proto.summary_pb2 import Summary as Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto as TensorProto
 
 __all__ = [
-    "app", "audio", "bitwise", "cluster", "compat", "contrib", "data", "debugging", "distributions", "dtypes", "errors",
-    "estimator", "feature_column", "flags", "gfile", "graph_util", "image", "initializers", "io", "keras", "layers",
-    "linalg", "logging", "lookup", "losses", "manip", "math", "metrics", "nest", "nn", "placement", "python_io",
-    "quantization", "queue", "random", "raw_ops", "resource_loader", "saved_model", "sets", "sparse", "spectral",
-    "strings", "summary", "sysconfig", "test", "train", "user_ops", "version", "versions", "ConditionalAccumulator",
-    "ConditionalAccumulatorBase", "SparseConditionalAccumulator", "disable_control_flow_v2", "disable_eager_execution",
-    "disable_tensor_equality", "disable_v2_behavior", "disable_v2_tensorshape", "enable_eager_execution",
-    "enable_v2_behavior", "executing_eagerly", "op_scope", "CriticalSection", "constant_initializer",
-    "glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer", "orthogonal_initializer",
-    "random_normal_initializer", "random_uniform_initializer", "truncated_normal_initializer",
+    "app", "audio", "bitwise", "cluster", "compat", "contrib", "data", "debugging", "distribute", "distributions",
+    "dtypes", "errors", "estimator", "feature_column", "flags", "gfile", "graph_util", "image", "initializers", "io",
+    "keras", "layers", "linalg", "logging", "lookup", "losses", "manip", "math", "metrics", "nest", "nn", "placement",
+    "python_io", "quantization", "queue", "random", "raw_ops", "resource_loader", "saved_model", "sets", "sparse",
+    "spectral", "strings", "summary", "sysconfig", "test", "train", "user_ops", "version", "versions",
+    "ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator", "disable_control_flow_v2",
+    "disable_eager_execution", "disable_tensor_equality", "disable_v2_behavior", "disable_v2_tensorshape",
+    "enable_eager_execution", "enable_v2_behavior", "executing_eagerly", "op_scope", "CriticalSection",
+    "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer",
+    "orthogonal_initializer", "random_normal_initializer", "random_uniform_initializer", "truncated_normal_initializer",
     "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer", "initialize_all_tables",
     "tables_initializer", "create_partitioned_variables", "fixed_size_partitioner", "min_max_variable_partitioner",
     "variable_axis_size_partitioner", "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase",
     "RandomShuffleQueue", "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader", "TextLineReader",
     "WholeFileReader", "make_template", "Variable", "VariableAggregation", "VariableSynchronization",
-    "disable_resource_variables", "enable_resource_variables", "resource_variables_enabled", "VariableScope",
-    "get_local_variable", "get_variable", "get_variable_scope", "no_regularizer", "variable_op_scope", "variable_scope",
-    "AUTO_REUSE", "all_variables", "assert_variables_initialized", "global_variables", "global_variables_initializer",
-    "initialize_all_variables", "initialize_local_variables", "initialize_variables", "local_variables",
-    "local_variables_initializer", "model_variables", "moving_average_variables", "report_uninitialized_variables",
-    "trainable_variables", "variables_initializer", "OpError", "AggregationMethod", "NoGradient", "NotDifferentiable",
-    "RegisterGradient", "gradients", "make_ndarray", "make_tensor_proto", "IndexedSlices", "IndexedSlicesValue",
-    "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
-    "constant", "convert_to_tensor", "register_tensor_conversion_function", "get_default_session", "DeviceSpec",
-    "Graph", "import_graph_def", "define_op", "Operation", "Tensor", "GraphKeys", "add_to_collection",
-    "add_to_collections", "colocate_with", "container", "control_dependencies", "device", "get_all_collection_keys",
-    "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope", "reset_default_graph",
-    "set_random_seed", "CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "__cxx11_abi_flag__", "__monolithic_build__",
-    "load_file_system_library", "load_library", "load_op_library", "get_logger", "accumulate_n", "add_n", "arg_max",
-    "arg_min", "argmax", "argmin", "add", "atan2", "maximum", "minimum", "mul", "multiply", "pow", "scalar_mul",
-    "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape", "shape_n", "size",
-    "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity", "no_op", "placeholder",
-    "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to",
-    "meshgrid", "cast", "saturate_cast", "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float",
-    "to_int32", "to_int64", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
+    "disable_resource_variables", "enable_resource_variables", "resource_variables_enabled", "variable_creator_scope",
+    "VariableScope", "get_local_variable", "get_variable", "get_variable_scope", "no_regularizer", "variable_op_scope",
+    "variable_scope", "AUTO_REUSE", "all_variables", "assert_variables_initialized", "global_variables",
+    "global_variables_initializer", "initialize_all_variables", "initialize_local_variables", "initialize_variables",
+    "local_variables", "local_variables_initializer", "model_variables", "moving_average_variables",
+    "report_uninitialized_variables", "trainable_variables", "variables_initializer", "OpError", "AggregationMethod",
+    "NoGradient", "NotDifferentiable", "RegisterGradient", "gradients", "make_ndarray", "make_tensor_proto",
+    "IndexedSlices", "IndexedSlicesValue", "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_indexed_slices",
+    "convert_to_tensor_or_sparse_tensor", "constant", "convert_to_tensor", "register_tensor_conversion_function",
+    "get_default_session", "DeviceSpec", "Graph", "import_graph_def", "define_op", "Operation", "Tensor", "GraphKeys",
+    "add_to_collection", "add_to_collections", "colocate_with", "container", "control_dependencies", "device",
+    "get_all_collection_keys", "get_collection", "get_collection_ref", "get_default_graph", "get_seed", "name_scope",
+    "reset_default_graph", "set_random_seed", "CXX11_ABI_FLAG", "MONOLITHIC_BUILD", "__cxx11_abi_flag__",
+    "__monolithic_build__", "load_file_system_library", "load_library", "load_op_library", "get_logger", "accumulate_n",
+    "add_n", "arg_max", "arg_min", "argmax", "argmin", "add", "atan2", "maximum", "minimum", "mul", "multiply", "pow",
+    "scalar_mul", "squared_difference", "sub", "subtract", "expand_dims", "newaxis", "rank", "reshape", "shape",
+    "shape_n", "size", "squeeze", "guarantee_const", "parallel_stack", "roll", "searchsorted", "group", "identity",
+    "no_op", "placeholder", "placeholder_with_default", "tuple", "broadcast_dynamic_shape", "broadcast_static_shape",
+    "broadcast_to", "meshgrid", "cast", "saturate_cast", "to_bfloat16", "to_complex128", "to_complex64", "to_double",
+    "to_float", "to_int32", "to_int64", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
     "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
     "assert_none_equal", "assert_positive", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm",
     "clip_by_value", "global_norm", "approximate_equal", "equal", "greater", "greater_equal", "less", "less_equal",

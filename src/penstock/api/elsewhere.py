@@ -15,10 +15,11 @@ _CONVOLUTIONS = "conv1d conv2d conv2d_transpose conv3d conv3d_transpose convolut
 ELSEWHERE: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
-            "app audio bitwise cluster compat contrib debugging distributions dtypes errors estimator feature_column "
-            "flags gfile graph_util image data initializers io keras layers linalg logging lookup losses manip math "
-            "metrics nest nn placement python_io quantization queue random raw_ops resource_loader saved_model sets "
-            "sparse spectral strings summary sysconfig test train user_ops version versions=version"
+            "app audio bitwise cluster compat contrib debugging distribute distributions dtypes errors estimator "
+            "feature_column flags gfile graph_util image data initializers io keras layers linalg logging lookup "
+            "losses manip math metrics nest nn placement python_io quantization queue random raw_ops "
+            "resource_loader saved_model sets sparse spectral strings summary sysconfig test train user_ops "
+            "version versions=version"
         ),
         "penstock.client.variable_store": "AUTO_REUSE",
         "penstock.logging": "get_logger",
@@ -76,6 +77,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.dtypes": {"penstock.tensor.dtypes": _DTYPES},
+    "penstock.distribute": {"penstock.distribute": "experimental"},
     "penstock.estimator": {"penstock.estimator": "experimental export inputs"},
     "penstock.io": {"penstock": "gfile"},
     "penstock.keras": {

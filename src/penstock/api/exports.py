@@ -3,7 +3,7 @@
 EXPORTS: dict[str, dict[str, str]] = {
     "penstock": {
         "penstock": (
-            "app audio bitwise cluster compat contrib data debugging distributions dtypes errors estimator "
+            "app audio bitwise cluster compat contrib data debugging distribute distributions dtypes errors estimator "
             "feature_column flags gfile graph_util image initializers io keras layers linalg logging lookup losses "
             "manip math metrics nest nn placement python_io quantization queue random raw_ops resource_loader "
             "saved_model sets sparse spectral strings summary sysconfig test train user_ops version versions=version"
@@ -39,6 +39,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "Variable VariableAggregation VariableSynchronization disable_resource_variables enable_resource_variables "
             "resource_variables_enabled"
         ),
+        "penstock.client.variable_creators": "variable_creator_scope",
         "penstock.client.variable_scope": (
             "VariableScope get_local_variable get_variable get_variable_scope no_regularizer variable_op_scope "
             "variable_scope"
@@ -280,6 +281,22 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.data.resampling": "rejection_resample",
         "penstock.data.tables": "CsvDataset SqlDataset make_csv_dataset",
         "penstock.training_loop.input_pipeline_hook": "CheckpointInputPipelineHook",
+    },
+    "penstock.contrib.distribute": {
+        "penstock.distribute.reduction": (
+            "AllReduceCrossDeviceOps AllReduceCrossTowerOps=AllReduceCrossDeviceOps CrossDeviceOps "
+            "CrossTowerOps=CrossDeviceOps ReductionToOneDeviceCrossDeviceOps=ReductionToOneDevice "
+            "ReductionToOneDeviceCrossTowerOps=ReductionToOneDevice"
+        ),
+        "penstock.distribute.strategies": (
+            "MirroredStrategy=ContribMirroredStrategy OneDeviceStrategy=ContribOneDeviceStrategy"
+        ),
+        "penstock.distribute.strategy": (
+            "DistributionStrategy=Strategy get_cross_replica_context get_cross_tower_context=get_cross_replica_context "
+            "get_distribution_strategy=get_strategy get_replica_context get_tower_context=get_replica_context "
+            "has_distribution_strategy=has_strategy"
+        ),
+        "penstock.estimator.distributed": "DistributeConfig",
     },
     "penstock.contrib.distributions": {
         "penstock.distributions.discrete": "Bernoulli Categorical OneHotCategorical",
@@ -600,6 +617,21 @@ EXPORTS: dict[str, dict[str, str]] = {
             "assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor "
             "is_strictly_increasing"
         ),
+    },
+    "penstock.distribute": {
+        "penstock.distribute": "experimental",
+        "penstock.distribute.inputs": "InputContext",
+        "penstock.distribute.reduction": (
+            "CrossDeviceOps HierarchicalCopyAllReduce=AllReduceCrossDeviceOps NcclAllReduce=AllReduceCrossDeviceOps "
+            "ReduceOp ReductionToOneDevice"
+        ),
+        "penstock.distribute.strategies": "MirroredStrategy OneDeviceStrategy",
+        "penstock.distribute.strategy": (
+            "Strategy get_replica_context get_strategy has_strategy in_cross_replica_context"
+        ),
+    },
+    "penstock.distribute.experimental": {
+        "penstock.distribute.strategies": "CentralStorageStrategy",
     },
     "penstock.distributions": {
         "penstock.distributions.discrete": "Bernoulli Categorical",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.client.replicas import update_once, updates_once
 from penstock.client.variable import Variable, check_initial_value, initializer_scope
 from penstock.graph.convert import DtypeMismatchError, convert_to_tensor
 from penstock.graph.operation import Operation, Tensor
@@ -119,7 +120,8 @@ class ResourceVariable(Variable):
         return self._read_variable_op()
 
     def _read_variable_op(self) -> Tensor:
-        with get_default_graph().device(self._handle.device):
+        graph = get_default_graph()  # a read is where the variable is, whatever its result is used beside
+        with graph.colocate_with(None, ignore_existing=True), graph.device(self._handle.device):
             return READ_VARIABLE_OP(self._handle, dtype=self.dtype)
 
     def read_value(self) -> Tensor:
@@ -142,6 +144,8 @@ class ResourceVariable(Variable):
     # --- updates ----------------------------------------------------------------------------------------
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        if updates_once(self):
+            return update_once(self, "assign", value, use_locking, name, read_value)
         tensor = convert_to_tensor(value, self.dtype)
         if not self.shape.is_compatible_with(tensor.shape):
             raise ValueError(
@@ -154,12 +158,16 @@ class ResourceVariable(Variable):
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
+        if updates_once(self):
+            return update_once(self, "assign_add", delta, use_locking, name, read_value)
         tensor = convert_to_tensor(delta, self.dtype)
         return self._new(ASSIGN_ADD_VARIABLE_OP(self._handle, tensor, name=name), read_value)
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
+        if updates_once(self):
+            return update_once(self, "assign_sub", delta, use_locking, name, read_value)
         tensor = convert_to_tensor(delta, self.dtype)
         return self._new(ASSIGN_SUB_VARIABLE_OP(self._handle, tensor, name=name), read_value)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tensorboard.compat.proto import variable_pb2
 
+from penstock.client.variable_creators import creators
 from penstock.export import export
 from penstock.graph.contexts import outside
 from penstock.graph.convert import register_tensor_conversion_function
@@ -115,8 +117,23 @@ def resource_variables_enabled() -> bool:
     return _default_use_resource
 
 
+class _VariableType(type):
+    """Calls of `Variable` go through the creators of open `variable_creator_scope`s, the innermost first."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if not creators.stack or cls is not Variable or len(args) > 6 or kwargs.get("variable_def") is not None:
+            return super().__call__(*args, **kwargs)
+        create: Callable[..., Any] = super().__call__
+        for creator in creators.stack:
+            create = functools.partial(creator, create)
+        return create(**dict(zip(_POSITIONAL, args, strict=False)), **kwargs)
+
+
+_POSITIONAL = ("initial_value", "trainable", "collections", "validate_shape", "caching_device", "name")
+
+
 @export("Variable")
-class Variable(Operators):
+class Variable(Operators, metaclass=_VariableType):
     """A tensor that outlasts steps: a `RefVariable`, or with `use_resource` a `ResourceVariable`.
 
     initial_value: anything that converts to a tensor, or a function without arguments that returns such a value (called

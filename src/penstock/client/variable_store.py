@@ -114,6 +114,7 @@ class VariableStore:
             use_resource=use_resource,
             synchronization=synchronization,
             aggregation=aggregation,
+            shape=shape if shape.is_fully_defined() and not is_value else None,
         )
         self._vars[name] = variable
         if regularizer is not None:

@@ -67,13 +67,17 @@ class _DatasetInitializerHook(SessionRunHook):
 
 
 def features_and_labels(result: Any) -> tuple[Any, Any, list[SessionRunHook]]:
-    """What an input function returned: features, labels or None, and hooks that its dataset needs."""
+    """What an input function returned: features, labels or None, and hooks that its dataset needs.
+
+    Also of an iterator, which a hook initialises.
+    """
     hooks: list[SessionRunHook] = []
     if isinstance(result, DatasetBase):
         dataset: Any = result
-        iterator = Dataset.make_initializable_iterator(dataset)
-        hooks.append(_DatasetInitializerHook(iterator))
-        result = iterator.get_next()
+        result = Dataset.make_initializable_iterator(dataset)
+    if hasattr(result, "get_next"):
+        hooks.append(_DatasetInitializerHook(result))
+        result = result.get_next()
     if isinstance(result, list | tuple):
         if len(result) != 2:
             raise ValueError("input_fn should return (features, labels) as a len 2 tuple.")

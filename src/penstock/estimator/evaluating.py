@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from penstock import nest
+from penstock.estimator.distributed import spec_of_replicas
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.model import InputFn, Model
 from penstock.estimator.results import write_results
@@ -23,9 +24,10 @@ def evaluate_model(
     model: Model, input_fn: InputFn, hooks: list[SessionRunHook], checkpoint: str | None, directory: str
 ) -> dict[str, Any]:
     """Metrics until a hook or the end of input ends it. Their summaries are written to `directory`."""
-    with model.graph():
-        features, labels, input_hooks = model.inputs(input_fn, ModeKeys.EVAL)
-        spec = model.spec(features, labels, ModeKeys.EVAL)
+    strategy = model.config.eval_distribute
+    with model.graph(strategy):
+        features, labels, input_hooks = model.inputs(input_fn, ModeKeys.EVAL, strategy)
+        spec = spec_of_replicas(model, strategy, features, labels, ModeKeys.EVAL)
         if not checkpoint:
             model.warm_start()
         update_op, values = _with_loss(spec)
@@ -41,7 +43,7 @@ def evaluate_model(
             eval_ops=update_op,
             final_ops=values,
             hooks=[*input_hooks, *hooks, *spec.evaluation_hooks],
-            config=model.config.session_config,
+            config=model.session_config(strategy),
         )
     write_results(directory, results, int(results[GraphKeys.GLOBAL_STEP]), checkpoint)
     return results

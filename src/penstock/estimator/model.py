@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 from penstock import logging
 from penstock.checkpoint.state import latest_checkpoint
+from penstock.distribute.strategy import Strategy
 from penstock.estimator.calls import argument_names, call_with_known, features_and_labels
 from penstock.estimator.run_config import RunConfig
 from penstock.estimator.spec import EstimatorSpec
@@ -37,16 +38,25 @@ class Model:
         return self.config.model_dir
 
     @contextmanager
-    def graph(self) -> Iterator[Graph]:
-        """A new graph, with a global step, as the default."""
-        with Graph().as_default() as graph, device(self.config.device_fn):
+    def graph(self, strategy: Strategy | None = None) -> Iterator[Graph]:
+        """A new graph, with a global step, as the default; in the scope of `strategy`."""
+        scope = nullcontext() if strategy is None else strategy.scope()
+        with Graph().as_default() as graph, device(self.config.device_fn), scope:
             set_random_seed(self.config.tf_random_seed)
             create_global_step(graph)
             yield graph
 
-    def inputs(self, input_fn: InputFn, mode: str) -> tuple[Any, Any, list[SessionRunHook]]:
-        """Features, labels or None, and hooks that the input needs."""
+    def inputs(
+        self, input_fn: InputFn, mode: str, strategy: Strategy | None = None
+    ) -> tuple[Any, Any, list[SessionRunHook]]:
+        """Features, labels or None, and hooks that the input needs; with `strategy`, for each of its replicas."""
         known = {"mode": mode, "params": deepcopy(self.params), "config": deepcopy(self.config)}
+        if strategy is not None:
+
+            def dataset(context: Any) -> Any:
+                return call_with_known(input_fn, **known, input_context=context)
+
+            return features_and_labels(strategy.make_input_fn_iterator(dataset))
         with device("/cpu:0"):
             return features_and_labels(call_with_known(input_fn, **known))
 
@@ -61,6 +71,11 @@ class Model:
         if not isinstance(spec, EstimatorSpec):
             raise ValueError("model_fn should return an EstimatorSpec.")
         return spec
+
+    def session_config(self, strategy: Strategy | None = None) -> Any:
+        """The ConfigProto of the model's sessions; with `strategy`, one that has its devices."""
+        given = self.config.session_config
+        return given if strategy is None else strategy.update_config_proto(given)
 
     def warm_start(self) -> None:
         """Variables of the default graph begin with those of another checkpoint, if the settings say so."""

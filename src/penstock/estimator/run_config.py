@@ -51,7 +51,8 @@ class RunConfig:
     steps from one summary to the next. save_checkpoints_steps, save_checkpoints_secs: how often to save; at most one of
     them (600 seconds if neither is given; None for both: never). keep_checkpoint_max,
     keep_checkpoint_every_n_hours: as for `tf.train.Saver`. log_step_count_steps: how often to log the loss and the
-    steps per second. device_fn: gives nodes their devices. What distributes training is accepted and must be None.
+    steps per second. device_fn: gives nodes their devices. train_distribute, eval_distribute: strategies of
+    tf.distribute for training and evaluation; or experimental_distribute, which has both.
 
     The environment variable TF_CONFIG (JSON) may hold a `model_dir`, and says which task of a cluster this process is.
     """
@@ -75,8 +76,11 @@ class RunConfig:
         experimental_max_worker_delay_secs: float | None = None,
         session_creation_timeout_secs: float = 7200,
     ) -> None:
-        if train_distribute is not None or eval_distribute is not None or experimental_distribute is not None:
-            raise NotImplementedError("RunConfig: training runs in one process; leave the distribution strategies out")
+        if experimental_distribute is not None:
+            if train_distribute is not None or eval_distribute is not None:
+                raise ValueError("Give either experimental_distribute or train_distribute and eval_distribute.")
+            train_distribute = experimental_distribute.train_distribute
+            eval_distribute = experimental_distribute.eval_distribute
         if save_checkpoints_steps is _USE_DEFAULT and save_checkpoints_secs is _USE_DEFAULT:
             save_checkpoints_steps, save_checkpoints_secs = None, 600
         elif save_checkpoints_secs is _USE_DEFAULT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import logging
+from penstock.estimator.distributed import spec_of_replicas
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.model import InputFn, Model
 from penstock.estimator.run_config import RunConfig
@@ -23,9 +24,10 @@ def train_model(
     model: Model, input_fn: InputFn, hooks: list[SessionRunHook], listeners: list[CheckpointSaverListener]
 ) -> Any:
     """Runs steps until a hook or the end of input ends the session; returns the last loss."""
-    with model.graph():
-        features, labels, input_hooks = model.inputs(input_fn, ModeKeys.TRAIN)
-        spec = model.spec(features, labels, ModeKeys.TRAIN)
+    strategy = model.config.train_distribute
+    with model.graph(strategy):
+        features, labels, input_hooks = model.inputs(input_fn, ModeKeys.TRAIN, strategy)
+        spec = spec_of_replicas(model, strategy, features, labels, ModeKeys.TRAIN)
         model.warm_start()
         if not any(summary.op.name == "loss" for summary in get_collection(GraphKeys.SUMMARIES)):
             scalar("loss", spec.loss)
@@ -47,7 +49,7 @@ def _run(model: Model, spec: EstimatorSpec, hooks: list[Any], listeners: list[Ch
         chief_only_hooks=[*_saving_hooks(model, spec, hooks, listeners), *spec.training_chief_hooks],
         save_checkpoint_secs=0,  # a hook saves
         save_summaries_steps=config.save_summary_steps,
-        config=config.session_config,
+        config=model.session_config(config.train_distribute),
         log_step_count_steps=config.log_step_count_steps,
     ) as session:
         fetches = [spec.train_op, spec.loss]

@@ -83,6 +83,22 @@ class Graph:
         self.takes_elements = False
         """Whether a node takes an element of a dataset."""
         self.seed: int | None = None
+        self.loss_is_sum = False
+        """Whether the last loss was a sum over its examples: then replicas' losses are added as well."""
+
+    def scopes_here(self) -> dict[str, Any]:
+        """The scopes that are open in this thread, for `enter_scopes` in another one."""
+        return dict(vars(self._scopes))
+
+    @contextlib.contextmanager
+    def enter_scopes(self, scopes: dict[str, Any]) -> Iterator[None]:
+        """Build in the scopes of `scopes_here`, not in those that are open in this thread."""
+        outer = self.scopes_here()
+        vars(self._scopes).update(scopes)
+        try:
+            yield
+        finally:
+            vars(self._scopes).update(outer)
 
     # --- nodes ------------------------------------------------------------------------------------------
 

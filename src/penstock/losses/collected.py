@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.client.replicas import here
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -79,6 +80,7 @@ def compute_weighted_loss(
             elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
                 loss = div_no_nan(loss, cast(size(values), float32), name="value")
         loss = cast(loss, dtype)
+        get_default_graph().loss_is_sum = reduction == Reduction.SUM
         add_loss(loss, loss_collection)
         return loss
 
@@ -95,8 +97,9 @@ def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> No
 
 @export("losses.get_losses", "contrib.losses.get_losses")
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Tensor]:
-    """The losses added so far, in a name scope if given (TF: tf.losses.get_losses)."""
-    return get_default_graph().get_collection(loss_collection, scope)
+    """The losses added so far, in a name scope if given (TF: tf.losses.get_losses); in a replica, only its own."""
+    found = get_default_graph().get_collection(loss_collection, scope)
+    return found if here.replica is None else [loss for loss in found if here.replica.built(loss.op)]
 
 
 @export("losses.get_regularization_losses", "contrib.losses.get_regularization_losses")

@@ -13,7 +13,7 @@ from penstock import errors
 from penstock.devices.device import Device
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS, PRIMITIVES, SWITCHES
-from penstock.graph.step_graph import FEED, Node, StepGraph
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.tensor.dtypes import DType, resource, string
 
 
@@ -72,12 +72,7 @@ def find_groups(
 def _companions(node: Node, by_name: dict[str, Node]) -> list[Node]:
     """The nodes that `node` must share a device with: those of its state, those it is colocated with, and the rest of
     its loop variable."""
-    found: list[Node] = []
-    for name, _, edges in node.grouped_inputs():
-        arg = next(arg for arg in node.op.inputs if arg.name == name)
-        for edge in edges:
-            if arg.is_ref or edge.dtype == resource:
-                found.append(edge.node)
+    found = [edge.node for edge in _state_of(node)]
     for group in node.attrs.get("_class", ()):
         other = by_name.get(group[5:].decode()) if group.startswith(b"loc:@") else None
         if other is not None:
@@ -87,6 +82,17 @@ def _companions(node: Node, by_name: dict[str, Node]) -> list[Node]:
     elif node.op.name in EXITS or (node.op.name in SWITCHES and node.inputs[0].node.op.name in MERGES):
         found.append(node.inputs[0].node)
     return found
+
+
+def _state_of(node: Node) -> list[Edge]:
+    """The inputs that are references or handles."""
+    arguments = {arg.name: arg for arg in node.op.inputs}
+    return [
+        edge
+        for name, _, edges in node.grouped_inputs()
+        for edge in edges
+        if arguments[name].is_ref or edge.dtype == resource
+    ]
 
 
 class _Limits:
@@ -100,7 +106,10 @@ class _Limits:
 
     def of(self, nodes: list[Node], soft: bool) -> tuple[int, ...]:
         """The devices that all `nodes` allow."""
-        asked = self._all.intersection(*(self._asked(node) for node in nodes))
+        followers = [node for node in nodes if _follows_state(node)]
+        asked = self._all.intersection(*(self._asked(node) for node in nodes if node not in followers))
+        for node in followers:  # what uses a variable that has a device is there, whatever it asks for itself
+            asked = asked & self._asked(node) or asked
         able = self._all.intersection(*(self._able(node) for node in nodes))
         pinned = {self._pinned[node.name] for node in nodes if node.name in self._pinned}
         places = {i for i, device in enumerate(self._devices) if device.name in pinned}
@@ -163,6 +172,11 @@ class _Limits:
                     head += f"\n  {node.name} = {node.op.name}: {' and '.join(asks)}{_built(node)}"
         source = first.source
         return errors.InvalidArgumentError(source.node_def if source is not None else None, source, head)
+
+
+def _follows_state(node: Node) -> bool:
+    """Whether a node uses state, by reference or handle, that asks for a device."""
+    return any(edge.node.device for edge in _state_of(node))
 
 
 def _built(node: Node) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.client.initializers import zeros_initializer
+from penstock.client.replicas import here
 from penstock.client.variable import Variable
 from penstock.client.variable_scope import get_variable, variable_scope
 from penstock.client.variables import global_variables, moving_average_variables, trainable_variables
@@ -27,6 +28,14 @@ def assign_moving_average(
     `zero_debias` corrects the average of a variable that started at zero for this bias (Kingma and Ba 2014), using two
     more variables.
     """
+    if here.replica is not None:  # one update, with the mean of the replicas' values
+
+        def update(strategy: Any, value: Any) -> Any:
+            return assign_moving_average(
+                variable, strategy.reduce_to("MEAN", value, variable), decay, zero_debias, name
+            )
+
+        return here.replica.merge_call(update, (value,))
     with (
         name_scope(name, "AssignMovingAvg", [variable, value, decay]) as scope,
         get_default_graph().colocate_with(variable.op),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from penstock.client.replicas import here, scaled_by_replicas
 from penstock.client.resource_variable import ResourceVariable
 from penstock.client.variable import Variable
 from penstock.client.variables import trainable_variables
@@ -96,6 +97,7 @@ class Optimizer:
             )
         if callable(loss) and not hasattr(loss, "op"):
             loss = loss()
+        loss = scaled_by_replicas(loss)
         if grad_loss is None:
             self._assert_valid_dtypes([loss])
         variables = trainable_variables() if var_list is None else _flat(var_list)
@@ -127,6 +129,9 @@ class Optimizer:
         gradient that is not a tensor.
         """
         pairs = [(_as_gradient(grad), variable) for grad, variable in grads_and_vars]
+        if here.replica is not None:  # one update, with the gradients of all replicas
+            together: Operation = here.replica.merge_call(self._apply_together, (pairs, global_step, name))
+            return together
         if not pairs:
             raise ValueError("No variables provided.")
         for _, variable in pairs:
@@ -152,6 +157,9 @@ class Optimizer:
         if train_op not in train_ops:
             train_ops.append(train_op)
         return train_op
+
+    def _apply_together(self, strategy: Any, pairs: Any, global_step: Any, name: str | None) -> Operation:
+        return self.apply_gradients(strategy.reduce_gradients(pairs), global_step, name)
 
     def _finish_step(self, updates: list[Any], global_step: Any, scope: str) -> Operation:
         if global_step is None:
