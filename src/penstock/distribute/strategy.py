@@ -238,7 +238,7 @@ class Strategy:
         """Tells the strategy what it runs in: changes `session_config` so that sessions have its devices."""
         if session_config is not None:
             wanted = [int(name.rpartition(":")[2]) + 1 for name in self._devices if ":CPU:" in name and "*" not in name]
-            now = session_config.device_count["CPU"] if "CPU" in session_config.device_count else 1
+            now = session_config.device_count.get("CPU", 1)
             if max(wanted, default=1) > now:
                 session_config.device_count["CPU"] = max(wanted)
 
