@@ -66,7 +66,7 @@ def check_all(samples: list[Sample], blas: bool = True) -> None:
 
 NUMBERS = {
     "lr": 0.1, "alpha": 0.1, "rho": 0.9, "momentum": 0.5, "epsilon": 0.01, "beta1_power": 0.81, "beta2_power": 0.998,
-    "beta1": 0.9, "beta2": 0.999,
+    "beta1": 0.9, "beta2": 0.999, "l1": 0.2, "l2": 0.1, "l2_shrinkage": 0.05, "lr_power": -0.5,
 }  # fmt: skip
 INDICES = {"usual": [2, 0], "repeated": [1, 1, 3], "negative": [-1, 0], "beyond": [0, 4], "none": []}
 
@@ -83,7 +83,10 @@ def of_registry() -> Iterator[Sample | None]:
 
 def of_variables() -> Iterator[Sample | None]:
     for case in updates():
-        yield sample(get_op(case.op), case.inputs, case.attrs, fed=True)
+        names = [arg.name for arg in get_op(case.op).inputs]
+        yield sample(
+            get_op(case.op), case.inputs, case.attrs, {i for i, name in enumerate(names) if name != "lr_power"}
+        )
 
 
 def updates() -> Iterator[OpCase]:
@@ -94,7 +97,7 @@ def updates() -> Iterator[OpCase]:
         if op is None or not any(a.is_ref or a.dtype == resource for a in op.inputs):
             continue
         sparse = any(a.name == "indices" for a in op.inputs)
-        flags = [a for a in op.attrs if a in ("use_nesterov", "update_slots")]
+        flags = [a for a in op.attrs if a in ("use_nesterov", "update_slots", "multiply_linear_by_lr")]
         ways = [(np.float32, index, False) for index in (INDICES if sparse else ["none"])]
         ways += [(kind, "repeated", False) for kind in (np.float64, np.int64)]
         ways += [(kind, "repeated", True) for kind in (np.float32, np.float64) if flags]

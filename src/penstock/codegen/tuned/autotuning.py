@@ -18,7 +18,7 @@ from penstock.codegen.c.compiler import Compiler, compiler
 from penstock.codegen.c.object_cache import Function
 from penstock.codegen.c.patience import Patience
 from penstock.codegen.c.source import Source
-from penstock.codegen.c.trials import Pure, trial_of
+from penstock.codegen.c.trials import Pure, Rehearsal, trial_of
 from penstock.codegen.clusters.cluster_kernel import MOST_SHAPES
 from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
@@ -36,7 +36,7 @@ class Autotuned:
 
     key: what the other kernel must know about its inputs, computed at each call. prepare: makes that kernel for a key
     from the function of `source` (None: it needs none), or returns None if it does not support the key. nodes: for
-    warnings.
+    warnings. rehearse: how both are run side by side the first few times, for kernels that change variables.
     """
 
     def __init__(
@@ -47,9 +47,10 @@ class Autotuned:
         key: Callable[..., Hashable],
         prepare: Prepare,
         nodes: Sequence[Node] = (),
+        rehearse: Callable[[Kernel, Kernel], Rehearsal] = Pure,
     ) -> None:
         self._source, self._mode, self._nodes = source, mode, nodes
-        self._fallback, self._key, self._prepare = fallback, key, prepare
+        self._fallback, self._key, self._prepare, self._rehearse = fallback, key, prepare, rehearse
         self._kernels: dict[Hashable, Kernel] = {}
         self._patience = Patience(prepare=lambda: compiler().prepare())
 
@@ -72,7 +73,7 @@ class Autotuned:
         if prepared is None or (trial is not None and trial.failed):
             self._kernels[key] = self._fallback
         elif trial is not None and not trial.passed:
-            rehearsal = Pure(prepared, self._fallback)
+            rehearsal = self._rehearse(prepared, self._fallback)
             return lambda *inputs: trial.run(rehearsal, self._nodes, inputs)
         elif self._mode == "on":
             self._kernels[key] = prepared

@@ -10,6 +10,7 @@ import functools
 
 from penstock.codegen.c.source import Source
 from penstock.codegen.c.toolchain import MOST
+from penstock.codegen.tuned.objects_c import OBJECTS
 
 FEATURE_FIELDS = 6
 """Numbers of a feature, sorted by the size of its key and then the key: the key's address and size, the tag of its list
@@ -22,14 +23,6 @@ SPAN = 3
 """Numbers per feature and record in the work: where the list starts, its bytes, and its values, -1 if it is absent."""
 
 _C = r"""
-extern i64 PyList_Size(void *);
-extern void *PyList_GetItem(void *, i64);
-extern i64 PyBytes_Size(void *);
-extern char *PyBytes_AsString(void *);
-extern void *PyBytes_FromStringAndSize(const char *, i64);
-extern void *PyLong_FromLongLong(i64);
-extern void Py_DecRef(void *);
-
 enum { NAME_BYTES = 0x0A, NAME_FLOATS = 0x12, NAME_INTEGERS = 0x1A, NAME_MANY = 64 };
 enum { NAME_DENSE, NAME_SPARSE, NAME_PADDED };
 struct NAME_feature { const u8 *key; i64 size, kind, form, count, has_default; };
@@ -250,20 +243,16 @@ static int NAME_fill(const struct NAME_feature *f, const i64 *found, const struc
   return 1;
 }
 
-static i64 NAME_int(void *const *given, i64 i) { return PyLong_AsLongLong(given[i]); }
-
 static void *NAME_call(void *self, void *const *given, i64 arguments) {
-  const i64 count = NAME_int(given, 1);
-  const struct NAME_feature *const features = (const struct NAME_feature *)(intptr_t)NAME_int(given, 2);
-  i64 *const work = (i64 *)(intptr_t)NAME_int(given, 3);
+  const i64 count = INT(1);
+  const struct NAME_feature *const features = AT(2);
+  i64 *const work = AT(3);
   if (arguments == 4) return NAME_scan(given[0], features, count, work);
-  const i64 rows = PyList_Size(given[0]), rank = NAME_int(given, 4);
+  const i64 rows = PyList_Size(given[0]), rank = INT(4);
   for (i64 i = 0; i < count; i++) {
-    i64 at[4];
-    for (int j = 0; j < 4; j++) at[j] = NAME_int(given, 5 + 4 * i + j);
+    const i64 at = 5 + 4 * i;
     const struct NAME_span *const spans = (const struct NAME_span *)(work + 2 * count) + i * rows;
-    if (!NAME_fill(features + i, work + 2 * i, spans, rows, rank, (char *)(intptr_t)at[0], (i64 *)(intptr_t)at[1],
-                   (i64 *)(intptr_t)at[2], (const char *)(intptr_t)at[3])) return 0;
+    if (!NAME_fill(features + i, work + 2 * i, spans, rows, rank, AT(at), AT(at + 1), AT(at + 2), AT(at + 3))) return 0;
   }
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
@@ -279,4 +268,4 @@ def parsing_source() -> Source:
 
     records: a list of bytes. table: FEATURE_FIELDS numbers per feature. rank: 2, or 1 for one record without its axis.
     """
-    return Source.named_after_itself(_C, flags=MOST)
+    return Source.named_after_itself(_C, support=OBJECTS, flags=MOST)

@@ -7,7 +7,17 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.codegen.tuned import linear, lrn, parsing, pooling, resizing, winograd
+from penstock.codegen.tuned import (
+    categories,
+    linear,
+    lrn,
+    parsing,
+    pooling,
+    resizing,
+    sparse_segments,
+    sparse_updates,
+    winograd,
+)
 from penstock.graph.opdef import Kernel, KernelDef, OpDef
 from penstock.graph.rewrite import rewritten
 from penstock.graph.step_graph import Node, StepGraph
@@ -33,6 +43,8 @@ _KERNELS = {
     "_ConvBias": _Tuned(winograd.is_winograd, winograd.convolve, _FLOATS),
     "Conv2DBackpropInput": _Tuned(winograd.is_winograd, winograd.by_input, _FLOATS),
     "Conv2DBackpropFilter": _Tuned(winograd.is_winograd, winograd.by_filter, _FLOATS),
+    "LookupTableFind": _Tuned(categories.maps_strings_to_ids, categories.look_up, None),
+    "LookupTableFindV2": _Tuned(categories.maps_strings_to_ids, categories.look_up, None),
     "LRN": _Tuned(lrn.has_common_power, lrn.normalize),
     "LRNGrad": _Tuned(lrn.has_common_power, lrn.normalize_grad),
     "MatMul": _Tuned(linear.is_large, linear.multiply),
@@ -41,7 +53,21 @@ _KERNELS = {
     "ParseExample": _Tuned(parsing.has_constant_features, parsing.parse_examples, None),
     "ParseSingleExample": _Tuned(parsing.has_constant_features, parsing.parse_single_example, None),
     "ResizeBilinear": _Tuned(lambda node: True, resizing.resize_bilinear, (uint8, float32)),
+    "SparseCross": _Tuned(categories.is_hashed, categories.cross, None),
+    "SparseToDense": _Tuned(categories.has_words, categories.to_dense, None),
+    "StringToHashBucketFast": _Tuned(lambda node: True, categories.hash_strings, None),
+    "Unique": _Tuned(sparse_segments.is_integer, sparse_segments.find_distinct, None),
 }
+_SPARSE_UPDATES = ("Momentum", "Adagrad", "AdagradV2", "Adadelta", "RMSProp", "CenteredRMSProp", "Ftrl", "FtrlV2")
+_KERNELS |= {
+    f"{kind}SparseApply{name}": _Tuned(sparse_updates.has_formula, sparse_updates.update_rows, None)
+    for kind in ("", "Resource")
+    for name in _SPARSE_UPDATES
+}
+for _kind in ("Sum", "Mean", "SqrtN"):
+    _reduce = _Tuned(sparse_segments.has_types, sparse_segments.reduce_segments, None)
+    _KERNELS |= {f"SparseSegment{_kind}": _reduce, f"SparseSegment{_kind}WithNumSegments": _reduce}
+    _KERNELS[f"SparseSegment{_kind}Grad"] = _Tuned(sparse_segments.has_types, sparse_segments.spread_segments, None)
 
 
 def use_tuned_kernels(graph: StepGraph, mode: str) -> StepGraph:
@@ -58,7 +84,7 @@ def _has_own(node: Node) -> bool:
 
 @functools.cache
 def _variant(op: OpDef, mode: str) -> OpDef:
-    """`op` with additional CPU kernels before its own, one for each kernel or dtype that both support."""
+    """`op` with additional CPU kernels before its own: for each of them, or each dtype that ours supports, too."""
     own = _KERNELS[op.name]
     if own.dtypes is None:
         both = [_autotuned(own, mode, kernel) for kernel in op.kernels if "CPU" in kernel.devices]
