@@ -331,12 +331,14 @@ _EMITTERS: dict[str, str] = {
     "penstock.ops.sorting_c": "TopK TopKV2",
     "penstock.ops.state_c": "AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp",
     "penstock.ops.training_updates_c": (
-        "ApplyAdadelta ApplyAdagrad ApplyAdagradV2 ApplyAdam ApplyCenteredRMSProp ApplyGradientDescent ApplyMomentum "
-        "ApplyRMSProp ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradV2 ResourceApplyAdam "
-        "ResourceApplyCenteredRMSProp ResourceApplyGradientDescent ResourceApplyMomentum ResourceApplyRMSProp "
-        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradV2 "
-        "ResourceSparseApplyCenteredRMSProp ResourceSparseApplyMomentum ResourceSparseApplyRMSProp SparseApplyAdadelta "
-        "SparseApplyAdagrad SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyMomentum SparseApplyRMSProp"
+        "ApplyAdadelta ApplyAdagrad ApplyAdagradV2 ApplyAdam ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 "
+        "ApplyGradientDescent ApplyMomentum ApplyRMSProp ResourceApplyAdadelta ResourceApplyAdagrad "
+        "ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
+        "ResourceApplyGradientDescent ResourceApplyMomentum ResourceApplyRMSProp ResourceSparseApplyAdadelta "
+        "ResourceSparseApplyAdagrad ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp "
+        "ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 ResourceSparseApplyMomentum ResourceSparseApplyRMSProp "
+        "SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl "
+        "SparseApplyFtrlV2 SparseApplyMomentum SparseApplyRMSProp"
     ),
 }
 MODULE_OF_EMITTER = {name: module for module, names in _EMITTERS.items() for name in names.split()}
