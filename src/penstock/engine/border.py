@@ -59,6 +59,14 @@ TAKING = Border(False, _feed, CALL.fetch)
 """Of what takes elements for a step: fed by its client, fetched by its rest."""
 
 
+TASK = Border(False, lambda edge, device: None if device.type == "cpu" else lambda value: _moved(value, device), _fetch)
+"""For a task's parts of a step: the master has converted what was fed."""
+
+
+def _moved(value: Any, device: torch.device) -> Any:
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
 def array_feed(edge: Edge) -> Converter:
     return array_feed_converter(edge.node.attrs["tensor"], edge.node.shapes[0])
 

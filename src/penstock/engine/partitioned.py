@@ -8,10 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from penstock.analysis.frames import has_control_flow
 from penstock.analysis.state_order import order_state
 from penstock.codegen.python.cuda_graphs import capturing_on
 from penstock.devices.device import Device
+from penstock.engine.border import CLIENT, Border
 from penstock.engine.dataflow import Carry
 from penstock.engine.pipeline import StepOptions
 from penstock.engine.plan import DataflowPlan, Plan, make_kernels, make_plan
@@ -73,7 +76,11 @@ class PartitionedPlan(Plan):
         state: SessionState,
         devices: dict[str, Device],
         timing: RecvTiming | None = None,
+        border: Border = CLIENT,
+        alone: bool = True,
     ) -> None:
+        """alone: no other process has parts of the step, so that one without transfers has nothing to do with the
+        rest."""
         super().__init__(graph, {})
         self.parts = parts
         self.timing = timing
@@ -83,12 +90,15 @@ class PartitionedPlan(Plan):
         for part, device in zip(parts, self._devices, strict=True):
             capturing = capturing_on(device)
             captured = capturing is not None and not has_control_flow(part.graph)  # which has a faster form
-            if captured or any(node.op.name in TRANSFERS for node in part.graph.nodes):
+            ends = any(node.op.name in TRANSFERS or (node.op.traits.waits and not alone) for node in part.graph.nodes)
+            if captured or ends:
                 kernels = make_kernels(part.graph.nodes, device, state)
                 carry = make_carry(device, devices)
-                self._plans.append(DataflowPlan(part.graph, kernels, device.torch, state.closing, carry, capturing))
+                torch_device, closing = device.torch, state.closing
+                plan: Plan = DataflowPlan(part.graph, kernels, torch_device, closing, carry, capturing, border)
             else:
-                self._plans.append(make_plan(part.graph, state, device))
+                plan = make_plan(part.graph, state, device, border)
+            self._plans.append(plan)
 
     @property
     def source(self) -> str:
@@ -109,7 +119,11 @@ class PartitionedPlan(Plan):
 
     def _run(self, values: list[Any], observer: Observer | None) -> tuple[Any, ...]:
         meeting = sum(isinstance(plan, DataflowPlan) for plan in self._plans)
-        step = _PartitionedStep(Rendezvous(meeting), len(self.parts))
+        return self.run_step(values, Rendezvous(meeting), observer)
+
+    def run_step(self, values: Sequence[Any], rendezvous: Rendezvous, observer: Observer | None) -> tuple[Any, ...]:
+        """Runs one step whose values meet at `rendezvous`. Raises Abandoned if that was told to end the step."""
+        step = _PartitionedStep(rendezvous, len(self.parts))
         observers = [observer.part(part.device) if observer is not None else None for part in self.parts]
         tasks = [
             self._task(step, index, [values[i] for i in part.feeds], observers[index])
@@ -122,6 +136,8 @@ class PartitionedPlan(Plan):
             step.wait()
         if step.error is not None:
             raise step.error from step.error.__cause__
+        if step.abandoned:
+            raise Abandoned
         found: list[Any] = [None] * len(self.graph.fetches)
         for part, results in zip(self.parts, step.results, strict=True):
             for place, value in zip(part.fetches, results, strict=True):
@@ -156,6 +172,7 @@ class _PartitionedStep:
         self.rendezvous = rendezvous
         self.results: list[Sequence[Any]] = [()] * parts
         self.error: BaseException | None = None
+        self.abandoned = False
         self.finished = threading.Event()
         self._pending = parts
         self._lock = threading.Lock()
@@ -176,7 +193,9 @@ class _PartitionedStep:
     def failed(self, error: BaseException) -> None:
         """Fail the whole step: devices that wait for a value of this one are notified."""
         with self._lock:
-            if self.error is None and not isinstance(error, Abandoned):
+            if isinstance(error, Abandoned):
+                self.abandoned = True
+            elif self.error is None:
                 self.error = error
         self.rendezvous.abandon()
         self._end()
@@ -193,10 +212,12 @@ def make_carry(here: Device, devices: dict[str, Device]) -> Carry:
 
     def carry(node: Node) -> tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]:
         if node.op.name == "_Send":
-            return (compress if node.attrs["compress"] else _unchanged), None
+            leaves = node.attrs["target"] not in devices and not here.shares_memory
+            prepare = compress if node.attrs["compress"] else _unchanged
+            return (lambda value: here.to_host(prepare(value))) if leaves else prepare, None
         if node.op.name != "_Recv":
             return None, None
-        origin = devices[node.attrs["origin"]]
+        origin = devices.get(node.attrs["origin"], _ANY_HOST)
         same = here.torch == origin.torch
         bring = None if same else (lambda value: here.receive(value, origin))
         if node.attrs["compress"]:
@@ -204,6 +225,10 @@ def make_carry(here: Device, devices: dict[str, Device]) -> Carry:
         return bring, (None if same else here.arrived)
 
     return carry
+
+
+_ANY_HOST = Device("", "CPU", torch.device("cpu"))
+"""Where the values of other processes arrive."""
 
 
 def _unchanged(value: Any) -> Any:

@@ -12,6 +12,7 @@ from penstock.codegen.regions.regions import form_regions
 from penstock.devices.device import Device
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import StepGraph
+from penstock.graph.transfer_ops import SENDS
 from penstock.graph.verify import CHECK, verify
 from penstock.passes.common_subexpressions import merge_common_subexpressions
 from penstock.passes.dead_controls import skip_dead_controls
@@ -27,6 +28,7 @@ from penstock.passes.save_memory import order_for_memory, recompute_for_gradient
 from penstock.passes.see_updates import see_updates
 from penstock.passes.simplify import simplify
 from penstock.passes.unused_stacks import drop_unused_stacks
+from penstock.placement.constraints import Home
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import Placement, log_placement, place
@@ -67,6 +69,8 @@ AFTER_PLACING: dict[str, Pass] = {
     "group_updates": _plain(group_updates),  # what regions did not take
     "order_for_memory": order_for_memory,  # of the nodes that finally run
 }
+ON_PARTS = frozenset({"form_regions", "form_regions_at_once", "compile", "compile_at_once", "group_updates"})
+"""The passes that a task of a cluster runs on its own parts of a step."""
 SAVE_MEMORY = ("recompute_for_gradients", "swap_to_host", "order_for_memory")
 DEFAULT = frozenset({*BEFORE_PLACING, "form_regions", "compile", "group_updates"})
 """The passes that run unless a ConfigProto says otherwise (session/options.py). Memory passes are off because they cost
@@ -77,7 +81,8 @@ time."""
 class StepOptions:
     """The options of the passes from a session's ConfigProto (see session/options.py).
 
-    devices: the session's, preferred first. strategy: None puts every node on the first device that it may be on.
+    devices: the session's, preferred first. strategy: None puts every node on the first device that it may be on. home:
+    where unconstrained nodes go, if devices belong to several tasks.
     """
 
     devices: Sequence[Device]
@@ -86,6 +91,7 @@ class StepOptions:
     strategy: Strategy | None = None
     costs: CostModel = field(default_factory=CostModel)
     hardware: Hardware | None = None
+    home: Home | None = None
     compress: bool = False
     time_recvs: bool = False
     passes: Collection[str] = DEFAULT
@@ -149,12 +155,20 @@ def prepare(
             graph = transform(graph, memory)
             passed.append(_passed(name, graph, show))
     pinned = placement.devices if placement is not None else None
-    graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, pinned)
+    graph = place(graph, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, pinned, o.home)
     passed.append(_passed("place", graph, show))
     if o.log_placement:
         log_placement(graph)
     graph, rest = _after_placing([name for name in AFTER_PLACING if name in o.passes], graph, memory, show)
     return Prepared(graph, [*passed, *rest])
+
+
+def prepare_part(graph: StepGraph, passes: Collection[str]) -> StepGraph:
+    """What one device runs of a step that was prepared and partitioned elsewhere."""
+    names = [name for name in AFTER_PLACING if name in ON_PARTS and name in passes]
+    sends = [node for node in graph.nodes if node.op.name in SENDS]  # which others need
+    graph = StepGraph(graph.nodes, graph.feeds, graph.fetches, [*graph.targets, *sends])
+    return _after_placing(names, graph, PlannedMemory(CostModel()), lambda graph: "")[0]
 
 
 def _after_placing(

@@ -6,12 +6,13 @@ from penstock.graph.opdef import OpDef, parse_arg, parse_attr
 from penstock.graph.traits import Traits
 
 _FREE = Traits(free=True)
+_WAITS = Traits(free=True, waits=True)
 _T = {"T": parse_attr("T: type")}
 
 SEND = OpDef("_Send", (parse_arg("tensor: T", _T),), (), _T, stateful=True, traits=_FREE)
-RECV = OpDef("_Recv", (), (parse_arg("tensor: T", _T),), _T, stateful=True, traits=_FREE)
+RECV = OpDef("_Recv", (), (parse_arg("tensor: T", _T),), _T, stateful=True, traits=_WAITS)
 SEND_CONTROL = OpDef("_SendControl", (), (), {}, stateful=True, traits=_FREE)
-RECV_CONTROL = OpDef("_RecvControl", (), (), {}, stateful=True, traits=_FREE)
+RECV_CONTROL = OpDef("_RecvControl", (), (), {}, stateful=True, traits=_WAITS)
 """A control edge between devices: it only says that something has run."""
 
 SENDS = frozenset({"_Send", "_SendControl"})

@@ -25,6 +25,23 @@ class Group:
     feasible: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One of several tasks that devices belong to: nodes that may be there are there.
+
+    spreads: only those with state, which must be in the same place for all clients; others may be on any device.
+    """
+
+    task: str
+    spreads: bool
+
+    def of(self, group: Group, devices: Sequence[Device]) -> tuple[int, ...]:
+        """The devices for `group`, of those that it may be on."""
+        if self.spreads and not any(node.op.stateful for node in group.nodes):
+            return group.feasible
+        return tuple(i for i in group.feasible if devices[i].name.startswith(self.task + "/")) or group.feasible
+
+
 class Groups:
     """Union-find over nodes."""
 
@@ -46,7 +63,11 @@ class Groups:
 
 
 def find_groups(
-    graph: StepGraph, devices: Sequence[Device], soft: bool, pinned: Mapping[str, str] | None = None
+    graph: StepGraph,
+    devices: Sequence[Device],
+    soft: bool,
+    pinned: Mapping[str, str] | None = None,
+    home: Home | None = None,
 ) -> dict[Node, Group]:
     """The group of each node. `pinned`: the devices of nodes placed earlier (state does not move between steps).
 
@@ -66,6 +87,8 @@ def find_groups(
     limits = _Limits(devices, pinned or {})
     for group in found.values():
         group.feasible = limits.of(group.nodes, soft)
+        if home is not None:
+            group.feasible = home.of(group, devices)
     return of
 
 

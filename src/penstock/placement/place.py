@@ -11,7 +11,7 @@ from penstock import errors
 from penstock.devices.device import Device
 from penstock.graph.rewrite import copy, rewritten
 from penstock.graph.step_graph import FEED, Node, StepGraph
-from penstock.placement.constraints import Group, find_groups
+from penstock.placement.constraints import Group, Home, find_groups
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.problem import make_problem
@@ -27,15 +27,16 @@ def place(
     costs: CostModel | None = None,
     hardware: Hardware | None = None,
     pinned: Mapping[str, str] | None = None,
+    home: Home | None = None,
 ) -> StepGraph:
     """`graph` with the full name of one of `devices` as the device of every node.
 
     With one device, or without a strategy, each node goes to the first device that it may be on. `pinned`: the devices
-    of nodes placed earlier, by name. Raises InvalidArgumentError, naming nodes and lines, for conflicting constraints.
+    of nodes placed earlier, by name. `home`: where unconstrained nodes go. Raises InvalidArgumentError, naming nodes and lines, for conflicting constraints.
     """
     if len(devices) == 1 and not any(node.device for node in graph.nodes):
         return _on(graph, dict.fromkeys(graph.nodes, 0), devices)
-    groups = find_groups(graph, devices, soft, pinned)
+    groups = find_groups(graph, devices, soft, pinned, home)
     if strategy is None or all(len(group.feasible) == 1 for group in groups.values()):
         return _on(graph, {node: groups[node].feasible[0] for node in graph.nodes}, devices)
     hardware = hardware or Hardware.of(list(devices))

@@ -43,6 +43,8 @@ class Entry:
 _lock = threading.Lock()
 _entries: dict[int, Entry] = {}
 _watchers: dict[int, Watcher] = {}
+outsiders: set[object] = set()
+"""What other processes may call to serve a waiting thread. While there is any, no wait is hopeless."""
 
 
 @contextmanager
@@ -92,7 +94,7 @@ def look() -> None:
     """End all waits with FailedPreconditionError if no thread is left that could serve them."""
     with _lock:
         entries = dict(_entries)
-        if any(entry.ends for entry in entries.values()) or _somebody_else(set(entries)):
+        if outsiders or any(entry.ends for entry in entries.values()) or _somebody_else(set(entries)):
             return
         found = [(entry, entry.waits()) for entry in entries.values()]
         if any(waits is None for _, waits in found):

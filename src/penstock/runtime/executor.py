@@ -49,7 +49,19 @@ from penstock.runtime.tokens import (
 
 _MOST_SHOWN = 20
 """The most units that an error shows."""
-_DEAD: Any = type("Dead", (), {"__repr__": lambda self: "DEAD"})()
+
+
+class _Dead:
+    """What arrives instead of a value in the branch that is not taken: one object, also in other processes."""
+
+    def __repr__(self) -> str:
+        return "DEAD"
+
+    def __reduce__(self) -> str:
+        return "_DEAD"
+
+
+_DEAD: Any = _Dead()
 
 
 class Execution:
@@ -90,12 +102,19 @@ class Execution:
             self.begin()
             for index, value in enumerate(values):
                 self.feed(index, value)
+            rendezvous = self._rendezvous
             while self._ready or self._waiting:
                 if not self._ready:
+                    if rendezvous is not None and rendezvous.outgoing:
+                        rendezvous.flush()
                     self.wait()
                     continue
                 unit, iteration, tokens = self._ready.popleft()
+                if unit.kind < SEND and rendezvous is not None and rendezvous.outgoing:
+                    rendezvous.flush()  # all that could be sent has been: others need not wait for what comes now
                 self._execute(unit, iteration, tokens)
+            if rendezvous is not None and rendezvous.outgoing:
+                rendezvous.flush()
         except BaseException:
             self.withdraw()
             raise

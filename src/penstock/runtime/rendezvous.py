@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import collections
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 Key = tuple[str, tuple[Any, ...]]
@@ -35,6 +35,12 @@ class Rendezvous:
         self._devices = devices
         self._waiting: dict[object, int] = {}
         self._told: list[Callable[[], None]] = []
+
+    outgoing: Collection[Any] = ()
+    """What was sent to other processes and waits for `flush`, so that values that are ready together travel together."""
+
+    def flush(self) -> None:
+        """Send what is in `outgoing`."""
 
     def tell(self, told: Callable[[], None]) -> None:
         """Call `told` when the step has failed, now or later."""

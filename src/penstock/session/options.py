@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorboard.compat.proto.config_pb2 import ConfigProto
 from tensorboard.compat.proto.rewriter_config_pb2 import RewriterConfig
@@ -17,29 +17,37 @@ from penstock.graph.operation import Operation
 from penstock.passes.prune import prune
 from penstock.passes.reduced_precision import asked_for
 from penstock.placement.configure import placement_options
+from penstock.placement.constraints import Home
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import Placement, place
 from penstock.placement.strategies import strategy_named
 
+if TYPE_CHECKING:
+    from penstock.cluster.master.master import Master
 
-def step_options(config: Any) -> StepOptions:
-    """The options of a session with this ConfigProto (or None). Raises ValueError for invalid options."""
-    devices = devices_for(config)
+
+def step_options(config: Any, master: Master | None = None) -> StepOptions:
+    """The options of a session with this ConfigProto (or None). Raises ValueError for invalid options.
+
+    master: of the cluster whose devices the session has, instead of this process's.
+    """
+    devices = devices_for(config) if master is None else master.devices
     wanted = placement_options(config)
     given = config if config is not None else ConfigProto()
+    described = _as_described(wanted.hardware, [device.name for device in devices]) if wanted.hardware else None
     times = given.graph_options.enable_recv_scheduling or any(not device.shares_memory for device in devices)
     known = wanted.cost_model and os.path.exists(wanted.cost_model)
-    names = [device.name for device in devices]
     return StepOptions(
         devices,
         soft_placement=given.allow_soft_placement,
         log_placement=given.log_device_placement,
         strategy=strategy_named(wanted.strategy) if len(devices) > 1 else None,
         costs=CostModel.load(wanted.cost_model) if known else CostModel(),
-        hardware=_as_described(wanted.hardware, names) if wanted.hardware else None,
+        hardware=described or (None if master is None else master.hardware),
+        home=None if master is None else Home(master.home, spreads=master.is_outside),
         compress=given.graph_options.enable_bfloat16_sendrecv,
-        time_recvs=times,
+        time_recvs=times and master is None,
         passes=_passes(given.graph_options),
     )
 
@@ -132,7 +140,7 @@ def place_state(graph: Graph, options: StepOptions, placement: Placement) -> Non
     o = options
     try:
         step = prune([], [], targets)
-        step = place(step, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, placement.devices)
+        step = place(step, o.devices, o.soft_placement, o.strategy, o.costs, o.hardware, placement.devices, o.home)
     except errors.InvalidArgumentError:
         return  # some part of the graph cannot be placed; steps without it still can
     placement.keep(step)

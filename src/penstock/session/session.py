@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from penstock.engine.border import TAKING
 from penstock.engine.checked import CHECK_STEPS, checked
 from penstock.engine.elements import WithElements, elements_of
 from penstock.engine.partitioned import make_step_plan
-from penstock.engine.pipeline import pass_line, prepare
+from penstock.engine.pipeline import ON_PARTS, pass_line, prepare
 from penstock.engine.plan import Plan, make_plan
 from penstock.engine.planned_function import function_planner, on_first_cpu
 from penstock.engine.specialised import SpecialisedPlan, is_open, plan_bytes
@@ -39,6 +40,7 @@ from penstock.runtime.failures import planning_errors
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.observer import Observer
 from penstock.runtime.resources import resources_of
+from penstock.session.cluster import master_of, reset_target
 from penstock.session.feeds import AnyPlan, Rearranged, feeds_of
 from penstock.session.fetches import FetchPlan, Unpack, signature
 from penstock.session.metadata import record_costs, record_step
@@ -63,7 +65,8 @@ class BaseSession:
     """What `Session` and `InteractiveSession` share."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        """`target` "" is a session by itself; sessions with the same "inproc://NAME" target share their state.
+        """`target` "" is a session by itself; sessions with the same "inproc://NAME" target share their state. Others
+        name a task of a cluster ("grpc://host:port", `Server.target`), whose tasks run the session's steps.
 
         `config` (a ConfigProto) sets the session's devices, placement, passes, treatment of denormals (see options.py)
         and timeout; `intra_op_parallelism_threads` sets the number of threads of PyTorch's kernels for the whole
@@ -75,19 +78,17 @@ class BaseSession:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}")
         if isinstance(target, bytes):
             target = target.decode()
-        if target and not target.startswith("inproc://"):
-            raise errors.UnimplementedError(
-                None,
-                None,
-                f"target {target!r}: only '' and 'inproc://NAME' are there yet; clusters are to come.",
-            )
         self._graph = graph or get_default_graph()
         self._target = target
         self._lock = threading.Lock()
-        self._state = SessionState(resources_of(target))
-        self._options = step_options(config)
-        self._placement = Placement()
         self._flushes = flushes_denormals(config)
+        self._master = master_of(target, config)
+        self._state = SessionState(resources_of(target if self._master is None else ""))
+        self._options = step_options(config, self._master)
+        self._placement = Placement()
+        if self._master is not None:
+            self._master.open(self._options, self._flushes)
+            self._options = replace(self._options, passes=frozenset(self._options.passes) - ON_PARTS)
         state = self._state
         state.plan_function = function_planner(state.resources, state.closing, self._options, self._flushes)
         self._cost_file = placement_options(config).cost_model
@@ -183,7 +184,7 @@ class BaseSession:
         return (Rearranged(plan, arrange) if arrange else plan, wanted.unpack)
 
     def _make_step(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> AnyPlan:
-        may_take = self._graph.takes_elements and "infer_shapes" in self._options.passes
+        may_take = self._graph.takes_elements and "infer_shapes" in self._options.passes and self._master is None
         taken = elements_of(feeds, fetches, targets) if may_take else []
         if not taken:
             return self._make_plan(feeds, fetches, targets)
@@ -216,7 +217,12 @@ class BaseSession:
                 passes = flushing(prepare) if self._flushes else prepare  # which compute constants
                 prepared = passes(feeds, fetches, targets, self._options, fed, self._placement)
                 self._placement.keep(prepared.graph)
-            plan = make_step_plan(prepared.graph, self._state, self._options)
+            if self._master is None:
+                plan = make_step_plan(prepared.graph, self._state, self._options)
+            else:
+                plan = self._master.make_plan(prepared.graph, self._options, self._graph)
+                plan.passed = prepared.passed
+                return plan
         if self._flushes:
             plan.run, plan.run_observed = flushing(plan.run), flushing(plan.run_observed)  # type: ignore[method-assign]
         if CHECK_STEPS:
@@ -308,6 +314,8 @@ class BaseSession:
         """Start a step that is run in parts; returns the handle for `partial_run`. TF: Session.partial_run_setup."""
         if self._closed:
             raise _closed_error()
+        if self._master is not None:
+            raise errors.UnimplementedError(None, None, f"partial_run is not there for clusters ({self._target}).")
         wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
         fed, _ = feeds_of(self._graph, feeds or [])
         with self._lock:
@@ -359,6 +367,8 @@ class BaseSession:
             each.abandon()
         if self._cost_file and self._options.costs.measurements:
             self._options.costs.save(self._cost_file)
+        if self._master is not None:
+            self._master.close()
         if not self._target:
             self._state.resources.reset()
         background.finish(self)
@@ -374,7 +384,7 @@ class BaseSession:
             raise errors.InvalidArgumentError(
                 None, None, "Session.reset needs a target whose state sessions share, e.g. 'inproc://main'."
             )
-        resources_of(target).reset(containers)
+        reset_target(target, containers, config)
 
     @contextmanager
     def as_default(self) -> Iterator[BaseSession]:

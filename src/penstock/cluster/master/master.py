@@ -1,0 +1,120 @@
+"""`Master`: a session's side of a cluster. It plans steps over the devices of all tasks, and knows which are gone."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock import errors
+from penstock.cluster.master.plan import ClusterPlan
+from penstock.cluster.master.tasks import RemoteDevice, Task, find_tasks
+from penstock.cluster.worker.messages import SessionSetup
+from penstock.devices.device import Device
+from penstock.engine.pipeline import ON_PARTS, StepOptions
+from penstock.graph.graph import Graph
+from penstock.graph.step_graph import StepGraph
+from penstock.placement.hardware import Hardware, Link, SimulatedDevice
+from penstock.runtime import deadlock
+
+_LINK = Link(2e-4, 1.5e9)
+"""Between tasks, until it is measured."""
+
+
+class Master:
+    """Of one session."""
+
+    def __init__(self, target: str, config: Any) -> None:
+        """Raises UnavailableError, naming task and address, if the target does not answer."""
+        timeout = config.operation_timeout_in_ms / 1000 if config is not None and config.operation_timeout_in_ms else None
+        filters = list(config.device_filters) if config is not None else []
+        found, self.home = find_tasks(target, filters, timeout)
+        self.tasks: dict[str, Task] = {task.name: task for task in found}
+        self._number = secrets.randbits(63)
+        self._steps = itertools.count()
+        self._plans = itertools.count()
+        self._isolated = bool(config is not None and config.isolate_session_state)
+        self._closed = False
+        self._opened = False
+        self._forgotten: list[tuple[Task, int]] = []
+        self._lock = threading.Lock()
+        deadlock.outsiders.add(self)
+
+    @property
+    def devices(self) -> list[Device]:
+        """Those of all tasks, the target's first."""
+        return [RemoteDevice(described) for task in self.tasks.values() for described in task.devices]
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the client is in no task: then its nodes may be on all devices, otherwise on its own task's."""
+        return not self.tasks[self.home].is_here
+
+    @property
+    def hardware(self) -> Hardware:
+        described = [device for task in self.tasks.values() for device in task.devices]
+        return Hardware([SimulatedDevice(d.name, d.type, d.speeds, float(d.memory)) for d in described], _LINK)
+
+    def open(self, options: StepOptions, flushes: bool) -> None:
+        """Begin the session in all tasks. options: the session's."""
+        tasks = {task.name: (task.address, task.incarnation) for task in self.tasks.values()}
+        setup = SessionSetup(self._number, tasks, frozenset(ON_PARTS & set(options.passes)), flushes, self._isolated)
+        for task in self.tasks.values():
+            task.call("open_session", setup)
+        self._opened = True
+
+    def make_plan(self, graph: StepGraph, options: StepOptions, client: Graph) -> ClusterPlan:
+        """The plan of a placed graph, registered with every task that has a part."""
+        return ClusterPlan(self, graph, options, client)
+
+    def next_step(self) -> int:
+        return next(self._steps)
+
+    def next_plan(self) -> int:
+        return next(self._plans)
+
+    @property
+    def number(self) -> int:
+        return self._number
+
+    def later_forget(self, task: Task, plan: int) -> None:
+        """A plan is gone: its task is told with the next registration."""
+        self._forgotten.append((task, plan))
+
+    def tell_forgotten(self) -> None:
+        with self._lock:
+            gone, self._forgotten = self._forgotten, []
+        by_task: dict[Task, list[int]] = {}
+        for task, plan in gone:
+            by_task.setdefault(task, []).append(plan)
+        for task, plans in by_task.items():
+            task.tell("forget", self._number, plans)
+
+    def abort(self, tasks: Sequence[Task], step: int, reason: Exception) -> None:
+        for task in tasks:
+            task.tell("abort", self._number, step, reason)
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            for task in self.tasks.values():
+                if self._opened:
+                    task.tell("close_session", self._number)
+            deadlock.outsiders.discard(self)
+
+
+def reset(target: str, containers: Sequence[str] | None) -> None:
+    """Clear state in all tasks of the cluster."""
+    found, _ = find_tasks(target, (), None)
+    for task in found:
+        task.call("reset", list(containers) if containers else None)
+
+
+def all_of(calls: Sequence[Callable[[], Any]]) -> None:
+    for call in calls:
+        call()
+
+
+__all__ = ["Master", "errors", "reset"]

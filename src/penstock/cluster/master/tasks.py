@@ -1,0 +1,160 @@
+"""The tasks of a cluster as a client's session sees them: whom to call, and which devices they have."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from penstock import errors, logging
+from penstock.cluster.server import server_here
+from penstock.cluster.token import token_for
+from penstock.cluster.wire import Endpoint, Expect, Identity, Peer
+from penstock.cluster.worker import Worker
+from penstock.cluster.worker.messages import Description, DeviceDescription
+from penstock.devices.device import Device
+from penstock.graph.device_spec import DeviceSpec
+from penstock.version import PENSTOCK_VERSION
+
+_SAY_EVERY_S = 10.0
+
+
+@dataclass(eq=False, slots=True)
+class Task:
+    """A task of a session. `peer` is the connection to it; None if it is in this process, where `worker` is called."""
+
+    name: str
+    address: str
+    incarnation: int
+    peer: Peer | None
+    worker: Worker | None
+    devices: list[DeviceDescription] = field(default_factory=list)
+
+    @property
+    def is_here(self) -> bool:
+        return self.worker is not None
+
+    def call(self, method: str, *args: Any, timeout: float | None = None) -> Any:
+        if self.worker is not None:
+            return getattr(self.worker, method)(None, *args)
+        assert self.peer is not None
+        return self.peer.call(method, *args, timeout=timeout)
+
+    def start(self, method: str, *args: Any, done: Callable[[Any], None]) -> None:
+        """Call another process's task; `done(value or exception)` is called once."""
+        assert self.peer is not None, "a task in this process is called in the caller's thread"
+        try:
+            self.peer.start(method, *args, done=done)
+        except Exception as error:
+            done(error)
+
+    def tell(self, method: str, *args: Any) -> None:
+        """Says something; whether a lost task hears it does not matter."""
+        try:
+            self.call(method, *args) if self.peer is None else self.peer.tell(method, *args)
+        except errors.OpError:
+            pass
+
+
+class RemoteDevice(Device):
+    """A device of another task, for placing nodes on it."""
+
+    def __init__(self, described: DeviceDescription) -> None:
+        super().__init__(
+            described.name,
+            described.type,
+            torch.device("cpu"),
+            described.memory,
+            kernel_type=described.kernel_type,
+        )
+        self.incarnation = described.incarnation
+
+
+def find_tasks(target: str, filters: Iterable[str], timeout: float | None) -> tuple[list[Task], str]:
+    """The tasks that a session of `target` ("grpc://host:port") uses, the target's first, and why none of them is
+    known by another name: the target's own name.
+
+    filters: device names; a task that fits none is left out. Waits until every task answers, as TensorFlow does, and
+    says so in the log. Raises UnavailableError if the target does not answer, DeadlineExceededError after `timeout`
+    seconds.
+    """
+    address = target.removeprefix("grpc://")
+    deadline = None if timeout is None else time.monotonic() + timeout
+    server = server_here(target)
+    if server is not None:
+        described = server.worker.describe(None)
+        endpoint = client_endpoint(server.token)
+        first = Task(described.task, address, described.incarnation, None, server.worker, described.devices)
+    else:
+        endpoint = client_endpoint(token_for([address]))
+        first, described = _connected(endpoint, None, address, None, timeout)
+    wanted = [DeviceSpec.from_string(text) for text in filters]
+    found = [first]
+    for name, where in described.addresses.items():
+        if name != first.name and (not wanted or any(_fits(each, name) for each in wanted)):
+            found.append(_waited_for(endpoint, name, where, deadline))
+    return found, first.name
+
+
+def _connected(
+    endpoint: Endpoint, name: str | None, address: str, incarnation: int | None, timeout: float | None
+) -> tuple[Task, Description]:
+    expect = Expect(name, incarnation) if name is not None else None
+    peer = endpoint.peer(address, expect) if timeout is None else endpoint.peer(address, expect, timeout=timeout)
+    described: Description = peer.call("describe", timeout=timeout)
+    return Task(described.task, address, described.incarnation, peer, None, described.devices), described
+
+
+def _waited_for(endpoint: Endpoint, name: str, address: str, deadline: float | None) -> Task:
+    said = time.monotonic()
+    while True:
+        left = 1.0 if deadline is None else deadline - time.monotonic()
+        try:
+            return _connected(endpoint, name, address, None, max(0.05, min(left, _SAY_EVERY_S)))[0]
+        except (errors.UnavailableError, errors.DeadlineExceededError) as error:
+            if deadline is not None and time.monotonic() >= deadline:
+                raise errors.DeadlineExceededError(
+                    None, None, f"The session was not created in time: {name} at {address} does not answer ({error})."
+                ) from error
+        if time.monotonic() - said > _SAY_EVERY_S:
+            said = time.monotonic()
+            logging.info("CreateSession still waiting for response from worker: %s", name)
+        time.sleep(0.05)
+
+
+def _fits(spec: DeviceSpec, task: str) -> bool:
+    of_task = DeviceSpec.from_string(task)
+    return all(
+        wanted is None or wanted == is_
+        for wanted, is_ in (
+            (spec.job, of_task.job),
+            (spec.replica, of_task.replica),
+            (spec.task, of_task.task),
+        )
+    )
+
+
+# --- this process on the wire, as a client ---------------------------------------------------------------
+
+_lock = threading.Lock()
+
+
+@functools.cache
+def _made(token: bytes) -> Endpoint:
+    identity = Identity("client", secrets.randbits(63), PENSTOCK_VERSION, "")
+    endpoint = Endpoint(identity, token, {})
+    atexit.register(endpoint.close)
+    return endpoint
+
+
+def client_endpoint(token: bytes) -> Endpoint:
+    """What sessions of this process call others from. It listens nowhere."""
+    with _lock:
+        return _made(token)

@@ -1,0 +1,67 @@
+"""What masters and workers say to each other, besides parts of steps (`cluster/ship.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.placement.calibration import Speeds
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceDescription:
+    """A device of another task."""
+
+    name: str
+    type: str
+    kernel_type: str
+    memory: int
+    incarnation: int
+    speeds: Speeds
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A task, and what it knows of its cluster: the addresses of all tasks, in the order of the ClusterSpec."""
+
+    task: str
+    incarnation: int
+    addresses: dict[str, str]
+    devices: list[DeviceDescription]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSetup:
+    """A session of a client, as a worker needs it.
+
+    tasks: those that the session uses, with address and incarnation. passes: those that run on each part. isolated:
+    whether it has state of its own.
+    """
+
+    number: int
+    tasks: dict[str, tuple[str, int]]
+    passes: frozenset[str]
+    flushes: bool = False
+    isolated: bool = False
+
+
+@dataclass(slots=True)
+class Traced:
+    """A node that ran, with what traces say about it."""
+
+    name: str
+    op: str
+    inputs: list[str]
+    dtypes: tuple[Any, ...]
+    shapes: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class DeviceTrace:
+    """What an `Observer` saw on one device."""
+
+    device: str
+    nodes: list[Traced]
+    starts: list[int]
+    end: int
+    uses: list[Any] = field(default_factory=list)

@@ -1,0 +1,207 @@
+"""One client's session in a task: the parts that it has registered, and its running steps."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock import errors
+from penstock.cluster.ship import ShippedPart
+from penstock.cluster.wire import Peer
+from penstock.cluster.worker.meeting import Items, Meeting
+from penstock.cluster.worker.messages import DeviceTrace, SessionSetup, Traced
+from penstock.cluster.worker.parts import TaskParts
+from penstock.devices.device import Device
+from penstock.engine.pipeline import StepOptions
+from penstock.engine.planned_function import function_planner
+from penstock.runtime.kernels import SessionState
+from penstock.runtime.observer import Observer
+from penstock.runtime.rendezvous import Abandoned
+from penstock.runtime.resources import ResourceManager
+
+_REMEMBERED = 4096
+"""Ended steps whose late values are recognised one by one; older ones are by their number."""
+
+Connect = Callable[[str, str, int], Peer]
+"""`connect(task, address, incarnation)`."""
+
+
+class WorkerSession:
+    """Its steps are independent of each other; any number run at once."""
+
+    def __init__(
+        self,
+        here: str,
+        setup: SessionSetup,
+        resources: ResourceManager,
+        devices: Mapping[str, Device],
+        connect: Connect,
+    ) -> None:
+        self.setup = setup
+        self._here, self._devices, self._connect = here, devices, connect
+        self.state = SessionState(resources)
+        options = StepOptions(list(devices.values()), passes=setup.passes)
+        self.state.plan_function = function_planner(resources, self.state.closing, options, setup.flushes)
+        self._lock = threading.Lock()
+        self._parts: dict[int, TaskParts] = {}
+        self._meetings: dict[int, Meeting] = {}
+        self._running: dict[int, TaskParts] = {}
+        self._ended: set[int] = set()
+        self._ended_order: deque[int] = deque()
+        self._forgotten = -1
+        self._peers: dict[str, Peer] = {}
+        self._lost: dict[str, Exception] = {}
+        self._closed = False
+
+    # --- plans ------------------------------------------------------------------------------------------
+
+    def register(self, plan: int, shipped: Sequence[ShippedPart]) -> None:
+        parts = TaskParts(shipped, self.state, self._devices, self.setup.passes, self.setup.flushes)
+        for task in parts.partners:
+            self._peer(task)  # whose loss is noticed from now on
+        self._parts[plan] = parts
+
+    def forget(self, plans: Sequence[int]) -> None:
+        for plan in plans:
+            self._parts.pop(plan, None)
+
+    def parts(self, plan: int) -> TaskParts:
+        try:
+            return self._parts[plan]
+        except KeyError:
+            raise errors.AbortedError(
+                None, None, f"{self._here} does not know step {plan} of this session: it was not registered there."
+            ) from None
+
+    # --- steps ------------------------------------------------------------------------------------------
+
+    def run(
+        self, plan: int, step: int, values: Sequence[Any], timeout_in_ms: int, trace: int
+    ) -> tuple[tuple[Any, ...], list[DeviceTrace]]:
+        """Runs this task's parts of a step. Raises the first error of a part, or the reason of an abort."""
+        parts = self.parts(plan)
+        observer = Observer(timeout_in_ms, self.state.closing, trace > 1) if timeout_in_ms or trace else None
+        with self._taking_part(step, parts) as meeting:
+            try:
+                found = parts.run(values, meeting, observer)
+            except Abandoned:
+                raise meeting.reason or errors.CancelledError(None, None, "The step was cancelled.") from None
+        return found, [_trace(device, part) for device, part in observer.parts.items()] if observer and trace else []
+
+    @contextlib.contextmanager
+    def _taking_part(self, step: int, parts: TaskParts) -> Iterator[Meeting]:
+        with self._lock:
+            if self._has_ended(step):
+                raise errors.AbortedError(None, None, f"Step {step} was aborted before it began on {self._here}.")
+            meeting = self._meeting(step)
+            meeting.targets = parts.targets
+            self._running[step] = parts
+            lost = [self._lost[task] for task in parts.partners if task in self._lost]
+        try:
+            if lost:
+                raise lost[0]
+            if self._closed:
+                raise self.state.closing.error()
+            yield meeting
+        except BaseException as error:
+            # What runs on here (other devices have their own threads) must not go on waiting.
+            meeting.fail(error if isinstance(error, Exception) else errors.CancelledError(None, None, str(error)))
+            raise
+        finally:
+            self._end(step)
+
+    def deliver(self, step: int, items: Items) -> None:
+        """Values from another task. Never waits; those of ended steps are dropped."""
+        with self._lock:
+            if self._closed or self._has_ended(step):
+                return
+            meeting = self._meeting(step)
+        meeting.deliver(items)
+
+    def abort(self, step: int, reason: Exception) -> None:
+        """End the step here, whether it runs, has not begun, or has ended."""
+        with self._lock:
+            if self._has_ended(step):
+                return
+            meeting = self._meetings.get(step)
+            if step not in self._running:
+                self._note_end(step)
+        if meeting is not None:
+            meeting.fail(reason)
+
+    def close(self, reason: Exception | None = None) -> None:
+        """End all steps. State stays."""
+        with self._lock:
+            self._closed = True
+            meetings = list(self._meetings.values())
+            self._parts.clear()
+        self.state.closing.set()
+        for meeting in meetings:
+            meeting.fail(reason or self.state.closing.error())
+
+    def _meeting(self, step: int) -> Meeting:
+        """With the lock held."""
+        meeting = self._meetings.get(step)
+        if meeting is None:
+            meeting = self._meetings[step] = Meeting(step, self._push)
+        return meeting
+
+    def _has_ended(self, step: int) -> bool:
+        return step <= self._forgotten or step in self._ended
+
+    def _end(self, step: int) -> None:
+        with self._lock:
+            self._running.pop(step, None)
+            self._note_end(step)
+
+    def _note_end(self, step: int) -> None:
+        self._meetings.pop(step, None)
+        self._ended.add(step)
+        self._ended_order.append(step)
+        if len(self._ended_order) > _REMEMBERED:
+            oldest = self._ended_order.popleft()
+            self._ended.discard(oldest)
+            if not any(running < oldest for running in self._running):
+                self._forgotten = max(self._forgotten, oldest)
+
+    # --- other tasks ------------------------------------------------------------------------------------
+
+    def _push(self, task: str, step: int, items: Items) -> None:
+        self._peer(task).tell("deliver", self.setup.number, step, items)
+
+    def _peer(self, task: str) -> Peer:
+        """The connection to another task of the session. Raises UnavailableError or AbortedError if it is gone."""
+        lost = self._lost.get(task)
+        if lost is not None:
+            raise lost
+        peer = self._peers.get(task)
+        if peer is None:
+            address, incarnation = self.setup.tasks[task]
+            peer = self._connect(task, address, incarnation)
+            with self._lock:
+                known = self._peers.setdefault(task, peer)
+            if known is peer:
+                peer.on_lost(lambda error=None: self._partner_lost(task))
+            peer = known
+        return peer
+
+    def _partner_lost(self, task: str) -> None:
+        """Whatever exchanges values with `task` cannot end."""
+        error = errors.UnavailableError(None, None, f"The connection from {self._here} to {task} is lost.")
+        with self._lock:
+            self._lost[task] = error
+            waiting = [self._meetings[step] for step, parts in self._running.items() if task in parts.partners]
+        for meeting in waiting:
+            meeting.fail(error)
+
+
+def _trace(device: str, observer: Observer) -> DeviceTrace:
+    nodes = [
+        Traced(node.name, node.op.name, [edge.node.name for edge in node.inputs], node.dtypes, node.shapes)
+        for node, _ in observer.starts
+    ]
+    uses = observer.allocations.uses if observer.allocations is not None else []
+    return DeviceTrace(device, nodes, [start for _, start in observer.starts], observer.end, list(uses))

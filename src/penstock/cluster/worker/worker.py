@@ -1,0 +1,161 @@
+"""`Worker`: devices, state and sessions of one task, as the other tasks and the clients of a cluster see them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock import errors
+from penstock.cluster.members import Members
+from penstock.cluster.ship import ShippedPart
+from penstock.cluster.wire import Endpoint, Expect, Handler, Peer
+from penstock.cluster.worker.meeting import Items
+from penstock.cluster.worker.messages import Description, DeviceDescription, DeviceTrace, SessionSetup
+from penstock.cluster.worker.session import WorkerSession
+from penstock.devices.device import HOST_PREFIX
+from penstock.devices.registry import devices_for
+from penstock.placement.calibration import calibrated
+from penstock.runtime import deadlock
+from penstock.runtime.resources import ResourceManager
+
+
+class Worker:
+    """What a task runs; `service()` is what others may call. State outlives sessions, except that of isolated ones."""
+
+    endpoint: Endpoint
+    """Set by whoever listens."""
+
+    def __init__(self, members: Members, config: Any = None) -> None:
+        """config: a ConfigProto, for the task's devices."""
+        self._members = members
+        self.devices = devices_for(config)
+        for device in self.devices:
+            device.name = members.task + device.name.removeprefix(HOST_PREFIX)
+        self._by_name = {device.name: device for device in self.devices}
+        self.resources = ResourceManager()
+        self._sessions: dict[int, WorkerSession] = {}
+        self._lock = threading.Lock()
+        self._started = threading.Event()
+        self._closed = False
+        deadlock.outsiders.add(self)
+
+    def start(self) -> None:
+        """From now on clients are served; before, they wait."""
+        self._started.set()
+
+    def close(self) -> None:
+        """End all sessions. The state is gone."""
+        with self._lock:
+            self._closed = True
+            sessions, self._sessions = list(self._sessions.values()), {}
+        gone = errors.UnavailableError(None, None, f"{self._members.task} stops serving.")
+        for session in sessions:
+            session.close(gone)
+        deadlock.outsiders.discard(self)
+        self.resources.reset()
+
+    def service(self) -> Mapping[str, Handler]:
+        """The methods that connections may call. None of them may be called by who does not have the token."""
+        blocking: list[Callable[..., Any]] = [
+            self.describe, self.open_session, self.close_session, self.register, self.run, self.reset, self.explain
+        ]  # fmt: skip
+        inline: list[Callable[..., Any]] = [self.deliver, self.abort, self.forget, self.ping]
+        return {fn.__name__: Handler(fn, inline=False) for fn in blocking} | {
+            fn.__name__: Handler(fn, inline=True) for fn in inline
+        }
+
+    # --- the service: the first argument is the connection that it comes from -----------------------------
+
+    def ping(self, peer: Peer | None) -> int:
+        return self.endpoint.identity.incarnation
+
+    def describe(self, peer: Peer | None) -> Description:
+        self._started.wait()
+        tasks = self._members.tasks
+        return Description(
+            self._members.task,
+            self.endpoint.identity.incarnation,
+            {task: self._members.address(task) for task in tasks},
+            [
+                DeviceDescription(d.name, d.type, d.kernel_type, d.memory_limit, d.incarnation, calibrated(d))
+                for d in self.devices
+            ],
+        )
+
+    def open_session(self, peer: Peer | None, setup: SessionSetup) -> None:
+        resources = ResourceManager() if setup.isolated else self.resources
+        session = WorkerSession(self._members.task, setup, resources, self._by_name, self._connect)
+        with self._lock:
+            if self._closed:
+                raise errors.UnavailableError(None, None, f"{self._members.task} stops serving.")
+            self._sessions[setup.number] = session
+        if peer is not None:
+            peer.on_lost(lambda error=None: self._client_lost(setup.number))
+
+    def close_session(self, peer: Peer | None, number: int) -> None:
+        with self._lock:
+            session = self._sessions.pop(number, None)
+        if session is not None:
+            session.close()
+
+    def _client_lost(self, number: int) -> None:
+        with self._lock:
+            session = self._sessions.pop(number, None)
+        if session is not None:
+            session.close(errors.CancelledError(None, None, "The client of the session is gone."))
+
+    def register(self, peer: Peer | None, number: int, plan: int, parts: Sequence[ShippedPart]) -> None:
+        self._session(number).register(plan, parts)
+
+    def run(
+        self,
+        peer: Peer | None,
+        number: int,
+        plan: int,
+        step: int,
+        values: Sequence[Any],
+        timeout_in_ms: int = 0,
+        trace: int = 0,
+    ) -> tuple[tuple[Any, ...], list[DeviceTrace]]:
+        return self._session(number).run(plan, step, values, timeout_in_ms, trace)
+
+    def deliver(self, peer: Peer | None, number: int, step: int, items: Items) -> None:
+        session = self._sessions.get(number)
+        if session is not None:
+            session.deliver(step, items)
+
+    def abort(self, peer: Peer | None, number: int, step: int, reason: Exception) -> None:
+        session = self._sessions.get(number)
+        if session is not None:
+            session.abort(step, reason)
+
+    def forget(self, peer: Peer | None, number: int, plans: Sequence[int]) -> None:
+        session = self._sessions.get(number)
+        if session is not None:
+            session.forget(plans)
+
+    def explain(self, peer: Peer | None, number: int, plan: int) -> tuple[str, str]:
+        """The source and the summary of a plan's parts."""
+        made = self._session(number).parts(plan).plan
+        return made.source, made.summary()
+
+    def reset(self, peer: Peer | None, containers: Sequence[str] | None) -> None:
+        """Forget what is in these containers, or in all. As in TensorFlow, sessions end."""
+        self.resources.reset(list(containers) if containers else None)
+
+    # ------------------------------------------------------------------------------------------------------
+
+    def _session(self, number: int) -> WorkerSession:
+        session = self._sessions.get(number)
+        if session is None:
+            raise errors.AbortedError(
+                None,
+                None,
+                f"{self._members.task} does not know this session: it was closed, or the task has been started anew "
+                "since. Make a new session; variables there must be restored.",
+            )
+        return session
+
+    def _connect(self, task: str, address: str, incarnation: int) -> Peer:
+        return self.endpoint.peer(address, Expect(task, incarnation))
