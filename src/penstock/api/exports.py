@@ -257,6 +257,9 @@ EXPORTS: dict[str, dict[str, str]] = {
     "penstock.bitwise": {
         "penstock.ops.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
     },
+    "penstock.cluster": {
+        "penstock.cluster.launch.cluster": "Cluster Task connect names start",
+    },
     "penstock.compat": {
         "penstock.client.compatibility": (
             "as_bytes as_str=as_text as_str_any as_text bytes_or_text_types complex_types dimension_at_index "
@@ -1359,6 +1362,7 @@ EXPORTS: dict[str, dict[str, str]] = {
             "CheckpointState generate_checkpoint_state_proto get_checkpoint_state latest_checkpoint "
             "update_checkpoint_state"
         ),
+        "penstock.cluster.server": "Server",
         "penstock.cluster.spec": "ClusterSpec ServerDef",
         "penstock.summary.writer": "SummaryWriter=FileWriter summary_iterator",
         "penstock.tensor.example_protos": (

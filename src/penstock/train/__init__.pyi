@@ -6,6 +6,7 @@ from penstock.checkpoint.state import generate_checkpoint_state_proto as generat
 from penstock.checkpoint.state import get_checkpoint_state as get_checkpoint_state
 from penstock.checkpoint.state import latest_checkpoint as latest_checkpoint
 from penstock.checkpoint.state import update_checkpoint_state as update_checkpoint_state
+from penstock.cluster.server import Server as Server
 from penstock.cluster.spec import ClusterSpec as ClusterSpec
 from penstock.cluster.spec import ServerDef as ServerDef
 from penstock.summary.writer import FileWriter as SummaryWriter
@@ -34,7 +35,6 @@ from penstock.train.checkpoint_utils import load_checkpoint as load_checkpoint
 from penstock.train.checkpoint_utils import load_variable as load_variable
 from penstock.train.coordinator import Coordinator as Coordinator
 from penstock.train.coordinator import LooperThread as LooperThread
-from penstock.train.device_setter import replica_device_setter as replica_device_setter
 from penstock.train.ftrl import FtrlOptimizer as FtrlOptimizer
 from penstock.train.global_step import assert_global_step as assert_global_step
 from penstock.train.global_step import create_global_step as create_global_step
@@ -118,12 +118,12 @@ from tensorboard.compat.proto.saver_pb2 import SaverDef as SaverDef
 
 __all__ = [
     "checkpoint_exists", "get_checkpoint_mtimes", "CheckpointState", "generate_checkpoint_state_proto",
-    "get_checkpoint_state", "latest_checkpoint", "update_checkpoint_state", "ClusterSpec", "ServerDef", "SummaryWriter",
-    "summary_iterator", "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList",
-    "Int64List", "SequenceExample", "experimental", "queue_runner", "AdadeltaOptimizer", "AdagradDAOptimizer",
-    "AdagradOptimizer", "ProximalAdagradOptimizer", "AdamOptimizer", "NewCheckpointReader", "checkpoints_iterator",
-    "init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable", "Coordinator", "LooperThread",
-    "replica_device_setter", "FtrlOptimizer", "assert_global_step", "create_global_step", "get_global_step",
+    "get_checkpoint_state", "latest_checkpoint", "update_checkpoint_state", "Server", "ClusterSpec", "ServerDef",
+    "SummaryWriter", "summary_iterator", "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features",
+    "FloatList", "Int64List", "SequenceExample", "experimental", "queue_runner", "AdadeltaOptimizer",
+    "AdagradDAOptimizer", "AdagradOptimizer", "ProximalAdagradOptimizer", "AdamOptimizer", "NewCheckpointReader",
+    "checkpoints_iterator", "init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable", "Coordinator",
+    "LooperThread", "FtrlOptimizer", "assert_global_step", "create_global_step", "get_global_step",
     "get_or_create_global_step", "global_step", "GradientDescentOptimizer", "ProximalGradientDescentOptimizer", "batch",
     "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join", "shuffle_batch",
     "shuffle_batch_join", "input_producer", "limit_epochs", "match_filenames_once", "range_input_producer",

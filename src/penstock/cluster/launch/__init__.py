@@ -1,0 +1,1 @@
+"""Clusters that are started by name: their tasks' processes, what keeps them running, and how programs find them."""
