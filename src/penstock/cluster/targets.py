@@ -41,11 +41,8 @@ def resolve(target: str) -> Destination:
 def _named(name: str) -> Destination:
     from penstock.cluster.launch.control import Control
 
-    control = Control.of(name)
-    try:
+    with Control.of(name) as control:
         status = control.ask("status")
-    finally:
-        control.close()
     leader = next(task for task in status["tasks"] if task["task"] == status["leader"])
     if not leader["address"]:
         raise errors.UnavailableError(None, None, f"{leader['task']} of cluster {name!r} is {leader['state']}.")

@@ -28,6 +28,7 @@ from penstock.cluster.token import new_token, token_for
 from penstock.export import export
 
 _POLL_S = 5.0
+_END_S = 10.0
 
 
 @export("cluster.Task")
@@ -52,10 +53,8 @@ class Task:
 class Cluster:
     """A running cluster: `tf.Session(cluster.target)` runs steps on it. Made by `start` and `connect`."""
 
-    def __init__(self, name: str, keeper: subprocess.Popen[bytes] | None, control: Control) -> None:
-        self.name = name
-        self._keeper, self._control = keeper, control
-        self._owner = os.getpid()
+    def __init__(self, name: str, keeper: _Keeper | None = None) -> None:
+        self.name, self._keeper = name, keeper
 
     @property
     def target(self) -> str:
@@ -65,12 +64,12 @@ class Cluster:
     @property
     def tasks(self) -> list[Task]:
         """All tasks as they are now."""
-        return _tasks(self._control.ask("status"))
+        return _tasks(self._ask("status"))
 
     @property
     def spec(self) -> ClusterSpec:
         """With the present addresses."""
-        return spec_of(self._control.ask("status"))
+        return spec_of(self._ask("status"))
 
     def wait(self, timeout: float = 120.0, progress: Callable[[list[Task]], None] | None = None) -> None:
         """Until all tasks are ready, also those that replace dead ones. `progress` is called with each change.
@@ -79,8 +78,8 @@ class Cluster:
         DeadlineExceededError.
         """
         deadline = time.monotonic() + timeout
-        control, version = Control.of(self.name), -1
-        with contextlib.closing(control):
+        version = -1
+        with Control.of(self.name) as control:
             while True:
                 status = control.ask("changes", after=version, timeout=_POLL_S)
                 version, tasks = status["version"], _tasks(status)
@@ -102,34 +101,33 @@ class Cluster:
 
     def kill(self, task: str) -> None:
         """End a task ("/job:worker/task:1", "worker:1") at once, as if its machine had failed."""
-        self._control.ask("kill", task=full_name(task))
+        self._ask("kill", task=full_name(task))
 
     def logs(self, task: str) -> str:
         """The last that a task, and those it replaced, wrote to stdout and stderr."""
-        return str(self._control.ask("output", task=full_name(task), after=0)[0])
+        return str(self._ask("output", task=full_name(task), after=0)[0])
 
     def stop(self) -> None:
         """End all tasks. What they held, such as variables, is gone."""
-        if os.getpid() != self._owner:  # a fork of the program that started it
-            return
-        with contextlib.suppress(errors.UnavailableError, errors.DeadlineExceededError):
-            self._control.ask("stop")
-        self._control.close()
-        if self._keeper is not None:
-            atexit.unregister(self.stop)
-            try:
-                self._keeper.wait(10)
-            except subprocess.TimeoutExpired:
-                self._keeper.kill()
-                self._keeper.wait()
+        if self._keeper is None or self._keeper.is_ours():
+            with contextlib.suppress(errors.NotFoundError, errors.UnavailableError, errors.DeadlineExceededError):
+                self._ask("stop")
+            self._leave()
 
     def detach(self) -> None:
         """Let the cluster run on when this program ends, until somebody stops it: `penstock cluster stop NAME`."""
-        self._control.ask("detach")
-        if self._keeper is not None:
+        self._ask("detach")
+        self._leave(wait=False)
+
+    def _ask(self, what: str, **details: Any) -> Any:
+        with Control.of(self.name) as control:
+            return control.ask(what, **details)
+
+    def _leave(self, wait: bool = True) -> None:
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
             atexit.unregister(self.stop)
-            self._keeper.returncode = 0  # nobody waits for it any more
-            self._keeper = None
+            keeper.leave(wait)
 
     def __enter__(self) -> Self:
         return self
@@ -178,8 +176,7 @@ def start(
         raise errors.UnimplementedError(
             None, None, "Clusters are started on Linux only; tf.train.Server runs anywhere."
         )
-    keeper, control = _start_keeper(plan)
-    cluster = Cluster(plan.name, keeper, control)
+    cluster = Cluster(plan.name, _Keeper(plan))
     atexit.register(cluster.stop)
     try:
         with tqdm(total=len(plan.tasks), desc=f"cluster {plan.name}", unit=" tasks", disable=_no_bar(progress)) as bar:
@@ -202,33 +199,53 @@ def _no_bar(progress: object) -> bool | None:
     return True if progress is not None else None
 
 
-def _start_keeper(plan: Plan) -> tuple[subprocess.Popen[bytes], Control]:
-    ours, theirs = socket.socketpair()
-    root = str(Path(penstock.__file__).parent.parent)
-    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-    with theirs:
-        keeper = subprocess.Popen(
-            [sys.executable, "-m", "penstock.cluster.launch.keeper", str(theirs.fileno())],
-            stdin=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
-            env={**os.environ, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C is for the program, which then ends the cluster
-        )
-    control = Control(ours, plan.name)
-    try:
-        control.begin({"plan": plan.to_json(), "starter": os.getpid()})
-    except BaseException:
-        keeper.kill()
-        keeper.wait()
-        control.close()
-        raise
-    return keeper, control
+class _Keeper:
+    """The keeper that this process has started, and that ends with it."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Raises the error for which it gives up."""
+        ours, theirs = socket.socketpair()
+        self._starter = os.getpid()
+        self._control = Control(ours, plan.name)
+        root = str(Path(penstock.__file__).parent.parent)
+        path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "penstock.cluster.launch.keeper", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYTHONPATH": path},
+                start_new_session=True,  # Ctrl-C is for the program, which then ends the cluster
+            )
+        try:
+            self._control.begin({"plan": plan.to_json(), "starter": self._starter})
+        except BaseException:
+            self.leave(wait=True)
+            raise
+
+    def is_ours(self) -> bool:
+        """Not in a fork of the program that started it."""
+        return os.getpid() == self._starter
+
+    def leave(self, wait: bool) -> None:
+        """End the connection, and so the keeper, unless it was told to stay: then there is no end to wait for."""
+        self._control.close()
+        if not wait:
+            self._process.returncode = 0
+            return
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 @export("cluster.connect")
 def connect(name: str) -> Cluster:
     """A cluster of this user on this machine. Raises NotFoundError if none of that name runs."""
-    return Cluster(name, None, Control.of(name))
+    cluster = Cluster(name)
+    cluster._ask("status")
+    return cluster
 
 
 @export("cluster.names")

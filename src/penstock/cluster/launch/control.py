@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from typing import Any
+from typing import Any, Self
 
 from penstock import errors
 from penstock.cluster.launch import places
@@ -25,6 +25,12 @@ class Control:
     def of(name: str) -> Control:
         """Raises NotFoundError if no cluster of that name runs on this machine."""
         return Control(places.connect(name), name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
 
     def begin(self, message: Any) -> None:
         """The first message, to a keeper that has just been started. Raises the error that made it give up."""

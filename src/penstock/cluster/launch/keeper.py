@@ -26,7 +26,9 @@ Reply = Callable[[Any], None]
 
 class Keeper:
     def __init__(self, plan: Plan, owner: Lines, starter: int) -> None:
-        self._plan, self._owner, self._started = plan, owner, time.time()
+        self._plan, self._started = plan, time.time()
+        self._owner: Lines | None = owner
+        """With whose connection the cluster ends."""
         self._loop = Loop()
         self._waiting: list[tuple[int, Reply]] = []
         self._starter = os.pidfd_open(starter)
@@ -40,7 +42,8 @@ class Keeper:
         try:
             self._loop.watch(self._starter, self.stop)
             self._loop.watch(self._listener, self._accept)
-            self._serve(self._owner, when_lost=self.stop)
+            if self._owner is not None:
+                self._serve(self._owner)
             for number in (signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, lambda *_: self.stop())
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -63,14 +66,14 @@ class Keeper:
         connection, _ = self._listener.accept()
         self._serve(Lines(connection))
 
-    def _serve(self, lines: Lines, when_lost: Callable[[], None] | None = None) -> None:
+    def _serve(self, lines: Lines) -> None:
         def heard() -> None:
             messages = lines.receive()
             if messages is None:
                 self._loop.forget(lines.socket)
                 lines.socket.close()
-                if when_lost is not None and self._owner is lines:
-                    when_lost()
+                if self._owner is lines:
+                    self.stop()
             for message in messages or ():
                 self._answer(lines, message)
 
@@ -142,7 +145,7 @@ class Keeper:
 
     def _detach(self) -> None:
         self._loop.forget(self._starter)
-        self._owner = Lines(socket.socket())  # whoever is connected may leave
+        self._owner = None
         with open(os.devnull, "r+b") as nothing:
             for descriptor in (0, 1, 2):
                 os.dup2(nothing.fileno(), descriptor)

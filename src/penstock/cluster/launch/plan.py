@@ -103,7 +103,7 @@ def _from_text(text: str) -> dict[str, Any]:
         job, _, count = part.partition("=")
         if job.strip() in found:
             raise _wrong(text)
-        found[job.strip()] = count.strip()
+        found[job.strip()] = count.strip() or 1
     return found
 
 
