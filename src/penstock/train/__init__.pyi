@@ -35,6 +35,7 @@ from penstock.train.checkpoint_utils import load_checkpoint as load_checkpoint
 from penstock.train.checkpoint_utils import load_variable as load_variable
 from penstock.train.coordinator import Coordinator as Coordinator
 from penstock.train.coordinator import LooperThread as LooperThread
+from penstock.train.device_setter import replica_device_setter as replica_device_setter
 from penstock.train.ftrl import FtrlOptimizer as FtrlOptimizer
 from penstock.train.global_step import assert_global_step as assert_global_step
 from penstock.train.global_step import create_global_step as create_global_step
@@ -123,20 +124,20 @@ __all__ = [
     "FloatList", "Int64List", "SequenceExample", "experimental", "queue_runner", "AdadeltaOptimizer",
     "AdagradDAOptimizer", "AdagradOptimizer", "ProximalAdagradOptimizer", "AdamOptimizer", "NewCheckpointReader",
     "checkpoints_iterator", "init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable", "Coordinator",
-    "LooperThread", "FtrlOptimizer", "assert_global_step", "create_global_step", "get_global_step",
-    "get_or_create_global_step", "global_step", "GradientDescentOptimizer", "ProximalGradientDescentOptimizer", "batch",
-    "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join", "shuffle_batch",
-    "shuffle_batch_join", "input_producer", "limit_epochs", "match_filenames_once", "range_input_producer",
-    "slice_input_producer", "string_input_producer", "remove_checkpoint", "export_meta_graph", "write_graph",
-    "MomentumOptimizer", "ExponentialMovingAverage", "assign_moving_average", "Optimizer", "QueueRunner",
-    "add_queue_runner", "start_queue_runners", "RMSPropOptimizer", "BaseSaverBuilder", "Saver", "import_meta_graph",
-    "cosine_decay", "cosine_decay_restarts", "exponential_decay", "inverse_time_decay", "linear_cosine_decay",
-    "natural_exp_decay", "piecewise_constant", "piecewise_constant_decay", "polynomial_decay", "SessionRunArgs",
-    "SessionRunContext", "SessionRunHook", "SessionRunValues", "SyncReplicasOptimizer", "VocabInfo", "warm_start",
-    "basic_train_loop", "FeedFnHook", "FinalOpsHook", "GlobalStepWaiterHook", "LoggingTensorHook",
-    "NanLossDuringTrainingError", "NanTensorHook", "StepCounterHook", "StopAtStepHook", "MonitoredSession",
-    "MonitoredTrainingSession", "SingularMonitoredSession", "ProfilerHook", "ProgressHook", "RandomStateHook",
-    "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook", "Scaffold", "ChiefSessionCreator",
-    "SessionCreator", "WorkerSessionCreator", "SessionManager", "Supervisor", "SecondOrStepTimer", "ClusterDef",
-    "JobDef", "SaverDef"
+    "LooperThread", "replica_device_setter", "FtrlOptimizer", "assert_global_step", "create_global_step",
+    "get_global_step", "get_or_create_global_step", "global_step", "GradientDescentOptimizer",
+    "ProximalGradientDescentOptimizer", "batch", "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join", "shuffle_batch", "shuffle_batch_join", "input_producer", "limit_epochs",
+    "match_filenames_once", "range_input_producer", "slice_input_producer", "string_input_producer",
+    "remove_checkpoint", "export_meta_graph", "write_graph", "MomentumOptimizer", "ExponentialMovingAverage",
+    "assign_moving_average", "Optimizer", "QueueRunner", "add_queue_runner", "start_queue_runners", "RMSPropOptimizer",
+    "BaseSaverBuilder", "Saver", "import_meta_graph", "cosine_decay", "cosine_decay_restarts", "exponential_decay",
+    "inverse_time_decay", "linear_cosine_decay", "natural_exp_decay", "piecewise_constant", "piecewise_constant_decay",
+    "polynomial_decay", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues",
+    "SyncReplicasOptimizer", "VocabInfo", "warm_start", "basic_train_loop", "FeedFnHook", "FinalOpsHook",
+    "GlobalStepWaiterHook", "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "StepCounterHook",
+    "StopAtStepHook", "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession", "ProfilerHook",
+    "ProgressHook", "RandomStateHook", "CheckpointSaverHook", "CheckpointSaverListener", "SummarySaverHook", "Scaffold",
+    "ChiefSessionCreator", "SessionCreator", "WorkerSessionCreator", "SessionManager", "Supervisor",
+    "SecondOrStepTimer", "ClusterDef", "JobDef", "SaverDef"
 ]

@@ -176,7 +176,7 @@ def start(
         raise errors.UnimplementedError(
             None, None, "Clusters are started on Linux only; tf.train.Server runs anywhere."
         )
-    cluster = Cluster(plan.name, _Keeper(plan))
+    cluster = Cluster(plan.name, _Keeper(plan, timeout))
     atexit.register(cluster.stop)
     try:
         with tqdm(total=len(plan.tasks), desc=f"cluster {plan.name}", unit=" tasks", disable=_no_bar(progress)) as bar:
@@ -202,7 +202,7 @@ def _no_bar(progress: object) -> bool | None:
 class _Keeper:
     """The keeper that this process has started, and that ends with it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, timeout: float) -> None:
         """Raises the error for which it gives up."""
         ours, theirs = socket.socketpair()
         self._starter = os.getpid()
@@ -218,7 +218,7 @@ class _Keeper:
                 start_new_session=True,  # Ctrl-C is for the program, which then ends the cluster
             )
         try:
-            self._control.begin({"plan": plan.to_json(), "starter": self._starter})
+            self._control.begin({"plan": plan.to_json(), "starter": self._starter}, timeout)
         except BaseException:
             self.leave(wait=True)
             raise

@@ -32,11 +32,11 @@ class Control:
     def __exit__(self, *args: object) -> None:
         self.close()
 
-    def begin(self, message: Any) -> None:
+    def begin(self, message: Any, patience: float) -> None:
         """The first message, to a keeper that has just been started. Raises the error that made it give up."""
         with self._lock:
             self._lines.send(message)
-            self._reply(0, _PATIENCE_S)
+            self._reply(0, patience)
 
     def ask(self, what: str, patience: float = _PATIENCE_S, **details: Any) -> Any:
         """Raises the keeper's error, UnavailableError if it is gone, and DeadlineExceededError if it says nothing."""

@@ -156,7 +156,7 @@ def _crew(plan: Plan, loop: Loop, happened: Callable[[str, Event], None]) -> Cre
         from penstock.cluster.launch.processes import Processes
 
         return Processes(plan, loop, happened)
-    from penstock.cluster.ray.actors import Actors
+    from penstock.cluster.launch.ray.actors import Actors
 
     return Actors(plan, loop, happened)
 

@@ -1,0 +1,230 @@
+"""Tasks as actors of Ray: one threaded actor each, never restarted by Ray itself (a restart looks like a short absence,
+and a task that has lost its variables must not look like that)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock import errors
+from penstock.cluster.launch.loop import Loop
+from penstock.cluster.launch.plan import Plan, TaskPlan
+from penstock.cluster.launch.ray.actor import TaskActor
+from penstock.cluster.launch.supervisor import Died, Event, Said, Started, Updated
+from penstock.cluster.spec import LOOPBACK, host_and_port
+from penstock.cluster.token import is_loopback
+
+_POLL_S = 0.05
+_PING_S = 1.0
+_START_S = 300.0
+_STOP_S = 5.0
+_RESOURCES_S = 60.0
+_THREADS = 8
+_OBJECT_STORE = 80 << 20
+"""Nothing goes through it. Ray's smallest is 75 MiB."""
+
+_KEEPALIVE = {
+    "RAY_grpc_client_keepalive_time_ms": "10000",
+    "RAY_grpc_client_keepalive_timeout_ms": "5000",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+_OWN = {"RAY_memory_monitor_refresh_ms": "0"}
+"""Of a Ray that shares the machine with the program: it must not end tasks because others take memory."""
+_TOKEN = "RAY_AUTH_TOKEN"
+_MODE = "RAY_AUTH_MODE"
+
+
+@dataclass
+class _Actor:
+    task: TaskPlan
+    handle: Any
+    calls: dict[Any, Callable[[Any], None]] = field(default_factory=dict)
+    """What to do with the values of those that have not ended."""
+    is_up: bool = False
+    is_asked: bool = False
+    heard: float = field(default_factory=time.monotonic)
+    pid: int = 0
+    host: str = ""
+    killed_because: str = ""
+
+
+class Actors:
+    """A `Crew`. `happened(task, event)` is called in the loop's thread."""
+
+    def __init__(self, plan: Plan, loop: Loop, happened: Callable[[str, Event], None]) -> None:
+        """Raises UnavailableError if there is no such Ray, or none installed, and ResourceExhaustedError if it has not
+        what the tasks need."""
+        self._plan, self._loop, self._happened = plan, loop, happened
+        self._ray = _connect(plan)
+        self._own = plan.on == "ray"
+        self._actors: dict[str, _Actor] = {}
+        self._closing = False
+        self._group = self._reserve()
+        loop.later(_POLL_S, self._poll)
+
+    def start(self, task: TaskPlan, address: str) -> None:
+        from ray.util import get_node_ip_address
+        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+        needs = _resources(task)
+        kind = self._ray.remote(TaskActor).options(
+            name=f"{self._plan.name}{task.name} {secrets.token_hex(4)}",
+            num_cpus=needs["CPU"],
+            num_gpus=needs.get("GPU", 0),
+            memory=needs.get("memory"),
+            max_restarts=0,
+            max_task_retries=0,
+            max_concurrency=_THREADS,
+            scheduling_strategy=PlacementGroupSchedulingStrategy(
+                self._group, placement_group_bundle_index=self._plan.tasks.index(task)
+            ),
+        )
+        actor = _Actor(task, kind.remote(self._plan, task))
+        self._actors[task.name] = actor
+        actor.calls[actor.handle.live.remote()] = lambda _: None
+        if self._own:
+            self._listen(actor, LOOPBACK, address)
+            return
+        where = actor.handle.__ray_call__.remote(lambda _: get_node_ip_address())
+        actor.calls[where] = lambda host: self._listen(actor, host, address)
+
+    def update(self, task: str, addresses: Mapping[str, str], version: int) -> None:
+        actor = self._actors.get(task)
+        if actor is not None:
+            call = actor.handle.update.remote(dict(addresses), version)
+            actor.calls[call] = lambda done: self._happened(task, Updated(done))
+
+    def kill(self, task: str) -> None:
+        if task in self._actors:
+            self._kill(self._actors[task], "was killed")
+
+    def close(self) -> None:
+        self._closing = True
+        with contextlib.suppress(Exception):  # Ray itself may be gone
+            stopped = [actor.handle.stop.remote() for actor in self._actors.values()]
+            self._ray.wait(stopped, num_returns=len(stopped), timeout=_STOP_S)
+            for actor in self._actors.values():
+                self._ray.kill(actor.handle, no_restart=True)
+            self._remove_group()
+        self._ray.shutdown()
+
+    def _listen(self, actor: _Actor, host: str, address: str) -> None:
+        actor.host = host
+
+        def started(found: dict[str, Any]) -> None:
+            actor.is_up, actor.pid = True, found["pid"]
+            self._happened(actor.task.name, Started(**found, node=host))
+
+        actor.calls[actor.handle.start.remote(host, address)] = started
+
+    def _poll(self) -> None:
+        if self._closing:
+            return
+        for actor in list(self._actors.values()):
+            self._look_at(actor)
+        self._loop.later(_POLL_S, self._poll)
+
+    def _look_at(self, actor: _Actor) -> None:
+        calls = list(actor.calls)
+        ended, _ = self._ray.wait(calls, num_returns=len(calls), timeout=0)
+        for call in ended:
+            then = actor.calls.pop(call)
+            try:
+                value = self._ray.get(call)
+            except self._ray.exceptions.RayError as error:
+                self._lost(actor, _reason(error))
+                return
+            actor.heard = time.monotonic()
+            then(value)
+        silent = time.monotonic() - actor.heard
+        limit = self._plan.dead_s if actor.is_up else _START_S
+        if silent > limit:
+            self._kill(actor, f"did not answer for {limit:g} s")
+        elif actor.is_up and not actor.is_asked and silent > min(_PING_S, self._plan.dead_s / 4):
+            actor.is_asked = True
+            actor.calls[actor.handle.ping.remote()] = lambda text: self._answered(actor, text)
+
+    def _answered(self, actor: _Actor, text: bytes) -> None:
+        actor.is_asked = False
+        if text:
+            self._happened(actor.task.name, Said(text))
+
+    def _kill(self, actor: _Actor, because: str) -> None:
+        """It may hang, and so not hear Ray: it is gone for this cluster, whatever it still does."""
+        self._ray.kill(actor.handle, no_restart=True)
+        if self._own and actor.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(actor.pid, signal.SIGKILL)
+        self._lost(actor, because)
+
+    def _lost(self, actor: _Actor, why: str) -> None:
+        if self._actors.get(actor.task.name) is actor:
+            del self._actors[actor.task.name]
+            self._happened(actor.task.name, Died(why))
+
+    def _reserve(self) -> Any:
+        """A place for each task. Only those that are reserved together can all run."""
+        group = self._ray.util.placement_group([_resources(task) for task in self._plan.tasks], strategy="PACK")
+        self._group = group
+        if not group.wait(_RESOURCES_S):
+            there = {name: amount for name, amount in self._ray.available_resources().items() if ":" not in name}
+            self._remove_group()
+            self._ray.shutdown()
+            wanted = [_resources(task) for task in self._plan.tasks]
+            raise errors.ResourceExhaustedError(
+                None, None, f"The tasks of {self._plan.name!r} need {wanted}; Ray has {there} free."
+            )
+        return group
+
+    def _remove_group(self) -> None:
+        self._ray.util.remove_placement_group(self._group)
+
+
+def _resources(task: TaskPlan) -> dict[str, float]:
+    needs = task.needs
+    wanted = {"CPU": needs.cpus or 1.0, "GPU": float(needs.gpus), "memory": float(needs.memory or 0)}
+    return {name: amount for name, amount in wanted.items() if amount}
+
+
+def _connect(plan: Plan) -> Any:
+    try:
+        own = plan.on == "ray"
+        settings = {**_KEEPALIVE, **(_OWN if own else {})}
+        os.environ.update({name: value for name, value in settings.items() if name not in os.environ})
+        beyond = not own and plan.on != "auto" and not is_loopback(host_and_port(plan.on.removeprefix("ray://"))[0])
+        if own or beyond:  # Ray listens on all interfaces, and runs what anyone sends it
+            os.environ.setdefault(_MODE, "token")
+        if own and os.environ[_MODE] == "token":
+            os.environ.setdefault(_TOKEN, secrets.token_hex(32))
+        import ray
+    except ImportError:
+        raise errors.UnavailableError(
+            None, None, f"on={plan.on!r} needs Ray: pip install 'penstock[cluster]'."
+        ) from None
+    common = {"namespace": "penstock", "log_to_driver": False}
+    try:
+        if own:
+            ray.init(
+                **common,
+                num_cpus=max(1, round(sum(_resources(task)["CPU"] for task in plan.tasks) + 0.5)),
+                object_store_memory=_OBJECT_STORE,
+                include_dashboard=False,
+                _node_ip_address=LOOPBACK,
+            )
+        else:
+            ray.init(plan.on, **common)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise errors.UnavailableError(None, None, f"There is no Ray at {plan.on!r}: {error}") from None
+    return ray
+
+
+def _reason(error: Exception) -> str:
+    """The first line of Ray's long messages, and of what went wrong in the actor."""
+    cause = getattr(error, "cause", None)
+    return f"failed: {cause}" if cause is not None else f"died ({type(error).__name__}): {str(error).splitlines()[0]}"
