@@ -18,8 +18,9 @@ from penstock.estimator.exporting import export_model
 from penstock.estimator.mode_keys import ModeKeys
 from penstock.estimator.model import InputFn, Model
 from penstock.estimator.predicting import batches_of_predictions, examples_of
-from penstock.estimator.run_config import RunConfig, default_session_config
+from penstock.estimator.run_config import RunConfig
 from penstock.estimator.spec import EstimatorSpec
+from penstock.estimator.tasks import session_config
 from penstock.estimator.training import train_model
 from penstock.estimator.warm_start import settings_of
 from penstock.export import export
@@ -133,8 +134,6 @@ class Estimator:
                 "Train has been called wrong configuration. Please use tf.estimator.train_and_evaluate which calls "
                 f"proper API according to given configuration. Current configuration: {vars(config)}."
             )
-        if config.num_worker_replicas > 1 or config.num_ps_replicas:
-            raise NotImplementedError("TF_CONFIG describes a cluster, but training runs in one process")
         if steps is not None and max_steps is not None:
             raise ValueError("Can not provide both steps and max_steps.")
         for what, number in (("steps", steps), ("max_steps", max_steps)):
@@ -258,7 +257,7 @@ def _completed(config: RunConfig | None, model_dir: str | None) -> RunConfig:
     if not isinstance(config, RunConfig):
         raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
     if config.session_config is None:
-        config = RunConfig.replace(config, session_config=default_session_config())
+        config = RunConfig.replace(config, session_config=session_config(config))
     if model_dir is not None and config.model_dir is not None and config.model_dir != model_dir:
         raise ValueError(
             "`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "

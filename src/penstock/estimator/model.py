@@ -14,6 +14,7 @@ from penstock.distribute.strategy import Strategy
 from penstock.estimator.calls import argument_names, call_with_known, features_and_labels
 from penstock.estimator.run_config import RunConfig
 from penstock.estimator.spec import EstimatorSpec
+from penstock.estimator.tasks import device_function
 from penstock.estimator.warm_start import WarmStartSettings, warm_start
 from penstock.graph.graph import Graph
 from penstock.graph.scopes import device, set_random_seed
@@ -41,7 +42,7 @@ class Model:
     def graph(self, strategy: Strategy | None = None) -> Iterator[Graph]:
         """A new graph, with a global step, as the default; in the scope of `strategy`."""
         scope = nullcontext() if strategy is None else strategy.scope()
-        with Graph().as_default() as graph, device(self.config.device_fn), scope:
+        with Graph().as_default() as graph, device(device_function(self.config)), scope:
             set_random_seed(self.config.tf_random_seed)
             create_global_step(graph)
             yield graph

@@ -8,8 +8,6 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from tensorboard.compat.proto import config_pb2
-
 from penstock import logging
 from penstock.cluster.spec import ClusterSpec
 from penstock.estimator.cluster import task_from
@@ -30,7 +28,14 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "log_step_count_steps": (lambda value: value > 0, "log_step_count_steps should be > 0"),
     "device_fn": (callable, 'device_fn must be callable with exactly one argument "op".'),
 }
-_SETTINGS = (*_CHECKS, "train_distribute", "eval_distribute", "protocol", "session_creation_timeout_secs")
+_SETTINGS = (
+    *_CHECKS,
+    "train_distribute",
+    "eval_distribute",
+    "protocol",
+    "session_creation_timeout_secs",
+    "experimental_max_worker_delay_secs",
+)
 
 
 class _Setting:
@@ -53,6 +58,9 @@ class RunConfig:
     keep_checkpoint_every_n_hours: as for `tf.train.Saver`. log_step_count_steps: how often to log the loss and the
     steps per second. device_fn: gives nodes their devices. train_distribute, eval_distribute: strategies of
     tf.distribute for training and evaluation; or experimental_distribute, which has both.
+
+    protocol: of the Server of a task. experimental_max_worker_delay_secs: how long a worker waits at most before it
+    begins to train, 60 if None.
 
     The environment variable TF_CONFIG (JSON) may hold a `model_dir`, and says which task of a cluster this process is.
     """
@@ -107,6 +115,7 @@ class RunConfig:
             protocol=protocol,
             eval_distribute=eval_distribute,
             session_creation_timeout_secs=session_creation_timeout_secs,
+            experimental_max_worker_delay_secs=experimental_max_worker_delay_secs,
         )
         self._service = environment.get("service")
         if self._service is not None and not isinstance(self._service, dict):
@@ -131,6 +140,7 @@ class RunConfig:
     eval_distribute: Any = _Setting()
     protocol: str | None = _Setting()  # type: ignore[assignment]
     session_creation_timeout_secs: float = _Setting()  # type: ignore[assignment]
+    experimental_max_worker_delay_secs: float | None = _Setting()  # type: ignore[assignment]
     cluster_spec: ClusterSpec = _Setting()  # type: ignore[assignment]
     task_type: str = _Setting()  # type: ignore[assignment]
     task_id: int = _Setting()  # type: ignore[assignment]
@@ -183,8 +193,3 @@ def _model_dir(environment: Mapping[str, Any], given: Any) -> str | None:
             )
         logging.info("Using model_dir in TF_CONFIG: %s", in_environment)
     return path or in_environment
-
-
-def default_session_config() -> Any:
-    """Of a RunConfig without one: soft placement."""
-    return config_pb2.ConfigProto(allow_soft_placement=True)

@@ -11,6 +11,7 @@ from penstock import logging
 from penstock.estimator.cluster import TaskType
 from penstock.estimator.estimator import Estimator
 from penstock.estimator.specs import EvalSpec, TrainSpec
+from penstock.estimator.tasks import is_alone, start_server, wait_for_turn
 from penstock.export import export
 from penstock.graph.scopes import GraphKeys
 from penstock.train.session_run_hook import SessionRunHook
@@ -24,8 +25,9 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
     """Train as `train_spec` says; evaluate each new checkpoint, at most one in `eval_spec.throttle_secs`, and the last.
 
     Returns the metrics of the last evaluation and what its exporters returned. On terminals, a bar shows how far
-    training has come. If TF_CONFIG makes this process an evaluator, it evaluates checkpoints that others write, until
-    one has the last step; a chief without workers trains. TF: tf.estimator.train_and_evaluate.
+    training has come. TF_CONFIG may make this process a task of a cluster: chief and workers train together, a
+    parameter server serves until it is killed, a master also evaluates; an evaluator evaluates checkpoints that others
+    write, until one has the last step. TF: tf.estimator.train_and_evaluate.
     """
     for name, given, kind in (
         ("estimator", estimator, Estimator),
@@ -44,10 +46,8 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
             )
         return evaluator.evaluate_until_trained()
     hooks = [*train_spec.hooks, *_progress(train_spec)]
-    if config.cluster_spec:  # an evaluator is a process of its own
-        logging.info("Running training as the chief, without evaluation.")
-        _train(estimator, train_spec, hooks, train_spec.saving_listeners)
-        return None
+    if config.cluster_spec:
+        return _run_task(estimator, train_spec, eval_spec, evaluator)
     logging.info("Running training and evaluation locally (non-distributed).")
     logging.info(
         "Start train and evaluate loop. The evaluate will happen after every checkpoint. Checkpoint frequency is "
@@ -56,8 +56,27 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
         config.save_checkpoints_secs,
     )
     listener = _EvaluatesCheckpoints(evaluator, eval_spec.throttle_secs)
+    hooks = [*train_spec.hooks, *_progress(train_spec)]
     _train(estimator, train_spec, hooks, (*train_spec.saving_listeners, listener))
     return listener.metrics, listener.exported
+
+
+def _run_task(estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec, evaluator: _Evaluator) -> Any:
+    config = estimator.config
+    server = None if is_alone(config) else start_server(config)
+    if config.task_type == TaskType.PS:
+        assert server is not None
+        server.join()
+        return None
+    hooks = [*train_spec.hooks, *(_progress(train_spec) if config.is_chief else ())]
+    if config.task_type == TaskType.MASTER:
+        listener = _EvaluatesCheckpoints(evaluator, eval_spec.throttle_secs)
+        _train(estimator, train_spec, hooks, (*train_spec.saving_listeners, listener))
+        return listener.metrics, listener.exported
+    logging.info("Running training as %s %d, without evaluation.", config.task_type, config.task_id)
+    wait_for_turn(config)
+    _train(estimator, train_spec, hooks, train_spec.saving_listeners if config.is_chief else ())
+    return None
 
 
 def _train(estimator: Estimator, spec: TrainSpec, hooks: Any, listeners: Any) -> None:

@@ -51,6 +51,7 @@ def _run(model: Model, spec: EstimatorSpec, hooks: list[Any], listeners: list[Ch
         save_summaries_steps=config.save_summary_steps,
         config=model.session_config(config.train_distribute),
         log_step_count_steps=config.log_step_count_steps,
+        max_wait_secs=int(config.session_creation_timeout_secs),
     ) as session:
         fetches = [spec.train_op, spec.loss]
         while not session.should_stop():
