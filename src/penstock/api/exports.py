@@ -1353,6 +1353,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.client.testing": (
             "Benchmark TestCase get_temp_dir gpu_device_name is_built_with_cuda is_gpu_available main"
         ),
+        "penstock.cluster.local_cluster": "create_local_cluster",
         "penstock.session.gradient_checker": "compute_gradient compute_gradient_error",
         "unittest": "mock",
     },

@@ -96,7 +96,8 @@ class Server:
 
     @property
     def server_def(self) -> Any:
-        """The ServerDef of this server."""
+        """The ServerDef of this server, with the present addresses."""
+        self._server_def.cluster.CopyFrom(self.members.spec.as_cluster_def())
         return self._server_def
 
     @staticmethod
