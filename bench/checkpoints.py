@@ -3,10 +3,10 @@
 All of them hold the same variables, each in a process of its own, and take turns, in another order in each round.
 TensorFlow, torch and safetensors leave a file in the page cache; Penstock waits until it is on the disk. So both are
 timed of everyone: until `save` returns with fsync switched off, and with an fsync of each file. Restoring reads files
-that are in the page cache. It is timed twice in a row: the host of a virtual machine may take back memory that is free
-for some seconds, and the first to allocate it again waits for that. Penstock's readers take large pages, which are
-several times as fast as small ones where memory is at hand, but for which such a host takes longest: there, the first
-restore is slower than TensorFlow's.
+that are in the page cache, into variables that have values. It is timed twice in a row: first by a process without
+memory from earlier restores (Penstock keeps what a save or a restore has used for the next), then again. The host of a
+virtual machine may take back memory that is free for some seconds, and the first to use it again waits some two seconds
+for a gigabyte, whoever it is. So before each first restore another process uses as much, and returns it.
 
 `--tensorflow PYTHON` names a Python that has TensorFlow. `--out FILE` writes the tables there too.
 """
@@ -14,6 +14,7 @@ restore is slower than TensorFlow's.
 from __future__ import annotations
 
 import argparse
+import mmap
 import os
 import shutil
 import subprocess
@@ -35,7 +36,14 @@ KINDS = ("save", "synced", "restore", "again")
 # --- what is timed: each takes a path, and returns seconds ------------------------------------------------
 
 
-class Disk:
+class Model:
+    """What has variables, in whatever form."""
+
+    def forget(self) -> None:
+        """Return memory that is kept for the next restore."""
+
+
+class Disk(Model):
     """Bytes without a format: written, and read into memory, a megabyte at a time."""
 
     def __init__(self, megabytes: int, count: int) -> None:
@@ -56,7 +64,7 @@ class Disk:
                     file.readinto(data.data[begin : begin + (1 << 20)])
 
 
-class Torch:
+class Torch(Model):
     def __init__(self, megabytes: int, count: int) -> None:
         import torch
 
@@ -84,7 +92,7 @@ class Safetensors(Torch):
             self._data[name].copy_(value)
 
 
-class Graph:
+class Graph(Model):
     """Variables in a session, and `Saver`: TensorFlow's, or Penstock's in one of its formats."""
 
     def __init__(self, megabytes: int, count: int, tf: Any, **options: Any) -> None:
@@ -101,6 +109,12 @@ class Graph:
 
     def restore(self, path: str) -> None:
         self.saver.restore(self.session, path)
+
+    def forget(self) -> None:
+        if self.tf.__name__ == "penstock":
+            from penstock.checkpoint.memory import MEMORY
+
+            MEMORY.forget()
 
 
 def _graph(name: str, megabytes: int, count: int) -> Graph:
@@ -124,7 +138,7 @@ NAMES = ["disk alone", PENSTOCK, BUNDLE, "TensorFlow", "torch.save", "safetensor
 
 
 def work(name: str, megabytes: int, count: int, folder: str) -> None:
-    """Answers each line ("save", "synced", "restore", "stall") on stdin with seconds."""
+    """Answers each line ("save", "synced", "restore", "again", "stall") on stdin with seconds."""
     model = _MODELS[name](megabytes, count) if name in _MODELS else _graph(name, megabytes, count)
     sync, path = os.fsync, os.path.join(folder, "model")
     for line in map(str.strip, sys.stdin):
@@ -132,11 +146,13 @@ def work(name: str, megabytes: int, count: int, folder: str) -> None:
         if line == "stall":
             print(*stall(model, path), flush=True)
             continue
-        if line != "restore":
+        if line in ("save", "synced"):
             shutil.rmtree(folder)
             os.mkdir(folder)
+        if line == "restore":
+            model.forget()
         begin = time.perf_counter()
-        model.restore(path) if line == "restore" else model.save(path)
+        model.save(path) if line in ("save", "synced") else model.restore(path)
         if line == "synced" and not name.startswith(PENSTOCK):
             for file in Path(folder).iterdir():
                 fd = os.open(file, os.O_RDONLY)
@@ -146,8 +162,8 @@ def work(name: str, megabytes: int, count: int, folder: str) -> None:
 
 
 def stall(model: Graph, path: str) -> tuple[float, ...]:
-    """Milliseconds: the median step, the longest step while a checkpoint is written, `save` in the background, `save`
-    that waits."""
+    """Milliseconds: the median step, alone and while a checkpoint is written, the longest then, `save` in the
+    background for the first time and again, `save` that waits, and a copy of the variables to memory at hand."""
     tf = model.tf
     x = tf.constant([[1.0] * 256] * 64)
     w = tf.get_variable("w", [256, 256])
@@ -163,16 +179,25 @@ def stall(model: Graph, path: str) -> tuple[float, ...]:
     for _ in range(20):
         step()
     alone = [step() for _ in range(STEPS)]
-    begin = time.perf_counter()
-    model.saver.save(session, path, write_meta_graph=False, write_state=False, background=True)
-    held = time.perf_counter() - begin
-    during = [step()]
-    while any(thread.name == "penstock-saver" for thread in threading.enumerate()):
+    model.forget()
+    held, during = [], []
+    for _ in range(2):
+        begin = time.perf_counter()
+        model.saver.save(session, path, write_meta_graph=False, write_state=False, background=True)
+        held.append(time.perf_counter() - begin)
         during.append(step())
+        while any(thread.name == "penstock-saver" for thread in threading.enumerate()):
+            during.append(step())
     begin = time.perf_counter()
     model.saver.save(session, path, write_meta_graph=False, write_state=False)
     waited = time.perf_counter() - begin
-    return tuple(1e3 * t for t in (median(alone), median(during), max(during), held, waited))
+    values = session.run(tf.global_variables())
+    copies = [value.copy() for value in values]
+    begin = time.perf_counter()
+    for copy, value in zip(copies, values, strict=True):
+        copy[...] = value
+    copied = time.perf_counter() - begin
+    return tuple(1e3 * t for t in (median(alone), median(during), max(during), *held, waited, copied))
 
 
 # --- the parent -------------------------------------------------------------------------------------------
@@ -212,6 +237,13 @@ class Worker:
         self._process.wait()
 
 
+def use_memory(nbytes: int) -> None:
+    with mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        memory.madvise(mmap.MADV_HUGEPAGE)  # which the host takes back first
+        for at in range(0, nbytes, mmap.PAGESIZE):
+            memory[at] = 1
+
+
 def measure(args: argparse.Namespace, folder: str) -> tuple[dict[str, dict[str, float]], list[float]]:
     """The best seconds of each for each kind of work, and what `stall` says."""
     workers: dict[str, Worker] = {}
@@ -226,9 +258,11 @@ def measure(args: argparse.Namespace, folder: str) -> tuple[dict[str, dict[str, 
         order = [*workers.items()][first:] + [*workers.items()][:first]
         for kind in ("save", "synced", "restore"):
             for name, worker in order:
+                if kind == "restore":
+                    use_memory(2 * args.megabytes * args.count << 20)
                 found = {kind: worker.ask(kind)[0]}
                 if kind == "restore":
-                    found["again"] = worker.ask(kind)[0]
+                    found["again"] = worker.ask("again")[0]
                 for each, seconds in found.items() if number else ():  # at first, code is loaded and steps are planned
                     best[name][each] = min(seconds, best[name].get(each, seconds))
     stalls = workers[PENSTOCK].ask("stall")
@@ -252,12 +286,13 @@ def report(best: dict[str, dict[str, float]], stalls: list[float], args: argpars
         for name in (PENSTOCK, BUNDLE):
             ratios = [best["TensorFlow"][kind] / best[name][kind] for kind in KINDS]
             lines.append(f"| {name}: times TensorFlow's speed | " + " | ".join(f"{r:.2f}" for r in ratios) + " |")
-    alone, during, longest, held, waited = stalls
+    alone, during, longest, first, held, waited, copied = stalls
     lines += [
         "",
         f"A training step of {alone:.2f} ms, with the same variables in the session: a save in the background returns "
-        f"after {held:.0f} ms (one that waits, after {waited:.0f} ms), and while the checkpoint is written steps take "
-        f"{during:.2f} ms, the longest {longest:.1f} ms.",
+        f"after {held:.0f} ms (the first, after {first:.0f} ms; one that waits, after {waited:.0f} ms; one thread "
+        f"copies as much in {copied:.0f} ms), and while the checkpoint is written steps take {during:.2f} ms, the "
+        f"longest {longest:.1f} ms.",
     ]
     return "\n".join(lines) + "\n"
 

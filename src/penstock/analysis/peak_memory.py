@@ -1,7 +1,8 @@
 """The peak memory of a step's values: the one model, which passes, placement and plans share.
 
 It counts what is allocated for values from the step's start on. Feeds, constants and variables exist anyway; the
-variables that a step touches are counted separately. `allocations.py` measures the same.
+variables that a step touches are counted separately; a value that a variable takes over is its content from then on.
+`allocations.py` measures the same.
 """
 
 from __future__ import annotations

@@ -50,6 +50,11 @@ class KeptMemory:
         weakref.finalize(holder, self._give_back, block).atexit = False
         return np.frombuffer(memoryview(holder), np.uint8, nbytes)
 
+    def forget(self) -> None:
+        """Return what is kept to the system."""
+        with self._lock:
+            self._kept.clear()
+
     @property
     def kept_bytes(self) -> int:
         return sum(map(len, self._kept))
