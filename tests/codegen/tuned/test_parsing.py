@@ -119,22 +119,99 @@ def _length(data: bytes) -> bytes:
     return bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])
 
 
+def _corrupted(record: bytes, i: int, chance: random.Random) -> bytes:
+    data = bytearray(record)
+    at = chance.randrange(len(data))
+    if i % 10 == 0:
+        del data[at:]
+    elif i % 3 == 0:
+        data[at] = chance.randrange(256)
+    else:
+        data[at] ^= 1 << chance.randrange(8)
+    return bytes(data)
+
+
 def test_corrupt_examples_give_the_same_values_or_errors() -> None:
     """Flipped bits, flipped bytes and truncations."""
     chance = random.Random(0)
     plans = _plans(single=False)
     failed = 0
     for i in range(3000):
-        data = bytearray(_EXAMPLES[i % 7])
-        at = chance.randrange(len(data))
-        if i % 10 == 0:
-            del data[at:]
-        elif i % 3 == 0:
-            data[at] = chance.randrange(256)
-        else:
-            data[at] ^= 1 << chance.randrange(8)
-        failed += isinstance(_same(plans, [_EXAMPLES[1], bytes(data)]), str)
+        failed += isinstance(_same(plans, [_EXAMPLES[1], _corrupted(_EXAMPLES[i % 7], i, chance)]), str)
     assert 300 < failed < 2900
+
+
+# --- sequences ------------------------------------------------------------------------------------------
+
+_CONTEXT = {
+    "length": tf.FixedLenFeature([], tf.int64, 7),
+    "title": tf.FixedLenFeature([1], tf.string),
+    "tags": tf.VarLenFeature(tf.string),
+}
+_LISTS: dict[str, Any] = {
+    "frames": tf.FixedLenSequenceFeature([2, 1], tf.float32),
+    "words": tf.FixedLenSequenceFeature([], tf.string, allow_missing=True),
+    "ids": tf.VarLenFeature(tf.int64),
+    "names": tf.VarLenFeature(tf.string),
+    "absent": tf.VarLenFeature(tf.float32),
+}
+
+
+def _sequence(i: int) -> bytes:
+    example = tf.train.SequenceExample()
+    context, lists = example.context.feature, example.feature_lists.feature_list
+    context["title"].bytes_list.value.append(b"t" * i)
+    if i % 2:
+        context["length"].int64_list.value.append(-i)
+        context["tags"].bytes_list.value.extend([b"a", b"bb"])
+        lists["not asked for"].feature.add().float_list.value.append(1.0)
+    lists["frames"].SetInParent()
+    for step in range(i):
+        lists["frames"].feature.add().float_list.value.extend([i, step])
+        lists["ids"].feature.add().int64_list.value.extend([2 ** (9 * step)] * (step % 3))
+        lists["names"].feature.add().bytes_list.value.extend([b"n"] * (step % 2))
+        if i % 3:
+            lists["words"].feature.add().bytes_list.value.append(b"w" * step)
+    lists["ids"].feature.add()
+    data: bytes = example.SerializeToString(deterministic=i % 2 == 0)
+    return data
+
+
+_SEQUENCES = [_sequence(i) for i in range(7)]
+
+
+def _sequence_plans(single: bool) -> list[Plan]:
+    serialized = tf.placeholder(tf.string, [] if single else [None])
+    function = tf.parse_single_sequence_example if single else tf.io.parse_sequence_example
+    fetches = [output for parsed in function(serialized, _CONTEXT, _LISTS) for output in _outputs(parsed)]
+    return [steps.plan(fetches, [serialized], mode) for mode in ("off", "on")]
+
+
+def test_batches_of_sequences_are_parsed_as_by_the_ops_own_kernel() -> None:
+    plans = _sequence_plans(single=False)
+    for size in (7, 1, 0):
+        assert not isinstance(_same(plans, _SEQUENCES[:size]), str)
+    assert "title" in _same(plans, [b""])
+
+
+def test_single_sequences_are_parsed_as_by_the_ops_own_kernel() -> None:
+    plans = _sequence_plans(single=True)
+    for sequence in _SEQUENCES:
+        assert not isinstance(_same(plans, sequence), str)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_corrupt_sequences_give_the_same_values_or_errors(single: bool) -> None:
+    chance = random.Random(0)
+    plans = _sequence_plans(single)
+    failed = 0
+    for i in range(1500):
+        corrupt = _corrupted(_SEQUENCES[i % 7], i, chance)
+        failed += isinstance(_same(plans, corrupt if single else [_SEQUENCES[1], corrupt]), str)
+    assert 150 < failed < 1450
+
+
+# --- what is left to the ops' own kernels ---------------------------------------------------------------
 
 
 def test_features_whose_keys_are_computed_are_left_to_the_ops_own_kernel() -> None:

@@ -1,4 +1,4 @@
-"""ParseExample and ParseSingleExample in C, where the keys and defaults of the features are constants.
+"""The ops that parse Examples and SequenceExamples, in C, where keys and defaults of features are constants.
 
 The ops' own kernels take over for batches that have an error, or an unusual encoding.
 """
@@ -6,180 +6,288 @@ The ops' own kernels take over for batches that have an error, or an unusual enc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from penstock import errors
 from penstock.codegen.tuned.autotuning import Autotuned
-from penstock.codegen.tuned.parsing_c import DENSE, PADDED, RESULTS, SPAN, SPARSE, parsing_source
+from penstock.codegen.tuned.parsing_c import (
+    DENSE,
+    DENSE_LIST,
+    PADDED,
+    RESULTS,
+    SPAN,
+    SPARSE,
+    SPARSE_LIST,
+    parsing_source,
+)
 from penstock.graph.opdef import Kernel
-from penstock.graph.step_graph import Node
-from penstock.ops.parsing_ops import check_default, dense_specs, texts
+from penstock.graph.step_graph import Edge, Node
+from penstock.ops.parsing_ops import Spec, check_default, dense_specs
 from penstock.ops.parsing_wire import BYTES, FLOATS, INTEGERS
 from penstock.runtime.kernels import KernelContext
 from penstock.tensor.dtypes import DType, float32, int64, string
 
 _KINDS = {string: BYTES, float32: FLOATS, int64: INTEGERS}
+_FILLERS = {string: np.array(b"", object), float32: np.zeros((), np.float32), int64: np.zeros((), np.int64)}
+_LATE = ("serialized", "names", "debug_name")
+"""Inputs that need not be constants."""
 
 
-class _Feature(NamedTuple):
-    """A feature; `place`: its number among the sparse, or the dense ones."""
+class Feature(NamedTuple):
+    """What is asked for. outputs: the places of its values, or of its indices, values and shape; of a dense list also
+    that of its lengths, if the op returns them.
+
+    default: the values of a dense one where it is absent, or what padding consists of. may_lack: whether it may be
+    absent.
+    """
 
     key: bytes
     dtype: DType
     form: int
-    place: int
+    outputs: tuple[int, ...]
     shape: tuple[int, ...] = ()
     default: np.ndarray | None = None
+    may_lack: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        return self.form in (DENSE_LIST, SPARSE_LIST)
 
     @property
     def stride(self) -> int:
-        return math.prod(self.shape) if self.form == DENSE else max(1, math.prod(self.shape))
+        size = math.prod(self.shape)
+        return max(1, size) if self.form == PADDED else size
 
-    def numbers(self, key_at: int) -> list[int]:
-        has_default = self.form == DENSE and self.default is not None
-        return [key_at, len(self.key), _KINDS[self.dtype], self.form, self.stride, has_default]
+    @property
+    def order(self) -> tuple[Any, ...]:
+        return self.is_list, len(self.key), self.key
 
 
 def has_constant_features(node: Node) -> bool:
     """Whether keys and defaults are known when the plan is made."""
-    edges = [e for name, _, found in node.grouped_inputs() if name not in ("serialized", "names") for e in found]
+    edges = [edge for name, _, found in node.grouped_inputs() if name not in _LATE for edge in found]
     return all(edge.node.is_constant for edge in edges)
+
+
+def has_constant_features_and_no_ragged_ones(node: Node) -> bool:
+    attrs = node.attrs
+    ragged = attrs["context_ragged_value_types"] or attrs["feature_list_ragged_value_types"]
+    return not ragged and has_constant_features(node)
+
+
+# --- the kernels ----------------------------------------------------------------------------------------
 
 
 def parse_examples(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of ParseExample: `fn(serialized, names, sparse_keys, dense_keys, dense_defaults)`."""
-    sparse, dense = ([_constant(edge) for edge in ctx.inputs(name)] for name in ("sparse_keys", "dense_keys"))
-    features = _features(ctx, texts(sparse), texts(dense))
 
-    def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
-        parse = _parser(function, features, batched=True)
+    def features() -> list[Feature]:
+        return [*_of_map(ctx, _each(ctx, "sparse_keys"), _each(ctx, "dense_keys"), "")]
 
-        def run(serialized: np.ndarray, names: np.ndarray, *others: Any) -> Any:
-            found = None
-            if serialized.ndim == 1 and (not names.size or names.shape == serialized.shape):
-                found = parse(serialized.tolist())
-            return fallback(serialized, names, *others) if found is None else found
-
-        return run
-
-    return Autotuned(parsing_source(), mode, fallback, _any, prepare if features else _never, [ctx.node]).call
+    return _kernel(ctx, mode, fallback, features, of_sequences=False, batched=True)
 
 
 def parse_single_example(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of ParseSingleExample: `fn(serialized, dense_defaults)`."""
-    features = _features(ctx, texts(ctx["sparse_keys"]), texts(ctx["dense_keys"]))
+
+    def features() -> list[Feature]:
+        return [*_of_map(ctx, ctx["sparse_keys"], ctx["dense_keys"], "")]
+
+    return _kernel(ctx, mode, fallback, features, of_sequences=False, batched=False)
+
+
+def parse_sequence_examples(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
+    """The kernel of ParseSequenceExampleV2: `fn(serialized, debug_name, …)`."""
+
+    def features() -> list[Feature]:
+        context = [*_of_map(ctx, _keys(ctx, "context_sparse_keys"), _keys(ctx, "context_dense_keys"), "context_")]
+        sparse, dense = _keys(ctx, "feature_list_sparse_keys"), _keys(ctx, "feature_list_dense_keys")
+        may_lack = _keys(ctx, "feature_list_dense_missing_assumed_empty")
+        return [*context, *_of_lists(ctx, sparse, dense, may_lack, _outputs(context), lengths=True)]
+
+    return _kernel(ctx, mode, fallback, features, of_sequences=True, batched=True)
+
+
+def parse_single_sequence_example(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
+    """The kernel of ParseSingleSequenceExample: `fn(serialized, …)`."""
+
+    def features() -> list[Feature]:
+        context = [*_of_map(ctx, _each(ctx, "context_sparse_keys"), _each(ctx, "context_dense_keys"), "context_")]
+        sparse, dense = _each(ctx, "feature_list_sparse_keys"), _each(ctx, "feature_list_dense_keys")
+        may_lack = [key in _keys(ctx, "feature_list_dense_missing_assumed_empty") for key in dense]
+        return [*context, *_of_lists(ctx, sparse, dense, may_lack, _outputs(context), lengths=False)]
+
+    return _kernel(ctx, mode, fallback, features, of_sequences=True, batched=False)
+
+
+def _kernel(
+    ctx: KernelContext,
+    mode: str,
+    fallback: Kernel,
+    make_features: Callable[[], list[Feature]],
+    of_sequences: bool,
+    batched: bool,
+) -> Kernel:
+    try:
+        features = sorted(make_features(), key=lambda feature: feature.order)
+    except (errors.InvalidArgumentError, ValueError):  # steps raise it
+        return fallback
+    if not features or len({feature.order for feature in features}) < len(features):
+        return fallback
+    lists = sum(feature.is_list for feature in features) if of_sequences else -1
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
-        parse = _parser(function, features, batched=False)
+        parse = parser(function, features, lists, batched)
 
-        def run(serialized: np.ndarray, defaults: Any) -> Any:
-            found = None if serialized.ndim else parse([serialized.item()])
-            return fallback(serialized, defaults) if found is None else found
+        def run(serialized: np.ndarray, *others: Any) -> Any:
+            found = None
+            if not batched and not serialized.ndim:
+                found = parse([serialized.item()])
+            elif batched and serialized.ndim == 1:
+                names = others[0]
+                if not names.size or names.shape == serialized.shape:
+                    found = parse(serialized.tolist())
+            return fallback(serialized, *others) if found is None else found
 
         return run
 
-    return Autotuned(parsing_source(), mode, fallback, _any, prepare if features else _never, [ctx.node]).call
+    return Autotuned(parsing_source(), mode, fallback, lambda *inputs: None, prepare, [ctx.node]).call
 
 
-def _any(*_: Any) -> None:
-    """The key of all inputs."""
+def _outputs(features: list[Feature]) -> int:
+    return sum(len(feature.outputs) for feature in features)
 
 
-def _never(function: Callable[..., Any], key: Any) -> Kernel | None:
-    return None
+# --- features -------------------------------------------------------------------------------------------
 
 
-def _constant(edge: Any) -> np.ndarray:
+def _constant(edge: Edge) -> np.ndarray:
     return np.asarray(edge.node.attrs["value"])
 
 
-def _features(ctx: KernelContext, sparse: list[str], dense: list[str]) -> list[_Feature]:
-    """The features in the order of the source's table; none if one is asked for twice, which the source does not
-    support."""
-    defaults = [_constant(edge) for edge in ctx.inputs("dense_defaults")]
-    specs = dense_specs(ctx, "Tdense", "dense_shapes")
-    found = [
-        _Feature(key.encode(), dtype, SPARSE, i)
-        for i, (key, dtype) in enumerate(zip(sparse, ctx["sparse_types"], strict=True))
-    ]
-    for i, (key, spec, given) in enumerate(zip(dense, specs, defaults, strict=True)):
-        default = check_default(i, spec, given)
-        array = None if default is None else np.array(default, order="C")
-        found.append(_Feature(key.encode(), spec.dtype, PADDED if spec.padded else DENSE, i, spec.shape, array))
-    found.sort(key=lambda feature: (len(feature.key), feature.key))
-    return found if len({feature.key for feature in found}) == len(found) else []
+def _each(ctx: KernelContext, name: str) -> list[bytes]:
+    """The keys that are inputs of their own."""
+    return [_constant(edge).item() for edge in ctx.inputs(name)]
 
 
-def _parser(
-    function: Callable[..., Any], features: list[_Feature], batched: bool
+def _keys(ctx: KernelContext, name: str) -> list[Any]:
+    """The elements of one input."""
+    found: list[Any] = _constant(*ctx.inputs(name)).reshape(-1).tolist()
+    return found
+
+
+def _specs(ctx: KernelContext, part: str) -> list[Spec]:
+    types = "feature_list_dense_types" if part == "feature_list_" else f"T{part}dense"
+    return dense_specs(ctx, types, f"{part}dense_shapes")
+
+
+def _of_map(ctx: KernelContext, sparse: Sequence[bytes], dense: Sequence[bytes], part: str) -> Iterator[Feature]:
+    """The features of Examples, or of the context of SequenceExamples."""
+    count = len(sparse)
+    for i, (key, dtype) in enumerate(zip(sparse, ctx[f"{part}sparse_types"], strict=True)):
+        yield Feature(key, dtype, SPARSE, (i, count + i, 2 * count + i))
+    defaults = map(_constant, ctx.inputs(f"{part}dense_defaults"))
+    for i, (key, spec, given) in enumerate(zip(dense, _specs(ctx, part), defaults, strict=True)):
+        found = check_default(i, spec, given)
+        default = None if found is None else np.array(found, order="C")
+        form = PADDED if spec.padded else DENSE
+        yield Feature(key, spec.dtype, form, (3 * count + i,), spec.shape, default, default is not None)
+
+
+def _of_lists(
+    ctx: KernelContext,
+    sparse: Sequence[bytes],
+    dense: Sequence[bytes],
+    may_lack: Sequence[bool],
+    first: int,
+    lengths: bool,
+) -> Iterator[Feature]:
+    """The feature lists of SequenceExamples. first: the place of their first output; lengths: whether they are outputs,
+    too."""
+    count = len(sparse)
+    for i, (key, dtype) in enumerate(zip(sparse, ctx["feature_list_sparse_types"], strict=True)):
+        yield Feature(key, dtype, SPARSE_LIST, (first + i, first + count + i, first + 2 * count + i))
+    triples = zip(dense, _specs(ctx, "feature_list_"), may_lack, strict=True)
+    for place, (key, spec, lacks) in enumerate(triples, first + 3 * count):
+        places = (place, place + len(dense)) if lengths else (place,)
+        yield Feature(key, spec.dtype, DENSE_LIST, places, spec.shape, _FILLERS[spec.dtype], lacks)
+
+
+# --- running --------------------------------------------------------------------------------------------
+
+
+def parser(
+    function: Callable[..., Any], features: list[Feature], lists: int, batched: bool
 ) -> Callable[[list[bytes]], tuple[Any, ...] | None]:
     """The outputs of the op for records, or None if its own kernel is needed; without the axis of records unless
-    `batched`."""
+    `batched`. lists: how many features are lists, or -1 for Examples."""
     keys = [np.frombuffer(feature.key or b"\0", np.uint8) for feature in features]
-    numbers = [feature.numbers(key.ctypes.data) for feature, key in zip(features, keys, strict=True)]
-    table = np.array(numbers, np.int64)
+    rows_of_table = [
+        [key.ctypes.data, len(f.key), _KINDS[f.dtype], f.form, f.stride, f.may_lack]
+        for f, key in zip(features, keys, strict=True)
+    ]
+    table = np.array(rows_of_table, np.int64)
     count, address, rank = len(features), table.ctypes.data, 1 + batched
-    sparse = sum(feature.form == SPARSE for feature in features)
-    outputs = 3 * sparse + len(features) - sparse
+    outputs = _outputs(features)
     plans = [
-        (
-            3 * sparse + f.place if f.form != SPARSE else f.place,
-            f.form,
-            f.shape,
-            f.stride,
-            f.dtype.torch if f.dtype != string else None,
-            0 if f.default is None else f.default.ctypes.data,
-        )
+        (f.outputs, f.form, f.shape, f.stride, f.dtype.torch if f.dtype != string else None, rank + f.is_list)
         for f in features
     ]
+    defaults = [0 if f.default is None else f.default.ctypes.data for f in features]
     empty, integer = torch.empty, torch.int64
 
     def parse(records: list[bytes], keep: Any = (features, keys, table)) -> tuple[Any, ...] | None:
         rows = len(records)
         work = empty(count * (RESULTS + SPAN * rows), dtype=integer)
-        at = work.data_ptr()
-        strings = function(records, count, address, at)
+        work_at = work.data_ptr()
+        strings = function(records, count, address, lists, work_at)
         if strings < 0:
             return None
         found: list[Any] = [None] * outputs
         addresses: list[int] = []
+        used = 0
         if strings:
             texts = np.empty(strings, object)
             text_at = texts.ctypes.data
-            used = 0
-        totals = work[: RESULTS * count].tolist()
+        results = work[: RESULTS * count].tolist()
         lead = (rows,) if batched else ()
-        for i, (place, form, shape, stride, dtype, default) in enumerate(plans):
-            total = totals[2 * i]
-            indices_at = shape_at = 0
-            if form == SPARSE:
-                indices, dims = empty((total, rank), dtype=integer), empty(rank, dtype=integer)
-                found[place], found[2 * sparse + place] = indices, dims
-                indices_at, shape_at = indices.data_ptr(), dims.data_ptr()
-                place += sparse
-                size: tuple[int, ...] = (total,)
-            elif form == PADDED:
-                size = (*lead, totals[2 * i + 1] // stride, *shape)
-                total = rows * totals[2 * i + 1]
-            else:
+        for i, (places, form, shape, stride, dtype, columns) in enumerate(plans):
+            total, longest = results[RESULTS * i], results[RESULTS * i + 1]
+            more_at = shape_at = 0
+            place = places[0]
+            size: tuple[int, ...]
+            if form in (SPARSE, SPARSE_LIST):
+                found[place] = more = empty((total, columns), dtype=integer)
+                found[places[2]] = dims = empty(columns, dtype=integer)
+                more_at, shape_at = more.data_ptr(), dims.data_ptr()
+                place, size = places[1], (total,)
+            elif form == DENSE:
                 size, total = (*lead, *shape), rows * stride
+            elif form == PADDED:
+                size, total = (*lead, longest // stride, *shape), rows * longest
+            else:
+                size, total = (*lead, longest, *shape), rows * longest * stride
+                if len(places) > 1:
+                    found[places[1]] = more = empty(rows, dtype=integer)
+                    more_at = more.data_ptr()
             values: Any
             if dtype is not None:
                 values = empty(size, dtype=dtype)
-                addresses += values.data_ptr(), indices_at, shape_at, default
+                at = values.data_ptr()
             elif total:
                 values = texts[used : used + total]
+                at = text_at + 8 * used
                 values = values if len(size) == 1 else values.reshape(size)
-                addresses += text_at + 8 * used, indices_at, shape_at, default
                 used += total
             else:
-                values = np.empty(size, object)
-                addresses += 0, indices_at, shape_at, default
+                values, at = np.empty(size, object), 0
             found[place] = values
-        function(records, count, address, at, rank, *addresses)
+            addresses += at, more_at, shape_at, defaults[i]
+        function(records, count, address, lists, work_at, rank, *addresses)
         return tuple(found)
 
     return parse

@@ -1,4 +1,5 @@
-"""Features of serialized Examples in C: a pass that finds and counts the values, and one that writes the outputs.
+"""Features of serialized Examples and SequenceExamples in C: a pass that finds and counts the values, and one that
+writes the outputs.
 
 The first returns -1 for whatever the op's own kernel must look at: errors, and encodings that are rare (several
 `features` fields, unknown fields, long forms of lengths). Nothing outside the records is read.
@@ -13,19 +14,20 @@ from penstock.codegen.c.toolchain import MOST
 from penstock.codegen.tuned.objects_c import OBJECTS
 
 FEATURE_FIELDS = 6
-"""Numbers of a feature, sorted by the size of its key and then the key: the key's address and size, the tag of its list
-(`BYTES`, …), how it is returned (below), the values of a dense one or the stride of a padded one, and whether it has a
-default."""
-DENSE, SPARSE, PADDED = range(3)
-RESULTS = 2
-"""Numbers per feature at the start of the work: all values, and the most of a record."""
+"""Numbers of a feature, sorted by the size of its key and then the key, feature lists last: the key's address and size,
+the tag of its values (`BYTES`, …), how it is returned (below), the values of a dense one or the stride of a padded one,
+and whether it may be absent."""
+DENSE, SPARSE, PADDED, DENSE_LIST, SPARSE_LIST = range(5)
+RESULTS = 3
+"""Numbers per feature at the start of the work: all values, the most values of a record or the most features of a list,
+and the most values of a feature in a list."""
 SPAN = 3
-"""Numbers per feature and record in the work: where the list starts, its bytes, and its values, -1 if it is absent."""
+"""Numbers per feature and record in the work: where the values start, their bytes, and their number, -1 if absent."""
 
 _C = r"""
-enum { NAME_BYTES = 0x0A, NAME_FLOATS = 0x12, NAME_INTEGERS = 0x1A, NAME_MANY = 64 };
-enum { NAME_DENSE, NAME_SPARSE, NAME_PADDED };
-struct NAME_feature { const u8 *key; i64 size, kind, form, count, has_default; };
+enum { NAME_BYTES = 0x0A, NAME_FLOATS = 0x12, NAME_INTEGERS = 0x1A, NAME_MANY = 64, NAME_RESULTS = 3 };
+enum { NAME_DENSE, NAME_SPARSE, NAME_PADDED, NAME_DENSE_LIST, NAME_SPARSE_LIST };
+struct NAME_feature { const u8 *key; i64 size, kind, form, count, may_lack; };
 struct NAME_span { const u8 *start; i64 size, count; };
 struct NAME_seen { const u8 *key; i64 size, feature; };
 
@@ -98,14 +100,29 @@ static i64 NAME_find(const struct NAME_feature *features, i64 count, const u8 *k
   return -1;
 }
 
-/* The spans of one record. seen: the keys of the record before, at the same places. */
-static int NAME_walk(const struct NAME_feature *features, i64 count, const u8 *p, const u8 *end,
-                     struct NAME_span *spans, i64 stride, struct NAME_seen *seen) {
+/* The values of a feature: their kind, 0 if it has none. Returns where they start, 0 if it is malformed. */
+static const u8 *NAME_kind(const u8 *p, const u8 *end, i64 *kind) {
   i64 size;
-  if (p == end) return 1;
-  if (*p++ != 0x0A || !(p = NAME_length(p, end, &size)) || p + size != end) return 0;
+  *kind = 0;
+  if (p == end) return p;
+  *kind = *p++;
+  if (*kind != NAME_BYTES && *kind != NAME_FLOATS && *kind != NAME_INTEGERS) return 0;
+  return (p = NAME_length(p, end, &size)) && p + size == end ? p : 0;
+}
+
+/* The next feature of a list: its values, as above, and where it stops. */
+static const u8 *NAME_next(const u8 *p, const u8 *end, i64 *kind, const u8 **stop) {
+  i64 size;
+  if (*p++ != 0x0A || !(p = NAME_length(p, end, &size))) return 0;
+  *stop = p + size;
+  return NAME_kind(p, *stop, kind);
+}
+
+/* The spans of a map of features, or of lists of them. seen: the keys of the record before, at the same places. */
+static int NAME_walk(const struct NAME_feature *features, i64 count, int lists, const u8 *p, const u8 *end,
+                     struct NAME_span *spans, i64 stride, struct NAME_seen *seen) {
+  i64 size, key_size, kind;
   for (i64 place = 0; p < end; place++) {
-    i64 key_size;
     if (*p++ != 0x0A || !(p = NAME_length(p, end, &size))) return 0;
     const u8 *const stop = p + size;
     if (p == stop || *p++ != 0x0A || !(p = NAME_length(p, stop, &key_size))) return 0;
@@ -115,55 +132,94 @@ static int NAME_walk(const struct NAME_feature *features, i64 count, const u8 *p
     struct NAME_seen *const last = seen + (place < NAME_MANY ? place : NAME_MANY);
     if (last->size != key_size || memcmp(last->key, key, key_size))
       last->key = key, last->size = key_size, last->feature = NAME_find(features, count, key, key_size);
-    i64 kind = 0;
-    if (p < stop) {
-      kind = *p++;
-      if (kind != NAME_BYTES && kind != NAME_FLOATS && kind != NAME_INTEGERS) return 0;
-      if (!(p = NAME_length(p, stop, &size)) || p + size != stop) return 0;
-    }
-    if (last->feature >= 0) {
-      struct NAME_span *const span = spans + last->feature * stride;
-      span->start = p, span->size = stop - p, span->count = -1;
-      if (kind) {
+    struct NAME_span found = {p, stop - p, 0};
+    if (lists) {
+      for (const u8 *next; p < stop; p = next)
+        if (!NAME_next(p, stop, &kind, &next)) return 0;
+    } else {
+      if (!(p = NAME_kind(p, stop, &kind))) return 0;
+      found = (struct NAME_span){p, stop - p, -1};
+      if (kind && last->feature >= 0) {
         if (kind != features[last->feature].kind) return 0;
-        if ((span->count = NAME_count(kind, p, stop)) < 0) return 0;
+        if ((found.count = NAME_count(kind, p, stop)) < 0) return 0;
       }
     }
+    if (last->feature >= 0) spans[last->feature * stride] = found;
     p = stop;
   }
   return 1;
 }
 
+/* A record: an Example, or with lists >= 0, the number of the last features, a SequenceExample. */
+static int NAME_record(const struct NAME_feature *features, i64 count, i64 lists, const u8 *p, const u8 *end,
+                       struct NAME_span *spans, i64 stride, struct NAME_seen *seen) {
+  const i64 first = lists < 0 ? count : count - lists;
+  i64 size;
+  if (p < end && *p == 0x0A) {
+    if (!(p = NAME_length(p + 1, end, &size))) return 0;
+    if (!NAME_walk(features, first, 0, p, p + size, spans, stride, seen)) return 0;
+    p += size;
+  }
+  if (lists >= 0 && p < end && *p == 0x12) {
+    if (!(p = NAME_length(p + 1, end, &size))) return 0;
+    if (!NAME_walk(features + first, lists, 1, p, p + size, spans + first * stride, stride, seen + NAME_MANY + 1))
+      return 0;
+    p += size;
+  }
+  return p == end;
+}
+
+/* Counts the values of a record's list, and puts the number of its features into the span; 0 if it is malformed. */
+static int NAME_sum(const struct NAME_feature *f, struct NAME_span *span, i64 *total, i64 *most) {
+  const u8 *const end = span->start + span->size;
+  i64 kind;
+  for (const u8 *p = span->start, *next; p < end; p = next, span->count++) {
+    p = NAME_next(p, end, &kind, &next);
+    if (kind && kind != f->kind) return 0;
+    const i64 count = kind ? NAME_count(kind, p, next) : 0;
+    if (count < 0 || (f->form == NAME_DENSE_LIST && (!kind || count != f->count))) return 0;
+    *total += count;
+    *most = count > *most ? count : *most;
+  }
+  return 1;
+}
+
 /* Finds the spans; returns how many strings there will be in the outputs. */
-static void *NAME_scan(void *records, const struct NAME_feature *features, i64 count, i64 *work) {
+static void *NAME_scan(void *records, const struct NAME_feature *features, i64 count, i64 lists, i64 *work) {
   const i64 rows = PyList_Size(records);
-  struct NAME_span *const spans = (struct NAME_span *)(work + 2 * count);
-  struct NAME_seen seen[NAME_MANY + 1];
-  for (int i = 0; i <= NAME_MANY; i++) seen[i].size = -1;
+  struct NAME_span *const spans = (struct NAME_span *)(work + NAME_RESULTS * count);
+  struct NAME_seen seen[2 * (NAME_MANY + 1)];
+  for (int i = 0; i < 2 * (NAME_MANY + 1); i++) seen[i].size = -1;
   for (i64 i = 0; i < count * rows; i++) spans[i].count = -1;
   for (i64 row = 0; row < rows; row++) {
     void *const record = PyList_GetItem(records, row);
     const i64 size = PyBytes_Size(record);
     if (size < 0) return 0;
     const u8 *const data = (const u8 *)PyBytes_AsString(record);
-    if (!NAME_walk(features, count, data, data + size, spans + row, rows, seen)) return PyLong_FromLongLong(-1);
+    if (!NAME_record(features, count, lists, data, data + size, spans + row, rows, seen))
+      return PyLong_FromLongLong(-1);
   }
   i64 strings = 0;
   for (i64 i = 0; i < count; i++) {
     const struct NAME_feature *const f = features + i;
-    i64 total = 0, longest = 0;
+    i64 total = 0, longest = 0, most = 0;
     for (i64 row = 0; row < rows; row++) {
-      const i64 values = spans[i * rows + row].count;
-      if (f->form == NAME_DENSE && values != f->count && !(values < 0 && f->has_default))
+      struct NAME_span *const span = spans + i * rows + row;
+      if (f->form == NAME_DENSE && span->count != f->count && !(span->count < 0 && f->may_lack))
         return PyLong_FromLongLong(-1);
-      if (values <= 0) continue;
-      if (f->form == NAME_PADDED && values % f->count) return PyLong_FromLongLong(-1);
-      total += values;
-      longest = values > longest ? values : longest;
+      if (f->form == NAME_DENSE_LIST && span->count < 0 && !f->may_lack) return PyLong_FromLongLong(-1);
+      if (f->form >= NAME_DENSE_LIST && span->count >= 0 && !NAME_sum(f, span, &total, &most))
+        return PyLong_FromLongLong(-1);
+      if (span->count <= 0) continue;
+      if (f->form == NAME_PADDED && span->count % f->count) return PyLong_FromLongLong(-1);
+      if (f->form < NAME_DENSE_LIST) total += span->count;
+      longest = span->count > longest ? span->count : longest;
     }
-    work[2 * i] = total, work[2 * i + 1] = longest;
-    if (f->kind == NAME_BYTES)
-      strings += f->form == NAME_SPARSE ? total : rows * (f->form == NAME_DENSE ? f->count : longest);
+    work[NAME_RESULTS * i] = total, work[NAME_RESULTS * i + 1] = longest, work[NAME_RESULTS * i + 2] = most;
+    if (f->kind == NAME_BYTES) {
+      const i64 row = f->form == NAME_DENSE ? f->count : f->form == NAME_PADDED ? longest : longest * f->count;
+      strings += f->form == NAME_SPARSE || f->form == NAME_SPARSE_LIST ? total : rows * row;
+    }
   }
   return PyLong_FromLongLong(strings);
 }
@@ -215,9 +271,44 @@ static void NAME_copy(i64 kind, char *to, const char *from, i64 count, i64 step)
   }
 }
 
+/* The outputs of a list of each record; see below. indices: of a dense one, the lengths. */
+static int NAME_fill_lists(const struct NAME_feature *f, const i64 *found, const struct NAME_span *spans, i64 rows,
+                           i64 rank, char *values, i64 *indices, i64 *shape, const char *other) {
+  const i64 size = f->kind == NAME_FLOATS ? 4 : 8;
+  i64 kind;
+  for (i64 row = 0; row < rows; row++) {
+    const u8 *p = spans[row].start, *next;
+    const i64 features = spans[row].count > 0 ? spans[row].count : 0;
+    for (i64 place = 0; place < features; place++, p = next) {
+      p = NAME_next(p, spans[row].start + spans[row].size, &kind, &next);
+      const i64 count = f->form == NAME_DENSE_LIST ? f->count : kind ? NAME_count(kind, p, next) : 0;
+      if (kind && !NAME_read(kind, p, next, values)) return 0;
+      values += count * size;
+      if (f->form == NAME_DENSE_LIST) continue;
+      for (i64 i = 0; i < count; i++) {
+        if (rank == 2) *indices++ = row;
+        *indices++ = place, *indices++ = i;
+      }
+    }
+    if (f->form == NAME_DENSE_LIST) {
+      const i64 rest = (found[1] - features) * f->count;
+      NAME_copy(f->kind, values, other, rest, 0);
+      values += rest * size;
+      if (indices) *indices++ = features;
+    }
+  }
+  if (f->form == NAME_SPARSE_LIST) {
+    if (rank == 2) *shape++ = rows;
+    shape[0] = found[1], shape[1] = found[2];
+  }
+  return 1;
+}
+
 /* The outputs of a feature: indices of `rank` columns and shape of a sparse one. */
 static int NAME_fill(const struct NAME_feature *f, const i64 *found, const struct NAME_span *spans, i64 rows, i64 rank,
                      char *values, i64 *indices, i64 *shape, const char *other) {
+  if (f->form >= NAME_DENSE_LIST)
+    return NAME_fill_lists(f, found, spans, rows, rank, values, indices, shape, other);
   const i64 size = f->kind == NAME_FLOATS ? 4 : 8;
   const i64 room = f->form == NAME_DENSE ? f->count : found[1];
   for (i64 row = 0; row < rows; row++) {
@@ -244,15 +335,16 @@ static int NAME_fill(const struct NAME_feature *f, const i64 *found, const struc
 }
 
 static void *NAME_call(void *self, void *const *given, i64 arguments) {
-  const i64 count = INT(1);
+  const i64 count = INT(1), lists = INT(3);
   const struct NAME_feature *const features = AT(2);
-  i64 *const work = AT(3);
-  if (arguments == 4) return NAME_scan(given[0], features, count, work);
-  const i64 rows = PyList_Size(given[0]), rank = INT(4);
+  i64 *const work = AT(4);
+  if (arguments == 5) return NAME_scan(given[0], features, count, lists, work);
+  const i64 rows = PyList_Size(given[0]), rank = INT(5);
   for (i64 i = 0; i < count; i++) {
-    const i64 at = 5 + 4 * i;
-    const struct NAME_span *const spans = (const struct NAME_span *)(work + 2 * count) + i * rows;
-    if (!NAME_fill(features + i, work + 2 * i, spans, rows, rank, AT(at), AT(at + 1), AT(at + 2), AT(at + 3))) return 0;
+    const i64 at = 6 + 4 * i;
+    const struct NAME_span *const spans = (const struct NAME_span *)(work + NAME_RESULTS * count) + i * rows;
+    const i64 *const found = work + NAME_RESULTS * i;
+    if (!NAME_fill(features + i, found, spans, rows, rank, AT(at), AT(at + 1), AT(at + 2), AT(at + 3))) return 0;
   }
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
@@ -263,9 +355,11 @@ struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
 
 @functools.cache
 def parsing_source() -> Source:
-    """`run(records, features, table, work)`: the number of strings in the outputs, or -1. Then `run(records, features,
-    table, work, rank, *outputs)`, with the addresses of values, indices, shape and default of each feature, or 0.
+    """`run(records, features, table, lists, work)`: the number of strings in the outputs, or -1. Then `run(records,
+    features, table, lists, work, rank, *outputs)`, with the addresses of values, indices, shape and default of each
+    feature, or 0.
 
-    records: a list of bytes. table: FEATURE_FIELDS numbers per feature. rank: 2, or 1 for one record without its axis.
+    records: a list of bytes. table: FEATURE_FIELDS numbers per feature. lists: how many features are feature lists; -1
+    if the records are Examples. rank: 2, or 1 for one record without its axis; feature lists have one more.
     """
     return Source.named_after_itself(_C, support=OBJECTS, flags=MOST)

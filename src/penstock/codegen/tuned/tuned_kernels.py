@@ -51,7 +51,11 @@ _KERNELS = {
     "MaxPool": _Tuned(pooling.is_plain, pooling.max_pool, _FLOATS),
     "MaxPoolGrad": _Tuned(pooling.is_plain, pooling.max_pool_grad, _FLOATS),
     "ParseExample": _Tuned(parsing.has_constant_features, parsing.parse_examples, None),
+    "ParseSequenceExampleV2": _Tuned(
+        parsing.has_constant_features_and_no_ragged_ones, parsing.parse_sequence_examples, None
+    ),
     "ParseSingleExample": _Tuned(parsing.has_constant_features, parsing.parse_single_example, None),
+    "ParseSingleSequenceExample": _Tuned(parsing.has_constant_features, parsing.parse_single_sequence_example, None),
     "ResizeBilinear": _Tuned(lambda node: True, resizing.resize_bilinear, (uint8, float32)),
     "SparseCross": _Tuned(categories.is_hashed, categories.cross, None),
     "SparseToDense": _Tuned(categories.has_words, categories.to_dense, None),
