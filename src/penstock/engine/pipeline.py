@@ -18,6 +18,7 @@ from penstock.passes.common_subexpressions import merge_common_subexpressions
 from penstock.passes.dead_controls import skip_dead_controls
 from penstock.passes.fold_constants import fold_constants
 from penstock.passes.fuse import fuse
+from penstock.passes.fuse_lookups import fuse_lookups
 from penstock.passes.fuse_moments import fuse_moments
 from penstock.passes.group_updates import group_updates
 from penstock.passes.infer_shapes import infer_shapes
@@ -54,6 +55,7 @@ BEFORE_PLACING: dict[str, Pass] = {
     "simplify": _plain(simplify),
     "fuse": _plain(fuse),  # before placing, so that the numbers do not depend on where nodes are placed
     "fuse_moments": _plain(fuse_moments),
+    "fuse_lookups": _plain(fuse_lookups),
 }
 AFTER_PLACING: dict[str, Pass] = {
     "use_float16": _sized(use_float16),

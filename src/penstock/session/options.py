@@ -107,6 +107,7 @@ _SWITCHES = {
     "simplify": "arithmetic_optimization",
     "fuse": "remapping",
     "fuse_moments": "remapping",
+    "fuse_lookups": "remapping",
     "group_updates": "remapping",
 }
 _MEMORY = {

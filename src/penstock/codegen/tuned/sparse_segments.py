@@ -23,7 +23,8 @@ from penstock.tensor.dtypes import float32, float64, int32, int64
 
 _NUMBERS = {float32: "f32", float64: "f64"}
 _INDICES = {int32: "i32", int64: "i64"}
-_KINDS = {"Sum": 0, "Mean": 1, "SqrtN": 2}
+SUM, MEAN, SQRT_N = range(3)
+"""What a segment's sum is divided by: nothing, its size, or the square root of its size."""
 
 _FORWARD = r"""
 /* The sum of the rows of x of each segment, divided by a function of their number. */
@@ -112,6 +113,34 @@ static void *NAME_call(void *self, void *const *given, i64 arguments) {
 }
 struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
 """
+_VALID = r"""
+/* The same of the numbers that are not negative, and the first of the `columns` indices of each. Returns how many are
+   not negative, and writes how many are distinct before the table. */
+static void *NAME_call(void *self, void *const *given, i64 arguments) {
+  const i64 count = INT(0), bits = INT(1), columns = INT(2);
+  const INDEX *const x = AT(3);
+  const i64 *const indices = AT(4);
+  INDEX *const distinct = AT(5);
+  SEGMENT *const places = AT(6);
+  i64 *const rows = AT(7);
+  i32 *const table = (i32 *)AT(8) + 1;
+  const u64 last = ((u64)1 << bits) - 1;
+  i32 found = 0;
+  i64 valid = 0;
+  memset(table, 0xFF, sizeof *table << bits);
+  for (i64 i = 0; i < count; i++) {
+    if (x[i] < 0) continue;
+    u64 at = (u64)x[i] * 0x9E3779B97F4A7C15u >> (64 - bits);
+    while (table[at] >= 0 && distinct[table[at]] != x[i]) at = (at + 1) & last;
+    if (table[at] < 0) distinct[table[at] = found++] = x[i];
+    places[valid] = table[at];
+    rows[valid++] = indices[i * columns];
+  }
+  table[-1] = found;
+  return PyLong_FromLongLong(valid);
+}
+struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
+"""
 _MOST_BITS = 20
 """Of the table for distinct elements; more elements are left to torch."""
 
@@ -128,21 +157,16 @@ def _magnitude(*inputs: torch.Tensor) -> int:
     return inputs[0].numel().bit_length()
 
 
-def _kind_of(node: Node) -> int:
-    name = node.op.name.removeprefix("SparseSegment").removesuffix("WithNumSegments").removesuffix("Grad")
-    return _KINDS[name]
-
-
 def has_types(node: Node) -> bool:
     """Whether the sources support the types of a reduction or its gradient."""
     types = node.attrs
     return types["T"] in _NUMBERS and types["Tidx"] in _INDICES and types["Tsegmentids"] in _INDICES
 
 
-def reduce_segments(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
+def reduce_segments(kind: int, ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of a reduction: `fn(data, indices, segment_ids)`, or with a fourth input, the number of segments."""
     types = (_NUMBERS[ctx["T"]], _INDICES[ctx["Tidx"]], _INDICES[ctx["Tsegmentids"]])
-    kind, dtype, empty = _kind_of(ctx.node), ctx.torch_dtype(), torch.empty
+    dtype, empty = ctx.torch_dtype(), torch.empty
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
         def reduce(data: torch.Tensor, indices: torch.Tensor, ids: torch.Tensor, *number: torch.Tensor) -> Any:
@@ -167,10 +191,10 @@ def reduce_segments(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     return Autotuned(_source(_FORWARD, *types), mode, fallback, _magnitude, prepare, [ctx.node]).call
 
 
-def spread_segments(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
+def spread_segments(kind: int, ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
     """The kernel of a gradient: `fn(grad, indices, segment_ids, output_dim0)`."""
     types = (_NUMBERS[ctx["T"]], _INDICES[ctx["Tidx"]], _INDICES[ctx["Tsegmentids"]])
-    kind, dtype, empty = _kind_of(ctx.node), ctx.torch_dtype(), torch.empty
+    dtype, empty = ctx.torch_dtype(), torch.empty
 
     def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
         def spread(grad: torch.Tensor, indices: torch.Tensor, ids: torch.Tensor, number: torch.Tensor) -> Any:
@@ -216,5 +240,30 @@ def find_distinct(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
             return found[:number], places
 
         return distinct
+
+    return Autotuned(source, mode, fallback, _magnitude, prepare, [ctx.node]).call
+
+
+def find_valid(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
+    """The kernel of _ValidIds: `fn(ids, indices)`."""
+    source = _source(_VALID, "", _INDICES[ctx["T"]], _INDICES[ctx["out_idx"]])
+    dtype, out, empty = ctx.torch_dtype(), ctx.torch_dtype("out_idx"), torch.empty
+
+    def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
+        def valid(ids: torch.Tensor, indices: torch.Tensor) -> Any:
+            count = ids.numel()
+            bits = max(count.bit_length() + 1, 4)
+            if ids.dim() != 1 or indices.dim() != 2 or len(indices) != count or not count or bits > _MOST_BITS:
+                return fallback(ids, indices)
+            ids, indices = ids.contiguous(), indices.contiguous()
+            distinct, places = empty(count, dtype=dtype), empty(count, dtype=out)
+            rows, table = empty(count, dtype=torch.int64), empty((1 << bits) + 1, dtype=torch.int32)
+            addresses = [value.data_ptr() for value in (ids, indices, distinct, places, rows, table)]
+            number = function(count, bits, indices.shape[1], *addresses)
+            if number < count:
+                places, rows = places[:number], rows[:number]
+            return distinct[: int(table[0])], places, rows
+
+        return valid
 
     return Autotuned(source, mode, fallback, _magnitude, prepare, [ctx.node]).call

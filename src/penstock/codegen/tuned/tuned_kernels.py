@@ -68,10 +68,13 @@ _KERNELS |= {
     for kind in ("", "Resource")
     for name in _SPARSE_UPDATES
 }
-for _kind in ("Sum", "Mean", "SqrtN"):
-    _reduce = _Tuned(sparse_segments.has_types, sparse_segments.reduce_segments, None)
-    _KERNELS |= {f"SparseSegment{_kind}": _reduce, f"SparseSegment{_kind}WithNumSegments": _reduce}
-    _KERNELS[f"SparseSegment{_kind}Grad"] = _Tuned(sparse_segments.has_types, sparse_segments.spread_segments, None)
+_KERNELS["_ValidIds"] = _Tuned(lambda node: True, sparse_segments.find_valid, None)
+for _name, _kind in [("Sum", sparse_segments.SUM), ("Mean", sparse_segments.MEAN), ("SqrtN", sparse_segments.SQRT_N)]:
+    _reduce = functools.partial(sparse_segments.reduce_segments, _kind)
+    _spread = functools.partial(sparse_segments.spread_segments, _kind)
+    for _op in (f"SparseSegment{_name}", f"SparseSegment{_name}WithNumSegments"):
+        _KERNELS[_op] = _Tuned(sparse_segments.has_types, _reduce, None)
+    _KERNELS[f"SparseSegment{_name}Grad"] = _Tuned(sparse_segments.has_types, _spread, None)
 
 
 def use_tuned_kernels(graph: StepGraph, mode: str) -> StepGraph:
