@@ -9,6 +9,8 @@ import importlib
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from penstock.api.old_paths import add_module
 from penstock.devices.device import HOST_PREFIX
 from penstock.session.session import Session
@@ -38,6 +40,28 @@ def list_local_devices(session_config: Any = None) -> list[LocalDevice]:
         ]
 
 
+class _Debugger:
+    """Stands for a class of TensorFlow's debugger, which many programs import and few use."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError(
+            "Penstock does not have TensorFlow's debugger (tfdbg). tf.add_check_numerics_ops() makes an op that fails "
+            "at the first tensor with infinity or NaN, naming its node and line; tf.Print and session.explain(fetches) "
+            "show values and what runs."
+        )
+
+
+def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
+    """Whether an array of numbers has infinities or NaNs (TF: tfdbg.has_inf_or_nan); `datum` says where it is from."""
+    array = np.asarray(tensor)
+    return array.dtype.kind in "fc" and not np.isfinite(array).all()
+
+
+_DEBUGGERS = (
+    "LocalCLIDebugWrapperSession LocalCLIDebugHook DumpingDebugWrapperSession DumpingDebugHook "
+    "TensorBoardDebugWrapperSession TensorBoardDebugHook DebugDumpDir"
+)
+add_module(f"{__name__}.debug", has_inf_or_nan=has_inf_or_nan, **dict.fromkeys(_DEBUGGERS.split(), _Debugger))
 add_module(f"{__name__}.client.timeline", Timeline=StepTimeline)
 add_module(f"{__name__}.client.device_lib", list_local_devices=list_local_devices)
 

@@ -9,10 +9,21 @@ from pathlib import Path
 PROGRAM = """
 import tensorflow as tf
 import tensorflow.core.protobuf.config_pb2 as config
+from tensorflow.contrib.tensorboard.plugins import projector
+from tensorflow.core.example import example_pb2, feature_pb2
 from tensorflow.core.framework import graph_pb2, variable_pb2
+from tensorflow.core.protobuf import queue_runner_pb2, saved_model_pb2, tensorflow_server_pb2
 from tensorflow.core.util.event_pb2 import SessionLog
+from tensorflow.python import debug as tf_debug
 from tensorflow.python.client import device_lib, timeline
 
+assert (example_pb2.Example, feature_pb2.Feature) == (tf.train.Example, tf.train.Feature)
+assert tensorflow_server_pb2.ServerDef is tf.train.ServerDef
+assert tf_debug.has_inf_or_nan(None, [1.0, float("nan")]) and not tf_debug.has_inf_or_nan(None, [1, 2])
+try:
+    tf_debug.LocalCLIDebugWrapperSession(None)
+except NotImplementedError as error:
+    assert "add_check_numerics_ops" in str(error)
 assert (config.ConfigProto, graph_pb2.GraphDef, SessionLog) == (tf.ConfigProto, tf.GraphDef, tf.SessionLog)
 assert [device.name for device in device_lib.list_local_devices()][0] == "/device:CPU:0"
 metadata = tf.RunMetadata()

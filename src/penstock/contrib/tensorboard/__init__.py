@@ -1,0 +1,3 @@
+"""tf.contrib.tensorboard: what programs write for TensorBoard's plugins."""
+
+from penstock.contrib.tensorboard import plugins as plugins
