@@ -53,9 +53,11 @@ def test_a_model_with_functions_is_made_again_from_its_description_and_its_file(
     again = tf.keras.models.model_from_json(model.to_json())
     again.set_weights(model.get_weights())
     np.testing.assert_array_equal(again.predict(X), outputs)
+    pytest.importorskip("h5py")
     model.save(str(tmp_path / "model.h5"))
     K.clear_session()
-    np.testing.assert_array_equal(tf.keras.models.load_model(str(tmp_path / "model.h5")).predict(X), outputs)
+    again = tf.keras.models.load_model(str(tmp_path / "model.h5"), compile=False)
+    np.testing.assert_array_equal(again.predict(X), outputs)
 
 
 def test_a_constant_beside_a_layers_result_is_an_input_of_the_next_layer() -> None:

@@ -49,9 +49,12 @@ class BaseWrapper:
             if name != "nb_epoch" and not any(name in parameters_of(function) for function in known):
                 raise ValueError(f"{name} is not a legal parameter")
 
+    def __call__(self, **kwargs: Any) -> Any:
+        raise ValueError("Give `build_fn`, or define `__call__` in a subclass: what builds and compiles the model.")
+
     def _builder(self) -> Any:
         if self.build_fn is None:
-            return type(self).__call__  # type: ignore[operator]
+            return type(self).__call__
         plain = inspect.isfunction(self.build_fn) or inspect.ismethod(self.build_fn)
         return self.build_fn if plain else type(self.build_fn).__call__
 
@@ -69,7 +72,7 @@ class BaseWrapper:
 
     def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
         """Build a model and train it; returns the History."""
-        build = self.build_fn if self.build_fn is not None else self.__call__
+        build = self if self.build_fn is None else self.build_fn
         self.model = build(**self.filter_sk_params(self._builder()))
         y = np.asarray(y)
         loss = self.model.loss
