@@ -182,3 +182,18 @@ def test_a_later_option_that_changes_what_a_layer_does_is_refused() -> None:
     grouped = {"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": 3, "groups": 2}}
     with pytest.raises(ValueError, match="Conv2D 'c' has groups = 2"):
         L.deserialize(grouped)
+
+
+def test_a_layer_may_be_another_layers_activation() -> None:
+    def build(**arguments: Any) -> Any:
+        return L.ConvLSTM2D(2, 2, activation=L.LeakyReLU(0.2), **arguments)
+
+    model = tf.keras.Sequential([build(input_shape=(2, 3, 3, 1)), L.Flatten(), L.Dense(2, activation=L.LeakyReLU(0.5))])
+    x = np.random.RandomState(0).uniform(-1, 1, (3, 2, 3, 3, 1)).astype(np.float32)
+    again = tf.keras.models.model_from_json(model.to_json())
+    again.set_weights(model.get_weights())
+    np.testing.assert_array_equal(again.predict(x), model.predict(x))
+    hidden = tf.keras.Model(model.inputs, model.layers[1].output).predict(x)
+    kernel, bias = model.get_weights()[-2:]
+    linear = hidden @ kernel + bias
+    np.testing.assert_allclose(model.predict(x), np.maximum(linear, 0.5 * linear), rtol=1e-5, atol=1e-6)

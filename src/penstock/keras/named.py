@@ -91,6 +91,7 @@ def from_description(kind: str, data: dict[str, Any], custom_objects: Any = None
     """The object that {"class_name": …, "config": …} describes."""
     if not isinstance(data, dict) or "class_name" not in data:
         raise ValueError(f"Improper config format: {data!r}")
+    kind = "layers" if kind == "activations" else kind  # an activation that is no function is a layer, as LeakyReLU()
     return _from_config(named(kind, data["class_name"], custom_objects), data.get("config") or {}, custom_objects)
 
 
