@@ -13,9 +13,17 @@ import pytest
 import torch
 
 from penstock import errors
+from penstock.cluster.wire import WireOptions
 from penstock.cluster.wire.failures import RemoteTraceback
 from penstock.cluster.wire.peer import Handler, Peer
 from tests.cluster.wire.endpoints import ECHO, WORKER, in_thread, two
+
+
+class _Bomb:
+    """Can be pickled, but not unpickled."""
+
+    def __reduce__(self) -> Any:
+        return divmod, (1, 0)
 
 
 def test_a_call_returns_what_the_method_returns() -> None:
@@ -182,3 +190,30 @@ def test_a_call_from_an_inline_handler_is_refused_instead_of_waiting_for_ever() 
     service = {"ask": Handler(lambda peer: peer.call("echo"), inline=True)}
     with two(service) as peer, pytest.raises(errors.InternalError, match="inline"):
         peer.call("ask")
+
+
+@pytest.mark.parametrize("shared_bytes", [0, 1 << 29])
+@pytest.mark.parametrize("local", [True, False], ids=["Unix", "TCP"])
+def test_small_messages_overtake_large_ones(local: bool, shared_bytes: int) -> None:
+    value = torch.ones(100_000_000, dtype=torch.uint8)
+    with two(options=WireOptions(local=local, shared_bytes=shared_bytes)) as peer:
+        answers: queue.Queue[Any] = queue.Queue()
+        thread = in_thread(lambda: answers.put(peer.call("echo", value)))
+        small = 0
+        while answers.empty():
+            assert peer.call("echo inline", small) == (small,)
+            small += 1
+        thread.join(10)
+        assert small > 5
+        assert torch.equal(answers.get()[0], value)
+
+
+def test_a_value_that_cannot_be_unpickled_fails_its_call_and_not_the_connection() -> None:
+    with two({**ECHO, "bomb": Handler(lambda peer: _Bomb())}) as peer:
+        for method in ECHO:
+            with pytest.raises(ZeroDivisionError) as caught:
+                peer.call(method, _Bomb())
+            assert isinstance(caught.value.__cause__, RemoteTraceback)
+            assert peer.call(method, 1) == (1,)
+        with pytest.raises(ZeroDivisionError):  # in the answer
+            peer.call("bomb")

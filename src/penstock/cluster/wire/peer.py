@@ -97,7 +97,7 @@ class Peer:
                 None, None, f"{method} was called from an inline handler, which would wait for the answer for ever"
             )
         waiter = _Waiter()
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None or timeout > threading.TIMEOUT_MAX else time.monotonic() + timeout
         number = next(self._numbers)
         self._pending[number] = waiter
         try:
