@@ -18,13 +18,7 @@ from penstock.session.step_timeline import StepTimeline
 
 SYMBOLS: dict[str, list[str]] = json.loads((Path(__file__).parent.parent / "data" / "tf1_symbols.json").read_text())
 
-NOT_YET = (
-    *(
-        "train.Server",
-        ".Server.",
-    ),  # clusters
-    ".Estimator.fit",  # tf.contrib.learn
-)
+NOT_YET = (".Estimator.fit",)  # tf.contrib.learn
 """Families that are not part of Penstock yet, by the beginnings of their names."""
 
 MISSING: set[str] = set()
