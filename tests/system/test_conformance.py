@@ -55,6 +55,7 @@ NOT_COMPARED = {
     "steps wait for each other at them; what TensorFlow does is in their own tests, tests/data_flow": """
         AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep AccumulatorTakeGradient
         Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize BarrierTakeMany
+        CollectiveBcastRecv CollectiveBcastSend CollectiveGather CollectiveReduce NcclAllReduce
         ConditionalAccumulator ConsumeMutexLock FIFOQueue FIFOQueueV2 MapClear MapIncompleteSize MapPeek MapSize
         MapStage MapUnstage MapUnstageNoKey MutexLock MutexV2 OrderedMapClear OrderedMapIncompleteSize
         OrderedMapPeek OrderedMapSize OrderedMapStage OrderedMapUnstage OrderedMapUnstageNoKey PaddingFIFOQueue

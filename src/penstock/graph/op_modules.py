@@ -38,6 +38,9 @@ _OPS: dict[str, str] = {
     "penstock.ops.data_flow.barrier": (
         "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize BarrierTakeMany"
     ),
+    "penstock.ops.data_flow.collectives": (
+        "CollectiveBcastRecv CollectiveBcastSend CollectiveGather CollectiveReduce NcclAllReduce"
+    ),
     "penstock.ops.data_flow.map_staging": (
         "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey OrderedMapClear "
         "OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage OrderedMapUnstage "

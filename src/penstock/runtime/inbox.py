@@ -34,11 +34,12 @@ class Ended:
 class Closing:
     """Whether a session is closed. Notifies waiting threads."""
 
-    __slots__ = ("_inboxes", "_lock", "_set")
+    __slots__ = ("_calls", "_inboxes", "_lock", "_set")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._set = False
+        self._calls: list[Callable[[], None]] = []
         self._inboxes: dict[int, Inbox] = {}
 
     def is_set(self) -> bool:
@@ -48,8 +49,19 @@ class Closing:
         with self._lock:
             self._set = True
             inboxes, self._inboxes = list(self._inboxes.values()), {}
+            calls, self._calls = self._calls, []
         for inbox in inboxes:
             inbox.put(Ended(self.error()))
+        for call in calls:
+            call()
+
+    def call(self, fn: Callable[[], None]) -> None:
+        """Call `fn` once the session is closed; now, if it is."""
+        with self._lock:
+            if not self._set:
+                self._calls.append(fn)
+                return
+        fn()
 
     @contextmanager
     def telling(self, inbox: Inbox) -> Iterator[None]:

@@ -44,7 +44,7 @@ class RuntimeFunction(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class SessionState:
     """What the kernels of one session keep between steps."""
 
