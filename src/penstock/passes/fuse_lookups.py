@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
+from typing import Any
+
 import numpy as np
 
 from penstock.graph.rewrite import remove_unused, rewritten
@@ -89,6 +91,6 @@ def _constant(edge: Edge) -> list[int] | None:
 
 
 def _fused(unique: Node, ids: Edge, indices: Edge) -> Node:
-    attrs = {name: unique.attrs[name] for name in ("T", "out_idx", "_class") if name in unique.attrs}
+    attrs: dict[str, Any] = {name: unique.attrs[name] for name in ("T", "out_idx", "_class") if name in unique.attrs}
     dtypes, shapes = (*unique.dtypes, int64), (*unique.shapes, unique.shapes[1])
     return replace(unique, op=VALID_IDS, attrs=attrs, inputs=(ids, indices), dtypes=dtypes, shapes=shapes)

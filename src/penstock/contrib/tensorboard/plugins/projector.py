@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf import text_format
 from tensorboard.plugins.projector.projector_config_pb2 import EmbeddingInfo, ProjectorConfig, SpriteMetadata
 
-from penstock.train.meta_graph import write_file
+from penstock.checkpoint.replace import write_whole
 
 __all__ = ["EmbeddingInfo", "ProjectorConfig", "SpriteMetadata", "visualize_embeddings"]
 
@@ -23,4 +23,4 @@ def visualize_embeddings(summary_writer: Any, config: Any) -> None:
     if not folder:
         raise ValueError("Summary writer must have a logdir")
     path = posixpath.join(str(folder), "projector_config.pbtxt")
-    write_file(path, text_format.MessageToString(config).encode())
+    write_whole(path, text_format.MessageToString(config).encode())
