@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-
 from typing import Any
 
 import numpy as np
