@@ -274,7 +274,7 @@ def measure(args: argparse.Namespace, folder: str) -> tuple[dict[str, dict[str, 
 def report(best: dict[str, dict[str, float]], stalls: list[float], args: argparse.Namespace) -> str:
     gigabytes = args.megabytes * args.count * 2**20 / 1e9
     lines = [
-        f"{args.count} variables of {args.megabytes} MiB; GB/s, the best of {args.rounds} rounds of taking turns.",
+        f"{args.count} variables of {args.megabytes} MiB; GB/s, the best of {args.rounds} round(s) of taking turns.",
         "",
         "| | save | save and fsync | restore | restore again |",
         "|---|---:|---:|---:|---:|",
