@@ -109,13 +109,30 @@ def test_gradients_and_several_lookups_of_the_same_ids_share_the_node() -> None:
     np.testing.assert_array_equal(grad, wanted)
 
 
-def test_other_comparisons_and_columns_are_left() -> None:
-    ids, indices = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.int64, [None, 2])
-    for threshold, column in [(1, 0), (0, 1)]:
-        kept = tf.reshape(tf.where(ids >= threshold), [-1])
-        distinct, which = tf.unique(tf.gather(ids, kept))
-        fetches = [distinct, which, tf.gather(indices[:, column], kept)]
-        assert not _ops(fetches, [ids, indices])["_ValidIds"]
+@pytest.mark.parametrize(("threshold", "fused"), [(0, 1), (1, 0)])
+def test_rows_may_be_any_vector_but_valid_ids_are_not_negative(threshold: int, fused: int) -> None:
+    ids, rows = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.int64, [None, 2])
+    kept = tf.reshape(tf.where(ids >= threshold), [-1])
+    distinct, which = tf.unique(tf.gather(ids, kept))
+    fetches = [distinct, which, tf.gather(rows[:, 1], kept)]
+    assert _ops(fetches, [ids, rows])["_ValidIds"] == fused
+    with tf.Session() as session:
+        found = session.run(fetches, {ids: [5, -1, 0, 5], rows: [[0, 1], [0, 2], [0, 3], [0, 4]]})
+    wanted = [[5, 0], [0, 1, 0], [1, 3, 4]] if fused else [[5], [0, 0], [1, 4]]
+    assert [f.tolist() for f in found] == wanted
+
+
+def test_dense_ids_whose_indices_are_known_have_the_node_too() -> None:
+    column = tf.feature_column.bucketized_column(tf.feature_column.numeric_column("age"), [1.0, 2.0, 3.0])
+    age = tf.placeholder(tf.float32, [None, 1])
+    found = tf.feature_column.linear_model({"age": age}, [column])
+    (weights,) = [v for v in tf.trainable_variables() if v.op.name.endswith("weights") and v.shape == (4, 1)]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(weights.assign([[1.0], [2.0], [4.0], [8.0]]))
+        ages = np.array([[0.5], [9.0], [2.0], [0.0]], np.float32)
+        assert "_validids" in session.explain(found, {age: ages})
+        np.testing.assert_array_equal(session.run(found, {age: ages}), [[1], [8], [4], [1]])
 
 
 def test_indices_that_do_not_belong_to_the_ids_are_an_error() -> None:

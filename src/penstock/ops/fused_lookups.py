@@ -18,7 +18,7 @@ VALID_IDS = make_op(
     work=SERIAL,
 )
 """Of the ids [n] that are not negative: the distinct ones, which of those each is, and its row, the first column of
-indices [n, rank]."""
+indices [n, rank], or those themselves if they are a vector."""
 
 
 @VALID_IDS.kernel("CPU")
@@ -26,10 +26,11 @@ def valid_ids_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.torch_dtype("out_idx")
 
     def valid(ids: torch.Tensor, indices: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        if ids.dim() != 1 or indices.dim() != 2 or not indices.shape[1] or len(indices) < len(ids):
+        rows = indices[:, 0] if indices.dim() == 2 and indices.shape[1] else indices
+        if ids.dim() != 1 or rows.dim() != 1 or len(rows) < len(ids):
             raise invalid(f"ids {list(ids.shape)} and indices {list(indices.shape)} do not belong together")
         kept = (ids >= 0).nonzero().reshape(-1)
         distinct, which = distinct_elements(ids[kept])
-        return distinct, which.to(dtype), indices[:, 0][kept]
+        return distinct, which.to(dtype), rows[kept]
 
     return valid

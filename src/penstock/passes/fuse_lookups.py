@@ -33,8 +33,9 @@ def fuse_lookups(graph: StepGraph) -> StepGraph:
         ids = _valid_ids(node)
         if ids is None:
             continue
-        same_places = gathered[node.inputs[0].node.inputs[1]]
-        rows = [(n, indices) for n in same_places if (indices := _of_first_column(n, node)) is not None]
+        taken = node.inputs[0].node
+        others = [n for n in gathered[taken.inputs[1]] if n is not taken]
+        rows = [(n, indices) for n in others if (indices := _indices(n, node)) is not None]
         if len(rows) != 1:  # the rows of other indices would be a second node
             continue
         (found, indices) = rows[0]
@@ -62,21 +63,29 @@ def _valid_ids(node: Node) -> Edge | None:
         return None
     other = valid.inputs[1].node
     scalar = other.is_constant and other.attrs["value"].ndim == 0 and not other.controls and other.attrs["value"] == 0
-    return ids if scalar and ids.node.shapes[ids.port].ndims == 1 else None
+    return ids if scalar and _rank(ids) == 1 else None
 
 
-def _of_first_column(node: Node, unique: Node) -> Edge | None:
-    """The indices of which a Gather is given the first column."""
-    column = node.inputs[0].node
+def _indices(node: Node, unique: Node) -> Edge | None:
+    """The indices of which a Gather is given the first column; or what it is given, if that is some other vector."""
     if node.device != unique.device or _constant(node.inputs[2]) != [0] or node.attrs.get("batch_dims"):
         return None
-    if not _is(column, "StridedSlice", unique) or any(column.attrs[name] != n for name, n in _FIRST_COLUMN.items()):
+    vector = node.inputs[0]
+    if vector.dtype != int64 or _rank(vector) != 1:
         return None
-    indices, begin, _, strides = column.inputs
+    return vector.node.inputs[0] if _is_first_column(vector.node, unique) else vector
+
+
+def _is_first_column(node: Node, unique: Node) -> bool:
+    if not _is(node, "StridedSlice", unique) or any(node.attrs[name] != n for name, n in _FIRST_COLUMN.items()):
+        return False
+    matrix, begin, _, strides = node.inputs
     at, steps = _constant(begin), _constant(strides)
-    if at is None or steps is None or len(at) != 2 or at[1] != 0 or steps != [1, 1]:
-        return None
-    return indices if indices.dtype == int64 and indices.node.shapes[indices.port].ndims == 2 else None
+    return at is not None and len(at) == 2 and at[1] == 0 and steps == [1, 1] and _rank(matrix) == 2
+
+
+def _rank(edge: Edge) -> int | None:
+    return edge.node.shapes[edge.port].ndims
 
 
 def _is(node: Node, op: str, like: Node) -> bool:

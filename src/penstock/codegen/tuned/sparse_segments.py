@@ -253,13 +253,16 @@ def find_valid(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
         def valid(ids: torch.Tensor, indices: torch.Tensor) -> Any:
             count = ids.numel()
             bits = max(count.bit_length() + 1, 4)
-            if ids.dim() != 1 or indices.dim() != 2 or len(indices) != count or not count or bits > _MOST_BITS:
+            if ids.dim() != 1 or not 1 <= indices.dim() <= 2 or len(indices) != count or bits > _MOST_BITS:
+                return fallback(ids, indices)
+            columns = indices.shape[1] if indices.dim() == 2 else 1
+            if not columns:
                 return fallback(ids, indices)
             ids, indices = ids.contiguous(), indices.contiguous()
             distinct, places = empty(count, dtype=dtype), empty(count, dtype=out)
             rows, table = empty(count, dtype=torch.int64), empty((1 << bits) + 1, dtype=torch.int32)
             addresses = [value.data_ptr() for value in (ids, indices, distinct, places, rows, table)]
-            number = function(count, bits, indices.shape[1], *addresses)
+            number = function(count, bits, columns, *addresses)
             if number < count:
                 places, rows = places[:number], rows[:number]
             return distinct[: int(table[0])], places, rows
