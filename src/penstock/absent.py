@@ -24,6 +24,7 @@ _SAVE = (
     "tf.graph_util.convert_variables_to_constants and tf.train.write_graph."
 )
 _PROFILE = "Run a step with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), or look at session.explain(fetches)."
+_MATRICES = "Compute with matrices: tf.matrix_band_part(x, -1, 0) is a lower triangle, tf.matrix_diag a diagonal."
 _GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and run it in a tf.Session."
 
 INSTEAD: tuple[tuple[str, str], ...] = (
@@ -34,6 +35,7 @@ INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.contrib.tpu tf.tpu", _ONE_PROCESS),
     ("tf.contrib.saved_model tf.contrib.session_bundle tf.train.Checkpoint*", _SAVE),
     ("tf.profiler tf.contrib.tfprof", _PROFILE),
+    ("tf.linalg.LinearOperator* tf.contrib.linalg", _MATRICES),
     ("tf.GradientTape tf.function tf.Module tf.contrib.eager tf.autograph tf.enable_*", _GRAPHS),
 )
 """Patterns of TensorFlow's names, and what to write instead."""
