@@ -270,6 +270,13 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.compat": "v1",
     },
+    "penstock.contrib.crf": {
+        "penstock.contrib.crf.decoding": "CrfDecodeBackwardRnnCell CrfDecodeForwardRnnCell crf_decode viterbi_decode",
+        "penstock.contrib.crf.scores": (
+            "CrfForwardRnnCell crf_binary_score crf_log_likelihood crf_log_norm crf_multitag_sequence_score "
+            "crf_sequence_score crf_unary_score"
+        ),
+    },
     "penstock.contrib.data": {
         "penstock.data.contrib_functions": "map_and_batch parallel_interleave scan",
         "penstock.data.contrib_transformations": (
