@@ -169,3 +169,43 @@ def test_ctc_decodes_the_likeliest_labels() -> None:
     paths, scores = K.ctc_decode(probabilities, lengths, greedy=False, beam_width=20, top_paths=2)
     np.testing.assert_array_equal(K.eval(paths[0]), [[0, 0, 1], [1, -1, -1]])
     assert K.eval(scores).shape == (2, 2)
+
+
+def test_a_layer_says_what_its_inputs_must_be() -> None:
+    class Rows(L.Layer):
+        def build(self, input_shape: Any) -> None:
+            self.input_spec = L.InputSpec(ndim=2, axes={-1: input_shape[-1]})
+
+        def call(self, inputs: Any) -> Any:
+            return inputs * 2.0
+
+    layer = Rows()
+    assert layer(tf.keras.Input((3,))).shape.as_list() == [None, 3]
+    with pytest.raises(ValueError, match="expected ndim=2, found ndim=3"):
+        layer(tf.keras.Input((3, 3)))
+    with pytest.raises(ValueError, match="expected axis -1 to have value 3, found 4"):
+        layer(tf.keras.Input((4,)))
+
+
+def test_backend_functions_of_images_and_volumes() -> None:
+    x, kernel = values(2, 4, 5, 3), values(2, 2, 3, 2)
+    summed = np.zeros((2, 3, 4, 6), np.float32)
+    for i in range(3):
+        for j in range(4):
+            summed[:, i, j] = np.einsum("nhwc,hwcm->ncm", x[:, i : i + 2, j : j + 2], kernel).reshape(2, 6)
+    np.testing.assert_allclose(K.eval(K.depthwise_conv2d(x, kernel)), summed, atol=1e-5)
+    mix = values(1, 1, 6, 4)
+    np.testing.assert_allclose(K.eval(K.separable_conv2d(x, kernel, mix)), summed @ mix[0, 0], atol=1e-5)
+    y = values(2, 3, 4, 2)
+    back = K.eval(K.conv2d_transpose(y, values(2, 2, 3, 2), (None, 4, 5, 3)))
+    assert back.shape == (2, 4, 5, 3)
+    volumes = values(1, 2, 4, 2, 1)
+    pooled = K.eval(K.pool3d(volumes, (2, 2, 2), (2, 2, 2)))
+    np.testing.assert_array_equal(pooled.ravel(), volumes.reshape(2, 2, 2, 2).max((0, 2, 3)))
+    assert K.eval(K.spatial_3d_padding(volumes, ((1, 0), (0, 2), (1, 1)))).shape == (1, 3, 6, 4, 1)
+    larger = K.eval(K.resize_volumes(volumes, 2, 1, 3, "channels_last"))
+    np.testing.assert_array_equal(larger, volumes.repeat(2, 1).repeat(3, 3))
+    assert K.eval(K.foldr(lambda a, b: a - b, np.array([1.0, 2.0, 4.0]))) == 1.0
+    drawn = K.get_value(K.random_uniform_variable((200,), 2, 3))
+    assert 2 <= drawn.min() < drawn.max() <= 3
+    assert K.get_value(K.random_normal_variable((2, 2), 0, 1)).shape == (2, 2)

@@ -175,3 +175,26 @@ def test_whitened_images_have_no_correlation_between_pixels() -> None:
     augmented = P.image.ImageDataGenerator(featurewise_center=True, horizontal_flip=True)
     augmented.fit(images, augment=True, rounds=2, seed=1)
     np.testing.assert_allclose(augmented.mean.ravel(), images.mean((0, 1, 2)), atol=1e-4)
+
+
+def test_skipgrams_are_pairs_of_near_words_and_random_ones() -> None:
+    couples, labels = P.sequence.skipgrams([1, 2, 0, 3], 9, window_size=1, negative_samples=0, shuffle=False)
+    assert (couples, labels) == ([[1, 2], [2, 1]], [1, 1])
+    couples, labels = P.sequence.skipgrams(list(range(1, 9)), 9, window_size=2, seed=3, categorical=True)
+    near = [couple for couple, label in zip(couples, labels, strict=True) if label == [0, 1]]
+    assert len(near) == len(couples) / 2 == 26
+    assert all(0 < abs(a - b) <= 2 for a, b in near)
+    table = P.sequence.make_sampling_table(1000)
+    np.testing.assert_allclose(table[[0, 1, 999]], [0.00315225, 0.00315225, 0.27353], rtol=1e-3)
+
+
+def test_windows_of_a_time_series_come_before_their_targets() -> None:
+    data = np.arange(20)
+    batches = P.sequence.TimeseriesGenerator(data, data * 10, length=6, sampling_rate=2, stride=3, batch_size=2)
+    assert len(batches) == 3
+    samples, targets = batches[0]
+    np.testing.assert_array_equal(samples, [[0, 2, 4], [3, 5, 7]])
+    np.testing.assert_array_equal(targets, [60, 90])
+    np.testing.assert_array_equal(batches[2][1], [180])
+    with pytest.raises(ValueError, match="disallowed"):
+        P.sequence.TimeseriesGenerator(data, data, length=30)

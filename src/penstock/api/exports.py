@@ -864,7 +864,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.applications.separable": "Xception",
     },
     "penstock.keras.backend": {
-        "penstock.keras.backend.branches": "foldl in_test_phase in_train_phase map_fn print_tensor switch",
+        "penstock.keras.backend.branches": "foldl foldr in_test_phase in_train_phase map_fn print_tensor switch",
         "penstock.keras.backend.ctc": "ctc_batch_cost ctc_decode ctc_label_dense_to_sparse",
         "penstock.keras.backend.elementwise": (
             "abs clip cos equal exp greater greater_equal identity less less_equal log maximum minimum not_equal pow "
@@ -894,8 +894,12 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
         "penstock.keras.backend.tensors": (
             "arange constant count_params dtype eye int_shape is_keras_tensor is_placeholder is_sparse "
-            "moving_average_update ndim ones ones_like placeholder random_binomial random_normal random_uniform "
-            "to_dense truncated_normal update update_add update_sub zeros zeros_like"
+            "moving_average_update ndim ones ones_like placeholder random_binomial random_normal "
+            "random_normal_variable random_uniform random_uniform_variable to_dense truncated_normal update update_add "
+            "update_sub zeros zeros_like"
+        ),
+        "penstock.keras.backend.volumes": (
+            "conv2d_transpose depthwise_conv2d pool3d resize_volumes separable_conv2d spatial_3d_padding"
         ),
     },
     "penstock.keras.callbacks": {
@@ -952,6 +956,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.keras.layers": {
         "penstock.keras.engine.input_layer": "Input InputLayer",
+        "penstock.keras.engine.input_spec": "InputSpec",
         "penstock.keras.engine.layer": "Layer",
         "penstock.keras.engine.op_layer": "TensorFlowOpLayer",
         "penstock.keras.layers.activation_layers": "ELU LeakyReLU PReLU ReLU Softmax ThresholdedReLU",
@@ -1050,6 +1055,7 @@ EXPORTS: dict[str, dict[str, str]] = {
     },
     "penstock.keras.preprocessing.sequence": {
         "penstock.keras.preprocessing.sequence.padding": "pad_sequences",
+        "penstock.keras.preprocessing.sequence.samples": "TimeseriesGenerator make_sampling_table skipgrams",
     },
     "penstock.keras.preprocessing.text": {
         "penstock.keras.preprocessing.text.words": "Tokenizer hashing_trick one_hot text_to_word_sequence",
@@ -1058,6 +1064,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.regularizers.classes": "L1L2 Regularizer deserialize get l1 l1_l2 l2 serialize",
     },
     "penstock.keras.utils": {
+        "penstock.keras.engine.topology": "get_source_inputs",
         "penstock.keras.named": (
             "CustomObjectScope custom_object_scope deserialize_keras_object get_custom_objects "
             "serialize_keras_object=described"
@@ -1073,6 +1080,7 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.keras.wrappers.scikit_learn.estimators": "KerasClassifier KerasRegressor",
     },
     "penstock.layers": {
+        "penstock.keras.engine.input_spec": "InputSpec",
         "penstock.layers.base": "Layer",
         "penstock.layers.convolutional": (
             "Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose conv1d conv2d conv2d_transpose conv3d "

@@ -1,4 +1,5 @@
 # Written by `python -m penstock.api.generate`.
+from penstock.keras.engine.input_spec import InputSpec as InputSpec
 from penstock.layers.base import Layer as Layer
 from penstock.layers.convolutional import Conv1D as Conv1D
 from penstock.layers.convolutional import Conv2D as Conv2D
@@ -36,9 +37,10 @@ from penstock.layers.separable import separable_conv1d as separable_conv1d
 from penstock.layers.separable import separable_conv2d as separable_conv2d
 
 __all__ = [
-    "Layer", "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "conv1d", "conv2d", "conv2d_transpose",
-    "conv3d", "conv3d_transpose", "Dense", "Dropout", "Flatten", "dense", "dropout", "flatten", "BatchNormalization",
-    "batch_normalization", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "MaxPooling1D", "MaxPooling2D",
-    "MaxPooling3D", "average_pooling1d", "average_pooling2d", "average_pooling3d", "max_pooling1d", "max_pooling2d",
-    "max_pooling3d", "SeparableConv1D", "SeparableConv2D", "separable_conv1d", "separable_conv2d"
+    "InputSpec", "Layer", "Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "conv1d", "conv2d",
+    "conv2d_transpose", "conv3d", "conv3d_transpose", "Dense", "Dropout", "Flatten", "dense", "dropout", "flatten",
+    "BatchNormalization", "batch_normalization", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D",
+    "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "average_pooling1d", "average_pooling2d", "average_pooling3d",
+    "max_pooling1d", "max_pooling2d", "max_pooling3d", "SeparableConv1D", "SeparableConv2D", "separable_conv1d",
+    "separable_conv2d"
 ]

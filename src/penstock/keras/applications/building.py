@@ -9,6 +9,7 @@ from typing import Any
 from penstock.keras import backend as K, layers
 from penstock.keras.engine.model import Model
 from penstock.keras.engine.node import history_of
+from penstock.keras.engine.topology import get_source_inputs
 from penstock.keras.utils.files import get_file
 
 _PUBLISHED = "https://storage.googleapis.com/tensorflow/keras-applications/"
@@ -71,7 +72,7 @@ def application(
         x = layers.GlobalAveragePooling2D()(x)
     elif options.pooling == "max":
         x = layers.GlobalMaxPooling2D()(x)
-    model = Model(_sources(inputs), x, name=name)
+    model = Model(get_source_inputs(inputs), x, name=name)
     if options.weights == "imagenet":
         file = file.format("" if options.include_top else "_notop")
         path = get_file(
@@ -108,19 +109,6 @@ def _shape(options: Options, size: int, least: int) -> tuple[Any, ...]:
             f"If `include_top` is True, you should specify a static `input_shape`. Got `input_shape={given}`"
         )
     return given
-
-
-def _sources(tensor: Any) -> Any:
-    """The inputs that `tensor` is computed from."""
-    found: list[Any] = []
-    pending = [tensor]
-    while pending:
-        tensor = pending.pop()
-        before = history_of(tensor).node.tensors  # type: ignore[union-attr]
-        if not before and not any(tensor is x for x in found):
-            found.append(tensor)
-        pending += before
-    return found if len(found) > 1 else found[0]
 
 
 # --- parts that several have ----------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 # Written by `python -m penstock.api.generate`.
 from penstock.keras.backend.branches import foldl as foldl
+from penstock.keras.backend.branches import foldr as foldr
 from penstock.keras.backend.branches import in_test_phase as in_test_phase
 from penstock.keras.backend.branches import in_train_phase as in_train_phase
 from penstock.keras.backend.branches import map_fn as map_fn
@@ -127,7 +128,9 @@ from penstock.keras.backend.tensors import ones_like as ones_like
 from penstock.keras.backend.tensors import placeholder as placeholder
 from penstock.keras.backend.tensors import random_binomial as random_binomial
 from penstock.keras.backend.tensors import random_normal as random_normal
+from penstock.keras.backend.tensors import random_normal_variable as random_normal_variable
 from penstock.keras.backend.tensors import random_uniform as random_uniform
+from penstock.keras.backend.tensors import random_uniform_variable as random_uniform_variable
 from penstock.keras.backend.tensors import to_dense as to_dense
 from penstock.keras.backend.tensors import truncated_normal as truncated_normal
 from penstock.keras.backend.tensors import update as update
@@ -135,22 +138,30 @@ from penstock.keras.backend.tensors import update_add as update_add
 from penstock.keras.backend.tensors import update_sub as update_sub
 from penstock.keras.backend.tensors import zeros as zeros
 from penstock.keras.backend.tensors import zeros_like as zeros_like
+from penstock.keras.backend.volumes import conv2d_transpose as conv2d_transpose
+from penstock.keras.backend.volumes import depthwise_conv2d as depthwise_conv2d
+from penstock.keras.backend.volumes import pool3d as pool3d
+from penstock.keras.backend.volumes import resize_volumes as resize_volumes
+from penstock.keras.backend.volumes import separable_conv2d as separable_conv2d
+from penstock.keras.backend.volumes import spatial_3d_padding as spatial_3d_padding
 
 __all__ = [
-    "foldl", "in_test_phase", "in_train_phase", "map_fn", "print_tensor", "switch", "ctc_batch_cost", "ctc_decode",
-    "ctc_label_dense_to_sparse", "abs", "clip", "cos", "equal", "exp", "greater", "greater_equal", "identity", "less",
-    "less_equal", "log", "maximum", "minimum", "not_equal", "pow", "round", "sign", "sin", "sqrt", "square",
-    "stop_gradient", "local_conv1d", "local_conv2d", "bias_add", "binary_crossentropy", "categorical_crossentropy",
-    "conv1d", "conv2d", "conv3d", "dropout", "elu", "hard_sigmoid", "in_top_k", "l2_normalize", "pool2d", "relu",
-    "sigmoid", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy", "tanh", "rnn", "all", "any",
-    "argmax", "argmin", "batch_dot", "cumprod", "cumsum", "dot", "gather", "logsumexp", "max", "mean", "min", "prod",
-    "std", "sum", "transpose", "var", "backend", "cast_to_floatx", "epsilon", "floatx", "image_data_format",
-    "set_epsilon", "set_floatx", "set_image_data_format", "batch_flatten", "cast", "concatenate", "expand_dims",
-    "flatten", "one_hot", "permute_dimensions", "repeat", "repeat_elements", "reshape", "resize_images", "reverse",
-    "shape", "spatial_2d_padding", "squeeze", "stack", "temporal_padding", "tile", "batch_get_value", "batch_set_value",
-    "clear_session", "eval", "function", "get_session", "get_uid", "get_value", "gradients", "learning_phase",
-    "manual_variable_initialization", "reset_uids", "set_learning_phase", "set_session", "set_value", "variable",
-    "arange", "constant", "count_params", "dtype", "eye", "int_shape", "is_keras_tensor", "is_placeholder", "is_sparse",
-    "moving_average_update", "ndim", "ones", "ones_like", "placeholder", "random_binomial", "random_normal",
-    "random_uniform", "to_dense", "truncated_normal", "update", "update_add", "update_sub", "zeros", "zeros_like"
+    "foldl", "foldr", "in_test_phase", "in_train_phase", "map_fn", "print_tensor", "switch", "ctc_batch_cost",
+    "ctc_decode", "ctc_label_dense_to_sparse", "abs", "clip", "cos", "equal", "exp", "greater", "greater_equal",
+    "identity", "less", "less_equal", "log", "maximum", "minimum", "not_equal", "pow", "round", "sign", "sin", "sqrt",
+    "square", "stop_gradient", "local_conv1d", "local_conv2d", "bias_add", "binary_crossentropy",
+    "categorical_crossentropy", "conv1d", "conv2d", "conv3d", "dropout", "elu", "hard_sigmoid", "in_top_k",
+    "l2_normalize", "pool2d", "relu", "sigmoid", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy",
+    "tanh", "rnn", "all", "any", "argmax", "argmin", "batch_dot", "cumprod", "cumsum", "dot", "gather", "logsumexp",
+    "max", "mean", "min", "prod", "std", "sum", "transpose", "var", "backend", "cast_to_floatx", "epsilon", "floatx",
+    "image_data_format", "set_epsilon", "set_floatx", "set_image_data_format", "batch_flatten", "cast", "concatenate",
+    "expand_dims", "flatten", "one_hot", "permute_dimensions", "repeat", "repeat_elements", "reshape", "resize_images",
+    "reverse", "shape", "spatial_2d_padding", "squeeze", "stack", "temporal_padding", "tile", "batch_get_value",
+    "batch_set_value", "clear_session", "eval", "function", "get_session", "get_uid", "get_value", "gradients",
+    "learning_phase", "manual_variable_initialization", "reset_uids", "set_learning_phase", "set_session", "set_value",
+    "variable", "arange", "constant", "count_params", "dtype", "eye", "int_shape", "is_keras_tensor", "is_placeholder",
+    "is_sparse", "moving_average_update", "ndim", "ones", "ones_like", "placeholder", "random_binomial",
+    "random_normal", "random_normal_variable", "random_uniform", "random_uniform_variable", "to_dense",
+    "truncated_normal", "update", "update_add", "update_sub", "zeros", "zeros_like", "conv2d_transpose",
+    "depthwise_conv2d", "pool3d", "resize_volumes", "separable_conv2d", "spatial_3d_padding"
 ]

@@ -13,7 +13,7 @@ from penstock.ops.array import expand_dims as expand_dims_op
 from penstock.ops.basic import identity as identity_op
 from penstock.ops.cast import cast as cast_op
 from penstock.ops.compare import logical_and
-from penstock.ops.control_flow.functional import foldl as foldl_op, map_fn as map_fn_op
+from penstock.ops.control_flow.functional import foldl as foldl_op, foldr as foldr_op, map_fn as map_fn_op
 from penstock.ops.filling import ones_like as ones_like_op
 from penstock.ops.logging import Print
 from penstock.ops.partition import where
@@ -59,6 +59,11 @@ def map_fn(fn: Any, elems: Any, name: str | None = None, dtype: Any = None) -> A
 @export("keras.backend.foldl")
 def foldl(fn: Any, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
     return foldl_op(fn, elems, initializer, name=name)
+
+
+@export("keras.backend.foldr")
+def foldr(fn: Any, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
+    return foldr_op(fn, elems, initializer, name=name)
 
 
 @export("keras.backend.print_tensor")

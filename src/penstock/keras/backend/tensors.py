@@ -140,6 +140,22 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") ->
     return cast_op(numbers, dtype)
 
 
+@export("keras.backend.random_uniform_variable")
+def random_uniform_variable(
+    shape: Any, low: Any, high: Any, dtype: Any = None, name: str | None = None, seed: Any = None
+) -> Any:
+    """A variable that begins with numbers between `low` and `high`."""
+    return variable(random_uniform(shape, low, high, dtype, seed), dtype, name)
+
+
+@export("keras.backend.random_normal_variable")
+def random_normal_variable(
+    shape: Any, mean: Any, scale: Any, dtype: Any = None, name: str | None = None, seed: Any = None
+) -> Any:
+    """A variable that begins with normally distributed numbers."""
+    return variable(random_normal(shape, mean, scale, dtype, seed), dtype, name)
+
+
 @export("keras.backend.random_normal")
 def random_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
     """Normally distributed numbers."""

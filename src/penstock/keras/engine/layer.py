@@ -18,6 +18,7 @@ from penstock.keras import backend as K
 from penstock.keras.backend.state import unique_name
 from penstock.keras.engine.arguments import arguments_of, bound, parameters_of, plain
 from penstock.keras.engine.connect import connect
+from penstock.keras.engine.input_spec import check_inputs
 from penstock.keras.engine.node import Call, History, Node, history_of, mask_of, running
 from penstock.keras.named import made
 from penstock.keras.nested import flat, leaves, one_or_list, structure_of, unique
@@ -161,7 +162,9 @@ class Layer(base.Layer):
         running.calls.append(call)
         try:
             with name_scope(self.name):
+                check_inputs(getattr(self, "input_spec", None), tensors, self.name)
                 self._build_once(pack([x.shape for x in tensors]))
+                check_inputs(getattr(self, "input_spec", None), tensors, self.name)
                 outputs = self.call(inputs, *args, **kwargs)
                 outputs = _renewed(outputs, tensors)
                 if self.activity_regularizer is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.export import export
 from penstock.keras.engine.node import Node, history_of
 from penstock.keras.engine.versions import of_this_version, tensors_of
 from penstock.keras.named import from_description
@@ -72,6 +73,23 @@ def _walk(output: Any, given: set[int], order: list[Node], met: dict[int, int], 
                 "among the inputs of the model."
             )
         pending += [(x, None) for x in reversed(node.tensors)]
+
+
+@export("keras.utils.get_source_inputs")
+def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = None) -> list[Any]:
+    """The inputs that `tensor` is computed from, or that a call of `layer` is."""
+    pending = [tensor] if layer is None else list(layer.inbound_nodes[node_index or 0].tensors)
+    found: dict[int, Any] = {}
+    met: set[int] = set()
+    while pending:
+        tensor = pending.pop()
+        node: Any = history_of(tensor).node  # type: ignore[union-attr]
+        if not node.tensors:
+            found[id(tensor)] = tensor
+        elif id(node) not in met:
+            pending += reversed(node.tensors)
+        met.add(id(node))
+    return list(found.values())
 
 
 def description(model: Any) -> dict[str, Any]:

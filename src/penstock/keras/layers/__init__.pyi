@@ -1,6 +1,7 @@
 # Written by `python -m penstock.api.generate`.
 from penstock.keras.engine.input_layer import Input as Input
 from penstock.keras.engine.input_layer import InputLayer as InputLayer
+from penstock.keras.engine.input_spec import InputSpec as InputSpec
 from penstock.keras.engine.layer import Layer as Layer
 from penstock.keras.engine.op_layer import TensorFlowOpLayer as TensorFlowOpLayer
 from penstock.keras.layers.activation_layers import ELU as ELU
@@ -113,7 +114,7 @@ from penstock.keras.models.loading import deserialize as deserialize
 from penstock.keras.models.loading import serialize as serialize
 
 __all__ = [
-    "Input", "InputLayer", "Layer", "TensorFlowOpLayer", "ELU", "LeakyReLU", "PReLU", "ReLU", "Softmax",
+    "Input", "InputLayer", "InputSpec", "Layer", "TensorFlowOpLayer", "ELU", "LeakyReLU", "PReLU", "ReLU", "Softmax",
     "ThresholdedReLU", "GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells", "Conv1D", "Conv2D", "Conv2DTranspose",
     "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution2D", "Convolution2DTranspose", "Convolution3D",
     "Convolution3DTranspose", "Deconvolution2D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D",
