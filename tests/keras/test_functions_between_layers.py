@@ -30,8 +30,9 @@ def expected(x: np.ndarray, weights: Any) -> np.ndarray:
     return (hidden * [1, 2, 3]).sum(1, keepdims=True)
 
 
-def test_functions_between_layers_are_layers_of_the_model() -> None:
+def test_functions_between_layers_are_layers_of_the_model(caplog: pytest.LogCaptureFixture) -> None:
     model = mixed()
+    assert "factor is used by mul_1, which no layer of the model calls" in caplog.text
     np.testing.assert_allclose(model.predict(X), expected(X, model.get_weights()), rtol=1e-5)
     assert "tf_op_layer_Relu" in [layer.name for layer in model.layers]
     assert [w.name for w in model.weights] == ["dense/kernel:0", "dense/bias:0"]

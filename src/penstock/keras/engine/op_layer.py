@@ -14,11 +14,12 @@ from penstock.graph.codec import node_attrs
 from penstock.graph.convert import constant, convert_to_tensor
 from penstock.graph.opdef import get_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import get_default_graph
+from penstock.graph.scopes import GraphKeys, get_collection, get_default_graph
 from penstock.keras import backend as K
 from penstock.keras.engine.layer import Layer
 from penstock.keras.engine.node import Call, history_of
 from penstock.keras.nested import flat, one_or_list
+from penstock.logging import get_logger
 
 _PREFIX = "tf_op_layer_"
 
@@ -40,7 +41,10 @@ class TensorFlowOpLayer(Layer):
     def of(cls, op: Operation) -> None:
         """Make a layer whose call is `op`."""
         own = {i: x for i, x in enumerate(op.inputs) if history_of(x) is not None}
-        layer = cls(op.node_def, {i: x for i, x in enumerate(op.inputs) if i not in own}, op.name)
+        constants = {i: x for i, x in enumerate(op.inputs) if i not in own}
+        for x in constants.values():
+            _warn_of_variable(x, op)
+        layer = cls(op.node_def, constants, op.name)
         layer._record(list(own.values()), op.outputs, list if len(own) != 1 else one_or_list, {}, Call())
 
     def call(self, inputs: Any) -> Any:
@@ -67,3 +71,13 @@ class TensorFlowOpLayer(Layer):
             node, constants = constant(value).op.node_def, {}
         values = {str(i): K.get_value(x) if isinstance(x, Tensor) else x for i, x in constants.items()}
         return {**config, "node_def": MessageToDict(node), "constants": values}
+
+
+def _warn_of_variable(constant: Tensor, op: Operation) -> None:
+    read = constant.op
+    source = read.inputs[0].op if read.type in ("Identity", "ReadVariableOp") else read
+    if any(variable.op is source for variable in get_collection(GraphKeys.TRAINABLE_VARIABLES)):
+        get_logger().warning(
+            "%s is used by %s, which no layer of the model calls: it is no weight of the model and is not trained with "
+            "it. Use it in the `call` of a layer that has it as an attribute.", source.name, op.name,
+        )  # fmt: skip
