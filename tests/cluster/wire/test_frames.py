@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from penstock.cluster.wire.connection import Connection
 from penstock.cluster.wire.frames import CALL, TELL, FrameError, Message, Reader
 from penstock.cluster.wire.identity import WireOptions
-from penstock.cluster.wire.shared import Borrower
+from penstock.cluster.wire.shared import Borrower, Budget
 from penstock.cluster.wire.threads import Threads
 from penstock.cluster.wire.values import decode, encode
 
@@ -34,7 +34,7 @@ def _streamed(values: list[Any]) -> bytes:
     thread = threading.Thread(target=receive)
     thread.start()
     threads = Threads("test")
-    connection = Connection(here, threads, WireOptions(shared_bytes=0), lambda connection, segment: None)
+    connection = Connection(here, threads, WireOptions(shared_bytes=0), Budget(0), lambda connection, segment: None)
     for number, value in enumerate(values):
         connection.write(CALL, number, b"method", *encode(value))
     connection.end()

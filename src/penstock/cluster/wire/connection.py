@@ -18,7 +18,7 @@ from penstock.cluster.wire.frames import (
     shared_head,
 )
 from penstock.cluster.wire.identity import WireOptions
-from penstock.cluster.wire.shared import SHARED_BYTES, Borrower, Lender, Segment
+from penstock.cluster.wire.shared import SHARED_BYTES, Borrower, Budget, Lender, Segment
 from penstock.cluster.wire.threads import Threads
 from penstock.cluster.wire.writing import Frame, Writer, is_reading
 
@@ -33,11 +33,12 @@ class Connection:
         sock: socket.socket,
         threads: Threads,
         options: WireOptions,
+        budget: Budget,
         free: Callable[[Connection, int], None],
     ) -> None:
         local = sock.family == socket.AF_UNIX
         self._borrower = Borrower(lambda number: free(self, number))
-        self._lender = Lender(options.shared_bytes) if local and options.shared_bytes else None
+        self._lender = Lender(budget) if local and options.shared_bytes else None
         self._reader = Reader(sock, options.message_bytes, self._borrower)
         self._writer = Writer(sock, threads)
         self._streams = itertools.count(1)

@@ -19,6 +19,7 @@ from penstock.cluster.wire.connection import Connection
 from penstock.cluster.wire.handshake import HandshakeError, Hello
 from penstock.cluster.wire.identity import Expect, Identity, WireOptions, check
 from penstock.cluster.wire.peer import Handler, Peer
+from penstock.cluster.wire.shared import Budget
 from penstock.cluster.wire.sockets import (
     connect_locally,
     listen_at,
@@ -54,6 +55,7 @@ class Endpoint:
         self._service = service
         self._options = options if options is not None else WireOptions()
         self._threads = Threads(f"wire {identity.task}")
+        self._budget = Budget(self._options.shared_bytes)
         self._lock = threading.Lock()
         self._peers: set[Peer] = set()
         self._connected: dict[str, Peer] = {}  # those that this side connected, by address
@@ -213,9 +215,7 @@ class Endpoint:
     def _begin(self, sock: socket.socket, identity: Identity, address: str) -> Peer:
         """An authenticated connection starts."""
         prepare(sock)
-        connection = Connection(
-            sock, self._threads, self._options, lambda connection, segment: self._due.put((connection, segment))
-        )
+        connection = Connection(sock, self._threads, self._options, self._budget, lambda *due: self._due.put(due))
         peer = Peer(connection, self.identity, identity, address, self._service, self._threads, self._options)
         with self._lock:
             self._peers.add(peer)

@@ -66,9 +66,9 @@ class WireOptions:
     """Larger messages are refused."""
     local: bool = True
     """Tasks of one host talk through a Unix socket instead of TCP."""
-    shared_bytes: int = 1 << 29
-    """So much shared memory may hold what a process sent over one such connection and the receiver still uses; values
-    beyond that go through the socket."""
+    shared_bytes: int = 1 << 30
+    """So much shared memory may hold what an endpoint sent to tasks of its host and they still use; values beyond that
+    go through the socket."""
     faults: Faults | None = None
     """What tests make go wrong."""
 

@@ -26,6 +26,25 @@ _PAGE = 1 << 16
 _IDLE_S = 10.0
 
 
+class Budget:
+    """How much memory all lenders of a process may share."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> bool:
+        with self._lock:
+            if size > self._left:
+                return False
+            self._left -= size
+            return True
+
+    def give(self, size: int) -> None:
+        with self._lock:
+            self._left += size
+
+
 class Segment:
     """A piece of memory of the lender."""
 
@@ -48,10 +67,10 @@ class Segment:
 
 
 class Lender:
-    """The segments into which this side of a connection writes, of `limit` bytes in total."""
+    """The segments into which this side of a connection writes."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._segments: dict[int, Segment] = {}
@@ -74,24 +93,21 @@ class Lender:
         with self._lock:
             if self._closed:
                 return None
-            free = [s for s in self._segments.values() if not s.lent]
+            free = sorted((s for s in self._segments.values() if not s.lent), key=lambda s: s.used)
             fitting = [s for s in free if size <= s.size <= 2 * size + _PAGE]
             if fitting:
                 segment = min(fitting, key=lambda s: s.size)
                 segment.lent = True
                 return segment
             rounded = -(-size // _PAGE) * _PAGE
-            excess = sum(s.size for s in self._segments.values()) + rounded - self._limit
-            if excess > sum(s.size for s in free):
-                return None
-            for segment in sorted(free, key=lambda s: s.used):
-                if excess <= 0:
-                    break
-                self._drop(segment)
-                excess -= segment.size
+            while not self._budget.take(rounded):
+                if not free:
+                    return None
+                self._drop(free.pop(0))
             try:
                 segment = Segment(next(self._numbers), rounded)
             except OSError:  # no memory, or no file descriptors
+                self._budget.give(rounded)
                 return None
             self._segments[segment.number] = segment
             return segment
@@ -120,6 +136,7 @@ class Lender:
     def _drop(self, segment: Segment) -> None:
         del self._segments[segment.number]
         os.close(segment.fd)
+        self._budget.give(segment.size)
         if segment.known:
             self._dropped.append(segment.number)
 
