@@ -32,6 +32,7 @@ PART_BYTES = 1 << 18
 
 _BUFFER_BYTES = 1 << 16
 _MAX_PIECES = 1 << 20
+_CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)  # not everywhere
 _DESCRIPTORS = socket.CMSG_SPACE(8 * array.array("i").itemsize)
 
 
@@ -211,7 +212,7 @@ class Reader:
         if not self._with_descriptors:
             self._end += self._receive(target)
             return
-        count, extra, _, _ = self._socket.recvmsg_into((target,), _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+        count, extra, _, _ = self._socket.recvmsg_into((target,), _DESCRIPTORS, _CLOSE_ON_EXEC)
         for level, kind, data in extra:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 self._descriptors.extend(array.array("i", data[: len(data) // 4 * 4]))

@@ -94,7 +94,9 @@ class Peer:
         """
         if is_reading():
             raise errors.InternalError(
-                None, None, f"{method} was called from an inline handler, which would wait for the answer for ever"
+                None,
+                None,
+                f"{method} was called from an inline handler or a callback, which would wait for the answer for ever",
             )
         waiter = _Waiter()
         deadline = None if timeout is None or timeout > threading.TIMEOUT_MAX else time.monotonic() + timeout

@@ -17,6 +17,8 @@ from penstock.cluster.wire.turns import Turns
 _MAX_VECTORS = 512
 """Pieces of memory in one system call (Linux takes 1024)."""
 
+_NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)  # not everywhere
+
 _reading = threading.local()
 
 
@@ -50,7 +52,7 @@ class Frame:
         """Write all of it; False if that was not possible without waiting (or until the deadline)."""
         pieces = self._pieces
         nonblocking = not wait or deadline is not None
-        flags = socket.MSG_NOSIGNAL | (socket.MSG_DONTWAIT if nonblocking else 0)
+        flags = _NO_SIGNAL | (socket.MSG_DONTWAIT if nonblocking else 0)
         counts: list[int] = []
         while pieces:
             extra = () if self._descriptor is None else (_rights(self._descriptor),)
