@@ -10,7 +10,7 @@ import pytest
 from penstock import errors
 from penstock.cluster.wire.faults import Fault, Sending
 from penstock.cluster.wire.peer import Handler, Peer
-from tests.cluster.wire.endpoints import ECHO, QUICK, WORKER, two
+from tests.cluster.wire.endpoints import ECHO, QUICK, WORKER, endpoint, two
 
 
 def test_messages_can_be_dropped_delayed_repeated_and_connections_cut() -> None:
@@ -46,3 +46,24 @@ def test_messages_can_be_dropped_delayed_repeated_and_connections_cut() -> None:
         with pytest.raises(errors.UnavailableError, match=WORKER):
             peer.call("echo", 7)
         assert peer.lost is not None
+
+
+def test_a_network_can_be_down_for_a_while() -> None:
+    down = False
+
+    def fault(sending: Sending) -> Fault | None:
+        return Fault(times=0) if down else None
+
+    with (
+        endpoint(WORKER, options=QUICK) as worker,
+        endpoint(options=replace(QUICK, dead_s=5.0, faults=fault)) as client,
+    ):
+        address = f"127.0.0.1:{worker.listen('127.0.0.1')}"
+        assert client.peer(address).call("echo", 1) == (1,)
+        down = True
+        time.sleep(1)
+        assert not worker.peers  # the other side heard nothing
+        with pytest.raises(errors.UnavailableError, match="client cannot connect"):
+            client.peer(address, timeout=0.3)
+        down = False
+        assert client.peer(address).call("echo", 2) == (2,)

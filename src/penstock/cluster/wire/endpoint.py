@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from penstock import errors, logging
 from penstock.cluster.wire import handshake
 from penstock.cluster.wire.connection import Connection
+from penstock.cluster.wire.faults import Sending
 from penstock.cluster.wire.handshake import HandshakeError, Hello
 from penstock.cluster.wire.identity import Expect, Identity, WireOptions, check
 from penstock.cluster.wire.peer import Handler, Peer
@@ -197,6 +198,9 @@ class Endpoint:
             mine = Hello(self.identity)
             hello = handshake.connect(sock, mine, self._token, deadline, address)
             check(self.identity, hello.identity, None, address)
+            fault = self._options.faults and self._options.faults(Sending(hello.identity, "connect"))
+            if fault and fault.never:
+                raise ConnectionResetError("a test cut it")
             if hello.local and self._options.local and sys.platform == "linux":
                 with contextlib.suppress(OSError, EOFError, HandshakeError):  # another host: the name is unknown here
                     local = connect_locally(hello.local, self._options.handshake_s)

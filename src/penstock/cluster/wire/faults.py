@@ -10,17 +10,25 @@ from penstock.cluster.wire.identity import Identity
 
 @dataclass(frozen=True)
 class Sending:
-    """A message before it is sent. `kind` is "call", "tell", "reply" or "failure"; `method` is "" for answers."""
+    """A message before it is sent.
+
+    `kind` is "call" or "tell" of a `method`, or without one "reply" (a value), "failure" (an exception), "ping" (a sign
+    of life, or the question for one) or "connect" (this side has made a connection, and would now say so).
+    """
 
     to: Identity
     kind: str
-    method: str
+    method: str = ""
 
 
 @dataclass(frozen=True)
 class Fault:
     """What happens to a message: it comes `times` times (0: never), after `delay_s`; with `cut`, the connection ends
-    before it is sent. Other messages overtake a delayed one."""
+    before it is sent. Other messages overtake a delayed one. Signs of life and connections come or do not."""
+
+    @property
+    def never(self) -> bool:
+        return self.cut or not self.times
 
     delay_s: float = 0.0
     times: int = 1
@@ -28,4 +36,5 @@ class Fault:
 
 
 Faults = Callable[[Sending], Fault | None]
-"""Asked about every message that an endpoint sends, pings excepted, in the thread that sends; None lets it pass."""
+"""Asked about everything that an endpoint sends, in the thread that sends; None lets it pass. A network that is down in
+one direction is one that drops everything to some task."""

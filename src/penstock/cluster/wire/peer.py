@@ -228,7 +228,7 @@ class Peer:
                         return
                     self._handle(handler, message)
                 elif message.kind == frames.PING:
-                    self._connection.write(frames.PONG)
+                    self._write_ping(frames.PONG)
         except Exception as error:
             if not isinstance(error, (EOFError, OSError)):
                 logging.warning("Cannot read what %s at %s sent: %r", self.identity.task, self.address, error)
@@ -286,7 +286,12 @@ class Peer:
     def ping(self) -> None:
         """Ask for a sign of life."""
         with contextlib.suppress(OSError):
-            self._connection.write(frames.PING)
+            self._write_ping(frames.PING)
+
+    def _write_ping(self, kind: int) -> None:
+        fault = self._faults(Sending(self.identity, "ping")) if self._faults is not None else None
+        if fault is None or not fault.never:
+            self._connection.write(kind)
 
     def lose(self, reason: str) -> None:
         """End the connection: calls end, whoever asked is told. Only the first reason counts."""
