@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -15,8 +14,9 @@ import torch
 
 from penstock import errors, logging
 from penstock.cluster.server import server_here
-from penstock.cluster.token import token_for
+from penstock.cluster.targets import resolve
 from penstock.cluster.wire import Endpoint, Expect, Identity, Peer
+from penstock.cluster.wire.identity import new_incarnation
 from penstock.cluster.worker import Worker
 from penstock.cluster.worker.messages import Description, DeviceDescription
 from penstock.devices.device import Device
@@ -78,23 +78,23 @@ class RemoteDevice(Device):
 
 
 def find_tasks(target: str, filters: Iterable[str], timeout: float | None) -> tuple[list[Task], str]:
-    """The tasks that a session of `target` ("grpc://host:port") uses, the target's first, and why none of them is
-    known by another name: the target's own name.
+    """The tasks that a session of `target` uses, the target's first, and the target's name.
 
     filters: device names; a task that fits none is left out. Waits until every task answers, as TensorFlow does, and
     says so in the log. Raises UnavailableError if the target does not answer, DeadlineExceededError after `timeout`
     seconds.
     """
-    address = target.removeprefix("grpc://")
     deadline = None if timeout is None else time.monotonic() + timeout
-    server = server_here(target)
+    server = server_here(target) if target.startswith("grpc://") else None
     if server is not None:
         described = server.worker.describe(None)
-        endpoint = client_endpoint(server.token)
+        endpoint = client_endpoint(server.token, server.identity.spec)
+        address = described.addresses[described.task]
         first = Task(described.task, address, described.incarnation, None, server.worker, described.devices)
     else:
-        endpoint = client_endpoint(token_for([address]))
-        first, described = _connected(endpoint, None, address, None, timeout)
+        to = resolve(target)
+        endpoint = client_endpoint(to.token, to.cluster_id)
+        first, described = _connected(endpoint, None, to.address, timeout)
     wanted = [DeviceSpec.from_string(text) for text in filters]
     found = [first]
     for name, where in described.addresses.items():
@@ -104,10 +104,9 @@ def find_tasks(target: str, filters: Iterable[str], timeout: float | None) -> tu
 
 
 def _connected(
-    endpoint: Endpoint, name: str | None, address: str, incarnation: int | None, timeout: float | None
+    endpoint: Endpoint, name: str | None, address: str, timeout: float | None
 ) -> tuple[Task, Description]:
-    expect = Expect(name, incarnation) if name is not None else None
-    peer = endpoint.peer(address, expect) if timeout is None else endpoint.peer(address, expect, timeout=timeout)
+    peer = endpoint.peer(address, Expect(name), timeout=timeout)
     described: Description = peer.call("describe", timeout=timeout)
     return Task(described.task, address, described.incarnation, peer, None, described.devices), described
 
@@ -117,7 +116,7 @@ def _waited_for(endpoint: Endpoint, name: str, address: str, deadline: float | N
     while True:
         left = 1.0 if deadline is None else deadline - time.monotonic()
         try:
-            return _connected(endpoint, name, address, None, max(0.05, min(left, _SAY_EVERY_S)))[0]
+            return _connected(endpoint, name, address, max(0.05, min(left, _SAY_EVERY_S)))[0]
         except (errors.UnavailableError, errors.DeadlineExceededError) as error:
             if deadline is not None and time.monotonic() >= deadline:
                 raise errors.DeadlineExceededError(
@@ -147,14 +146,14 @@ _lock = threading.Lock()
 
 
 @functools.cache
-def _made(token: bytes) -> Endpoint:
-    identity = Identity("client", secrets.randbits(63), PENSTOCK_VERSION, "")
+def _made(token: bytes, cluster_id: str) -> Endpoint:
+    identity = Identity("client", new_incarnation(), PENSTOCK_VERSION, cluster_id)
     endpoint = Endpoint(identity, token, {})
     atexit.register(endpoint.close)
     return endpoint
 
 
-def client_endpoint(token: bytes) -> Endpoint:
+def client_endpoint(token: bytes, cluster_id: str) -> Endpoint:
     """What sessions of this process call others from. It listens nowhere."""
     with _lock:
-        return _made(token)
+        return _made(token, cluster_id)
