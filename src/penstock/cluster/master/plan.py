@@ -16,13 +16,14 @@ from penstock import errors
 from penstock.analysis.frames import has_control_flow
 from penstock.cluster.master.tasks import Task
 from penstock.cluster.ship import Named, ShippedPart, pack
-from penstock.cluster.worker.messages import DeviceTrace
+from penstock.cluster.worker.messages import DeviceTrace, Traced
 from penstock.cluster.worker.parts import task_of
 from penstock.engine.partitioned import settle_devices
 from penstock.engine.pipeline import StepOptions
 from penstock.engine.plan import Plan
 from penstock.graph.graph import Graph
-from penstock.graph.step_graph import StepGraph
+from penstock.graph.opdef import OpDef, get_op, has_op
+from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.partition.partition import Partition, partition
 from penstock.runtime.observer import Observer
 from penstock.runtime.values import feed_converter
@@ -232,7 +233,15 @@ def _shares(parts: list[Partition], tasks: dict[str, Task]) -> list[_Share]:
 def _note(trace: DeviceTrace, observer: Observer) -> None:
     """Into `observer`, as if the device had been here."""
     part = observer.part(trace.device)
-    part.starts = [(node, start) for node, start in zip(trace.nodes, trace.starts, strict=True)]  # type: ignore[misc]
+    nodes = [_traced(node, trace.device) for node in trace.nodes]
+    part.starts = list(zip(nodes, trace.starts, strict=True))
     part.end = trace.end
     if part.allocations is not None:
         part.allocations.uses = trace.uses
+
+
+def _traced(node: Traced, device: str) -> Node:
+    """The node as traces and cost models look at it: its op may be one that only the task has."""
+    op = get_op(node.op) if has_op(node.op) else OpDef(node.op, (), (), {})
+    inputs = tuple(Edge(Node(name, FEED, {}, (), (), device, (), ()), 0) for name in node.inputs)
+    return Node(node.name, op, {}, inputs, (), device, node.dtypes, node.shapes)
