@@ -20,7 +20,7 @@ class Observer:
 
     def __init__(self, timeout_in_ms: int = 0, cancelled: Closing | None = None, measure_memory: bool = False) -> None:
         self.deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
-        self._timeout = timeout_in_ms
+        self.timeout = timeout_in_ms
         self._cancelled = cancelled
         self.parts: dict[str, Observer] = {}
         """For a step on several devices: an observer for each, by the device's name."""
@@ -36,7 +36,7 @@ class Observer:
     def part(self, device: str) -> Observer:
         """An observer for one device's part of the step, with the same deadline."""
         found = self.parts[device] = Observer(0, self._cancelled, self.allocations is not None)
-        found.deadline, found._timeout = self.deadline, self._timeout
+        found.deadline, found.timeout = self.deadline, self.timeout
         return found
 
     def watching(self) -> contextlib.AbstractContextManager[Any]:
@@ -50,9 +50,9 @@ class Observer:
             raise errors.DeadlineExceededError(
                 source.node_def if source is not None else None,
                 source,
-                f"The step did not end within timeout_in_ms={self._timeout}; it had reached node {node.name}."
+                f"The step did not end within timeout_in_ms={self.timeout}; it had reached node {node.name}."
                 if node is not None
-                else f"Timed out waiting for notification: the step did not end within timeout_in_ms={self._timeout}.",
+                else f"Timed out waiting for notification: the step did not end within timeout_in_ms={self.timeout}.",
             )
         if self._cancelled is not None and self._cancelled.is_set():
             raise self._cancelled.error()

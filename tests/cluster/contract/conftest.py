@@ -52,3 +52,18 @@ def in_cluster(sessions: str) -> bool:
 
 
 __all__ = ["alarm", "anywhere", "in_cluster", "servers", "sessions", "tf"]
+
+
+_NOT_IN_CLUSTERS = {
+    "test_a_partial_run_goes_on_where_it_stopped": "partial_run is local",
+    "test_a_partial_run_refuses_what_was_not_set_up": "partial_run is local",
+    "test_a_device_that_is_not_there_is_an_error_or_with_soft_placement_the_cpu": "asks for /job:localhost",
+}
+
+
+@pytest.fixture(autouse=True)
+def _differs(request: pytest.FixtureRequest, sessions: str) -> None:
+    why = _NOT_IN_CLUSTERS.get(request.node.originalname)
+    if why is not None and sessions == "cluster":
+        kinds = (tf.errors.UnimplementedError, tf.errors.InvalidArgumentError)
+        request.applymarker(pytest.mark.xfail(reason=why, strict=True, raises=kinds))

@@ -96,6 +96,21 @@ class Master:
         for task in tasks:
             task.tell("abort", self._number, step, reason)
 
+    def why_gone(self, error: errors.UnavailableError) -> errors.OpError:
+        """`error`, or an AbortedError if a lost task has been started anew: then its variables are gone."""
+        for task in self.tasks.values():
+            now = task.incarnation_now()
+            if now not in (None, task.incarnation):
+                found = errors.AbortedError(
+                    None,
+                    None,
+                    f"{task.name} at {task.address} has been started anew: what it held is gone. Make a new session, "
+                    f"and restore its variables. ({error.message})",
+                )
+                found.__cause__ = error.__cause__
+                return found
+        return error
+
     def close(self) -> None:
         if not self._closed:
             self._closed = True
@@ -110,11 +125,3 @@ def reset(target: str, containers: Sequence[str] | None) -> None:
     found, _ = find_tasks(target, (), None)
     for task in found:
         task.call("reset", list(containers) if containers else None)
-
-
-def all_of(calls: Sequence[Callable[[], Any]]) -> None:
-    for call in calls:
-        call()
-
-
-__all__ = ["Master", "errors", "reset"]

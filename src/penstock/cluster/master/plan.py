@@ -16,7 +16,7 @@ from penstock import errors
 from penstock.analysis.frames import has_control_flow
 from penstock.cluster.master.tasks import Task
 from penstock.cluster.ship import Named, ShippedPart, pack
-from penstock.cluster.worker.messages import DeviceTrace, Traced
+from penstock.cluster.worker.messages import DeviceTrace, Timeout, Traced
 from penstock.cluster.worker.parts import task_of
 from penstock.engine.partitioned import settle_devices
 from penstock.engine.pipeline import StepOptions
@@ -107,10 +107,12 @@ class ClusterPlan(Plan):
 
     def _run(self, values: Sequence[Any], observer: Observer | None) -> tuple[Any, ...]:
         fed = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]
-        timeout, trace = 0, 0
+        timeout: Timeout | None = None
+        trace = 0
         if observer is not None:
-            timeout = _milliseconds_left(observer)
             trace = 2 if observer.allocations is not None else 1
+            if observer.deadline is not None:
+                timeout = observer.timeout, observer.deadline - time.monotonic()
         step = self._master.next_step()
         answers: queue.SimpleQueue[tuple[_Share, Any]] = queue.SimpleQueue()
         pending = dict.fromkeys(self._all)
@@ -136,6 +138,8 @@ class ClusterPlan(Plan):
                 self._take(share, result, found, observer)
         except BaseException as error:
             self._end(step, error, pending, answers)
+            if isinstance(error, errors.UnavailableError):
+                error = self._master.why_gone(error)
             if isinstance(error, errors.OpError):
                 raise self._explained(error) from error.__cause__
             raise
@@ -199,12 +203,6 @@ class ClusterPlan(Plan):
 
 def _answering(answers: queue.SimpleQueue[Any], share: _Share) -> Callable[[Any], None]:
     return lambda result: answers.put((share, result))
-
-
-def _milliseconds_left(observer: Observer) -> int:
-    if observer.deadline is None:
-        return 0
-    return max(1, round(1000 * (observer.deadline - time.monotonic())))
 
 
 def _all_on(graph: StepGraph, device: str) -> StepGraph:

@@ -24,6 +24,7 @@ from penstock.graph.device_spec import DeviceSpec
 from penstock.version import PENSTOCK_VERSION
 
 _SAY_EVERY_S = 10.0
+_LOOK_S = 0.5
 
 
 @dataclass(eq=False, slots=True)
@@ -35,6 +36,7 @@ class Task:
     incarnation: int
     peer: Peer | None
     worker: Worker | None
+    endpoint: Endpoint
     devices: list[DeviceDescription] = field(default_factory=list)
 
     @property
@@ -54,6 +56,15 @@ class Task:
             self.peer.start(method, *args, done=done)
         except Exception as error:
             done(error)
+
+    def incarnation_now(self) -> int | None:
+        """Of the process that answers for a task whose connection is lost; None if none does. Does not wait long."""
+        if self.peer is None or self.peer.lost is None:
+            return self.incarnation
+        try:
+            return self.endpoint.peer(self.address, Expect(self.name), timeout=_LOOK_S).identity.incarnation
+        except errors.OpError:
+            return None
 
     def tell(self, method: str, *args: Any) -> None:
         """Says something; whether a lost task hears it does not matter."""
@@ -90,7 +101,7 @@ def find_tasks(target: str, filters: Iterable[str], timeout: float | None) -> tu
         described = server.worker.describe(None)
         endpoint = client_endpoint(server.token, server.identity.spec)
         address = described.addresses[described.task]
-        first = Task(described.task, address, described.incarnation, None, server.worker, described.devices)
+        first = Task(described.task, address, described.incarnation, None, server.worker, endpoint, described.devices)
     else:
         to = resolve(target)
         endpoint = client_endpoint(to.token, to.cluster_id)
@@ -108,7 +119,7 @@ def _connected(
 ) -> tuple[Task, Description]:
     peer = endpoint.peer(address, Expect(name), timeout=timeout)
     described: Description = peer.call("describe", timeout=timeout)
-    return Task(described.task, address, described.incarnation, peer, None, described.devices), described
+    return Task(described.task, address, described.incarnation, peer, None, endpoint, described.devices), described
 
 
 def _waited_for(endpoint: Endpoint, name: str, address: str, deadline: float | None) -> Task:

@@ -7,6 +7,9 @@ from typing import Any
 
 from penstock.placement.calibration import Speeds
 
+Timeout = tuple[int, float]
+"""A step's `timeout_in_ms`, and how many seconds of it are left."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceDescription:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,11 +13,12 @@ from penstock import errors
 from penstock.cluster.ship import ShippedPart
 from penstock.cluster.wire import Peer
 from penstock.cluster.worker.meeting import Items, Meeting
-from penstock.cluster.worker.messages import DeviceTrace, SessionSetup, Traced
+from penstock.cluster.worker.messages import DeviceTrace, SessionSetup, Timeout, Traced
 from penstock.cluster.worker.parts import TaskParts
 from penstock.devices.device import Device
 from penstock.engine.pipeline import StepOptions
 from penstock.engine.planned_function import function_planner
+from penstock.runtime.inbox import Closing
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.observer import Observer
 from penstock.runtime.rendezvous import Abandoned
@@ -79,11 +81,11 @@ class WorkerSession:
     # --- steps ------------------------------------------------------------------------------------------
 
     def run(
-        self, plan: int, step: int, values: Sequence[Any], timeout_in_ms: int, trace: int
+        self, plan: int, step: int, values: Sequence[Any], timeout: Timeout | None, trace: int
     ) -> tuple[tuple[Any, ...], list[DeviceTrace]]:
         """Runs this task's parts of a step. Raises the first error of a part, or the reason of an abort."""
         parts = self.parts(plan)
-        observer = Observer(timeout_in_ms, self.state.closing, trace > 1) if timeout_in_ms or trace else None
+        observer = _observer(timeout, self.state.closing, trace) if timeout or trace else None
         with self._taking_part(step, parts) as meeting:
             try:
                 found = parts.run(values, meeting, observer)
@@ -196,6 +198,13 @@ class WorkerSession:
             waiting = [self._meetings[step] for step, parts in self._running.items() if task in parts.partners]
         for meeting in waiting:
             meeting.fail(error)
+
+
+def _observer(timeout: Timeout | None, closing: Closing, trace: int) -> Observer:
+    asked, left = timeout or (0, 0.0)
+    observer = Observer(asked, closing, trace > 1)
+    observer.deadline = time.monotonic() + left if timeout else None
+    return observer
 
 
 def _trace(device: str, observer: Observer) -> DeviceTrace:

@@ -11,7 +11,7 @@ from penstock.cluster.members import Members
 from penstock.cluster.ship import ShippedPart
 from penstock.cluster.wire import Endpoint, Expect, Handler, Peer
 from penstock.cluster.worker.meeting import Items
-from penstock.cluster.worker.messages import Description, DeviceDescription, DeviceTrace, SessionSetup
+from penstock.cluster.worker.messages import Description, DeviceDescription, DeviceTrace, SessionSetup, Timeout
 from penstock.cluster.worker.session import WorkerSession
 from penstock.devices.device import HOST_PREFIX
 from penstock.devices.registry import devices_for
@@ -115,10 +115,10 @@ class Worker:
         plan: int,
         step: int,
         values: Sequence[Any],
-        timeout_in_ms: int = 0,
+        timeout: Timeout | None = None,
         trace: int = 0,
     ) -> tuple[tuple[Any, ...], list[DeviceTrace]]:
-        return self._session(number).run(plan, step, values, timeout_in_ms, trace)
+        return self._session(number).run(plan, step, values, timeout, trace)
 
     def deliver(self, peer: Peer | None, number: int, step: int, items: Items) -> None:
         session = self._sessions.get(number)
