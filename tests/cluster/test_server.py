@@ -153,6 +153,12 @@ def test_ctrl_c_ends_join() -> None:
     assert process.returncode == -signal.SIGINT and said.endswith(b"KeyboardInterrupt\n")
 
 
+def test_a_program_with_a_server_ends_at_once() -> None:
+    program = "import time, penstock as tf; tf.train.Server.create_local_server(); print(time.time(), flush=True)"
+    ended = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True)
+    assert time.time() - float(ended.stdout) < 3.0
+
+
 def test_a_local_cluster_has_workers_and_parameter_servers() -> None:
     config = tf.ConfigProto(device_count={"CPU": 3})
     workers, ps = tf.test.create_local_cluster(2, 1, ps_config=config)

@@ -13,6 +13,7 @@ from penstock.cluster.wire.endpoint import Endpoint
 from penstock.cluster.wire.identity import Identity, new_incarnation
 from penstock.cluster.worker import Worker
 from penstock.export import export
+from penstock.runtime.at_exit import stop_at_exit
 from penstock.version import PENSTOCK_VERSION
 
 _here: dict[int, Server] = {}
@@ -63,6 +64,7 @@ class Server:
         self.members.update({task: f"{host}:{self.port}"})
         self._closed = threading.Event()
         _here[self.port] = self
+        stop_at_exit(self)
         if start:
             self.start()
 
@@ -82,6 +84,10 @@ class Server:
             self.endpoint.close()
             self.worker.close()
             self._closed.set()
+
+    def stop_at_exit(self) -> None:
+        """A program that has ended does not serve others any longer."""
+        self.close()
 
     def __enter__(self) -> Self:
         return self
