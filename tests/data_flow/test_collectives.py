@@ -39,10 +39,11 @@ def run(sessions: list[tuple[tf.Session, Any]]) -> list[Any]:
 
 
 def reduced(value: Any, size: int, instance: int, number: int, merge: str = "Add", final: str = "Id") -> Any:
-    return get_op("CollectiveReduce")(
-        value, group_size=size, group_key=1, instance_key=instance, merge_op=merge, final_op=final,
-        subdiv_offsets=[number],
-    )  # fmt: skip
+    with tf.get_default_graph()._attr_scope({"_member": number}):
+        return get_op("CollectiveReduce")(
+            value, group_size=size, group_key=1, instance_key=instance, merge_op=merge, final_op=final,
+            subdiv_offsets=[0],
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(

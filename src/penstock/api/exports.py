@@ -293,13 +293,15 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.training_loop.input_pipeline_hook": "CheckpointInputPipelineHook",
     },
     "penstock.contrib.distribute": {
+        "penstock.distribute.multi_worker": "CollectiveAllReduceStrategy",
         "penstock.distribute.reduction": (
             "AllReduceCrossDeviceOps AllReduceCrossTowerOps=AllReduceCrossDeviceOps CrossDeviceOps "
             "CrossTowerOps=CrossDeviceOps ReductionToOneDeviceCrossDeviceOps=ReductionToOneDevice "
             "ReductionToOneDeviceCrossTowerOps=ReductionToOneDevice"
         ),
         "penstock.distribute.strategies": (
-            "MirroredStrategy=ContribMirroredStrategy OneDeviceStrategy=ContribOneDeviceStrategy"
+            "MirroredStrategy=ContribMirroredStrategy OneDeviceStrategy=ContribOneDeviceStrategy "
+            "ParameterServerStrategy=ContribParameterServerStrategy"
         ),
         "penstock.distribute.strategy": (
             "DistributionStrategy=Strategy get_cross_replica_context get_cross_tower_context=get_cross_replica_context "
@@ -641,7 +643,8 @@ EXPORTS: dict[str, dict[str, str]] = {
         ),
     },
     "penstock.distribute.experimental": {
-        "penstock.distribute.strategies": "CentralStorageStrategy",
+        "penstock.distribute.multi_worker": "CollectiveCommunication MultiWorkerMirroredStrategy",
+        "penstock.distribute.strategies": "CentralStorageStrategy ParameterServerStrategy",
     },
     "penstock.distributions": {
         "penstock.distributions.discrete": "Bernoulli Categorical",

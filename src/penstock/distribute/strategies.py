@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.cluster.spec import ClusterSpec
 from penstock.distribute.reduction import CrossDeviceOps
-from penstock.distribute.strategy import Strategy, local_devices
+from penstock.distribute.strategy import Strategy, cluster_of, local_devices
 from penstock.export import export
 
 
@@ -42,6 +43,38 @@ class CentralStorageStrategy(Strategy):
         return (self._parameter_device,)
 
 
+@export("distribute.experimental.ParameterServerStrategy")
+class ParameterServerStrategy(Strategy):
+    """Variables on the parameter servers of a cluster, which workers train without waiting for each other.
+
+    The replicas of one worker, on its GPUs or its CPU, make updates together. Without a cluster, variables are on the
+    CPU. Which task of which cluster this process is, TF_CONFIG or `configure` says.
+    """
+
+    between_graph = experimental_between_graph = True
+    should_init = experimental_should_init = False  # the chief does it for all
+
+    def __init__(self, cluster_resolver: Any = None, devices: Sequence[str] | None = None) -> None:
+        super().__init__(local_devices() if devices is None else devices)
+        self._local, self._servers = self._devices, ("/device:CPU:0",)
+        self.configure(None, *cluster_of(cluster_resolver))
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        return self._servers
+
+    def configure(
+        self, session_config: Any = None, cluster_spec: Any = None, task_type: str | None = None, task_id: Any = None
+    ) -> None:
+        if cluster_spec:
+            jobs = ClusterSpec(cluster_spec)
+            own = f"/job:{task_type}/task:{int(task_id or 0)}"
+            self._devices = tuple(own + name for name in self._local)
+            servers = jobs.task_indices("ps") if "ps" in jobs.jobs else []
+            self._servers = tuple(f"/job:ps/task:{i}" for i in servers) or (f"{own}/device:CPU:0",)
+        super().configure(session_config)
+
+
 # --- as tf.contrib.distribute has them ------------------------------------------------------------------
 
 
@@ -75,3 +108,11 @@ class ContribOneDeviceStrategy(OneDeviceStrategy):
 
     def __init__(self, device: str, prefetch_on_device: Any = None) -> None:
         super().__init__(device)
+
+
+@export("contrib.distribute.ParameterServerStrategy")
+class ContribParameterServerStrategy(ParameterServerStrategy):
+    scales_loss = True
+
+    def __init__(self, num_gpus_per_worker: int = 0) -> None:
+        super().__init__(devices=local_devices(num_gpus_per_worker))

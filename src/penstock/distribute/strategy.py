@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +20,7 @@ from penstock.graph.scopes import colocate_with as colocated, device
 from penstock.ops.basic import group, no_op
 from penstock.ops.reduce import reduce_mean, reduce_sum
 from penstock.tensor.shapes import TensorShape
+from penstock.train.session_run_hook import SessionRunHook
 
 
 @export("distribute.Strategy", "contrib.distribute.DistributionStrategy")
@@ -249,6 +252,10 @@ class Strategy:
         self.configure(changed)
         return changed
 
+    def session_hooks(self) -> list[SessionRunHook]:
+        """Hooks for the sessions of Estimators, which also need `should_init` and `should_checkpoint`."""
+        return []
+
     def initialize(self) -> Any:
         return no_op()
 
@@ -276,6 +283,15 @@ def local_devices(count: int | None = None) -> list[str]:
     """The GPUs of this process, or so many of them; without any, the CPU."""
     gpus = torch.cuda.device_count() if count is None else count
     return [f"/device:GPU:{i}" for i in range(gpus)] or ["/device:CPU:0"]
+
+
+def cluster_of(resolver: Any = None) -> tuple[Any, str | None, Any]:
+    """(cluster, job, index of the task) that a cluster resolver says, or else TF_CONFIG; None without a cluster."""
+    if resolver is not None:
+        return resolver.cluster_spec(), resolver.task_type, resolver.task_id
+    environment = json.loads(os.environ.get("TF_CONFIG") or "{}")
+    task = environment.get("task") or {}
+    return environment.get("cluster"), task.get("type"), task.get("index")
 
 
 # --- what a program asks for --------------------------------------------------------------------------

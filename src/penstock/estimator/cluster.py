@@ -32,14 +32,17 @@ class Task:
     global_id: int | None = 0
 
 
-def task_from(environment: Mapping[str, Any]) -> Task:
-    """The task that TF_CONFIG, parsed, describes. Raises ValueError if it contradicts itself."""
+def task_from(environment: Mapping[str, Any], workers_are_equal: bool = False) -> Task:
+    """The task that TF_CONFIG, parsed, describes. Raises ValueError if it contradicts itself.
+
+    workers_are_equal: without a chief, the first worker is it.
+    """
     cluster = ClusterSpec(environment.get("cluster") or {})
     task = environment.get("task") or {}
     kind, index = task.get("type"), task.get("index")
     if not cluster:
         return _local_task(kind, index, environment)
-    chief = _chief_of(cluster)
+    chief = TaskType.WORKER if workers_are_equal and _only_workers(cluster) else _chief_of(cluster)
     if not kind:
         raise ValueError('If "cluster" is set in TF_CONFIG, task type must be set.')
     if index is None:
@@ -55,23 +58,27 @@ def task_from(environment: Mapping[str, Any]) -> Task:
         raise ValueError(f"{kind} is not a valid task_type in the cluster_spec: {cluster}")
     if index >= cluster.num_tasks(kind):
         raise ValueError(f"{index} is not a valid task_id for task_type {kind} in the cluster_spec: {cluster}")
-    order = [job for job in (chief, TaskType.WORKER, TaskType.PS) if job in cluster.jobs]
+    order = [job for job in dict.fromkeys((chief, TaskType.WORKER, TaskType.PS)) if job in cluster.jobs]
     before = order[: order.index(kind)] if kind in order else order
     address = cluster.task_address(kind, index)
     return Task(
         cluster,
         kind,
         index,
-        master=environment.get("session_master", "" if len(order) == 1 else f"grpc://{address}"),
-        is_chief=kind == chief,
+        master=environment.get("session_master", "" if len(cluster.addresses()) == 1 else f"grpc://{address}"),
+        is_chief=kind == chief and (index == 0 or chief != TaskType.WORKER),
         num_ps=_count(cluster, TaskType.PS),
-        num_workers=_count(cluster, TaskType.WORKER) + 1,
+        num_workers=_count(cluster, TaskType.WORKER) + (chief != TaskType.WORKER),
         global_id=sum(map(cluster.num_tasks, before)) + index,
     )
 
 
 def _count(cluster: ClusterSpec, job: str) -> int:
     return cluster.num_tasks(job) if job in cluster.jobs else 0
+
+
+def _only_workers(cluster: ClusterSpec) -> bool:
+    return not {TaskType.CHIEF, TaskType.MASTER} & set(cluster.jobs)
 
 
 def _chief_of(cluster: ClusterSpec) -> str:

@@ -120,7 +120,8 @@ class RunConfig:
         self._service = environment.get("service")
         if self._service is not None and not isinstance(self._service, dict):
             raise TypeError(f'If "service" is set in TF_CONFIG, it must be a dict. Given {type(self._service)}')
-        task = task_from(environment)
+        strategy = train_distribute
+        task = task_from(environment, workers_are_equal=strategy is not None and strategy.between_graph)
         self._cluster_spec, self._task_type, self._task_id = task.cluster, task.kind, task.index
         self._master, self._evaluation_master = task.master, task.evaluation_master
         self._is_chief, self._num_ps_replicas = task.is_chief, task.num_ps

@@ -73,7 +73,10 @@ def is_alone(config: RunConfig) -> bool:
 
 
 def wait_for_turn(config: RunConfig) -> None:
-    """Workers begin one after the other: it helps the first steps to converge."""
+    """Workers begin one after the other, which helps the first steps to converge, unless all make them together."""
+    strategy = config.train_distribute
+    if strategy is not None and strategy.between_graph:
+        return
     most = config.experimental_max_worker_delay_secs
     delay = min(_MOST_DELAY_S if most is None else most, (config.task_id + 1) * _DELAY_S)
     if config.task_type == TaskType.WORKER and delay > 0:

@@ -39,17 +39,22 @@ def train_model(
 
 def _run(model: Model, spec: EstimatorSpec, hooks: list[Any], listeners: list[CheckpointSaverListener]) -> Any:
     config = model.config
+    strategy = config.train_distribute
+    # With a strategy that says so, each worker initialises variables of its own, but only one saves them.
+    alone = strategy is not None and strategy.between_graph and strategy.should_init
+    saves = strategy.should_checkpoint if alone else True
+    chief_hooks = [*_saving_hooks(model, spec, hooks, listeners), *spec.training_chief_hooks]
     loss, any_step = None, False
     with MonitoredTrainingSession(
         master=config.master,
-        is_chief=config.is_chief,
+        is_chief=config.is_chief or alone,
         checkpoint_dir=model.directory,
         scaffold=spec.scaffold,
-        hooks=hooks,
-        chief_only_hooks=[*_saving_hooks(model, spec, hooks, listeners), *spec.training_chief_hooks],
+        hooks=[*hooks, *(strategy.session_hooks() if strategy is not None else [])],
+        chief_only_hooks=chief_hooks if saves else [],
         save_checkpoint_secs=0,  # a hook saves
-        save_summaries_steps=config.save_summary_steps,
-        config=model.session_config(config.train_distribute),
+        save_summaries_steps=config.save_summary_steps if saves else 0,
+        config=model.session_config(strategy),
         log_step_count_steps=config.log_step_count_steps,
         max_wait_secs=int(config.session_creation_timeout_secs),
     ) as session:

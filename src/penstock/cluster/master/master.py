@@ -28,7 +28,9 @@ class Master:
 
     def __init__(self, target: str, config: Any) -> None:
         """Raises UnavailableError, naming task and address, if the target does not answer."""
-        timeout = config.operation_timeout_in_ms / 1000 if config is not None and config.operation_timeout_in_ms else None
+        timeout = (
+            config.operation_timeout_in_ms / 1000 if config is not None and config.operation_timeout_in_ms else None
+        )
         filters = list(config.device_filters) if config is not None else []
         found, self.home = find_tasks(target, filters, timeout)
         self.tasks: dict[str, Task] = {task.name: task for task in found}

@@ -2,7 +2,8 @@
 
 The members are nodes of different sessions, or on different devices. A group is state of a container, as a queue is, so
 those that are to meet must be in one container: the sum of chunk i of a large tensor is on task i, for example, and
-values get there and back as they get to any other node. Sums are in the order of `subdiv_offsets`, the members' numbers.
+values get there and back as they get to any other node. Values are added and
+gathered in the order of the members' numbers, which nodes may have as the attribute "_member".
 
 A member whose step ends while it waits, or whose session ends, ends the group of these members: all others get
 AbortedError, now or at their next try, because they can no longer know that they are in step. New sessions form a new
@@ -182,10 +183,8 @@ def _define(name: str, inputs: str, attrs: list[str], combine: Callable[[KernelC
 
     @op.kernel("CPU")
     def kernel(ctx: KernelContext) -> NodeKernel:
-        offsets = ctx.node.attrs.get("subdiv_offsets") or [-1]
-        return _kernel(
-            ctx, str(ctx["group_key"]), ctx["group_size"], ctx["instance_key"], int(offsets[0]), combine(ctx)
-        )
+        number = ctx.node.attrs.get("_member", -1)
+        return _kernel(ctx, str(ctx["group_key"]), ctx["group_size"], ctx["instance_key"], number, combine(ctx))
 
     op.not_differentiable()
     return op
