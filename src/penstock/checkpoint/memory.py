@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 import numpy as np
 
 from penstock.checkpoint.values import Bytes
+from penstock.devices.processors import threads
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -79,22 +80,25 @@ class KeptMemory:
             raise MemoryError(f"no memory for {size} bytes") from error
 
     def _give_back(self, block: mmap.mmap) -> None:
-        block.madvise(mmap.MADV_FREE)
         with self._lock:
             self._used -= len(block)
-            self._kept.append(block)
+            with suppress(OSError):  # a system without it
+                block.madvise(mmap.MADV_FREE)
+                self._kept.append(block)
 
 
 def _new_block(size: int) -> mmap.mmap:
     """Of large pages as far as they are at hand, otherwise of small ones."""
     block = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    block.madvise(mmap.MADV_HUGEPAGE)
+    with suppress(OSError):  # a system without large pages
+        block.madvise(mmap.MADV_HUGEPAGE)
     pages = np.frombuffer(block, np.uint8)
     for at in range(0, size, _LARGE_PAGE):
         begin = time.perf_counter()
         pages[at : at + _LARGE_PAGE : mmap.PAGESIZE] = 0
         if time.perf_counter() - begin > _SLOW_SECONDS:
-            block.madvise(mmap.MADV_NOHUGEPAGE)
+            with suppress(OSError):
+                block.madvise(mmap.MADV_NOHUGEPAGE)
             break
     return block
 
@@ -106,5 +110,5 @@ def in_threads(work: Callable[[T], R], items: Sequence[T], nbytes: int) -> list[
     """The results of `work`, which goes through `nbytes` of memory outside Python's lock."""
     if nbytes < _WORTH_THREADS:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(min(8, len(os.sched_getaffinity(0))), "penstock-checkpoint") as pool:
+    with ThreadPoolExecutor(min(8, threads()), "penstock-checkpoint") as pool:
         return list(pool.map(work, items))
