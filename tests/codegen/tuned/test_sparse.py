@@ -188,6 +188,20 @@ def test_sparse_values_become_dense_ones(dtype: str) -> None:
         assert isinstance(_same(plans, *case, none), str)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bool", "string"])
+@pytest.mark.parametrize("index", ["int32", "int64"])
+def test_elements_and_slices_are_gathered(dtype: str, index: str) -> None:
+    params, indices = tf.placeholder(dtype), tf.placeholder(index)
+    plans = _plans([tf.gather_nd(params, indices)], [params, indices])
+    value = np.arange(24).reshape(4, 3, 2)
+    numbers = value.astype(str).astype("S").astype(object) if dtype == "string" else value.astype(dtype)
+    for at in ([[1, 2], [0, 0], [3, 1]], [[3], [0]], [1, 2, 1], [[[1, 0, 1]], [[2, 2, 0]]], np.zeros((0, 2)), [[], []]):
+        assert not isinstance(_same(plans, numbers, np.array(at, index)), str)
+    assert not isinstance(_same(plans, numbers.transpose(2, 0, 1), np.array([[1, 3], [0, 2]], index)), str)
+    for wrong in ([[4, 0]], [[0, 0], [0, -1]], [[0, 0, 0, 0]]):
+        assert isinstance(_same(plans, numbers, np.array(wrong, index)), str)
+
+
 # --- updates --------------------------------------------------------------------------------------------
 
 _OPTIMIZERS: dict[str, Callable[[], Any]] = {

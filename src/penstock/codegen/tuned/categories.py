@@ -17,7 +17,7 @@ from penstock.graph.opdef import Kernel
 from penstock.graph.step_graph import Node
 from penstock.ops.lookup_tables import LookupTable
 from penstock.runtime.kernels import KernelContext
-from penstock.tensor.dtypes import int64, string
+from penstock.tensor.dtypes import int32, int64, string
 
 _HASH = r"""
 static void *NAME_call(void *self, void *const *given, i64 arguments) {
@@ -134,6 +134,29 @@ static void *NAME_call(void *self, void *const *given, i64 arguments) {
     if (ordered && place <= before) return PyLong_FromLongLong(0);
     before = place;
     to[place] = one ? *values : values[i];
+  }
+  return PyLong_FromLongLong(1);
+}
+struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
+"""
+_GATHER = r"""
+/* Slices of `inner` elements of an array, at indices [count, depth] of its first dims; 0 if one is out of range. */
+static void *NAME_call(void *self, void *const *given, i64 arguments) {
+  const i64 count = INT(0), depth = INT(1), inner = INT(2), objects = INT(3);
+  const i64 *const dims = AT(4);
+  const INDEX *indices = AT(5);
+  const NUMBER *const from = AT(6);
+  NUMBER *to = AT(7);
+  for (i64 i = 0; i < count * depth; i++)
+    if (indices[i] < 0 || indices[i] >= dims[i % depth]) return PyLong_FromLongLong(0);
+  for (i64 i = 0; i < count; i++, to += inner) {
+    i64 place = 0;
+    for (i64 j = 0; j < depth; j++) place = place * dims[j] + *indices++;
+    if (objects) for (i64 j = 0; j < inner; j++) {
+      Py_IncRef(*(void *const *)(from + place * inner + j));
+      if (to[j]) Py_DecRef(*(void **)(to + j));
+    }
+    memcpy(to, from + place * inner, inner * sizeof *to);
   }
   return PyLong_FromLongLong(1);
 }
@@ -265,3 +288,44 @@ def to_dense(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
         return dense
 
     return Autotuned(_source(_DENSE, OBJECTS, number, index), mode, fallback, _any, prepare, [ctx.node]).call
+
+
+def is_plain_gather(node: Node) -> bool:
+    """Whether the source supports this GatherNd."""
+    dtype, attrs = node.attrs["Tparams"], node.attrs
+    words = dtype == string or (dtype.torch is not None and dtype.torch.itemsize in _WORDS)
+    return words and attrs["Tindices"] in (int32, int64) and not attrs["bad_indices_policy"]
+
+
+def gather_nd(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
+    """The kernel of GatherNd: `fn(params, indices)`."""
+    text, empty = ctx["Tparams"] == string, torch.empty
+    dtype = None if text else ctx.torch_dtype("Tparams")
+    number = "u64" if dtype is None else _WORDS[dtype.itemsize]
+    index = {4: "i32", 8: "i64"}[ctx.torch_dtype("Tindices").itemsize]
+
+    def prepare(function: Callable[..., Any], key: Any) -> Kernel | None:
+        def gather(params: Any, indices: torch.Tensor) -> Any:
+            shape, rank = params.shape, indices.dim()
+            depth = indices.shape[-1] if rank else 0
+            if not depth or depth > len(shape) or (text and not params.flags.c_contiguous):
+                return fallback(params, indices)
+            indices = indices.contiguous()
+            dims = torch.tensor(shape[:depth])
+            outer, inner = indices.shape[:-1], shape[depth:]
+            numbers = (indices.numel() // depth, depth, math.prod(inner), text, dims.data_ptr(), indices.data_ptr())
+            if text:
+                found: Any = np.empty((*outer, *inner), object)
+                done = function(*numbers, params.ctypes.data, found.ctypes.data)
+            else:
+                params = params.contiguous()
+                found = empty((*outer, *inner), dtype=dtype)
+                done = function(*numbers, params.data_ptr(), found.data_ptr())
+            return found if done else fallback(params, indices)
+
+        return gather
+
+    def magnitude(params: Any, indices: torch.Tensor) -> int:
+        return indices.numel().bit_length()
+
+    return Autotuned(_source(_GATHER, OBJECTS, number, index), mode, fallback, magnitude, prepare, [ctx.node]).call

@@ -43,6 +43,7 @@ _KERNELS = {
     "_ConvBias": _Tuned(winograd.is_winograd, winograd.convolve, _FLOATS),
     "Conv2DBackpropInput": _Tuned(winograd.is_winograd, winograd.by_input, _FLOATS),
     "Conv2DBackpropFilter": _Tuned(winograd.is_winograd, winograd.by_filter, _FLOATS),
+    "GatherNd": _Tuned(categories.is_plain_gather, categories.gather_nd, None),
     "LookupTableFind": _Tuned(categories.maps_strings_to_ids, categories.look_up, None),
     "LookupTableFindV2": _Tuned(categories.maps_strings_to_ids, categories.look_up, None),
     "LRN": _Tuned(lrn.has_common_power, lrn.normalize),
