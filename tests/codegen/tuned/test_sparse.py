@@ -158,6 +158,21 @@ def test_crosses_of_any_columns_are_those_of_the_ops_own_kernel(buckets: int) ->
         assert isinstance(_same(plans, *bad), str)
 
 
+def test_crosses_of_dense_columns_are_those_of_the_ops_own_kernel() -> None:
+    sparse = tf.SparseTensor(tf.placeholder(tf.int64, [None, 2]), tf.placeholder(tf.string), tf.placeholder(tf.int64))
+    words, numbers = tf.placeholder(tf.string, [None, None]), tf.placeholder(tf.int64, [None, None])
+    rng = np.random.default_rng(0)
+    feeds = [sparse.indices, sparse.values, sparse.dense_shape, words, numbers]
+    for columns, used in [([sparse, words, numbers], slice(0, 5)), ([numbers, words], slice(3, 5))]:
+        crossed = tf.sparse.cross_hashed(columns, 1000)
+        plans = _plans([crossed.indices, crossed.values, crossed.dense_shape], feeds[used])
+        for height, width in [(5, 2), (1, 1), (0, 3), (4, 0)]:
+            text = np.array([b"w%d" % i for i in range(height * width)] + [None], object)[:-1].reshape(height, width)
+            values = [*_columns(rng, height, 2, True), text, rng.integers(0, 9, (height, 3))]
+            assert not isinstance(_same(plans, *values[used]), str)
+        assert isinstance(_same(plans, *values[used][:-1], rng.integers(0, 9, (6, 1))), str)
+
+
 @pytest.mark.parametrize("dtype", ["int64", "float32", "bool"])
 def test_sparse_values_become_dense_ones(dtype: str) -> None:
     indices, shape = tf.placeholder(tf.int64, None), tf.placeholder(tf.int64, [None])

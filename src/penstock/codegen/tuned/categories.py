@@ -46,9 +46,14 @@ struct method NAME = {"NAME", NAME_call, METH_FASTCALL, 0};
 _CROSS = r"""
 struct NAME_column { const i64 *indices, *shape; i64 count; const i64 *numbers; };
 
-/* How many values each row has, as sums of those before; 0 if rows are out of range or order. */
+/* How many values each row has, as sums of those before; 0 if rows are out of range or order. Dense columns have no
+   indices. */
 static int NAME_starts(const struct NAME_column *c, i64 height, i64 *starts) {
   i64 row = 0, i = 0;
+  if (!c->indices) {
+    for (; row <= height; row++) starts[row] = row * c->shape[1];
+    return 1;
+  }
   for (; i < c->count; i++) {
     const i64 next = c->indices[2 * i];
     if (next < (i ? c->indices[2 * i - 2] : 0) || next >= height) return 0;
@@ -215,7 +220,15 @@ def look_up(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
 def is_hashed(node: Node) -> bool:
     """Whether the source supports this SparseCross."""
     attrs = node.attrs
-    return attrs["out_type"] == int64 and not attrs["dense_types"] and 0 < attrs["N"] <= _MOST_COLUMNS
+    return attrs["out_type"] == int64 and 0 < attrs["N"] + len(attrs["dense_types"]) <= _MOST_COLUMNS
+
+
+def _values(value: Any, kept: list[Any]) -> tuple[list[bytes], int]:
+    """A list of strings, and the address of numbers: 0 for strings, and if there are none."""
+    if isinstance(value, np.ndarray):
+        return value.tolist(), 0
+    kept.append(value.contiguous())
+    return [], kept[-1].data_ptr()
 
 
 def cross(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
@@ -229,29 +242,31 @@ def cross(ctx: KernelContext, mode: str, fallback: Kernel) -> Kernel:
             kept: list[Any] = []
             room = 0
             for at, value, shape in zip(indices, values, shapes, strict=True):
-                count = len(value) if value.ndim == 1 else -1
-                if at.shape != (count, 2) or shape.shape != (2,):
+                if value.ndim != 1 or at.shape != (len(value), 2) or shape.shape != (2,):
                     return fallback(indices, values, shapes, dense)
                 at, shape = at.contiguous(), shape.contiguous()
-                texts, numbers = [], 0
-                if isinstance(value, np.ndarray):
-                    texts = value.tolist()
-                else:
-                    value = value.contiguous()
-                    numbers = value.data_ptr()  # 0 if there are none
-                kept += at, shape, value
-                columns += count, at.data_ptr(), shape.data_ptr(), texts, numbers
-                room += count
-            height = int(shapes[0][0])
+                kept += at, shape
+                shape_at = shape.data_ptr()
+                columns += len(value), at.data_ptr() or shape_at, shape_at, *_values(value, kept)  # 0 means dense
+                room += len(value)
+            for matrix in dense:
+                if matrix.ndim != 2:
+                    return fallback(indices, values, shapes, dense)
+                shape, value = torch.tensor(matrix.shape), matrix.reshape(-1)
+                kept.append(shape)
+                columns += len(value), 0, shape.data_ptr(), *_values(value, kept)
+                room += len(value)
+            height = int(shapes[0][0]) if shapes else dense[0].shape[0]
             if height < 0:
                 return fallback(indices, values, shapes, dense)
-            work = empty(room + len(values) * (height + 1), dtype=integer)
-            total = function(len(values), work.data_ptr(), height, *columns)
+            count = len(values) + len(dense)
+            work = empty(room + count * (height + 1), dtype=integer)
+            total = function(count, work.data_ptr(), height, *columns)
             if total < 0:
                 return fallback(indices, values, shapes, dense)
             found = empty((total, 2), dtype=integer), empty(total, dtype=integer), empty(2, dtype=integer)
             addresses = [each.data_ptr() for each in found]
-            function(len(values), work.data_ptr(), height, settings_at, *addresses, 0, *columns)
+            function(count, work.data_ptr(), height, settings_at, *addresses, 0, *columns)
             return found
 
         return crossed
