@@ -24,12 +24,17 @@ _SAVE = (
     "tf.graph_util.convert_variables_to_constants and tf.train.write_graph."
 )
 _PROFILE = "Run a step with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), or look at session.explain(fetches)."
+_WITHOUT_CLASSES = (
+    "Write the model as a function with tf.layers and tf.losses (a linear SVM: tf.layers.dense, a regularizer, and "
+    "tf.losses.hinge_loss), and train it with tf.estimator.Estimator or in a tf.Session."
+)
 _MATRICES = "Compute with matrices: tf.matrix_band_part(x, -1, 0) is a lower triangle, tf.matrix_diag a diagonal."
 _GRAPHS = "There is no eager execution: build a graph, take tf.gradients, and run it in a tf.Session."
 
 INSTEAD: tuple[tuple[str, str], ...] = (
     ("tf.LMDBReader", _FEED),
-    ("tf.estimator.* tf.keras.* tf.contrib.learn.* tf.contrib.estimator.*", _MODEL),
+    ("tf.contrib.learn.* tf.contrib.factorization", _WITHOUT_CLASSES),
+    ("tf.estimator.* tf.keras.* tf.contrib.estimator.*", _MODEL),
     ("tf.contrib.slim.nets", _MODEL),
     ("tf.train.Server", _ONE_PROCESS),
     ("tf.contrib.tpu tf.tpu", _ONE_PROCESS),

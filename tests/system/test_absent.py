@@ -12,7 +12,8 @@ from penstock.absent import INSTEAD, NotInPenstockError, tensorflow_names
     ("path", "advice"),
     [
         ("tf.contrib.tpu", "one process"),
-        ("tf.contrib.crf", "README"),
+        ("tf.contrib.ffmpeg", "README"),
+        ("tf.contrib.learn.SVM", "hinge_loss"),
         ("tf.contrib.tfprof", "tf.RunOptions"),
         ("tf.contrib.slim.nets", "tf.layers"),
         ("tf.nn.ctc_loss_v2", "README"),

@@ -7,6 +7,7 @@ from penstock.contrib.learn import (
     estimator as _estimator,
     experiment as _experiment,
     export_strategy as _export_strategy,
+    graph_actions as _graph_actions,
     inputs as _inputs,
     metric_spec as _metric_spec,
     mnist as _mnist,
@@ -15,11 +16,17 @@ from penstock.contrib.learn import (
     preprocessing as preprocessing,
     run_config as _run_config,
 )
+from penstock.estimator.export import receivers as _receivers
 from penstock.estimator.inputs.pandas_io import pandas_input_fn as _pandas_input_fn
+from penstock.training_loop import monitored_session as _monitored_session
 
 _learn = f"{__name__}.python.learn"
 _run = {"run": _experiment.run}
 _input_functions = {"numpy_input_fn": _inputs.numpy_input_fn, "pandas_input_fn": _pandas_input_fn}
+_serving = {
+    "build_parsing_serving_input_fn": _receivers.build_parsing_serving_input_receiver_fn,
+    "build_default_serving_input_fn": _receivers.build_raw_serving_input_receiver_fn,
+}
 _export_utils = {"make_export_strategy": _export_strategy.make_export_strategy}
 _infer = {
     name: getattr(_inputs, name)
@@ -34,6 +41,7 @@ for _path in (__name__, _learn):
         ("datasets.mnist", (_mnist,), {}),
         ("learn_runner", (), _run),
         ("io", (), _input_functions),
+        ("utils.input_fn_utils", (), _serving),
         ("utils.saved_model_export_utils", (), _export_utils),
         ("monitors", (monitors,), {}),
     ):
@@ -49,6 +57,8 @@ for _name, _source in (
     ("metric_spec", _metric_spec),
     ("experiment", _experiment),
     ("export_strategy", _export_strategy),
+    ("graph_actions", _graph_actions),
+    ("monitored_session", _monitored_session),
 ):
     add_module(f"{_learn}.{_name}", _source)
     if _name.startswith("estimators."):

@@ -14,6 +14,11 @@ from penstock.contrib.learn.estimator import SKCompat as SKCompat
 from penstock.contrib.learn.experiment import Experiment as Experiment
 from penstock.contrib.learn.export_strategy import ExportStrategy as ExportStrategy
 from penstock.contrib.learn.export_strategy import make_export_strategy as make_export_strategy
+from penstock.contrib.learn.graph_actions import evaluate as evaluate
+from penstock.contrib.learn.graph_actions import infer as infer
+from penstock.contrib.learn.graph_actions import run_feeds as run_feeds
+from penstock.contrib.learn.graph_actions import run_n as run_n
+from penstock.contrib.learn.graph_actions import train as train
 from penstock.contrib.learn.inputs import infer_real_valued_columns_from_input as infer_real_valued_columns_from_input
 from penstock.contrib.learn.inputs import infer_real_valued_columns_from_input_fn as infer_real_valued_columns_from_input_fn
 from penstock.contrib.learn.metric_spec import MetricSpec as MetricSpec
@@ -25,6 +30,7 @@ from penstock.estimator.cluster import TaskType as TaskType
 __all__ = [
     "datasets", "monitors", "preprocessing", "DNNClassifier", "DNNLinearCombinedClassifier",
     "DNNLinearCombinedRegressor", "DNNRegressor", "LinearClassifier", "LinearRegressor", "PredictionKey", "Estimator",
-    "SKCompat", "Experiment", "ExportStrategy", "make_export_strategy", "infer_real_valued_columns_from_input",
-    "infer_real_valued_columns_from_input_fn", "MetricSpec", "ModeKeys", "ModelFnOps", "RunConfig", "TaskType"
+    "SKCompat", "Experiment", "ExportStrategy", "make_export_strategy", "evaluate", "infer", "run_feeds", "run_n",
+    "train", "infer_real_valued_columns_from_input", "infer_real_valued_columns_from_input_fn", "MetricSpec",
+    "ModeKeys", "ModelFnOps", "RunConfig", "TaskType"
 ]
