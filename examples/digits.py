@@ -10,6 +10,7 @@ import argparse
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ def dense_layer(x: tf.Tensor, units: int, name: str) -> tf.Tensor:
 class Model:
     """The graph: LeNet's convolution, pooling and dense layers, its loss, its training step, its summaries."""
 
-    def __init__(self) -> None:
+    def __init__(self, wrap: Callable[[tf.train.Optimizer], tf.train.Optimizer] = lambda optimizer: optimizer) -> None:
+        """`wrap` turns the optimizer into another."""
         self.images = tf.placeholder(tf.float32, [None, 8, 8, 1], name="images")
         self.labels = tf.placeholder(tf.int64, [None], name="labels")
         self.keep = tf.placeholder_with_default(1.0, [], name="keep_prob")
@@ -79,7 +81,8 @@ class Model:
         )
         self.step = tf.train.get_or_create_global_step()
         rate = tf.train.exponential_decay(2e-3, self.step, 400, 0.7)
-        self.train = tf.train.AdamOptimizer(rate).minimize(self.loss, global_step=self.step)
+        self.optimizer = wrap(tf.train.AdamOptimizer(rate))
+        self.train = self.optimizer.minimize(self.loss, global_step=self.step)
         tf.summary.scalar("loss", self.loss)
         tf.summary.scalar("learning_rate", rate)
         tf.summary.image("scans", self.images, max_outputs=4)

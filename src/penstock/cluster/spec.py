@@ -44,6 +44,13 @@ def task_name(job: str, index: int) -> str:
     return f"/job:{job}/replica:0/task:{index}"
 
 
+def full_name(task: str) -> str:
+    """`/job:worker/replica:0/task:1` of "/job:worker/task:1", "worker:1" and "worker/1"."""
+    parts = task.strip("/").replace("job:", "").replace("replica:0/", "").replace("task:", "")
+    job, _, index = parts.replace(":", "/").partition("/")
+    return f"/job:{job}/replica:0/task:{index or 0}"
+
+
 @export("train.ClusterSpec")
 class ClusterSpec:
     """The addresses of a cluster's tasks, by job and index; empty for a process of its own.

@@ -1,11 +1,12 @@
-"""Where sessions' targets lead: `grpc://host:port`, and `penstock://NAME` for a cluster started by name."""
+"""Where sessions' targets lead: `grpc://host:port`, and `penstock://NAME` for a cluster started by name, or
+`penstock://NAME/job:worker/task:1` for a task of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from penstock import errors
-from penstock.cluster.spec import host_and_port
+from penstock.cluster.spec import full_name, host_and_port
 from penstock.cluster.token import token_for
 
 _BY_NAME = "penstock://"
@@ -38,12 +39,17 @@ def resolve(target: str) -> Destination:
     return Destination(address, token_for([address]))
 
 
-def _named(name: str) -> Destination:
+def _named(path: str) -> Destination:
     from penstock.cluster.launch.control import Control
 
+    name, _, task = path.partition("/")
     with Control.of(name) as control:
         status = control.ask("status")
-    leader = next(task for task in status["tasks"] if task["task"] == status["leader"])
-    if not leader["address"]:
-        raise errors.UnavailableError(None, None, f"{leader['task']} of cluster {name!r} is {leader['state']}.")
-    return Destination(leader["address"], bytes.fromhex(status["token"]), status["cluster_id"])
+    wanted = full_name(task) if task else status["leader"]
+    for found in status["tasks"]:
+        if found["task"] == wanted:
+            if not found["address"]:
+                raise errors.UnavailableError(None, None, f"{wanted} of cluster {name!r} is {found['state']}.")
+            return Destination(found["address"], bytes.fromhex(status["token"]), status["cluster_id"])
+    known = ", ".join(found["task"] for found in status["tasks"])
+    raise errors.NotFoundError(None, None, f"{wanted} is not a task of cluster {name!r}. It has {known}.")

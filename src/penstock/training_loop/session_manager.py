@@ -18,6 +18,9 @@ from penstock.session.session import Session
 from penstock.train.saver import Saver
 
 
+_FIRST_PAUSE_S = 0.2
+
+
 @export("train.SessionManager")
 class SessionManager:
     """Opens sessions for a graph: one that restores the latest checkpoint or initialises the variables
@@ -127,9 +130,10 @@ class SessionManager:
     def wait_for_session(self, master: str, config: Any = None, max_wait_secs: float | None = None) -> Session:
         """A session, once another one at `master` has initialised the variables.
 
-        Raises DeadlineExceededError if that takes longer than `max_wait_secs` (None for no limit).
+        It asks after a moment first, then less and less often, at least every `recovery_wait_secs`. Raises DeadlineExceededError if that takes longer than `max_wait_secs` (None for no limit).
         """
         end = time.monotonic() + (float("inf") if max_wait_secs is None else max_wait_secs)
+        pause = min(_FIRST_PAUSE_S, self._recovery_wait_secs)
         while True:
             sess = Session(master, graph=self._graph, config=config)
             with _closed_if_failing(sess):
@@ -140,7 +144,7 @@ class SessionManager:
                     if not_ready is None:
                         return sess
             close_quietly(sess)
-            if time.monotonic() + self._recovery_wait_secs > end:
+            if time.monotonic() + pause > end:
                 raise errors.DeadlineExceededError(
                     None, None, f"Session was not ready after waiting {max_wait_secs} secs."
                 )
@@ -149,7 +153,8 @@ class SessionManager:
                 not_ready_for_local,
                 not_ready,
             )
-            time.sleep(self._recovery_wait_secs)
+            time.sleep(pause)
+            pause = min(1.5 * pause, self._recovery_wait_secs)
 
     def _restored(
         self, master: str, saver: Saver | None, directory: Any, path: Any, wait: bool, max_wait: float, config: Any

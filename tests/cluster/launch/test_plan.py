@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from penstock import errors
-from penstock.cluster.launch.cluster import full_name
 from penstock.cluster.launch.plan import Needs, Plan, TaskPlan, byte_count, tasks_of
+from penstock.cluster.spec import full_name
 
 
 def test_jobs_are_written_as_text_or_as_a_dict() -> None:

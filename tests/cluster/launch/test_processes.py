@@ -103,6 +103,9 @@ def test_names_are_taken_until_the_cluster_ends(cluster: Cluster) -> None:
         tf.cluster.connect("other")
     with pytest.raises(errors.NotFoundError, match="No cluster 'other'"):
         resolve("penstock://other")
+    assert resolve(cluster.target_of("ps:0")).address == cluster.tasks[2].address
+    with pytest.raises(errors.NotFoundError, match="/job:ps/replica:0/task:1 is not a task of cluster 'shared'"):
+        resolve(cluster.target_of("ps:1"))
 
 
 def test_tasks_that_it_does_not_have_are_named(cluster: Cluster) -> None:

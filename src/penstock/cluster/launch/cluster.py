@@ -23,7 +23,7 @@ from penstock.cluster.launch import places
 from penstock.cluster.launch.control import Control
 from penstock.cluster.launch.plan import Jobs, Needs, Plan, byte_count, tasks_of
 from penstock.cluster.launch.supervisor import DEAD, FAILED, READY
-from penstock.cluster.spec import ClusterSpec
+from penstock.cluster.spec import ClusterSpec, full_name
 from penstock.cluster.token import new_token, token_for
 from penstock.export import export
 
@@ -60,6 +60,10 @@ class Cluster:
     def target(self) -> str:
         """For sessions of any program of this user on this machine."""
         return f"penstock://{self.name}"
+
+    def target_of(self, task: str) -> str:
+        """The same, but of one task ("worker:1"): unconstrained nodes with state are there."""
+        return f"penstock://{self.name}{full_name(task)}"
 
     @property
     def tasks(self) -> list[Task]:
@@ -252,13 +256,6 @@ def connect(name: str) -> Cluster:
 def names() -> list[str]:
     """Of this user's clusters that run on this machine."""
     return places.names()
-
-
-def full_name(task: str) -> str:
-    """`/job:worker/replica:0/task:1` of "/job:worker/task:1", "worker:1" and "worker/1"."""
-    parts = task.strip("/").replace("job:", "").replace("replica:0/", "").replace("task:", "")
-    job, _, index = parts.replace(":", "/").partition("/")
-    return f"/job:{job}/replica:0/task:{index or 0}"
 
 
 def spec_of(status: dict[str, Any]) -> ClusterSpec:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from penstock import errors
 from penstock.cluster.launch import places
-from penstock.cluster.launch.cluster import connect, full_name, start
+from penstock.cluster.launch.cluster import connect, start
 from penstock.cluster.launch.control import Control
+from penstock.cluster.spec import full_name
 from penstock.cluster.token import new_token
 
 _FOLLOW_S = 0.3

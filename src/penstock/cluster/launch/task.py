@@ -51,17 +51,12 @@ def serve(connection: socket.socket, plan: Plan, task: TaskPlan, address: str) -
     lines.send({"started": {"address": own, "pid": os.getpid(), "incarnation": server.identity.incarnation}})
     while (messages := lines.receive()) is not None:
         for message in messages:
-            reply = _answer(server, message)
-            if reply is None:
-                server.close()
-                return
-            lines.send(reply)
+            if "stop" in message:
+                return  # the process ends, and what it held
+            lines.send(_answer(server, message))
 
 
-def _answer(server: Server, message: dict[str, Any]) -> dict[str, Any] | None:
-    """None to stop."""
-    if "stop" in message:
-        return None
+def _answer(server: Server, message: dict[str, Any]) -> dict[str, Any]:
     if "update" in message:
         server.members.update(message["update"])
         return {"updated": message["version"]}
