@@ -43,7 +43,7 @@ def _run(model: Model, spec: EstimatorSpec, hooks: list[Any], listeners: list[Ch
     # With a strategy that says so, each worker initialises variables of its own, but only one saves them.
     alone = strategy is not None and strategy.between_graph and strategy.should_init
     saves = strategy.should_checkpoint if alone else True
-    chief_hooks = [*_saving_hooks(model, spec, hooks, listeners), *spec.training_chief_hooks]
+    chief_hooks = [*_saving_hooks(model, spec, hooks, listeners), *spec.training_chief_hooks] if saves else []
     loss, any_step = None, False
     with MonitoredTrainingSession(
         master=config.master,
@@ -51,7 +51,7 @@ def _run(model: Model, spec: EstimatorSpec, hooks: list[Any], listeners: list[Ch
         checkpoint_dir=model.directory,
         scaffold=spec.scaffold,
         hooks=[*hooks, *(strategy.session_hooks() if strategy is not None else [])],
-        chief_only_hooks=chief_hooks if saves else [],
+        chief_only_hooks=chief_hooks,
         save_checkpoint_secs=0,  # a hook saves
         save_summaries_steps=config.save_summary_steps if saves else 0,
         config=model.session_config(strategy),

@@ -29,8 +29,8 @@ from penstock.ops.data_flow.queue_elements import own
 from penstock.ops.kernel_tools import invalid
 from penstock.runtime.kernels import KernelContext, SessionState
 
-Combine = Callable[[dict[int, Any]], Any]
-"""From the members' values, by their numbers in ascending order."""
+Combine = Callable[[dict[int, Any], int], Any]
+"""From the members' values, by their numbers in ascending order; and the number whose value must stay as it is."""
 
 
 @dataclass(eq=False)
@@ -67,12 +67,14 @@ class Group(Shared):
             place = number if number >= 0 else len(round.values)
             if place in round.values:
                 raise invalid(f"{self}: two members of instance {instance} have the number {place}")
-            round.values[place] = None if value is None else own(value)
-            if len(round.values) == round.wants:
+            if len(round.values) + 1 < round.wants:
+                round.values[place] = None if value is None else own(value)
+            else:
+                round.values[place] = value
                 del self._rounds[instance]
                 try:
                     with torch.inference_mode():
-                        round.result = (combine(dict(sorted(round.values.items()))),)
+                        round.result = (combine(dict(sorted(round.values.items())), place),)
                 except Exception as error:
                     round.error = error
                 round.values = {}
@@ -129,32 +131,39 @@ class Group(Shared):
 
 # --- ops ------------------------------------------------------------------------------------------------
 
-_MERGE: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
-    "add": torch.Tensor.add_,
-    "sum": torch.Tensor.add_,
-    "mul": torch.Tensor.mul_,
-    "prod": torch.Tensor.mul_,
-    "min": lambda a, b: torch.minimum(a, b, out=a),
-    "max": lambda a, b: torch.maximum(a, b, out=a),
+_MERGE: dict[str, Callable[..., torch.Tensor]] = {
+    "add": torch.add,
+    "sum": torch.add,
+    "mul": torch.mul,
+    "prod": torch.mul,
+    "min": torch.minimum,
+    "max": torch.maximum,
 }
 
 
-def _merged(values: dict[int, Any], merge: str, divides: bool) -> Any:
-    parts = list(values.values())
-    if len({part.shape for part in parts}) > 1:
-        raise invalid(f"members have different shapes: {[list(part.shape) for part in parts]}")
-    total = functools.reduce(_MERGE[merge], parts)
+def _merged(values: dict[int, Any], kept: int, merge: str, divides: bool) -> Any:
+    """All in the order of their numbers, in the memory of a value that may be overwritten."""
+    if len({value.shape for value in values.values()}) > 1:
+        raise invalid(f"members have different shapes: {[list(value.shape) for value in values.values()]}")
+    (first, total), *others = values.items()
+    is_ours = first != kept
+    for number, value in others:
+        total = _MERGE[merge](total, value, out=total if is_ours else value if number != kept else None)
+        is_ours = True
+    if not is_ours:
+        total = own(total)
     if divides:
-        total = total.div_(len(parts)) if total.is_floating_point() else total.div(len(parts), rounding_mode="trunc")
+        total = total.div_(len(values)) if total.is_floating_point() else total.div(len(values), rounding_mode="trunc")
     return total
 
 
-def _gathered(values: dict[int, Any]) -> Any:
+def _gathered(values: dict[int, Any], kept: int) -> Any:
     return torch.cat(list(values.values()))
 
 
-def _sent(values: dict[int, Any]) -> Any:
-    return next(value for value in values.values() if value is not None)
+def _sent(values: dict[int, Any], kept: int) -> Any:
+    number, value = next((number, value) for number, value in values.items() if value is not None)
+    return own(value) if number == kept else value
 
 
 def _kernel(ctx: KernelContext, name: str, size: int, instance: int, number: int, combine: Combine) -> NodeKernel:
