@@ -6,6 +6,7 @@ and always the same. Failures that were found stay as examples.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 from collections.abc import Iterator
@@ -208,6 +209,28 @@ def test_gradients_are_those_of_finite_differences(executor: str, program: Progr
         values_found = _run(session, grads, feeds, executor)
         _close(values_found, [x for _, x in kept], 1e-4)
         _close(values_found, run_reference(session, grads, feeds), 1e-12)
+
+
+@_found
+@_many
+@given(program=programs(), values=inputs())
+def test_imported_programs_have_the_same_gradients(program: Program, values: dict[str, Any]) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        built = build(dataclasses.replace(program, variable=""), tf)
+        ys = [tf.convert_to_tensor(r) for r in built.results if r.dtype.base_dtype == tf.float64]
+        if not ys:
+            return
+        graph_def = graph.as_graph_def()
+        found = tf.gradients(ys, [built.inputs[name] for name in _FLOAT_INPUTS], unconnected_gradients="zero")
+        expected = _run(session, found, built.feeds(values), "structured")
+        names = [y.name for y in ys]
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.import_graph_def(graph_def, name="again")
+        ys = [graph.get_tensor_by_name(f"again/{name}") for name in names]
+        fed = {name: graph.get_tensor_by_name(f"again/{name}:0") for name in built.inputs}
+        found = tf.gradients(ys, [fed[name] for name in _FLOAT_INPUTS], unconnected_gradients="zero")
+        feeds = {tensor: values[name] for name, tensor in fed.items()}
+        _close(_run(session, found, feeds, "structured"), expected, 1e-12)
 
 
 @EXECUTORS
