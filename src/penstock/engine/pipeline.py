@@ -12,7 +12,6 @@ from penstock.codegen.regions.regions import form_regions
 from penstock.devices.device import Device
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.step_graph import StepGraph
-from penstock.graph.transfer_ops import SENDS
 from penstock.graph.verify import CHECK, verify
 from penstock.passes.common_subexpressions import merge_common_subexpressions
 from penstock.passes.dead_controls import skip_dead_controls
@@ -168,8 +167,6 @@ def prepare(
 def prepare_part(graph: StepGraph, passes: Collection[str]) -> StepGraph:
     """What one device runs of a step that was prepared and partitioned elsewhere."""
     names = [name for name in AFTER_PLACING if name in ON_PARTS and name in passes]
-    sends = [node for node in graph.nodes if node.op.name in SENDS]  # which others need
-    graph = StepGraph(graph.nodes, graph.feeds, graph.fetches, [*graph.targets, *sends])
     return _after_placing(names, graph, PlannedMemory(CostModel()), lambda graph: "")[0]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from penstock.graph.ordering import in_order
 from penstock.graph.primitives import MERGES, NEXT_ITERATIONS
 from penstock.graph.step_graph import Edge, Node, StepGraph
+from penstock.graph.transfer_ops import SENDS
 
 Order = list[tuple[Node, Node]]
 """Pairs of nodes; the first must come before the second."""
@@ -107,9 +108,10 @@ def duplicate(graph: StepGraph) -> StepGraph:
 
 
 def remove_unused(graph: StepGraph) -> StepGraph:
-    """Removes the nodes that no fetch or target needs. Feed nodes stay, because values are passed for them."""
+    """Removes the nodes that no fetch, target or other device needs. Feed nodes stay, because values are passed for
+    them."""
     needed: set[Node] = set(graph.feeds)
-    pending = [*(e.node for e in graph.fetches), *graph.targets]
+    pending = [*(e.node for e in graph.fetches), *graph.targets, *(n for n in graph.nodes if n.op.name in SENDS)]
     while pending:
         node = pending.pop()
         if node not in needed:

@@ -74,16 +74,16 @@ class ClusterPlan(Plan):
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for share in self._there:
             share.task.start("register", master.number, self._number, share.parts, done=answers.put)
-        found: list[Any] = []
-        if self._here is not None:
-            try:
+        try:
+            if self._here is not None:
                 self._here.task.call("register", master.number, self._number, self._here.parts)
-            except Exception as error:
-                found.append(error)
-        found += [answers.get() for _ in self._there]
-        failed = [each for each in found if isinstance(each, Exception)]
-        if failed:
-            raise self._explained(failed[0])
+            for _ in self._there:
+                answer = answers.get()
+                if isinstance(answer, Exception):
+                    raise answer  # others may take long to learn that they cannot connect to a task that is gone
+        except errors.OpError as error:
+            found = master.why_gone(error) if isinstance(error, errors.UnavailableError) else error
+            raise self._explained(found) from found.__cause__
 
     # --- what it says about itself ------------------------------------------------------------------------
 

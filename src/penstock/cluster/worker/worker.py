@@ -19,6 +19,9 @@ from penstock.placement.calibration import calibrated
 from penstock.runtime import deadlock
 from penstock.runtime.resources import ResourceManager
 
+_CONNECT_S = 5.0
+"""How long a task tries to reach another: the client has reached it before."""
+
 
 class Worker:
     """What a task runs; `service()` is what others may call. State outlives sessions, except that of isolated ones."""
@@ -158,4 +161,4 @@ class Worker:
         return session
 
     def _connect(self, task: str, address: str, incarnation: int) -> Peer:
-        return self.endpoint.peer(address, Expect(task, incarnation))
+        return self.endpoint.peer(address, Expect(task, incarnation), timeout=_CONNECT_S)
