@@ -22,15 +22,15 @@ from penstock.placement.hardware import full_name
 LAYERS, STEPS, BATCH, INPUTS = 4, 12, 16, 8
 
 
-def build(size: int) -> tuple[Any, Any, Any, Any]:
-    """The graph: feeds for series and labels, the loss, and the training operation."""
+def build(size: int, place: str = "/cpu:{}") -> tuple[Any, Any, Any, Any]:
+    """The graph: feeds for series and labels, the loss, and the training operation. `place` is a layer's device."""
     x = tf.placeholder(tf.float32, [BATCH, STEPS, INPUTS], "series")
     labels = tf.placeholder(tf.int32, [BATCH], "labels")
     inputs = tf.unstack(x, axis=1)
     for layer in range(LAYERS):
-        with tf.device(f"/cpu:{layer}"), tf.variable_scope(f"layer{layer}"):
+        with tf.device(place.format(layer)), tf.variable_scope(f"layer{layer}"):
             inputs, _ = tf.nn.static_rnn(tf.nn.rnn_cell.BasicLSTMCell(size), inputs, dtype=tf.float32)
-    with tf.device(f"/cpu:{LAYERS - 1}"):
+    with tf.device(place.format(LAYERS - 1)):
         logits = tf.layers.dense(inputs[-1], 2)
         loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
         train = tf.train.AdamOptimizer(0.01).minimize(loss)

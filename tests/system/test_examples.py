@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 
 def _load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(Path(name).name, EXAMPLES / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
     spec.loader.exec_module(module)
     return module
 
@@ -35,3 +37,20 @@ def test_concurrent_steps_do_not_disturb_each_other() -> None:
 
 def test_an_exported_estimator_recognises_digits(tmp_path: Path) -> None:
     assert _load("digits_estimator").main(tmp_path, steps=200) > 0.9
+
+
+@pytest.fixture
+def _runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_RUNTIME", str(tmp_path / "run"))
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+
+@pytest.mark.usefixtures("_runtime")
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_cluster_of_which_a_task_dies_recognises_digits(asynchronous: bool) -> None:
+    assert _load("cluster/train_digits").main(steps=100, asynchronous=asynchronous, kills=1) > 0.9
+
+
+@pytest.mark.usefixtures("_runtime")
+def test_an_lstm_with_a_layer_a_process_learns() -> None:
+    assert _load("cluster/layered_lstm").main(steps=15, size=16) < 0.4

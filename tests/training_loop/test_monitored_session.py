@@ -438,3 +438,20 @@ def test_a_basic_loop_calls_a_function_until_the_supervisor_stops(tmp_path: Path
 
     tf.train.basic_train_loop(supervisor, step, args=[10], kwargs={"offset": 1})
     assert found == [11, 21, 31]
+
+
+def test_a_queue_that_outlives_a_lost_session_stays_open() -> None:
+    """As one on a parameter server does when a worker is lost: the next session fills it again."""
+    queue = tf.FIFOQueue(2, tf.int32, shared_name="outlives")
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(7)]))
+    taken = queue.dequeue()
+    tf.train.get_or_create_global_step()
+    lost = iter([True])
+
+    class _Loses(tf.train.SessionRunHook):
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            if next(lost, False):
+                raise aborted()
+
+    with tf.train.MonitoredTrainingSession("inproc://outlives", hooks=[_Loses()], log_step_count_steps=None) as session:
+        assert [session.run(taken) for _ in range(5)] == [7] * 5

@@ -17,7 +17,6 @@ from penstock.graph.scopes import get_default_graph
 from penstock.session.session import Session
 from penstock.train.saver import Saver
 
-
 _FIRST_PAUSE_S = 0.2
 
 
@@ -130,7 +129,9 @@ class SessionManager:
     def wait_for_session(self, master: str, config: Any = None, max_wait_secs: float | None = None) -> Session:
         """A session, once another one at `master` has initialised the variables.
 
-        It asks after a moment first, then less and less often, at least every `recovery_wait_secs`. Raises DeadlineExceededError if that takes longer than `max_wait_secs` (None for no limit).
+        It asks after a moment first, then less and less often, at least every `recovery_wait_secs`.
+
+        Raises DeadlineExceededError if that takes longer than `max_wait_secs` (None for no limit).
         """
         end = time.monotonic() + (float("inf") if max_wait_secs is None else max_wait_secs)
         pause = min(_FIRST_PAUSE_S, self._recovery_wait_secs)

@@ -8,6 +8,7 @@ _RecoverableSession     makes a new session after AbortedError and UnavailableEr
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -133,6 +134,10 @@ class _RecoverableSession(_WrappedSession):
 
     def _lose(self, error: Exception) -> None:
         logging.info(_LOST, error)
+        if isinstance(self._sess, _WrappedSession):
+            with contextlib.suppress(Exception):
+                # Before its threads are told to stop: they would close queues that outlive the session.
+                self._sess.raw_session().close()
         self.close()
 
 
