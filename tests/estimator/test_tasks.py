@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,3 +74,39 @@ def test_workers_begin_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_chief_by_itself_needs_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tasks.is_alone(_config(monkeypatch, "chief", cluster={"chief": ["c:1"]}))
     assert not tasks.is_alone(_config(monkeypatch, "chief"))
+
+
+def test_a_chief_and_a_worker_train_together_and_an_evaluator_watches(tmp_path: Path) -> None:
+    cluster = dict(zip(("chief", "worker", "ps"), ([address] for address in free_addresses(3)), strict=True))
+    program = Path(__file__).with_name("cluster_program.py")
+    processes = {}
+    for kind in ("ps", "worker", "chief", "evaluator"):
+        environment = {"cluster": cluster, "task": {"type": kind, "index": 0}}
+        processes[kind] = subprocess.Popen(
+            [sys.executable, str(program), str(tmp_path / "model"), "400"],
+            env={**os.environ, "TF_CONFIG": json.dumps(environment), "PENSTOCK_CACHE": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    try:
+        said = {kind: processes[kind].communicate(timeout=120)[0] for kind in ("chief", "worker", "evaluator")}
+        assert processes["ps"].poll() is None, "a parameter server serves until it is killed"
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.communicate()
+    for kind in ("chief", "worker"):
+        assert f"devices /job:ps/task:0 /job:ps/task:0 /job:{kind}/task:0" in said[kind], said[kind]
+        assert processes[kind].returncode == 0 and "result None" in said[kind], said[kind]
+    assert processes["evaluator"].returncode == 0 and "'global_step': np.int64(40" in said["evaluator"], said["evaluator"]
+    reader = tf.train.load_checkpoint(str(tmp_path / "model"))
+    assert abs(reader.get_tensor("slope") - 3) < 0.05 and abs(reader.get_tensor("offset") - 1) < 0.05
+
+
+def free_addresses(count: int) -> list[str]:
+    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
+    addresses = [f"localhost:{each.getsockname()[1]}" for each in sockets]
+    for each in sockets:
+        each.close()
+    return addresses
