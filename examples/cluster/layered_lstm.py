@@ -2,8 +2,8 @@
 
     python examples/cluster/layered_lstm.py
 
-One client, whose graph spans the cluster (in-graph): a step is one call of each task, and the tasks send each other what
-the next layer needs, time step by time step.
+One client, whose graph spans the cluster (in-graph): a step is one call of each task, and the tasks send each other
+what the next layer needs, time step by time step.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -116,6 +117,51 @@ def test_what_is_no_task_is_refused(arguments: Any, error: Any, message: str) ->
 def test_a_port_in_use_is_named(server: Server) -> None:
     with pytest.raises(errors.AlreadyExistsError, match=rf"/job:w/replica:0/task:0 .*{server.port}"):
         tf.train.Server({"w": [f"localhost:{server.port}"]})
+
+
+def _free_addresses(count: int) -> list[str]:
+    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
+    addresses = [f"localhost:{each.getsockname()[1]}" for each in sockets]
+    for each in sockets:
+        each.close()
+    return addresses
+
+
+@pytest.mark.parametrize("target", ["here", "elsewhere"])
+def test_specs_that_differ_between_tasks_are_an_error_that_names_both(target: str) -> None:
+    first, second, third = _free_addresses(3)
+    message = r"(?=.*job:worker)(?=.*job:ps).*'worker' has [12] tasks in one and [12] in the other"
+    with (
+        tf.train.Server({"worker": [first], "ps": [second]}, "worker", 0),
+        tf.train.Server({"worker": [first, third], "ps": [second]}, "ps", 0),
+        pytest.raises(errors.FailedPreconditionError, match=message),
+        tf.Session(f"grpc://{first if target == 'here' else second}", tf.Graph()),
+    ):
+        pass
+
+
+def test_tasks_may_know_only_those_that_they_need() -> None:
+    first, second, third = _free_addresses(3)
+    with (
+        tf.train.Server({"worker": {1: first}, "ps": [second]}, "worker", 1) as worker,
+        tf.train.Server({"worker": [third, first], "ps": [second]}, "ps", 0),
+        tf.Graph().as_default(),
+    ):
+        with tf.device("/job:ps"):
+            doubled = tf.constant(3) * 2
+        with tf.Session(worker.target) as session:
+            assert session.run(doubled + 1) == 7
+
+
+def test_a_device_that_no_task_has_is_named() -> None:
+    with tf.train.Server.create_local_server() as server, tf.Graph().as_default():
+        with tf.device("/job:ps/task:3"):
+            constant = tf.constant(3)
+        with (
+            tf.Session(server.target) as session,
+            pytest.raises(errors.InvalidArgumentError, match="/job:ps/task:3"),
+        ):
+            session.run(constant)
 
 
 def test_loopback_clusters_are_not_reachable_from_elsewhere(server: Server) -> None:

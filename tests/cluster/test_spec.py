@@ -75,13 +75,14 @@ def test_addresses_are_hosts_and_ports() -> None:
 
 
 def test_specs_that_disagree_say_about_which_task() -> None:
-    spec = tf.train.ClusterSpec({"worker": ["a:1", "b:2"], "ps": ["c:3"]})
-    assert disagreement(spec, tf.train.ClusterSpec({"worker": {1: "0.0.0.0:2"}})) is None
-    assert disagreement(spec, tf.train.ClusterSpec({"ps": ["c:0"]})) is None
-    assert disagreement(spec, tf.train.ClusterSpec({"ps": ["c:4"]})) == (
-        "/job:ps/replica:0/task:0 is at c:3 in one and at c:4 in the other"
-    )
-    assert "2 tasks in one and 3" in str(disagreement(spec, tf.train.ClusterSpec({"worker": ["a:1", "b:2", "d:5"]})))
+    def against(jobs: dict[str, Any]) -> str | None:
+        spec = tf.train.ClusterSpec({"worker": ["a:1", "b:2"], "ps": ["c:3"]})
+        return disagreement(spec.addresses(), tf.train.ClusterSpec(jobs).addresses())
+
+    assert against({"worker": {1: "0.0.0.0:2"}}) is None
+    assert against({"ps": ["c:0"], "other": ["d:1"]}) is None
+    assert against({"ps": ["c:4"]}) == "/job:ps/replica:0/task:0 is at c:3 in one and at c:4 in the other"
+    assert against({"worker": ["a:1", "b:2", "d:5"]}) == "job 'worker' has 2 tasks in one and 3 in the other"
 
 
 def test_members_follow_tasks_that_move() -> None:

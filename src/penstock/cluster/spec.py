@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from google.protobuf import descriptor_pool, message_factory
@@ -152,25 +152,29 @@ def _text(value: Any, what: str) -> str:
     return value
 
 
-def disagreement(here: ClusterSpec, there: ClusterSpec) -> str | None:
-    """What two tasks of one cluster think differently about, in words; None if they can work together.
-
-    Either may leave out tasks of a job (`{index: address}`) or, as one without a place of its own in a job, whole jobs.
-    """
-    for job in here.jobs:
-        if job not in there.jobs:
-            continue
-        mine, theirs = here._jobs[job], there._jobs[job]
-        for index in mine.keys() & theirs.keys():
-            if not _same_place(mine[index], theirs[index]):
-                return f"{task_name(job, index)} is at {mine[index]} in one and at {theirs[index]} in the other"
-        if mine.keys() != theirs.keys() and _is_dense(mine) and _is_dense(theirs):
-            return f"job {job!r} has {len(mine)} tasks in one and {len(theirs)} in the other"
+def disagreement(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
+    """What two tasks of one cluster think differently about ({task name: address}), in words; None if they can work
+    together. Either may leave out tasks of a job (`{index: address}`), or whole jobs."""
+    for task in here.keys() & there.keys():
+        if not _same_place(here[task], there[task]):
+            return f"{task} is at {here[task]} in one and at {there[task]} in the other"
+    mine, theirs = _indices(here), _indices(there)
+    for job in mine.keys() & theirs.keys():
+        if mine[job] != theirs[job] and _is_dense(mine[job]) and _is_dense(theirs[job]):
+            return f"job {job!r} has {len(mine[job])} tasks in one and {len(theirs[job])} in the other"
     return None
 
 
-def _is_dense(tasks: dict[int, str]) -> bool:
-    return list(tasks) == list(range(len(tasks)))
+def _indices(addresses: Iterable[str]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for name in addresses:
+        _, job, _, task = name.split("/")
+        found.setdefault(job.removeprefix("job:"), set()).add(int(task.removeprefix("task:")))
+    return found
+
+
+def _is_dense(indices: set[int]) -> bool:
+    return max(indices) + 1 == len(indices)
 
 
 def _same_place(one: str, other: str) -> bool:

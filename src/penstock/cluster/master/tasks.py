@@ -6,7 +6,7 @@ import atexit
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ import torch
 
 from penstock import errors, logging
 from penstock.cluster.server import server_here
+from penstock.cluster.spec import disagreement
 from penstock.cluster.targets import resolve
 from penstock.cluster.wire import Endpoint, Expect, Identity, Peer
 from penstock.cluster.wire.identity import new_incarnation
@@ -110,24 +111,37 @@ def find_tasks(target: str, filters: Iterable[str], timeout: float | None) -> tu
     found = [first]
     for name, where in described.addresses.items():
         if name != first.name and (not wanted or any(_fits(each, name) for each in wanted)):
-            found.append(_waited_for(endpoint, name, where, deadline))
+            task, theirs = _waited_for(endpoint, name, where, deadline)
+            if not endpoint.identity.spec:  # the addresses are the user's
+                _check_specs(first, described.addresses, task, theirs.addresses)
+            found.append(task)
     return found, first.name
 
 
-def _connected(
-    endpoint: Endpoint, name: str | None, address: str, timeout: float | None
-) -> tuple[Task, Description]:
+def _check_specs(one: Task, addresses: Mapping[str, str], other: Task, theirs: Mapping[str, str]) -> None:
+    """Raises FailedPreconditionError if two tasks were started with ClusterSpecs that contradict each other."""
+    wrong = disagreement(addresses, theirs)
+    if wrong is not None:
+        raise errors.FailedPreconditionError(
+            None,
+            None,
+            f"{one.name} at {one.address} and {other.name} at {other.address} were started with different "
+            f"ClusterSpecs: {wrong}.",
+        )
+
+
+def _connected(endpoint: Endpoint, name: str | None, address: str, timeout: float | None) -> tuple[Task, Description]:
     peer = endpoint.peer(address, Expect(name), timeout=timeout)
     described: Description = peer.call("describe", timeout=timeout)
     return Task(described.task, address, described.incarnation, peer, None, endpoint, described.devices), described
 
 
-def _waited_for(endpoint: Endpoint, name: str, address: str, deadline: float | None) -> Task:
+def _waited_for(endpoint: Endpoint, name: str, address: str, deadline: float | None) -> tuple[Task, Description]:
     said = time.monotonic()
     while True:
         left = 1.0 if deadline is None else deadline - time.monotonic()
         try:
-            return _connected(endpoint, name, address, max(0.05, min(left, _SAY_EVERY_S)))[0]
+            return _connected(endpoint, name, address, max(0.05, min(left, _SAY_EVERY_S)))
         except (errors.UnavailableError, errors.DeadlineExceededError) as error:
             if deadline is not None and time.monotonic() >= deadline:
                 raise errors.DeadlineExceededError(
