@@ -13,7 +13,7 @@ from penstock.cluster.wire.peer import Handler, Peer
 WORKER = "/job:worker/replica:0/task:0"
 PS = "/job:ps/replica:0/task:0"
 TOKEN = b"a token of tests"
-QUICK = WireOptions(ping_s=0.1, dead_s=0.5, connect_s=2.0, handshake_s=0.5)
+QUICK = WireOptions(ping_s=0.1, dead_s=0.5, connect_s=10.0, handshake_s=0.5)
 """Silent peers are noticed within half a second."""
 
 ECHO = {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from penstock.cluster.wire.peer import Handler
 from tests.cluster.wire.endpoints import ECHO, QUICK, WORKER, endpoint
@@ -43,3 +45,16 @@ def task() -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.wait()
         process.stdin.close()
         process.stdout.close()
+
+
+def stop(pid: int) -> None:
+    """Send SIGSTOP and wait until all threads have stopped: until one has seen the signal, the others go on."""
+    os.kill(pid, signal.SIGSTOP)
+    end = time.monotonic() + 30
+    while {_state(stat) for stat in Path(f"/proc/{pid}/task").glob("*/stat")} != {"T"}:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def _state(stat: Path) -> str:
+    return stat.read_text().rpartition(")")[2].split()[0]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import gc
 import os
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from penstock.cluster.wire import WireOptions
 from penstock.cluster.wire.peer import Handler, Peer
 from penstock.cluster.wire.shared import Borrower, Budget, Lender
-from tests.cluster.wire.endpoints import ECHO, QUICK, endpoint, two
+from tests.cluster.wire.endpoints import ECHO, endpoint, two
 
 SIZE = 1 << 20
 
@@ -101,7 +101,7 @@ def _keep(kept: list[Any]) -> Handler:
 def test_values_that_are_kept_stay_what_they_were(local: bool, shared_bytes: int) -> None:
     """Beyond the limit they come through the socket."""
     kept: list[torch.Tensor] = []
-    options = replace(QUICK, local=local, shared_bytes=shared_bytes)
+    options = WireOptions(local=local, shared_bytes=shared_bytes)
     with two({"keep": _keep(kept), **ECHO}, options) as peer:
         for n in range(20):
             peer.call("keep", torch.full((SIZE,), n, dtype=torch.uint8))
