@@ -32,7 +32,8 @@ def place(
     """`graph` with the full name of one of `devices` as the device of every node.
 
     With one device, or without a strategy, each node goes to the first device that it may be on. `pinned`: the devices
-    of nodes placed earlier, by name. `home`: where unconstrained nodes go. Raises InvalidArgumentError, naming nodes and lines, for conflicting constraints.
+    of nodes placed earlier, by name. `home`: where unconstrained nodes go. Raises InvalidArgumentError, naming nodes
+    and lines, for conflicting constraints.
     """
     if len(devices) == 1 and not any(node.device for node in graph.nodes):
         return _on(graph, dict.fromkeys(graph.nodes, 0), devices)

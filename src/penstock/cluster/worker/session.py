@@ -186,7 +186,7 @@ class WorkerSession:
             with self._lock:
                 known = self._peers.setdefault(task, peer)
             if known is peer:
-                peer.on_lost(lambda error=None: self._partner_lost(task))
+                peer.on_lost(lambda error: self._partner_lost(task))
             peer = known
         return peer
 

@@ -94,7 +94,7 @@ class Worker:
                 raise errors.UnavailableError(None, None, f"{self._members.task} stops serving.")
             self._sessions[setup.number] = session
         if peer is not None:
-            peer.on_lost(lambda error=None: self._client_lost(setup.number))
+            peer.on_lost(lambda error: self._client_lost(setup.number))
 
     def close_session(self, peer: Peer | None, number: int) -> None:
         with self._lock:
