@@ -1,7 +1,7 @@
 """Parts of steps as they travel to the tasks that run them: plain records, cut off from the client's graph.
 
-A node's `source` becomes a `Built`: the name and the line that errors show. Ops travel by name, functions as messages of
-a GraphDef's library.
+A node's `source` becomes a `Built`: the name and the line that errors show. Ops travel by name, functions as messages
+of a GraphDef's library.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from tensorboard.compat.proto import function_pb2
 
+from penstock.graph import transfer_ops
 from penstock.graph.graph_def import library_def
 from penstock.graph.graph_function import GraphFunction, library_of
 from penstock.graph.importer import import_graph_def
@@ -19,9 +20,8 @@ from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.graph.operation import Operation
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.ops import fused, fused_losses, fused_moments
-from penstock.passes import save_memory
 from penstock.partition.partition import Partition
-from penstock.graph import transfer_ops
+from penstock.passes import save_memory
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
 

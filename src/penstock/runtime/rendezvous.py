@@ -37,7 +37,7 @@ class Rendezvous:
         self._told: list[Callable[[], None]] = []
 
     outgoing: Collection[Any] = ()
-    """What was sent to other processes and waits for `flush`, so that values that are ready together travel together."""
+    """What was sent to other processes and waits for `flush`: values that are ready together travel together."""
 
     def flush(self) -> None:
         """Send what is in `outgoing`."""

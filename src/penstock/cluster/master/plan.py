@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from penstock import errors
-from penstock.analysis.frames import has_control_flow
 from penstock.cluster.master.tasks import Task
 from penstock.cluster.ship import Named, ShippedPart, pack
 from penstock.cluster.worker.messages import DeviceTrace, Timeout, Traced

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import threading
 import time
@@ -69,10 +70,8 @@ class Task:
 
     def tell(self, method: str, *args: Any) -> None:
         """Says something; whether a lost task hears it does not matter."""
-        try:
+        with contextlib.suppress(errors.OpError):
             self.call(method, *args) if self.peer is None else self.peer.tell(method, *args)
-        except errors.OpError:
-            pass
 
 
 class RemoteDevice(Device):
