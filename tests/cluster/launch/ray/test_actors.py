@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +83,13 @@ def test_no_ray_at_an_address_is_an_error_that_names_it(monkeypatch: pytest.Monk
         monkeypatch.setenv(name, "")  # what is set is set back
     with pytest.raises(errors.UnavailableError, match=r"penstock\[cluster\]"):
         actors._connect(Plan("name", tasks_of("worker=1"), on="ray"))
+
+
+def test_a_ray_beyond_loopback_needs_a_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in actors._KEEPALIVE:
+        monkeypatch.setenv(name, "")
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(errors.FailedPreconditionError, match=r"The Ray at 10\.0\.0\.1:6379 .* RAY_AUTH_TOKEN"):
+        actors._connect(Plan("name", tasks_of("worker=1"), on="10.0.0.1:6379"))

@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from penstock import errors
@@ -26,6 +27,7 @@ _START_S = 300.0
 _STOP_S = 5.0
 _RESOURCES_S = 60.0
 _THREADS = 8
+_LONGEST_REASON = 500
 _OBJECT_STORE = 80 << 20
 """Nothing goes through it. Ray's smallest is 75 MiB."""
 
@@ -38,6 +40,10 @@ _OWN = {"RAY_memory_monitor_refresh_ms": "0"}
 """Of a Ray that shares the machine with the program: it must not end tasks because others take memory."""
 _TOKEN = "RAY_AUTH_TOKEN"
 _MODE = "RAY_AUTH_MODE"
+_NO_TOKEN = (
+    "The Ray at {address} is not on loopback, so it is used with Ray's token authentication, but there is no token: set "
+    f"{_TOKEN} to that Ray's, or {_MODE}=disabled if it has none and nobody else can reach it."
+)
 
 
 @dataclass
@@ -198,6 +204,8 @@ def _connect(plan: Plan) -> Any:
         settings = {**_KEEPALIVE, **(_OWN if own else {})}
         os.environ.update({name: value for name, value in settings.items() if name not in os.environ})
         beyond = not own and plan.on != "auto" and not is_loopback(host_and_port(plan.on.removeprefix("ray://"))[0])
+        if beyond and _MODE not in os.environ and not _has_token():
+            raise errors.FailedPreconditionError(None, None, _NO_TOKEN.format(address=plan.on))
         if own or beyond:  # Ray listens on all interfaces, and runs what anyone sends it
             os.environ.setdefault(_MODE, "token")
         if own and os.environ[_MODE] == "token":
@@ -224,7 +232,17 @@ def _connect(plan: Plan) -> Any:
     return ray
 
 
+def _has_token() -> bool:
+    """Where Ray looks for one."""
+    named = os.environ.get(_TOKEN) or os.environ.get(f"{_TOKEN}_PATH")
+    return bool(named) or (Path.home() / ".ray" / "auth_token").exists()
+
+
 def _reason(error: Exception) -> str:
-    """The first line of Ray's long messages, and of what went wrong in the actor."""
+    """What went wrong in the actor, or of Ray's long messages what says why."""
     cause = getattr(error, "cause", None)
-    return f"failed: {cause}" if cause is not None else f"died ({type(error).__name__}): {str(error).splitlines()[0]}"
+    if cause is not None:
+        return f"failed: {cause}"
+    first, *others = str(error).splitlines() or [""]
+    because = [line.strip() for line in others if "because" in line]
+    return " ".join([f"died ({type(error).__name__}): {first}", *because])[:_LONGEST_REASON]
