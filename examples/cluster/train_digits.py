@@ -61,7 +61,8 @@ def train(run: Run, worker: int) -> float:
         model = Model(run.wrap)
         hooks: list[Any] = [tf.train.StopAtStepHook(last_step=run.steps)]
         if not run.asynchronous:
-            hooks.append(model.optimizer.make_session_run_hook(is_chief))
+            together: Any = model.optimizer
+            hooks.append(together.make_session_run_hook(is_chief))
         target = run.cluster.target_of(f"worker:{worker}")
         filters = tf.ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{worker}"])
         with tf.train.MonitoredTrainingSession(

@@ -49,6 +49,19 @@ def test_its_tasks_answer_at_their_own_addresses(cluster: Cluster) -> None:
             assert peer.call("ping") == task.incarnation
 
 
+def test_steps_run_in_actors_and_state_outlives_sessions(cluster: Cluster) -> None:
+    with tf.Graph().as_default():
+        with tf.device("/job:ps/task:0"):
+            total = tf.Variable(1.0)
+        with tf.device("/job:worker/task:0"):
+            add = total.assign_add(tf.reduce_sum([2.0, 3.0]))
+        with tf.Session(cluster.target) as session:
+            session.run(total.initializer)
+            session.run(add)
+        with tf.Session(cluster.target_of("ps:0")) as session:
+            assert session.run(total) == 6.0
+
+
 def test_a_killed_actor_is_replaced_by_a_new_one(cluster: Cluster) -> None:
     before = cluster.tasks[1]
     os.kill(before.pid, signal.SIGKILL)
