@@ -94,7 +94,7 @@ class MultiWorkerMirroredStrategy(Strategy):
         """Whether this is the first worker: all have the same values, and one writes them."""
         return self._rank == 0
 
-    should_save_summary = should_checkpoint  # type: ignore[assignment]
+    should_save_summary = should_checkpoint
 
     def _share(self) -> tuple[int, int]:
         return len(self._workers), self._rank
@@ -119,7 +119,7 @@ class MultiWorkerMirroredStrategy(Strategy):
         """What the first worker has."""
         if value.dtype not in _SENT or not value.shape.is_fully_defined():
             return value
-        keys = {"group_size": len(self._workers), "group_key": 1, "instance_key": self._key(), "shape": value.shape}
+        keys: dict[str, Any] = {"group_size": len(self._workers), "group_key": 1, "instance_key": self._key(), "shape": value.shape}
         with self._member_at(0):
             if self._rank == 0:
                 sent: Tensor = get_op("CollectiveBcastSend")(value, **keys)
@@ -189,7 +189,7 @@ class MultiWorkerMirroredStrategy(Strategy):
     def _gathered(self, value: IndexedSlices, op: ReduceOp) -> IndexedSlices:
         """The rows of all workers."""
         values = value.values / len(self._workers) if op is ReduceOp.MEAN else value.values
-        found = []
+        found: list[Tensor] = []
         for part in (values, value.indices):
             key = self._key()
             with self._member_at(key):
@@ -202,7 +202,7 @@ class MultiWorkerMirroredStrategy(Strategy):
                         shape=[None, *part.shape.as_list()[1:]],
                     )
                 )
-        return IndexedSlices(*found, value.dense_shape)
+        return IndexedSlices(found[0], found[1], value.dense_shape)
 
     @contextlib.contextmanager
     def _member_at(self, rank: int) -> Iterator[None]:

@@ -56,7 +56,8 @@ class ParameterServerStrategy(Strategy):
 
     def __init__(self, cluster_resolver: Any = None, devices: Sequence[str] | None = None) -> None:
         super().__init__(local_devices() if devices is None else devices)
-        self._local, self._servers = self._devices, ("/device:CPU:0",)
+        self._local = self._devices
+        self._servers: tuple[str, ...] = ("/device:CPU:0",)
         self.configure(None, *cluster_of(cluster_resolver))
 
     @property
