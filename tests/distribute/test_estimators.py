@@ -72,3 +72,43 @@ def test_canned_estimators_train_with_strategies(tmp_path: Path) -> None:
     before = model.train(batches(4), steps=1).evaluate(batches(8))["average_loss"]
     after = model.train(batches(4), steps=7).evaluate(batches(8))["average_loss"]
     assert after < before
+
+
+def keras_model(**kwargs: Any) -> Any:
+    start = tf.constant_initializer(np.linspace(-1, 1, 4))
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,), kernel_initializer=start)])
+    model.compile(tf.keras.optimizers.SGD(0.1, momentum=0.9), "mse", **kwargs)
+    return model
+
+
+def test_keras_models_train_on_several_devices_as_estimators(tmp_path: Path) -> None:
+    def inputs(size: int) -> Any:
+        return lambda: tf.data.Dataset.from_tensor_slices((X, Y)).batch(size).repeat(2)
+
+    found = {}
+    for count in (1, 2):
+        with tf.Graph().as_default():
+            strategy = tf.contrib.distribute.MirroredStrategy([f"/cpu:{i}" for i in range(count)])
+            config = tf.estimator.RunConfig(train_distribute=strategy)
+            made = tf.keras.estimator.model_to_estimator(
+                keras_model(), model_dir=str(tmp_path / str(count)), config=config
+            )
+        made.train(inputs(8 // count))
+        found[count] = {name: made.get_variable_value(name) for name in made.get_variable_names()}
+    assert found[1]["global_step"] == found[2]["global_step"] == 8
+    for name, value in found[1].items():
+        np.testing.assert_allclose(found[2][name], value, rtol=1e-5)
+
+
+def test_keras_models_take_a_strategy_with_one_device() -> None:
+    with tf.Graph().as_default():
+        plain = keras_model().fit(X, Y, batch_size=8, epochs=2, verbose=0, shuffle=False).history["loss"]
+    with tf.Graph().as_default():
+        model = keras_model(distribute=tf.contrib.distribute.OneDeviceStrategy("/cpu:0"))
+        assert model.fit(X, Y, batch_size=8, epochs=2, verbose=0, shuffle=False).history["loss"] == plain
+    with tf.Graph().as_default(), tf.distribute.OneDeviceStrategy("/cpu:0").scope():
+        np.testing.assert_allclose(
+            keras_model().fit(X, Y, batch_size=8, epochs=2, verbose=0, shuffle=False).history["loss"], plain
+        )
+    with tf.Graph().as_default(), pytest.raises(tf.errors.UnimplementedError, match="model_to_estimator"):
+        keras_model(distribute=tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]))

@@ -119,7 +119,12 @@ class MultiWorkerMirroredStrategy(Strategy):
         """What the first worker has."""
         if value.dtype not in _SENT or not value.shape.is_fully_defined():
             return value
-        keys: dict[str, Any] = {"group_size": len(self._workers), "group_key": 1, "instance_key": self._key(), "shape": value.shape}
+        keys: dict[str, Any] = {
+            "group_size": len(self._workers),
+            "group_key": 1,
+            "instance_key": self._key(),
+            "shape": value.shape,
+        }
         with self._member_at(0):
             if self._rank == 0:
                 sent: Tensor = get_op("CollectiveBcastSend")(value, **keys)

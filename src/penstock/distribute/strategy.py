@@ -43,6 +43,15 @@ class Strategy:
         self.cross_device_ops = cross_device_ops or CrossDeviceOps()
         self._loads: dict[str, float] = {}
 
+    @contextlib.contextmanager
+    def mean_of_losses(self) -> Iterator[None]:
+        """Optimizers inside take the mean of replicas' losses, not their sum."""
+        scaled, self.scales_loss = self.scales_loss, True
+        try:
+            yield
+        finally:
+            self.scales_loss = scaled
+
     # --- what there is ----------------------------------------------------------------------------------
 
     @property

@@ -41,11 +41,8 @@ def spec_of_replicas(model: Model, strategy: Strategy | None, features: Any, lab
     def build(features: Any, labels: Any) -> _Made:
         return _Made(model.spec(features, labels, mode))
 
-    scaled, strategy.scales_loss = strategy.scales_loss, True
-    try:
+    with strategy.mean_of_losses():
         specs = [made.spec for made in strategy.unwrap(strategy.call_for_each_replica(build, (features, labels)))]
-    finally:
-        strategy.scales_loss = scaled
     first = specs[0]
     loss = _together(strategy, [spec.loss for spec in specs])
     if mode == ModeKeys.TRAIN:

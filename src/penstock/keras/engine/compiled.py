@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from penstock.client.replicas import here
+from penstock.errors import UnimplementedError
 from penstock.graph.operation import Tensor
 from penstock.graph.scopes import control_dependencies, name_scope
 from penstock.keras import backend as K, optimizers
@@ -40,6 +42,7 @@ class Compiled(Network):
     loss_weights: Any = None
     sample_weight_mode: Any = None
     stop_training = False
+    _strategy: Any = None
     history: Any = None
 
     def compile(
@@ -51,13 +54,25 @@ class Compiled(Network):
         sample_weight_mode: Any = None,
         weighted_metrics: Any = None,
         target_tensors: Any = None,
+        distribute: Any = None,
         **kwargs: Any,
     ) -> None:
         """Say how to train: an optimizer, and for each output a loss and metrics, by name or as functions.
 
         loss_weights: factors of the outputs' losses. sample_weight_mode: "temporal" for weights of each time step.
         weighted_metrics: metrics in which weights of samples count. target_tensors: tensors to take instead of feeding.
+        distribute: a strategy (by default the one whose scope is open) that trains with other workers; for several
+        devices of one process, make an Estimator of the model.
         """
+        if here.replica is None:  # a replica's model is not distributed any more
+            self._strategy = distribute or here.strategy
+        if self._strategy is not None and len(self._strategy.worker_devices) > 1:
+            raise UnimplementedError(
+                None,
+                None,
+                f"A Keras model trains on one device of a process, not on {self._strategy.worker_devices}: use "
+                "tf.keras.estimator.model_to_estimator with RunConfig(train_distribute=...).",
+            )
         self.optimizer = optimizers.get(optimizer)
         self.loss, self.metrics, self.loss_weights = loss, metrics or [], loss_weights
         self.sample_weight_mode = sample_weight_mode
@@ -141,7 +156,7 @@ class Compiled(Network):
         if mode == "train":
             weights = self.trainable_weights
             with name_scope("training"), name_scope(type(self.optimizer).__name__):
-                updates += self.optimizer.get_updates(made.values[0], weights) if weights else []
+                updates += self._updates_of_weights(made.values[0], weights) if weights else []
             updates += self.updates
         else:
             updates += self.state_updates
@@ -153,6 +168,13 @@ class Compiled(Network):
                     if name in made.stateful:
                         values[i] = made.resets[made.stateful.index(name)].result()
         return K.function(feeds, values, updates, **self._run_options), bool(phases)
+
+    def _updates_of_weights(self, loss: Any, weights: list[Any]) -> list[Any]:
+        if self._strategy is None:
+            made: list[Any] = self.optimizer.get_updates(loss, weights)
+            return made
+        with self._strategy.mean_of_losses():
+            return flat(self._strategy.call_for_each_replica(self.optimizer.get_updates, (loss, weights)))
 
     def function_of(self, tensors: list[Any], with_targets: bool = True) -> Callable[[list[Any]], list[Any]]:
         """A function of arrays for the inputs, and for the targets, that computes `tensors` as in evaluation.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.api.namespace import names_in
+from penstock.client.replicas import here, scaled_by_replicas
 from penstock.client.resource_variable import ResourceVariable
 from penstock.client.variable import Variable
 from penstock.export import export
@@ -99,8 +100,18 @@ class Optimizer:
         return found
 
     def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
-        """The nodes of a training step for these weights."""
-        grads = self.get_gradients(loss, params)
+        """The nodes of a training step for these weights; of all replicas together, if it is called in each."""
+        grads = self.get_gradients(scaled_by_replicas(loss), params)
+        if here.replica is not None:
+
+            def together(strategy: Any, pairs: Any) -> list[Any]:
+                return self._updates([grad for grad, _ in strategy.reduce_gradients(pairs)], params)
+
+            merged: list[Any] = here.replica.merge_call(together, (list(zip(grads, params, strict=True)),))
+            return merged
+        return self._updates(grads, params)
+
+    def _updates(self, grads: list[Any], params: list[Any]) -> list[Any]:
         self.make_slots(params)
         rate = self._lr.value()
         if self.initial_decay > 0:
@@ -115,7 +126,9 @@ class Optimizer:
                 with control_dependencies(updated):
                     updated.append(param.assign(constraint(param.read_value())))
             self.updates += updated
-        self.updates.append(self.iterations.assign_add(1).op)
+        # On several devices a step that fails, as at the end of input, could count all the same.
+        with control_dependencies(self.updates if here.strategy is not None else []):
+            self.updates.append(self.iterations.assign_add(1, read_value=False))
         return self.updates
 
     def make_slots(self, params: list[Any]) -> None:
