@@ -29,6 +29,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PENSTOCK_RUNTIME", str(tmp_path_factory.mktemp("run") / "run"))
         patch.setenv("PENSTOCK_CACHE", str(tmp_path_factory.mktemp("cache")))
+        before = set(Path("/tmp").glob("penstock-ray-*"))
         started = tf.cluster.start("worker=1,ps=1", "of-ray", on="ray", dead_s=3.0, progress=lambda tasks: None)
         keeper = started._ask("status")["pid"]
         with started:
@@ -38,6 +39,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             not in subprocess.run(["ps", "-s", str(keeper), "-o", "comm"], capture_output=True, text=True).stdout
         )
         assert tf.cluster.names() == []
+        assert set(Path("/tmp").glob("penstock-ray-*")) <= before
 
 
 def test_its_tasks_answer_at_their_own_addresses(cluster: Cluster) -> None:
@@ -95,7 +97,7 @@ def test_no_ray_at_an_address_is_an_error_that_names_it(monkeypatch: pytest.Monk
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", *actors._KEEPALIVE):
         monkeypatch.setenv(name, "")  # what is set is set back
     with pytest.raises(errors.UnavailableError, match=r"penstock\[cluster\]"):
-        actors._connect(Plan("name", tasks_of("worker=1"), on="ray"))
+        actors._connect(Plan("name", tasks_of("worker=1"), on="ray"), None)
 
 
 def test_a_ray_beyond_loopback_needs_a_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -105,4 +107,4 @@ def test_a_ray_beyond_loopback_needs_a_token(monkeypatch: pytest.MonkeyPatch, tm
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(errors.FailedPreconditionError, match=r"The Ray at 10\.0\.0\.1:6379 .* RAY_AUTH_TOKEN"):
-        actors._connect(Plan("name", tasks_of("worker=1"), on="10.0.0.1:6379"))
+        actors._connect(Plan("name", tasks_of("worker=1"), on="10.0.0.1:6379"), None)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +29,8 @@ _START_S = 300.0
 _STOP_S = 5.0
 _RESOURCES_S = 60.0
 _THREADS = 8
+_FOLDERS = "/tmp"
+"""Where Ray keeps sockets, whose names must be short."""
 _LONGEST_REASON = 500
 _OBJECT_STORE = 80 << 20
 """Nothing goes through it. Ray's smallest is 75 MiB."""
@@ -41,8 +45,8 @@ _OWN = {"RAY_memory_monitor_refresh_ms": "0"}
 _TOKEN = "RAY_AUTH_TOKEN"
 _MODE = "RAY_AUTH_MODE"
 _NO_TOKEN = (
-    "The Ray at {address} is not on loopback, so it is used with Ray's token authentication, but there is no token: set "
-    f"{_TOKEN} to that Ray's, or {_MODE}=disabled if it has none and nobody else can reach it."
+    "The Ray at {address} is not on loopback, so it is used with Ray's token authentication, but there is no token: "
+    f"set {_TOKEN} to that Ray's, or {_MODE}=disabled if it has none and nobody else can reach it."
 )
 
 
@@ -67,8 +71,13 @@ class Actors:
         """Raises UnavailableError if there is no such Ray, or none installed, and ResourceExhaustedError if it has not
         what the tasks need."""
         self._plan, self._loop, self._happened = plan, loop, happened
-        self._ray = _connect(plan)
         self._own = plan.on == "ray"
+        self._folder = tempfile.mkdtemp(prefix="penstock-ray-", dir=_FOLDERS) if self._own else None
+        try:
+            self._ray = _connect(plan, self._folder)
+        except BaseException:
+            self._clean_up()
+            raise
         self._actors: dict[str, _Actor] = {}
         self._closing = False
         self._group = self._reserve()
@@ -119,6 +128,12 @@ class Actors:
                 self._ray.kill(actor.handle, no_restart=True)
             self._remove_group()
         self._ray.shutdown()
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        """Nothing is left of a Ray that was started for this cluster, its logs included."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _listen(self, actor: _Actor, host: str, address: str) -> None:
         actor.host = host
@@ -182,6 +197,7 @@ class Actors:
             there = {name: amount for name, amount in self._ray.available_resources().items() if ":" not in name}
             self._remove_group()
             self._ray.shutdown()
+            self._clean_up()
             wanted = [_resources(task) for task in self._plan.tasks]
             raise errors.ResourceExhaustedError(
                 None, None, f"The tasks of {self._plan.name!r} need {wanted}; Ray has {there} free."
@@ -198,7 +214,7 @@ def _resources(task: TaskPlan) -> dict[str, float]:
     return {name: amount for name, amount in wanted.items() if amount}
 
 
-def _connect(plan: Plan) -> Any:
+def _connect(plan: Plan, folder: str | None) -> Any:
     try:
         own = plan.on == "ray"
         settings = {**_KEEPALIVE, **(_OWN if own else {})}
@@ -224,6 +240,7 @@ def _connect(plan: Plan) -> Any:
                 object_store_memory=_OBJECT_STORE,
                 include_dashboard=False,
                 _node_ip_address=LOOPBACK,
+                _temp_dir=folder,
             )
         else:
             ray.init(plan.on, **common)
