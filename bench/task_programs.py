@@ -1,7 +1,7 @@
 """What the processes of `bench.tasks` run, with Penstock or TensorFlow as `tf`: nothing here needs either before.
 
-A host imports `tf` once, and forks a process for each entry of a cluster: its tasks, and the client that runs there. It
-answers lines of JSON: ["start", spec, [[[job, index], ...], ...]], which ends the processes from before, and
+A host starts a process for each entry of a cluster: its tasks, and the client that runs there. It answers lines of
+JSON: ["start", spec, [[[job, index], ...], ...]], which ends the processes from before, and
 ["ask", processes, request, ...], which passes the request on and answers with all that they say.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -120,8 +119,9 @@ PROGRAMS: dict[str, Callable[..., dict[str, Step]]] = {
 # --- a process of the cluster -----------------------------------------------------------------------------------
 
 
-def serve(tf: Any, spec: Spec, tasks: Sequence[tuple[str, int]], pipe: Any) -> None:
+def serve(runtime: str, spec: Spec, tasks: Sequence[tuple[str, int]], pipe: Any) -> None:
     try:
+        tf = _imported(runtime)
         servers = [tf.train.Server(spec, job_name=job, task_index=index) for job, index in tasks]
         target = servers[0].target if servers else f"grpc://{spec['worker'][0]}"
         index = tasks[0][1] if tasks else 0
@@ -149,6 +149,17 @@ def serve(tf: Any, spec: Spec, tasks: Sequence[tuple[str, int]], pipe: Any) -> N
             pipe.send({"error": traceback.format_exc()})
 
 
+def _imported(runtime: str) -> Any:
+    if runtime == "Penstock":
+        import penstock
+
+        return penstock
+    import tensorflow.compat.v1 as tensorflow
+
+    tensorflow.disable_v2_behavior()
+    return tensorflow
+
+
 def median_time(step: Step, seconds: float) -> float:
     for _ in range(3):
         step()
@@ -173,16 +184,16 @@ def timed(step: Step, count: int) -> tuple[float, float]:
 
 
 class Host:
-    def __init__(self, tf: Any) -> None:
-        self._tf = tf
-        self._context = multiprocessing.get_context("fork")
+    def __init__(self, runtime: str) -> None:
+        self._runtime = runtime
+        self._context = multiprocessing.get_context("spawn")  # TensorFlow's forks would give requests the same numbers
         self._children: list[tuple[Any, Any]] = []
 
     def start(self, spec: Spec, processes: Sequence[Sequence[tuple[str, int]]]) -> None:
         self.end()
         for tasks in processes:
             ours, theirs = self._context.Pipe()
-            child = self._context.Process(target=serve, args=(self._tf, spec, tasks, theirs), daemon=True)
+            child = self._context.Process(target=serve, args=(self._runtime, spec, tasks, theirs), daemon=True)
             child.start()
             theirs.close()
             self._children.append((child, ours))
@@ -209,14 +220,7 @@ class Host:
 
 
 def main() -> None:
-    if sys.argv[1] == "TensorFlow":
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-    else:
-        import penstock as tf
-    assert threading.active_count() == 1, "threads do not survive a fork"
-    host = Host(tf)
+    host = Host(sys.argv[1])
     for line in sys.stdin:
         what, *rest = json.loads(line)
         try:
