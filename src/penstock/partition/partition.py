@@ -116,8 +116,9 @@ class _Partitioner:
         shared = dict.fromkeys(node for node in wanted if is_everywhere(node))
         everywhere = sorted({**part.shared, **shared}, key=lambda node: order.get(node, -1))
         feeds = [i for i, feed in enumerate(self.graph.feeds) if feed in everywhere]
+        known = set(everywhere)  # with constants that waited for others, which are on every device
         graph = StepGraph(
-            [*everywhere, *part.nodes],
+            [*everywhere, *(node for node in part.nodes if node not in known)],
             [self.graph.feeds[i] for i in feeds],
             [self.graph.fetches[i] for i in fetches],
             targets,

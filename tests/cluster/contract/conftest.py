@@ -17,6 +17,7 @@ from penstock.cluster.server import Server
 from penstock.session.session import BaseSession
 from tests.anywhere import Anywhere, alarm as alarm, anywhere as anywhere
 from tests.cluster.servers import running
+from tests.control_flow.conftest import step_executor as step_executor
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +52,7 @@ def in_cluster(sessions: str) -> bool:
     return sessions == "cluster"
 
 
-__all__ = ["alarm", "anywhere", "in_cluster", "servers", "sessions", "tf"]
+__all__ = ["alarm", "anywhere", "in_cluster", "servers", "sessions", "step_executor", "tf"]
 
 
 _NOT_IN_CLUSTERS = {
