@@ -223,6 +223,35 @@ def test_the_failure_of_one_task_ends_what_others_wait_for(session: tf.Session) 
         session.run(y, {x: 9})
 
 
+@pytest.mark.parametrize("timeout", [0, 60_000])
+def test_a_failure_elsewhere_ends_the_part_in_the_clients_own_process(servers: dict[str, Server], timeout: int) -> None:
+    with tf.device(PS):
+        x = tf.placeholder(tf.float32, [])
+        checked = tf.check_numerics(tf.log(x), "of the parameter server")
+    with tf.device(WORKER):
+        y = checked + 1.0
+    with tf.Session(servers["worker:0"].target) as session:
+        options = tf.RunOptions(timeout_in_ms=timeout) if timeout else None
+        begin = time.monotonic()
+        with pytest.raises(errors.InvalidArgumentError, match=r"(?s)of the parameter server.*/job:ps"):
+            session.run(y, {x: -1.0}, options)
+        assert time.monotonic() - begin < 5
+        assert session.run(y, {x: 1.0}, options) == 1.0
+
+
+def test_a_parameter_server_that_is_lost_ends_the_part_in_the_clients_own_process(servers: dict[str, Server]) -> None:
+    with tf.device(PS):
+        taken = tf.FIFOQueue(10, [tf.float32], shapes=[[]]).dequeue()
+    with tf.device(WORKER):
+        y = taken + 1.0
+    with tf.Session(servers["worker:0"].target) as session:
+        timer = threading.Timer(0.5, servers["ps:0"].close)
+        timer.start()
+        with pytest.raises((errors.UnavailableError, errors.CancelledError), match="/job:ps"):
+            session.run(y)
+        timer.join()
+
+
 @pytest.mark.parametrize("victim", ["ps:0", "worker:0"])
 def test_a_task_that_is_gone_is_unavailable_and_a_new_one_is_another(
     servers: dict[str, Server], outside: None, victim: str

@@ -17,7 +17,6 @@ from penstock.cluster.server import Server
 from penstock.session.session import BaseSession
 from tests.anywhere import Anywhere, alarm as alarm, anywhere as anywhere
 from tests.cluster.servers import running
-from tests.control_flow.conftest import step_executor as step_executor
 
 
 @pytest.fixture(scope="session")
@@ -48,11 +47,17 @@ def sessions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, an
 
 
 @pytest.fixture
+def step_executor() -> str:
+    """Which tests of control flow ask for."""
+    return "auto"
+
+
+@pytest.fixture
 def in_cluster(sessions: str) -> bool:
     return sessions == "cluster"
 
 
-__all__ = ["alarm", "anywhere", "in_cluster", "servers", "sessions", "step_executor", "tf"]
+__all__ = ["alarm", "anywhere", "in_cluster", "servers", "sessions", "tf"]
 
 
 _NOT_IN_CLUSTERS = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import queue
+import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -112,76 +113,32 @@ class ClusterPlan(Plan):
             trace = 2 if observer.allocations is not None else 1
             if observer.deadline is not None:
                 timeout = observer.timeout, observer.deadline - time.monotonic()
-        step = self._master.next_step()
-        answers: queue.SimpleQueue[tuple[_Share, Any]] = queue.SimpleQueue()
-        pending = dict.fromkeys(self._all)
+        running = _Running(self._master, self._all)
         found: list[Any] = [None] * len(self.graph.fetches)
-        number = self._master.number
         try:
             for share in self._there:
                 given = [fed[i] for i in share.takes]
-                done = _answering(answers, share)
-                share.task.start("run", number, self._number, step, given, timeout, trace, done=done)
+                running.start(share, self._number, given, timeout, trace)
             if self._here is not None:
-                share = self._here
-                given = [fed[i] for i in share.takes]
-                try:
-                    result = share.task.call("run", number, self._number, step, given, timeout, trace)
-                except Exception as error:
-                    result = error
-                self._take(share, result, found, observer)
-                del pending[share]
-            while pending:
-                share, result = self._next(answers, observer)
-                del pending[share]
-                self._take(share, result, found, observer)
-        except BaseException as error:
-            self._end(step, error, pending, answers)
+                given = [fed[i] for i in self._here.takes]
+                running.run_here(self._here, self._number, given, timeout, trace)
+            while running.pending:
+                share, (values_there, traces) = running.next(observer)
+                for place, value in zip(share.gives, values_there, strict=True):
+                    found[place] = value
+                if observer is not None:
+                    for each in traces:
+                        _note(each, observer)
+        except BaseException as raised:
+            error = running.end(raised)
             if isinstance(error, errors.UnavailableError):
                 error = self._master.why_gone(error)
             if isinstance(error, errors.OpError):
                 raise self._explained(error) from error.__cause__
-            raise
+            if error is raised:
+                raise
+            raise error from None
         return tuple(found)
-
-    def _next(self, answers: queue.SimpleQueue[Any], observer: Observer | None) -> tuple[_Share, Any]:
-        if observer is None or observer.deadline is None:
-            found: tuple[_Share, Any] = answers.get()
-            return found
-        try:
-            found = answers.get(timeout=max(0.0, observer.deadline + _GRACE_S - time.monotonic()))
-        except queue.Empty:
-            observer.check()
-            raise AssertionError("the deadline has passed") from None
-        return found
-
-    def _take(self, share: _Share, result: Any, found: list[Any], observer: Observer | None) -> None:
-        if isinstance(result, BaseException):
-            raise result
-        values, traces = result
-        for place, value in zip(share.gives, values, strict=True):
-            found[place] = value
-        if observer is not None:
-            for trace in traces:
-                _note(trace, observer)
-
-    def _end(
-        self, step: int, error: BaseException, pending: dict[_Share, None], answers: queue.SimpleQueue[Any]
-    ) -> None:
-        """A step has failed: it ends everywhere, before its error is raised."""
-        if not pending:
-            return
-        reason = error if isinstance(error, errors.OpError) else errors.CancelledError(None, None, str(error))
-        plain = type(reason)(None, None, f"The step was aborted: {reason.message}", reason.error_code)
-        self._master.abort([share.task for share in pending], step, plain)
-        deadline = time.monotonic() + _ENDING_S
-        there = {share for share in pending if not share.task.is_here}
-        while there:
-            try:
-                share, _ = answers.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                return
-            there.discard(share)
 
     def _explained(self, error: Exception) -> Exception:
         """`error` with the client's operation that it names."""
@@ -200,8 +157,71 @@ class ClusterPlan(Plan):
         return found
 
 
-def _answering(answers: queue.SimpleQueue[Any], share: _Share) -> Callable[[Any], None]:
-    return lambda result: answers.put((share, result))
+class _Running:
+    """A running step: who has not answered, and the first error, which ends it everywhere at once."""
+
+    def __init__(self, master: Master, shares: Sequence[_Share]) -> None:
+        self.step = master.next_step()
+        self.pending = dict.fromkeys(shares)
+        self._master, self._shares = master, shares
+        self._answers: queue.SimpleQueue[tuple[_Share, Any]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._error: BaseException | None = None
+
+    def start(self, share: _Share, plan: int, values: list[Any], timeout: Timeout | None, trace: int) -> None:
+        def done(result: Any) -> None:
+            if isinstance(result, Exception):
+                self._fail(result, share)  # now: the calling thread may be busy with its own part, which waits
+            self._answers.put((share, result))
+
+        share.task.start("run", self._master.number, plan, self.step, values, timeout, trace, done=done)
+
+    def run_here(self, share: _Share, plan: int, values: list[Any], timeout: Timeout | None, trace: int) -> None:
+        """Run this process's part in the calling thread."""
+        try:
+            result = share.task.call("run", self._master.number, plan, self.step, values, timeout, trace)
+        except BaseException:
+            del self.pending[share]
+            raise
+        self._answers.put((share, result))
+
+    def next(self, observer: Observer | None) -> tuple[_Share, Any]:
+        """The next answer. Raises the error of a task, or DeadlineExceededError."""
+        if observer is None or observer.deadline is None:
+            share, result = self._answers.get()
+        else:
+            try:
+                share, result = self._answers.get(timeout=max(0.0, observer.deadline + _GRACE_S - time.monotonic()))
+            except queue.Empty:
+                observer.check()
+                raise AssertionError("the deadline has passed") from None
+        del self.pending[share]
+        if isinstance(result, BaseException):
+            raise result
+        return share, result
+
+    def end(self, error: BaseException) -> BaseException:
+        """The step has failed: returns its first error, when it has ended everywhere, or does not for too long."""
+        self._fail(error, None)
+        assert self._error is not None
+        deadline = time.monotonic() + _ENDING_S
+        while any(not share.task.is_here for share in self.pending):
+            try:
+                share, _ = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                break
+            self.pending.pop(share, None)
+        return self._error if isinstance(error, Exception) else error  # Ctrl-C stays what it is
+
+    def _fail(self, error: BaseException, failed: _Share | None) -> None:
+        """Does not block: it is called by threads that read connections."""
+        with self._lock:
+            if self._error is not None:
+                return
+            self._error = error
+        reason = error if isinstance(error, errors.OpError) else errors.CancelledError(None, None, str(error))
+        plain = type(reason)(None, None, f"The step was aborted: {reason.message}", reason.error_code)
+        self._master.abort([share.task for share in self._shares if share is not failed], self.step, plain)
 
 
 def _all_on(graph: StepGraph, device: str) -> StepGraph:
