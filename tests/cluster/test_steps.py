@@ -13,7 +13,7 @@ import penstock as tf
 from penstock import errors
 from penstock.cluster.server import Server
 from tests.anywhere import alarm as alarm
-from tests.cluster.servers import outside as outside, running
+from tests.cluster.servers import free_ports, outside as outside, running
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 
@@ -275,6 +275,28 @@ def test_a_task_that_is_gone_is_unavailable_and_a_new_one_is_another(
                     again.run(train, {x: np.eye(3)})
                 again.run(weights.initializer)
             again.run(train, {x: np.eye(3)})
+
+
+def test_a_client_whose_task_was_replaced_writes_no_more(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a stop of its process, which lasted until another took its place."""
+    _, weights, _ = _line()
+    add = weights.assign_add(np.ones((3, 3)))
+    old = servers["worker:0"]
+    with tf.Session(old.target) as stale:
+        stale.run([weights.initializer])
+        stale.run(add)
+        ports = iter(free_ports(1))
+        spec = {"worker": [f"127.0.0.1:{next(ports)}"], "ps": old.members.spec.job_tasks("ps")}
+        servers["ps:0"].members.update({"/job:worker/replica:0/task:0": spec["worker"][0]})
+        with Server(spec, "worker", 0) as new, tf.Session(new.target) as session:
+            assert np.all(session.run(weights) == 2)
+            with pytest.raises(errors.AbortedError, match="/job:ps"):
+                stale.run(add)
+            assert np.all(session.run(weights) == 2)
+        with pytest.raises(errors.FailedPreconditionError, match="/job:worker"):  # it does not know where it is
+            tf.Session(old.target)
 
 
 def test_a_target_where_nobody_listens_is_unavailable(outside: None) -> None:

@@ -161,7 +161,8 @@ def _unpacked(fields: tuple[Any, ...], device: str, functions: dict[str, GraphFu
     op = FEED if op_name == FEED.name else _INTERNAL.get(op_name) or get_op(op_name)
     if op is FEED:
         source = built or Built(name, op_name, "", device)
-        attrs = attrs | {"tensor": Fed(*attrs["tensor"], op=source)}
+        fed_name, dtype, shape = attrs["tensor"]
+        attrs = attrs | {"tensor": Fed(fed_name, dtype, shape, source)}
     else:
         attrs = {key: _unpacked_value(value, functions) for key, value in attrs.items()}
     return Node(name, op, attrs, (), (), device, dtypes, shapes, built)

@@ -62,7 +62,14 @@ class Master:
     def open(self, options: StepOptions, flushes: bool) -> None:
         """Begin the session in all tasks. options: the session's."""
         tasks = {task.name: (task.address, task.incarnation) for task in self.tasks.values()}
-        setup = SessionSetup(self._number, tasks, frozenset(ON_PARTS & set(options.passes)), flushes, self._isolated)
+        setup = SessionSetup(
+            self._number,
+            tasks,
+            frozenset(ON_PARTS & set(options.passes)),
+            flushes,
+            self._isolated,
+            "" if self.is_outside else self.home,
+        )
         for task in self.tasks.values():
             task.call("open_session", setup)
         self._opened = True

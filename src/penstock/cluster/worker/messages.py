@@ -38,7 +38,7 @@ class SessionSetup:
     """A session of a client, as a worker needs it.
 
     tasks: those that the session uses, with address and incarnation. passes: those that run on each part. isolated:
-    whether it has state of its own.
+    whether it has state of its own. client: the task in whose process the client is; "" if it is in none.
     """
 
     number: int
@@ -46,6 +46,7 @@ class SessionSetup:
     passes: frozenset[str]
     flushes: bool = False
     isolated: bool = False
+    client: str = ""
 
 
 @dataclass(slots=True)

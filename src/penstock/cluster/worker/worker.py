@@ -38,6 +38,9 @@ class Worker:
         self._by_name = {device.name: device for device in self.devices}
         self.resources = ResourceManager()
         self._sessions: dict[int, WorkerSession] = {}
+        self._latest: dict[str, int] = {}
+        self._replaced: set[tuple[str, int]] = set()
+        """Starts of tasks that others have replaced: their clients may write no more, should they still run."""
         self._lock = threading.Lock()
         self._started = threading.Event()
         self._closed = False
@@ -92,9 +95,29 @@ class Worker:
         with self._lock:
             if self._closed:
                 raise errors.UnavailableError(None, None, f"{self._members.task} stops serving.")
+            fenced = self._note_starts(setup)
             self._sessions[setup.number] = session
+        for each in fenced:
+            each.close(_replaced_error(each.setup.client))
         if peer is not None:
             peer.on_lost(lambda error: self._client_lost(setup.number))
+
+    def _note_starts(self, setup: SessionSetup) -> list[WorkerSession]:
+        """Learn which tasks have been started anew: the sessions of their former clients, which end. With the lock."""
+        if setup.client and (setup.client, setup.tasks[setup.client][1]) in self._replaced:
+            raise _replaced_error(setup.client)
+        for task, (_, incarnation) in setup.tasks.items():
+            known = self._latest.get(task, incarnation)
+            if (task, incarnation) not in self._replaced:
+                self._latest[task] = incarnation
+                if known != incarnation:
+                    self._replaced.add((task, known))
+        fenced = []
+        for number, session in list(self._sessions.items()):
+            client = session.setup.client
+            if client and (client, session.setup.tasks[client][1]) in self._replaced:
+                fenced.append(self._sessions.pop(number))
+        return fenced
 
     def close_session(self, peer: Peer | None, number: int) -> None:
         with self._lock:
@@ -162,3 +185,9 @@ class Worker:
 
     def _connect(self, task: str, address: str, incarnation: int) -> Peer:
         return self.endpoint.peer(address, Expect(task, incarnation), timeout=_CONNECT_S)
+
+
+def _replaced_error(task: str) -> errors.AbortedError:
+    return errors.AbortedError(
+        None, None, f"{task} has been replaced by another process: what this one does counts no more."
+    )
