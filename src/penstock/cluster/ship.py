@@ -1,17 +1,22 @@
 """Parts of steps as they travel to the tasks that run them: plain records, cut off from the client's graph.
 
 A node's `source` becomes a `Built`: the name and the line that errors show. Ops travel by name, functions as messages
-of a GraphDef's library.
+of a GraphDef's library, large constants by their digest: the task has them already (`constants.py`).
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tensorboard.compat.proto import function_pb2
 
-from penstock.graph import transfer_ops
+from penstock import errors
+from penstock.cluster.constants import Digest, digest_of, is_large
 from penstock.graph.graph_def import library_def
 from penstock.graph.graph_function import GraphFunction, library_of
 from penstock.graph.importer import import_graph_def
@@ -19,19 +24,9 @@ from penstock.graph.library import Library
 from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.graph.operation import Operation
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
-from penstock.ops import fused, fused_losses, fused_moments
 from penstock.partition.partition import Partition
-from penstock.passes import save_memory
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
-
-_INTERNAL = {
-    op.name: op
-    for module in (fused, fused_losses, fused_moments, save_memory, transfer_ops)
-    for op in vars(module).values()
-    if isinstance(op, OpDef) and not has_op(op.name)
-}
-"""Ops that passes add to steps, which are in no registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +76,12 @@ class ShippedPart:
     """The positions of its feeds among the values that the task gets."""
     gives: list[int]
     """The positions of its fetches among the values that the task returns."""
+    constants: dict[bytes, Any]
+    """Its large constants by digest. They do not travel with it."""
+
+    def __reduce__(self) -> Any:
+        fields = self.device, self.nodes, self.feeds, self.fetches, self.targets, self.takes, self.gives
+        return ShippedPart, (*fields, {})
 
 
 class _Function:
@@ -98,21 +99,24 @@ class _Function:
 def pack(part: Partition, takes: list[int], gives: list[int]) -> ShippedPart:
     graph = part.graph
     number = {node: i for i, node in enumerate(graph.nodes)}
+    constants: dict[bytes, Any] = {}
     return ShippedPart(
         part.device,
-        [_packed(node, number) for node in graph.nodes],
+        [_packed(node, number, constants) for node in graph.nodes],
         [number[node] for node in graph.feeds],
         [(number[edge.node], edge.port) for edge in graph.fetches],
         [number[node] for node in graph.targets],
         takes,
         gives,
+        constants,
     )
 
 
-def unpack(shipped: ShippedPart) -> Partition:
-    """Raises NotImplementedError for an op that this process does not have."""
-    functions: dict[str, GraphFunction] = {}
-    nodes = [_unpacked(fields, shipped.device, functions) for fields in shipped.nodes]
+def unpack(shipped: ShippedPart, constants: Mapping[bytes, Any]) -> Partition:
+    """constants: at least the large ones of this part. Raises NotImplementedError for an op that this process does not
+    have."""
+    reader = _Reader(shipped.device, constants)
+    nodes = [reader.node(fields) for fields in shipped.nodes]
     for node, fields in zip(nodes, shipped.nodes, strict=True):
         node.inputs = tuple(Edge(nodes[i], port) for i, port in fields[3])
         node.controls = tuple(nodes[i] for i in fields[4])
@@ -125,16 +129,16 @@ def unpack(shipped: ShippedPart) -> Partition:
     return Partition(shipped.device, graph, shipped.takes, shipped.gives)
 
 
-def _packed(node: Node, number: dict[Node, int]) -> tuple[Any, ...]:
+def _packed(node: Node, number: dict[Node, int], constants: dict[bytes, Any]) -> tuple[Any, ...]:
     built = _built(node.source, node.device)
     if node.op is FEED:
         tensor = node.attrs["tensor"]
         attrs = node.attrs | {"tensor": (tensor.name, tensor.dtype, tensor.shape)}
     else:
-        attrs = {key: _packed_value(value) for key, value in node.attrs.items()}
+        attrs = {key: _packed_value(value, constants) for key, value in node.attrs.items()}
     return (
         node.name,
-        node.op.name,
+        _named(node.op),
         attrs,
         [(number[edge.node], edge.port) for edge in node.inputs],
         [number[control] for control in node.controls],
@@ -144,33 +148,66 @@ def _packed(node: Node, number: dict[Node, int]) -> tuple[Any, ...]:
     )
 
 
+@functools.cache
+def _named(op: OpDef) -> str | tuple[str, str]:
+    """The name of an op of the registry; for one that passes add to steps, the module and the name that it has there,
+    as pickle names functions."""
+    if has_op(op.name):
+        return op.name
+    for module in [name for name in list(sys.modules) if name.startswith("penstock.")]:
+        for name, value in vars(sys.modules[module]).items():
+            if value is op:
+                return module, name
+    raise errors.InternalError(None, None, f"{op.name} cannot travel to other tasks: no module has it under a name.")
+
+
+def _op(name: str | tuple[str, str]) -> OpDef:
+    if isinstance(name, str):
+        return get_op(name)
+    module, attribute = name
+    found: OpDef = getattr(importlib.import_module(module), attribute)
+    return found
+
+
 def _built(source: Operation | Built | None, device: str) -> Built | None:
     if source is None or isinstance(source, Built):
         return source
     return Built(source.name, source.type, source.user_line, device, _built(source._original_op, device))
 
 
-def _packed_value(value: Any) -> Any:
+def _packed_value(value: Any, constants: dict[bytes, Any]) -> Any:
     if isinstance(value, GraphFunction):
         return _Function(value)
-    return [_packed_value(item) for item in value] if isinstance(value, list) else value
+    if is_large(value):
+        digest = digest_of(value)
+        constants[digest] = value
+        return Digest(digest)
+    return [_packed_value(item, constants) for item in value] if isinstance(value, list) else value
 
 
-def _unpacked(fields: tuple[Any, ...], device: str, functions: dict[str, GraphFunction]) -> Node:
-    name, op_name, attrs, _, _, dtypes, shapes, built = fields
-    op = FEED if op_name == FEED.name else _INTERNAL.get(op_name) or get_op(op_name)
-    if op is FEED:
-        source = built or Built(name, op_name, "", device)
-        fed_name, dtype, shape = attrs["tensor"]
-        attrs = attrs | {"tensor": Fed(fed_name, dtype, shape, source)}
-    else:
-        attrs = {key: _unpacked_value(value, functions) for key, value in attrs.items()}
-    return Node(name, op, attrs, (), (), device, dtypes, shapes, built)
+class _Reader:
+    """Makes the nodes of one part."""
 
+    def __init__(self, device: str, constants: Mapping[bytes, Any]) -> None:
+        self._device, self._constants = device, constants
+        self._functions: dict[str, GraphFunction] = {}
 
-def _unpacked_value(value: Any, functions: dict[str, GraphFunction]) -> Any:
-    if isinstance(value, _Function):
-        if value.name not in functions:
-            functions[value.name] = value.read()
-        return functions[value.name]
-    return [_unpacked_value(item, functions) for item in value] if isinstance(value, list) else value
+    def node(self, fields: tuple[Any, ...]) -> Node:
+        name, op_name, attrs, _, _, dtypes, shapes, built = fields
+        op = _op(op_name)
+        if op is FEED:
+            source = built or Built(name, op.name, "", self._device)
+            fed_name, dtype, shape = attrs["tensor"]
+            attrs = attrs | {"tensor": Fed(fed_name, dtype, shape, source)}
+        else:
+            attrs = {key: self._value(value) for key, value in attrs.items()}
+        return Node(name, op, attrs, (), (), self._device, dtypes, shapes, built)
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, _Function):
+            if value.name not in self._functions:
+                self._functions[value.name] = value.read()
+            return self._functions[value.name]
+        if isinstance(value, Digest):
+            return self._constants[value.bytes]
+        return [self._value(item) for item in value] if isinstance(value, list) else value

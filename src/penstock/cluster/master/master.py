@@ -42,6 +42,8 @@ class Master:
         self._opened = False
         self._forgotten: list[tuple[Task, int]] = []
         self._lock = threading.Lock()
+        self.constants = threading.Lock()
+        """Held while tasks are told which constants they have, so that they and this record agree."""
         deadlock.outsiders.add(self)
 
     @property
@@ -99,7 +101,9 @@ class Master:
         for task, plan in gone:
             by_task.setdefault(task, []).append(plan)
         for task, plans in by_task.items():
-            task.tell("forget", self._number, plans)
+            with self.constants:
+                task.constants.forget(plans)
+                task.tell("forget", self._number, plans)
 
     def abort(self, tasks: Sequence[Task], step: int, reason: Exception) -> None:
         for task in tasks:

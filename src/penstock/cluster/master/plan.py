@@ -63,18 +63,20 @@ class ClusterPlan(Plan):
         self._here = next((share for share in shares if share.task.is_here), None)
         self._there = [share for share in shares if not share.task.is_here]
         self._all = shares
-        self._register()
         for share in shares:
             weakref.finalize(self, master.later_forget, share.task, self._number).atexit = False
+        self._register()
+        for share in shares:
             share.parts = []
 
     def _register(self) -> None:
         master = self._master
         master.tell_forgotten()
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        for share in self._there:
-            share.task.start("register", master.number, self._number, share.parts, done=answers.put)
         try:
+            self._send_constants()
+            for share in self._there:
+                share.task.start("register", master.number, self._number, share.parts, done=answers.put)
             if self._here is not None:
                 self._here.task.call("register", master.number, self._number, self._here.parts)
             for _ in self._there:
@@ -84,6 +86,26 @@ class ClusterPlan(Plan):
         except errors.OpError as error:
             found = master.why_gone(error) if isinstance(error, errors.UnavailableError) else error
             raise self._explained(found) from found.__cause__
+
+    def _send_constants(self) -> None:
+        """Each large constant goes to each task once in a session."""
+        constants = [
+            (share.task, digest, value)
+            for share in self._there
+            for digest, value in {k: v for part in share.parts for k, v in part.constants.items()}.items()
+        ]
+        if not constants:
+            return
+        master, answers = self._master, queue.SimpleQueue[Any]()
+        with master.constants:
+            for task, digest, value in constants:
+                given = None if digest in task.constants.values else value
+                task.start("keep", master.number, self._number, digest, given, done=answers.put)
+            for answer in [answers.get() for _ in constants]:
+                if isinstance(answer, Exception):
+                    raise answer
+            for task, digest, _ in constants:
+                task.constants.use(self._number, digest, None)
 
     # --- what it says about itself ------------------------------------------------------------------------
 

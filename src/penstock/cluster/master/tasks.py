@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from penstock import errors, logging
+from penstock.cluster.constants import Constants
 from penstock.cluster.server import server_here
 from penstock.cluster.spec import disagreement
 from penstock.cluster.targets import resolve
@@ -40,6 +41,8 @@ class Task:
     worker: Worker | None
     endpoint: Endpoint
     devices: list[DeviceDescription] = field(default_factory=list)
+    constants: Constants = field(default_factory=Constants)
+    """Those that it has of the session."""
 
     @property
     def is_here(self) -> bool:

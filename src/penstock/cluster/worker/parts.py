@@ -30,15 +30,16 @@ class TaskParts:
         devices: Mapping[str, Device],
         passes: Collection[str],
         flushes: bool,
+        constants: Mapping[bytes, Any],
     ) -> None:
-        """Raises a typed error, naming the node, for what cannot run here."""
+        """constants: the session's large ones. Raises a typed error, naming the node, for what cannot run here."""
         parts = []
         self.targets: dict[str, str] = {}
         """For each key that another task receives, that task."""
         self.partners: set[str] = set()
         """The tasks that values go to or come from."""
         for each in shipped:
-            part = unpack(each)
+            part = unpack(each, {**constants, **each.constants} if each.constants else constants)
             self._note_transfers(part, devices)
             graph = prepare_part(part.graph, passes)
             parts.append(Partition(part.device, graph, part.feeds, part.fetches))

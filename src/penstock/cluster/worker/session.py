@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock import errors
+from penstock.cluster.constants import Constants
 from penstock.cluster.ship import ShippedPart
 from penstock.cluster.wire import Peer
 from penstock.cluster.worker.meeting import Items, Meeting
@@ -49,6 +50,7 @@ class WorkerSession:
         self.state.plan_function = function_planner(resources, self.state.closing, options, setup.flushes)
         self._lock = threading.Lock()
         self._parts: dict[int, TaskParts] = {}
+        self._constants = Constants()
         self._meetings: dict[int, Meeting] = {}
         self._running: dict[int, TaskParts] = {}
         self._ended: set[int] = set()
@@ -60,8 +62,13 @@ class WorkerSession:
 
     # --- plans ------------------------------------------------------------------------------------------
 
+    def keep(self, plan: int, digest: bytes, value: Any) -> None:
+        """A large constant that `plan`, which is registered next, uses; None if it is here."""
+        self._constants.use(plan, digest, value)
+
     def register(self, plan: int, shipped: Sequence[ShippedPart]) -> None:
-        parts = TaskParts(shipped, self.state, self._devices, self.setup.passes, self.setup.flushes)
+        flushes, constants = self.setup.flushes, self._constants.values
+        parts = TaskParts(shipped, self.state, self._devices, self.setup.passes, flushes, constants)
         for task in parts.partners:
             self._peer(task)  # whose loss is noticed from now on
         self._parts[plan] = parts
@@ -69,6 +76,7 @@ class WorkerSession:
     def forget(self, plans: Sequence[int]) -> None:
         for plan in plans:
             self._parts.pop(plan, None)
+        self._constants.forget(plans)
 
     def parts(self, plan: int) -> TaskParts:
         try:
@@ -140,6 +148,7 @@ class WorkerSession:
             self._closed = True
             meetings = list(self._meetings.values())
             self._parts.clear()
+        self._constants.clear()
         self.state.closing.set()
         for meeting in meetings:
             meeting.fail(reason or self.state.closing.error())

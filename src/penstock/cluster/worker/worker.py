@@ -64,7 +64,8 @@ class Worker:
     def service(self) -> Mapping[str, Handler]:
         """The methods that connections may call. None of them may be called by who does not have the token."""
         blocking: list[Callable[..., Any]] = [
-            self.describe, self.open_session, self.close_session, self.register, self.run, self.reset, self.explain
+            self.describe, self.open_session, self.close_session, self.keep, self.register, self.run, self.reset,
+            self.explain,
         ]  # fmt: skip
         inline: list[Callable[..., Any]] = [self.deliver, self.abort, self.forget, self.ping]
         return {fn.__name__: Handler(fn, inline=False) for fn in blocking} | {
@@ -130,6 +131,9 @@ class Worker:
             session = self._sessions.pop(number, None)
         if session is not None:
             session.close(errors.CancelledError(None, None, "The client of the session is gone."))
+
+    def keep(self, peer: Peer | None, number: int, plan: int, digest: bytes, value: Any) -> None:
+        self._session(number).keep(plan, digest, value)
 
     def register(self, peer: Peer | None, number: int, plan: int, parts: Sequence[ShippedPart]) -> None:
         self._session(number).register(plan, parts)
