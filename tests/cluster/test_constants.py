@@ -10,36 +10,12 @@ import pytest
 
 import penstock as tf
 from penstock.cluster.server import Server
-from penstock.cluster.wire import peer
 from tests.anywhere import alarm as alarm
 from tests.cluster.servers import outside as outside, running
+from tests.cluster.traffic import Counter, sent as sent
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 SIZE = 1 << 20
-
-
-class Counter:
-    """How many bytes this process has sent, in messages to all tasks."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-
-    def since(self) -> int:
-        found, self.bytes = self.bytes, 0
-        return found
-
-
-@pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> Counter:
-    counter = Counter()
-    write = peer.Peer._write
-
-    def counted(self: peer.Peer, kind: int, number: int, method: str, pickled: memoryview, beside: list, *rest) -> None:
-        counter.bytes += len(pickled) + sum(view.nbytes for view in beside)
-        write(self, kind, number, method, pickled, beside, *rest)
-
-    monkeypatch.setattr(peer.Peer, "_write", counted)
-    return counter
 
 
 @pytest.fixture

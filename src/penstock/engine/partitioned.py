@@ -42,18 +42,23 @@ def make_step_plan(graph: StepGraph, state: SessionState, options: StepOptions) 
         return make_plan(graph, state, devices[0])
     if len(used) == 1 and by_name[used[0]].runs_anywhere:
         return make_plan(graph, state, by_name[used[0]])
-    timing = None
-    if options.time_recvs and len(used) > 1 and not has_control_flow(graph):
-        hardware = options.hardware or Hardware.of(list(devices))
-        place = {name: i for i, name in enumerate(hardware.names)}
-        # Ordered as in the parts: a Recv must not be made to wait for a node that waits for it.
-        ordered = order_state(graph, {})
-        problem = make_problem(ordered, hardware, options.costs)
-        timing = time_recvs(problem, [place[node.device] for node in graph.nodes])
-    parts = partition(graph, options.compress)
-    if timing is not None:
-        parts = delay_recvs(parts, problem, timing)
+    parts, timing = timed(graph, used, options, lambda: partition(graph, options.compress))
     return PartitionedPlan(graph, parts, state, by_name, timing)
+
+
+def timed(
+    graph: StepGraph, used: list[str], options: StepOptions, make: Callable[[], list[Partition]], least: int = 0
+) -> tuple[list[Partition], RecvTiming | None]:
+    """The parts of a graph that is placed on the devices `used`. If the options say so, those of its Recvs that get at
+    least so many bytes are timed."""
+    if not options.time_recvs or len(used) < 2 or has_control_flow(graph):
+        return make(), None
+    hardware = options.hardware or Hardware.of(list(options.devices))
+    place = {name: i for i, name in enumerate(hardware.names)}
+    # Ordered as in the parts: a Recv must not be made to wait for a node that waits for it.
+    problem = make_problem(order_state(graph, {}), hardware, options.costs)
+    timing = time_recvs(problem, [place[node.device] for node in graph.nodes], least)
+    return delay_recvs(make(), problem, timing), timing
 
 
 def settle_devices(graph: StepGraph) -> tuple[StepGraph, list[str]]:

@@ -21,3 +21,7 @@ TRANSFERS = SENDS | RECVS
 
 COMPRESS = "_compress_transfers"
 """The attribute of a node whose float32 values are sent as 16 bits, whatever the session's other edges do."""
+
+LATE = "late"
+"""The attribute of both ends of a transfer whose Recv waits for a node of its device. Between tasks, its value stays
+where it was made until the Recv asks for it."""

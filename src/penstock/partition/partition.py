@@ -8,6 +8,7 @@ condition, so that devices go through iterations without a master (paper 4.4).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,12 +40,19 @@ class Partition:
     fetches: list[int]
 
 
-def partition(graph: StepGraph, compress: bool = False) -> list[Partition]:
-    """Split a graph whose nodes all have a device. `compress`: send float32 as 16 bits (paper 5.5).
+def _always(source: str, target: str) -> bool:
+    return True
+
+
+def partition(
+    graph: StepGraph, compress: bool = False, between: Callable[[str, str], bool] = _always
+) -> list[Partition]:
+    """Split a graph whose nodes all have a device. `compress`: send float32 as 16 bits (paper 5.5), `between` those
+    devices.
 
     Raises InternalError if the parts would deadlock.
     """
-    parts = _Partitioner(duplicate(graph), compress).run()
+    parts = _Partitioner(duplicate(graph), between if compress else None).run()
     check_for_circles(parts)
     return parts
 
@@ -78,7 +86,7 @@ def _read_at_home(graph: StepGraph) -> None:
 
 
 class _Partitioner:
-    def __init__(self, graph: StepGraph, compress: bool) -> None:
+    def __init__(self, graph: StepGraph, compress: Callable[[str, str], bool] | None) -> None:
         _read_at_home(graph)
         self.graph, self.compress = graph, compress
         self.root, self.frames = find_frames(graph) if has_control_flow(graph) else (Frame("", None), {})
@@ -150,12 +158,15 @@ class _Partitioner:
         if edge.dtype._is_ref_dtype:
             edge = source.read(edge)
         key = f"{edge.name} to {target}"
-        attrs = {"T": dtype, "key": key, "target": target, "compress": self.compresses(edge)}
+        attrs = {"T": dtype, "key": key, "target": target, "compress": self.compresses(edge, target)}
         source.after(edge.node, self._node(f"_send_{edge.node.name}_{edge.port}", SEND, attrs, (edge,), (), source))
         return key, dtype
 
-    def compresses(self, edge: Edge) -> bool:
-        return edge.dtype.base_dtype == float32 and (self.compress or COMPRESS in edge.node.attrs)
+    def compresses(self, edge: Edge, target: str) -> bool:
+        if edge.dtype.base_dtype != float32:
+            return False
+        asked = self.compress is not None and self.compress(edge.node.device, target)
+        return asked or COMPRESS in edge.node.attrs
 
     def send_control(self, node: Node, target: str) -> str:
         source = self.part(node.device)
@@ -261,7 +272,7 @@ class _PartInProgress:
         frame = self.all.frame_of(edge.node)
         pulse = () if frame is self.all.root else (self.pulse(frame),)
         key, dtype = self.all.send(edge, self.device)
-        attrs = {"T": dtype, "key": key, "origin": edge.node.device, "compress": self.all.compresses(edge)}
+        attrs = {"T": dtype, "key": key, "origin": edge.node.device, "compress": self.all.compresses(edge, self.device)}
         shape = edge.node.shapes[edge.port]
         node = self.all.make(name, RECV, attrs, (), pulse, self, dtype, shape, edge.node.source)
         self.add(node)

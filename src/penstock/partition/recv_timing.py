@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from penstock.graph.rewrite import with_waits
 from penstock.graph.step_graph import Node
+from penstock.graph.transfer_ops import LATE
 from penstock.partition.circles import check_for_circles
 from penstock.partition.partition import Partition
 from penstock.placement.problem import Problem
@@ -39,8 +40,9 @@ class RecvTiming:
         return "\n".join([*lines, f"step {old * 1e3:.3f} ms, with timed Recvs {new * 1e3:.3f} ms"])
 
 
-def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
-    """For each tensor sent to a device, the node there to wait for; no entry if it is needed at once."""
+def time_recvs(problem: Problem, placement: Sequence[int], least: int = 0) -> RecvTiming:
+    """For each tensor of at least so many bytes that is sent to a device, the node there to wait for; no entry if it is
+    needed at once."""
     plain = simulate(problem, placement)
     runs: dict[int, list[tuple[float, int]]] = {}
     starts: dict[int, float] = {}
@@ -49,7 +51,7 @@ def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
         starts[run.node] = run.start
     after: After = {}
     for transfer in plain.transfers:
-        if transfer.value < 0:
+        if transfer.value < 0 or problem.value_bytes[transfer.value] < least:
             continue
         target = transfer.target
         users = [
@@ -69,17 +71,23 @@ def time_recvs(problem: Problem, placement: Sequence[int]) -> RecvTiming:
 
 
 def delay_recvs(parts: list[Partition], problem: Problem, timing: RecvTiming) -> list[Partition]:
-    """The partitions with control edges that delay their Recvs."""
+    """The partitions with control edges that delay their Recvs. Both ends of such a transfer get the attribute LATE."""
     by_key: dict[str, str] = {}
     for (value, target), waits_for in timing.after.items():
         by_key[f"{problem.values[value].name} to {problem.hardware.names[target]}"] = problem.nodes[waits_for].name
     found: list[Partition] = []
+    late: set[str] = set()
     for part in parts:
         named = {node.name: node for node in part.graph.nodes}
         recvs = [node for node in part.graph.nodes if node.op.name == "_Recv"]
         gates = {node: named.get(by_key.get(node.attrs["key"], "")) for node in recvs}
         waits = {node: (gate,) for node, gate in gates.items() if gate is not None}
+        late |= {node.attrs["key"] for node in waits}
         found.append(replace(part, graph=with_waits(part.graph, waits)))
+    for part in found:
+        for node in part.graph.nodes:
+            if node.attrs.get("key") in late:
+                node.attrs[LATE] = True
     check_for_circles(found)
     return [replace(part, graph=replace(part.graph, nodes=_in_order(part.graph.nodes))) for part in found]
 

@@ -47,7 +47,7 @@ def step_options(config: Any, master: Master | None = None) -> StepOptions:
         hardware=described or (None if master is None else master.hardware),
         home=None if master is None else Home(master.home, spreads=master.is_outside),
         compress=given.graph_options.enable_bfloat16_sendrecv,
-        time_recvs=times and master is None,
+        time_recvs=times,
         passes=_passes(given.graph_options),
     )
 

@@ -18,7 +18,7 @@ from penstock.cluster.master.tasks import Task
 from penstock.cluster.ship import Named, ShippedPart, pack
 from penstock.cluster.worker.messages import DeviceTrace, Timeout, Traced
 from penstock.cluster.worker.parts import task_of
-from penstock.engine.partitioned import settle_devices
+from penstock.engine.partitioned import settle_devices, timed
 from penstock.engine.pipeline import StepOptions
 from penstock.engine.plan import Plan
 from penstock.graph.graph import Graph
@@ -35,6 +35,8 @@ _GRACE_S = 1.0
 """A task has so much more time than a step's timeout to report what the step was doing."""
 _ENDING_S = 5.0
 """How long a failed step waits for its parts to end everywhere."""
+_LATE = 1 << 16
+"""Of so many bytes, a value that would come too early stays where it is until it is asked for: asking is a message."""
 _CPU = torch.device("cpu")
 
 
@@ -59,7 +61,8 @@ class ClusterPlan(Plan):
         placed, used = settle_devices(graph)
         if not used:
             placed = _all_on(placed, options.devices[0].name)
-        shares = _shares(partition(placed, options.compress), master.tasks)
+        parts, self.timing = timed(placed, used, options, lambda: _parts(placed, options.compress), _LATE)
+        shares = _shares(parts, master.tasks)
         self._here = next((share for share in shares if share.task.is_here), None)
         self._there = [share for share in shares if not share.task.is_here]
         self._all = shares
@@ -111,7 +114,8 @@ class ClusterPlan(Plan):
 
     @property
     def source(self) -> str:
-        return "\n\n".join(self._asked(0))
+        texts = self._asked(0)
+        return "\n\n".join(texts if self.timing is None else [*texts, self.timing.text()])
 
     def summary(self) -> str:
         return "\n".join(self._asked(1))
@@ -244,6 +248,10 @@ class _Running:
         reason = error if isinstance(error, errors.OpError) else errors.CancelledError(None, None, str(error))
         plain = type(reason)(None, None, f"The step was aborted: {reason.message}", reason.error_code)
         self._master.abort([share.task for share in self._shares if share is not failed], self.step, plain)
+
+
+def _parts(graph: StepGraph, compress: bool) -> list[Partition]:
+    return partition(graph, compress, lambda source, target: task_of(source) != task_of(target))
 
 
 def _all_on(graph: StepGraph, device: str) -> StepGraph:

@@ -3,38 +3,61 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.runtime.rendezvous import Key, Rendezvous
+from penstock.runtime.rendezvous import Abandoned, Key, Receiver, Rendezvous
 
 Items = list[tuple[Key, Any]]
 Push = Callable[[str, int, Items], None]
 """`push(task, step, items)` delivers values to another task; raises an error if that is known to be gone."""
+Ask = Callable[[str, int, Key], None]
+"""`ask(task, step, key)` asks another task for a value that it holds until then. Raises like Push."""
+
+
+@dataclass(slots=True)
+class Routes:
+    """Which values of a kind of step go to other tasks and come from them, by the names in their keys.
+
+    targets: the task that gets each. held: those of them that stay here until they are asked for. asked: the task that
+    holds each that must be asked for.
+    """
+
+    targets: dict[str, str] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    asked: dict[str, str] = field(default_factory=dict)
 
 
 class Meeting(Rendezvous):
     """Of one step in one task. It is there before the step runs here if others were faster.
 
-    targets: for each key that another task receives, that task; known when the step runs.
+    routes: known when the step runs.
     """
 
-    def __init__(self, step: int, push: Push) -> None:
+    def __init__(self, step: int, push: Push, ask: Ask) -> None:
         super().__init__()
         self.step = step
-        self.targets: Mapping[str, str] = {}
+        self.routes = Routes()
         self.reason: Exception | None = None
-        self._push = push
+        self._push, self._ask = push, ask
         self._outgoing: dict[str, Items] = {}
         self.outgoing = self._outgoing
+        self._held: dict[Key, Any] = {}
+        self._wanted: set[Key] = set()
+        self._empty = threading.Event()
 
     def send(self, key: Key, value: Any) -> None:
-        task = self.targets.get(key[0])
+        task = self.routes.targets.get(key[0])
         if task is None:
             super().send(key, value)
             return
         with self._lock:
-            self._outgoing.setdefault(task, []).append((key, value))
+            if key[0] in self.routes.held and key not in self._wanted:
+                self._held[key] = value
+            else:
+                self._outgoing.setdefault(task, []).append((key, value))
 
     def flush(self) -> None:
         with self._lock:
@@ -48,8 +71,40 @@ class Meeting(Rendezvous):
         for key, value in items:
             super().send(key, value)
 
+    def receive(self, key: Key, receiver: Receiver, device: object) -> None:
+        super().receive(key, receiver, device)
+        task = self.routes.asked.get(key[0])
+        if task is not None:
+            self._ask(task, self.step, key)
+
+    def want(self, key: Key) -> None:
+        """Another task asks for a value, which goes there as soon as it is here. Whether it asks twice does not
+        matter."""
+        with self._lock:
+            self._wanted.add(key)
+            if key not in self._held:
+                return
+            value = self._held.pop(key)
+            last = not self._held
+        try:
+            self._push(self.routes.targets[key[0]], self.step, [(key, value)])
+        finally:
+            if last:
+                self._empty.set()
+
+    def wait_until_asked(self) -> None:
+        """The parts here have run. Others may not have asked yet for what is held for them. Raises Abandoned."""
+        while self._held and not self._failed:
+            self._empty.clear()
+            if self._held and not self._failed:
+                self._empty.wait()
+        if self._failed:
+            raise Abandoned
+
     def fail(self, reason: Exception) -> None:
         """End the step here; `reason` is why, if no part has failed itself."""
         with self._lock:
             self.reason = self.reason or reason
         self.abandon()
+        self._held.clear()
+        self._empty.set()

@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from penstock.cluster.ship import ShippedPart, unpack
-from penstock.cluster.worker.meeting import Meeting
+from penstock.cluster.worker.meeting import Meeting, Routes
 from penstock.devices.device import Device
 from penstock.engine.border import TASK
 from penstock.engine.partitioned import PartitionedPlan
 from penstock.engine.pipeline import prepare_part
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.step_graph import StepGraph
-from penstock.graph.transfer_ops import RECVS, SENDS
+from penstock.graph.transfer_ops import LATE, RECVS, SENDS
 from penstock.partition.partition import Partition
 from penstock.runtime.denormals import flushing
 from penstock.runtime.kernels import SessionState
@@ -34,8 +34,7 @@ class TaskParts:
     ) -> None:
         """constants: the session's large ones. Raises a typed error, naming the node, for what cannot run here."""
         parts = []
-        self.targets: dict[str, str] = {}
-        """For each key that another task receives, that task."""
+        self.routes = Routes()
         self.partners: set[str] = set()
         """The tasks that values go to or come from."""
         for each in shipped:
@@ -53,13 +52,22 @@ class TaskParts:
     def _note_transfers(self, part: Partition, devices: Mapping[str, Device]) -> None:
         for node in part.graph.nodes:
             if node.op.name in SENDS and node.attrs["target"] not in devices:
-                self.targets[node.attrs["key"]] = task = task_of(node.attrs["target"])
+                key, task = node.attrs["key"], task_of(node.attrs["target"])
                 self.partners.add(task)
+                self.routes.targets[key] = task
+                if LATE in node.attrs:
+                    self.routes.held.add(key)
             elif node.op.name in RECVS and node.attrs["origin"] not in devices:
-                self.partners.add(task_of(node.attrs["origin"]))
+                task = task_of(node.attrs["origin"])
+                self.partners.add(task)
+                if LATE in node.attrs:
+                    self.routes.asked[node.attrs["key"]] = task
 
     def run(self, values: Sequence[Any], meeting: Meeting, observer: Observer | None) -> tuple[Any, ...]:
-        return self._run(values, meeting, observer)
+        found = self._run(values, meeting, observer)
+        if self.routes.held:
+            meeting.wait_until_asked()
+        return found
 
 
 def task_of(device: str) -> str:

@@ -22,7 +22,7 @@ from penstock.engine.planned_function import function_planner
 from penstock.runtime.inbox import Closing
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.observer import Observer
-from penstock.runtime.rendezvous import Abandoned
+from penstock.runtime.rendezvous import Abandoned, Key
 from penstock.runtime.resources import ResourceManager
 
 _REMEMBERED = 4096
@@ -107,7 +107,7 @@ class WorkerSession:
             if self._has_ended(step):
                 raise errors.AbortedError(None, None, f"Step {step} was aborted before it began on {self._here}.")
             meeting = self._meeting(step)
-            meeting.targets = parts.targets
+            meeting.routes = parts.routes
             self._running[step] = parts
             lost = [self._lost[task] for task in parts.partners if task in self._lost]
         try:
@@ -130,6 +130,14 @@ class WorkerSession:
                 return
             meeting = self._meeting(step)
         meeting.deliver(items)
+
+    def want(self, step: int, key: Key) -> None:
+        """Another task asks for a value. Never waits."""
+        with self._lock:
+            if self._closed or self._has_ended(step):
+                return
+            meeting = self._meeting(step)
+        meeting.want(key)
 
     def abort(self, step: int, reason: Exception) -> None:
         """End the step here, whether it runs, has not begun, or has ended."""
@@ -157,7 +165,7 @@ class WorkerSession:
         """With the lock held."""
         meeting = self._meetings.get(step)
         if meeting is None:
-            meeting = self._meetings[step] = Meeting(step, self._push)
+            meeting = self._meetings[step] = Meeting(step, self._push, self._ask)
         return meeting
 
     def _has_ended(self, step: int) -> bool:
@@ -182,6 +190,9 @@ class WorkerSession:
 
     def _push(self, task: str, step: int, items: Items) -> None:
         self._peer(task).tell("deliver", self.setup.number, step, items)
+
+    def _ask(self, task: str, step: int, key: Key) -> None:
+        self._peer(task).tell("want", self.setup.number, step, key)
 
     def _peer(self, task: str) -> Peer:
         """The connection to another task of the session. Raises UnavailableError or AbortedError if it is gone."""

@@ -17,6 +17,7 @@ from penstock.devices.device import HOST_PREFIX
 from penstock.devices.registry import devices_for
 from penstock.placement.calibration import calibrated
 from penstock.runtime import deadlock
+from penstock.runtime.rendezvous import Key
 from penstock.runtime.resources import ResourceManager
 
 _CONNECT_S = 5.0
@@ -67,7 +68,7 @@ class Worker:
             self.describe, self.open_session, self.close_session, self.keep, self.register, self.run, self.reset,
             self.explain,
         ]  # fmt: skip
-        inline: list[Callable[..., Any]] = [self.deliver, self.abort, self.forget, self.ping]
+        inline: list[Callable[..., Any]] = [self.deliver, self.want, self.abort, self.forget, self.ping]
         return {fn.__name__: Handler(fn, inline=False) for fn in blocking} | {
             fn.__name__: Handler(fn, inline=True) for fn in inline
         }
@@ -154,6 +155,11 @@ class Worker:
         session = self._sessions.get(number)
         if session is not None:
             session.deliver(step, items)
+
+    def want(self, peer: Peer | None, number: int, step: int, key: Key) -> None:
+        session = self._sessions.get(number)
+        if session is not None:
+            session.want(step, key)
 
     def abort(self, peer: Peer | None, number: int, step: int, reason: Exception) -> None:
         session = self._sessions.get(number)
