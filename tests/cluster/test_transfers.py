@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import torch
 
 import penstock as tf
 from penstock import errors
 from penstock.cluster.server import Server
 from penstock.cluster.worker.session import WorkerSession
+from penstock.runtime.rendezvous import Key
 from tests.anywhere import alarm as alarm
 from tests.cluster.servers import outside as outside, running
 from tests.cluster.traffic import Counter, sent as sent
@@ -98,20 +101,22 @@ def _fan_in() -> tuple[tf.Tensor, tf.Tensor]:
     return x, total
 
 
-class Waiting:
-    """How many bytes have come to a task of a step and wait for their users, at most."""
+class Received:
+    """How many bytes of values from other tasks live at once, at most, and in how many messages they came."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.most = 0
         self.messages = 0
+        here: list[weakref.ref[torch.Tensor]] = []
         deliver = WorkerSession.deliver
 
-        def noted(session: WorkerSession, step: int, items: list) -> None:
-            deliver(session, step, items)
-            meeting = session._meetings.get(step)
+        def noted(session: WorkerSession, step: int, items: list[tuple[Key, torch.Tensor]]) -> None:
             self.messages += 1
-            if meeting is not None:
-                self.most = max(self.most, sum(value.nbytes for value in list(meeting._values.values())))
+            here.extend(weakref.ref(value) for _, value in items)
+            live = [value for value in (each() for each in here) if value is not None]
+            self.most = max(self.most, sum(value.nbytes for value in live))
+            del live
+            deliver(session, step, items)
 
         monkeypatch.setattr(WorkerSession, "deliver", noted)
 
@@ -126,14 +131,15 @@ def test_values_that_are_used_late_come_late(
         with tf.Session(servers["worker:0"].target, config=config) as session:
             session.run(total, {x: value})
             with monkeypatch.context() as patch:
-                waiting = Waiting(patch)
+                received = Received(patch)
                 found[name] = session.run(total, {x: value})
-            most[name] = waiting.most
+            most[name] = received.most
             if name == "late":
                 plan = session._runner(total, {x: value})[0]
                 assert "with timed Recvs" in plan.source
     np.testing.assert_array_equal(found["early"], found["late"])
-    assert most["late"] < most["early"] / 2
+    assert most["early"] >= (COUNT - 4) * value.nbytes
+    assert most["late"] <= 4 * value.nbytes
 
 
 def test_a_step_fails_where_values_are_held(servers: dict[str, Server], outside: None) -> None:
