@@ -103,6 +103,24 @@ def test_devices_of_one_step_may_meet() -> None:
                 assert [found.tolist() for found in session.run(total, options=LIMIT)] == [[3, 4], [3, 4]]
 
 
+def test_the_gradient_of_a_sum_over_devices_is_the_sum_of_their_gradients() -> None:
+    with tf.Graph().as_default():
+        xs = [tf.constant([1.0, 2.0]), tf.constant([3.0, 5.0])]
+        losses, reduce = [], get_op("NcclAllReduce")
+        for i, x in enumerate(xs):
+            with tf.device(f"/cpu:{i}"):
+                total = reduce(x, reduction="sum", num_devices=2, shared_name="g")
+                losses.append(tf.reduce_sum(total * total) * (i + 1.0))
+        grads = tf.gradients(losses, xs, colocate_gradients_with_ops=True)
+        least = reduce(xs[0], reduction="min", num_devices=1, shared_name="least")
+        with pytest.raises(LookupError, match='except for reduction="sum"'):
+            tf.gradients(least, xs[0])
+        with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+            found = session.run(grads, options=LIMIT)
+    for grad in found:
+        np.testing.assert_allclose(grad, [2 * 4 * 3, 2 * 7 * 3])
+
+
 def test_when_a_step_ends_early_no_other_waits_for_it_and_its_group_is_over() -> None:
     sessions = members(lambda i: reduced(tf.constant([1.0]), 3, 1, i), 3)
     run(sessions)

@@ -23,6 +23,7 @@ from penstock import errors
 from penstock.graph import shape_rules
 from penstock.graph.node_kernel import NodeKernel, asynchronous
 from penstock.graph.opdef import OpDef, define_op
+from penstock.graph.operation import Operation, Tensor
 from penstock.graph.traits import SERIAL
 from penstock.ops.data_flow.lines import NOT_YET, Attempt, Done, Shared
 from penstock.ops.data_flow.queue_elements import own
@@ -232,7 +233,15 @@ NCCL_ALL_REDUCE = define_op(
     stateful=True, work=SERIAL, waits=True, shared=True, allocates=False,
 )  # fmt: skip
 NCCL_ALL_REDUCE.shape(shape_rules.unchanged)
-NCCL_ALL_REDUCE.not_differentiable()
+
+
+@NCCL_ALL_REDUCE.gradient
+def nccl_all_reduce_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
+    """Of a sum: each member's value is in the results of all. Raises LookupError for others."""
+    if op.attrs["reduction"] != b"sum":
+        raise LookupError('No gradient defined for NcclAllReduce except for reduction="sum".')
+    name = op.attrs["shared_name"] + b"_grad"
+    return [NCCL_ALL_REDUCE(grad, reduction="sum", num_devices=op.attrs["num_devices"], shared_name=name)]
 
 
 @NCCL_ALL_REDUCE.kernel("CPU")
