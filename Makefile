@@ -38,8 +38,8 @@ test-all: $(READY)
 
 # Where sessions run graphs, and no test says otherwise: not those of compilers, which always compile, nor files of
 # checkpoints and interleavings of queues, which compute nothing, nor killed programs, which are not compiled.
-COMPILED := analysis client codegen/python/test_cuda_graphs.py contrib control_flow data_flow \
-	datasets devices engine estimator feature_column gradients keras layers ops partition passes placement rnn \
+COMPILED := analysis client cluster/contract cluster/test_steps.py codegen/python/test_cuda_graphs.py contrib control_flow \
+	data_flow datasets devices distribute engine estimator feature_column gradients keras layers ops partition passes placement rnn \
 	runtime saved_model session summary system/test_conformance.py train training_loop
 UNCOMPILED := data_flow/test_queue_interleavings.py training_loop/test_kills.py
 
