@@ -344,3 +344,11 @@ def test_steps_of_many_threads_run_at_once(session: tf.Session) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_what_is_for_local_sessions_only_is_refused_by_name(session: tf.Session) -> None:
+    x = tf.placeholder(tf.float32, [])
+    with pytest.raises(errors.UnimplementedError, match=r"(?s)handles.*GetSessionHandle.*test_steps\.py"):
+        session.run(tf.get_session_handle(tf.constant(1.0)))
+    with pytest.raises(errors.UnimplementedError, match="partial_run"):
+        session.partial_run_setup([x + 1.0], [x])

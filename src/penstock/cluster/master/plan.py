@@ -25,6 +25,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.partition.partition import Partition, partition
+from penstock.runtime.failures import node_error
 from penstock.runtime.observer import Observer
 from penstock.runtime.values import feed_converter
 
@@ -38,6 +39,7 @@ _ENDING_S = 5.0
 _LATE = 1 << 16
 """Of so many bytes, a value that would come too early stays where it is until it is asked for: asking is a message."""
 _CPU = torch.device("cpu")
+_OF_HANDLES = frozenset({"GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"})
 
 
 @dataclass(eq=False, slots=True)
@@ -57,6 +59,10 @@ class ClusterPlan(Plan):
         super().__init__(graph, {})
         self._master, self._client = master, weakref.ref(client)
         self._number = master.next_plan()
+        handle = next((node for node in graph.nodes if node.op.name in _OF_HANDLES), None)
+        if handle is not None:
+            kept = errors.UnimplementedError(None, None, "Session handles are for local sessions, not for clusters.")
+            raise node_error(kept, handle, [])
         self._feeds = [feed_converter(node.attrs["tensor"], _CPU) for node in graph.feeds]
         placed, used = settle_devices(graph)
         if not used:
