@@ -212,6 +212,8 @@ class BaseSession:
     ) -> Plan:
         """A plan for feeds of the shapes `fed`; if that is empty, for any that fit. Its errors are typed."""
         with _no_collection(), planning_errors():
+            if self._master is not None:
+                self._master.wait_for_links()
             with self._placement.lock:
                 place_state(self._graph, self._options, self._placement)
                 passes = flushing(prepare) if self._flushes else prepare  # which compute constants

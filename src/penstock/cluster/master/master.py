@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import errors
+from penstock.cluster.master.hardware import MeasuredHardware
 from penstock.cluster.master.plan import ClusterPlan
 from penstock.cluster.master.tasks import RemoteDevice, Task, find_tasks
 from penstock.cluster.worker.messages import SessionSetup
@@ -16,11 +17,11 @@ from penstock.devices.device import Device
 from penstock.engine.pipeline import ON_PARTS, StepOptions
 from penstock.graph.graph import Graph
 from penstock.graph.step_graph import StepGraph
-from penstock.placement.hardware import Hardware, Link, SimulatedDevice
+from penstock.placement.hardware import Hardware
 from penstock.runtime import deadlock
 
-_LINK = Link(2e-4, 1.5e9)
-"""Between tasks, until it is measured."""
+_MEASURING_S = 1.0
+"""How long the first plan waits for the links to be measured, which usually takes some milliseconds."""
 
 
 class Master:
@@ -34,6 +35,7 @@ class Master:
         filters = list(config.device_filters) if config is not None else []
         found, self.home = find_tasks(target, filters, timeout)
         self.tasks: dict[str, Task] = {task.name: task for task in found}
+        self._measured = MeasuredHardware(found)
         self._number = secrets.randbits(63)
         self._steps = itertools.count()
         self._plans = itertools.count()
@@ -58,8 +60,12 @@ class Master:
 
     @property
     def hardware(self) -> Hardware:
-        described = [device for task in self.tasks.values() for device in task.devices]
-        return Hardware([SimulatedDevice(d.name, d.type, d.speeds, float(d.memory)) for d in described], _LINK)
+        return self._measured.hardware
+
+    def wait_for_links(self) -> None:
+        """Before nodes are placed by what links cost."""
+        if self.is_outside:
+            self._measured.wait(_MEASURING_S)
 
     def open(self, options: StepOptions, flushes: bool) -> None:
         """Begin the session in all tasks. options: the session's."""

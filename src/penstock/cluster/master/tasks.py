@@ -109,6 +109,7 @@ def find_tasks(target: str, filters: Iterable[str], timeout: float | None) -> tu
         to = resolve(target)
         endpoint = client_endpoint(to.token, to.cluster_id)
         first, described = _connected(endpoint, None, to.address, timeout)
+        first.address = described.addresses[first.name]  # by which the other tasks find it, too
     wanted = [DeviceSpec.from_string(text) for text in filters]
     found = [first]
     for name, where in described.addresses.items():

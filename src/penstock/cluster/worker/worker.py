@@ -10,12 +10,14 @@ from penstock import errors
 from penstock.cluster.members import Members
 from penstock.cluster.ship import ShippedPart
 from penstock.cluster.wire import Endpoint, Expect, Handler, Peer
+from penstock.cluster.worker.links import Links
 from penstock.cluster.worker.meeting import Items
 from penstock.cluster.worker.messages import Description, DeviceDescription, DeviceTrace, SessionSetup, Timeout
 from penstock.cluster.worker.session import WorkerSession
 from penstock.devices.device import HOST_PREFIX
 from penstock.devices.registry import devices_for
 from penstock.placement.calibration import calibrated
+from penstock.placement.hardware import Link
 from penstock.runtime import deadlock
 from penstock.runtime.rendezvous import Key
 from penstock.runtime.resources import ResourceManager
@@ -38,6 +40,7 @@ class Worker:
             device.name = members.task + device.name.removeprefix(HOST_PREFIX)
         self._by_name = {device.name: device for device in self.devices}
         self.resources = ResourceManager()
+        self._links = Links(self._connect)
         self._sessions: dict[int, WorkerSession] = {}
         self._latest: dict[str, int] = {}
         self._replaced: set[tuple[str, int]] = set()
@@ -66,7 +69,7 @@ class Worker:
         """The methods that connections may call. None of them may be called by who does not have the token."""
         blocking: list[Callable[..., Any]] = [
             self.describe, self.open_session, self.close_session, self.keep, self.register, self.run, self.reset,
-            self.explain,
+            self.explain, self.link,
         ]  # fmt: skip
         inline: list[Callable[..., Any]] = [self.deliver, self.want, self.abort, self.forget, self.ping]
         return {fn.__name__: Handler(fn, inline=False) for fn in blocking} | {
@@ -75,7 +78,8 @@ class Worker:
 
     # --- the service: the first argument is the connection that it comes from -----------------------------
 
-    def ping(self, peer: Peer | None) -> int:
+    def ping(self, peer: Peer | None, value: Any = None) -> int:
+        """Also what links are measured by: `value` is dropped."""
         return self.endpoint.identity.incarnation
 
     def describe(self, peer: Peer | None) -> Description:
@@ -90,6 +94,10 @@ class Worker:
                 for d in self.devices
             ],
         )
+
+    def link(self, peer: Peer | None, task: str, address: str, incarnation: int) -> Link:
+        """From here to another task."""
+        return self._links.to(task, address, incarnation)
 
     def open_session(self, peer: Peer | None, setup: SessionSetup) -> None:
         resources = ResourceManager() if setup.isolated else self.resources
