@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.graph.operation import Operation
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.partition.partition import Partition
+from penstock.runtime.failures import node_error
 from penstock.tensor.dtypes import DType
 from penstock.tensor.shapes import TensorShape
 
@@ -76,8 +77,8 @@ class ShippedPart:
     """The positions of its feeds among the values that the task gets."""
     gives: list[int]
     """The positions of its fetches among the values that the task returns."""
-    constants: dict[bytes, Any]
-    """Its large constants by digest. They do not travel with it."""
+    constants: dict[bytes, tuple[Any, Node]]
+    """Its large constants by digest, each with a node that has it. They do not travel with the part."""
 
     def __reduce__(self) -> Any:
         fields = self.device, self.nodes, self.feeds, self.fetches, self.targets, self.takes, self.gives
@@ -96,10 +97,34 @@ class _Function:
         return Library(library, import_graph_def).get(self.name)
 
 
+def check_travels(part: Partition) -> None:
+    """Raises InvalidArgumentError, naming node and device, for what can only run in the client's process."""
+    for node in part.graph.nodes:
+        if any(op.traits.client for op in _ops_of(node)):
+            wrong = errors.InvalidArgumentError(
+                None,
+                None,
+                f"{node.name} uses a Python function of the client's process, so it cannot run on {part.device}. Place "
+                "it on the client's own task: that of a tf.train.Server in the client's process, which is the "
+                "session's target.",
+            )
+            raise node_error(wrong, node, [])
+
+
+def _ops_of(node: Node) -> Iterator[OpDef]:
+    """Its op, and those of its functions."""
+    yield node.op
+    for value in node.attrs.values():
+        for each in value if isinstance(value, list) else (value,):
+            if isinstance(each, GraphFunction):
+                for function in (each, *library_of(each.graph).values()):
+                    yield from (operation.op_def for operation in function.graph.get_operations())
+
+
 def pack(part: Partition, takes: list[int], gives: list[int]) -> ShippedPart:
     graph = part.graph
     number = {node: i for i, node in enumerate(graph.nodes)}
-    constants: dict[bytes, Any] = {}
+    constants: dict[bytes, tuple[Any, Node]] = {}
     return ShippedPart(
         part.device,
         [_packed(node, number, constants) for node in graph.nodes],
@@ -129,13 +154,13 @@ def unpack(shipped: ShippedPart, constants: Mapping[bytes, Any]) -> Partition:
     return Partition(shipped.device, graph, shipped.takes, shipped.gives)
 
 
-def _packed(node: Node, number: dict[Node, int], constants: dict[bytes, Any]) -> tuple[Any, ...]:
+def _packed(node: Node, number: dict[Node, int], constants: dict[bytes, tuple[Any, Node]]) -> tuple[Any, ...]:
     built = _built(node.source, node.device)
     if node.op is FEED:
         tensor = node.attrs["tensor"]
         attrs = node.attrs | {"tensor": (tensor.name, tensor.dtype, tensor.shape)}
     else:
-        attrs = {key: _packed_value(value, constants) for key, value in node.attrs.items()}
+        attrs = {key: _packed_value(value, node, constants) for key, value in node.attrs.items()}
     return (
         node.name,
         _named(node.op),
@@ -175,14 +200,14 @@ def _built(source: Operation | Built | None, device: str) -> Built | None:
     return Built(source.name, source.type, source.user_line, device, _built(source._original_op, device))
 
 
-def _packed_value(value: Any, constants: dict[bytes, Any]) -> Any:
+def _packed_value(value: Any, node: Node, constants: dict[bytes, tuple[Any, Node]]) -> Any:
     if isinstance(value, GraphFunction):
         return _Function(value)
     if is_large(value):
         digest = digest_of(value)
-        constants[digest] = value
+        constants[digest] = value, node
         return Digest(digest)
-    return [_packed_value(item, constants) for item in value] if isinstance(value, list) else value
+    return [_packed_value(item, node, constants) for item in value] if isinstance(value, list) else value
 
 
 class _Reader:

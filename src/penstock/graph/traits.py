@@ -65,6 +65,7 @@ class Traits:
     waits: its kernels may wait for what other nodes, steps or threads do.
     shared: its state is used by several steps at once, and keeps itself consistent: the order of building does not
     matter.
+    client: uses Python objects of the client's process, so it can run in no other.
     """
 
     work: float | None = None
@@ -87,6 +88,7 @@ class Traits:
     of_shapes: bool = False
     waits: bool = False
     shared: bool = False
+    client: bool = False
 
 
 # --- shape classes --------------------------------------------------------------------------------------

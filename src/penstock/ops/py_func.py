@@ -23,9 +23,9 @@ from penstock.tensor.dtypes import DType, as_dtype, string
 from penstock.tensor.shapes import TensorShape
 
 _ATTRS = ["token: string", "Tin: list(type) >= 0", "Tout: list(type) >= 0"]
-PY_FUNC = define_op("PyFunc", "input: Tin", "output: Tout", attrs=_ATTRS, stateful=True, work=UNKNOWN_WORK)
+PY_FUNC = define_op("PyFunc", "input: Tin", "output: Tout", attrs=_ATTRS, stateful=True, work=UNKNOWN_WORK, client=True)
 PY_FUNC_STATELESS = define_op(
-    "PyFuncStateless", "input: Tin", "output: Tout", attrs=_ATTRS, keeps="input", work=UNKNOWN_WORK
+    "PyFuncStateless", "input: Tin", "output: Tout", attrs=_ATTRS, keeps="input", work=UNKNOWN_WORK, client=True
 )
 
 

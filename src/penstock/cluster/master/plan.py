@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import queue
 import threading
 import time
@@ -15,7 +16,7 @@ import torch
 
 from penstock import errors
 from penstock.cluster.master.tasks import Task
-from penstock.cluster.ship import Named, ShippedPart, pack
+from penstock.cluster.ship import Named, ShippedPart, check_travels, pack
 from penstock.cluster.worker.messages import DeviceTrace, Timeout, Traced
 from penstock.cluster.worker.parts import task_of
 from penstock.engine.partitioned import settle_devices, timed
@@ -99,21 +100,24 @@ class ClusterPlan(Plan):
     def _send_constants(self) -> None:
         """Each large constant goes to each task once in a session."""
         constants = [
-            (share.task, digest, value)
+            (share.task, digest, *found)
             for share in self._there
-            for digest, value in {k: v for part in share.parts for k, v in part.constants.items()}.items()
+            for digest, found in {k: v for part in share.parts for k, v in part.constants.items()}.items()
         ]
         if not constants:
             return
         master, answers = self._master, queue.SimpleQueue[Any]()
         with master.constants:
-            for task, digest, value in constants:
+            for task, digest, value, node in constants:
                 given = None if digest in task.constants.values else value
-                task.start("keep", master.number, self._number, digest, given, done=answers.put)
-            for answer in [answers.get() for _ in constants]:
+                done = functools.partial(_answered, answers, node)
+                task.start("keep", master.number, self._number, digest, given, done=done)
+            for node, answer in [answers.get() for _ in constants]:
+                if isinstance(answer, errors.ResourceExhaustedError):
+                    raise node_error(answer, node, [])
                 if isinstance(answer, Exception):
                     raise answer
-            for task, digest, _ in constants:
+            for task, digest, _, _ in constants:
                 task.constants.use(self._number, digest, None)
 
     # --- what it says about itself ------------------------------------------------------------------------
@@ -256,6 +260,10 @@ class _Running:
         self._master.abort([share.task for share in self._shares if share is not failed], self.step, plain)
 
 
+def _answered(answers: queue.SimpleQueue[Any], node: Node, answer: Any) -> None:
+    answers.put((node, answer))
+
+
 def _parts(graph: StepGraph, compress: bool) -> list[Partition]:
     return partition(graph, compress, lambda source, target: task_of(source) != task_of(target))
 
@@ -273,6 +281,9 @@ def _shares(parts: list[Partition], tasks: dict[str, Task]) -> list[_Share]:
         by_task.setdefault(task_of(part.device), []).append(part)
     found = []
     for name, members in by_task.items():
+        if not tasks[name].is_here:
+            for part in members:
+                check_travels(part)
         takes = list(dict.fromkeys(i for part in members for i in part.feeds))
         gives = [i for part in members for i in part.fetches]
         place = {index: n for n, index in enumerate(gives)}

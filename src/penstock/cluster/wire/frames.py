@@ -49,6 +49,8 @@ class Message:
     method: str = ""
     pickled: memoryview | bytes = b""
     memory: list[Any] = field(default_factory=list)
+    lacks: int = 0
+    """So many bytes came for which there was no memory: they were dropped."""
 
     def keep(self) -> None:
         """Outlive the next message."""
@@ -146,13 +148,18 @@ class Reader:
             if kind == DROPPED:
                 self._borrower.drop(number)
                 continue
-            message = Message(kind, number, method, pickled, [fresh_memory(length) for length in lengths])
+            message = Message(kind, number, method, pickled, [])
+            try:
+                message.memory = [fresh_memory(length) for length in lengths]
+            except (MemoryError, RuntimeError):
+                message.lacks, message.pickled = sum(lengths), b""
             if flags & _IN_PARTS:
-                message.pickled = bytes(pickled)
+                message.pickled = bytes(message.pickled)
                 if stream in self._coming or not lengths:
                     raise FrameError("two messages with the same number of parts")
                 self._coming[stream] = _Coming(message, sum(lengths))
                 continue
+            self._discard(message.lacks)
             for memory in message.memory:
                 self._read_into(memoryview(memory))
             return message.complete()
@@ -166,6 +173,9 @@ class Reader:
         if coming is None or size > coming.left:
             raise FrameError("a part of no message")
         coming.left -= size
+        if coming.message.lacks:
+            self._discard(size)
+            size = 0
         while size:
             memory = coming.message.memory[coming.piece]
             count = min(size, memory.nbytes - coming.at)
@@ -205,6 +215,10 @@ class Reader:
         self._start += have
         while have < len(target):
             have += self._receive(target[have:])
+
+    def _discard(self, size: int) -> None:
+        while size:
+            size -= len(self._take(min(size, len(self._buffer))))
 
     def _fill(self, most: int) -> None:
         """Receive into the buffer, and the descriptors that come along: always with the start of a message."""

@@ -243,6 +243,8 @@ class Peer:
             return  # nobody waits for it any more
         answer: Any
         try:
+            if message.lacks:
+                raise self._no_memory(message)
             answer = decode(message.pickled, message.memory)
             message.clear()
             if message.kind == frames.FAILURE:
@@ -256,6 +258,8 @@ class Peer:
         try:
             if handler is None:
                 raise errors.UnimplementedError(None, None, f"{self._me.task} has no method {message.method!r}")
+            if message.lacks:
+                raise self._no_memory(message)
             args = decode(message.pickled, message.memory)
             message.clear()
             answer = handler.fn(self, *args)
@@ -265,6 +269,8 @@ class Peer:
                 logging.error("%s, which %s told %s:", message.method, self.identity.task, self._me.task, exc_info=True)
             kind, answer = frames.FAILURE, encode_failure(error, self._me.task)
         if message.kind == frames.TELL:
+            if message.lacks:  # whoever waits for what was told must not wait for ever
+                self.lose(self._no_memory(message).message)
             return
         try:
             try:
@@ -275,6 +281,14 @@ class Peer:
                 self._send(frames.FAILURE, message.number, "", encode_failure(error, self._me.task))
         except errors.UnavailableError:
             pass  # who asked is gone
+
+    def _no_memory(self, message: Message) -> errors.ResourceExhaustedError:
+        what = f"with {message.method!r}" if message.method else "as an answer"
+        return errors.ResourceExhaustedError(
+            None,
+            None,
+            f"{self._me.task} has no memory for the {message.lacks} bytes that came from {self.identity.task} {what}",
+        )
 
     # The end.
 

@@ -38,7 +38,7 @@ class TaskParts:
         self.partners: set[str] = set()
         """The tasks that values go to or come from."""
         for each in shipped:
-            part = unpack(each, {**constants, **each.constants} if each.constants else constants)
+            part = unpack(each, {**constants, **{digest: value for digest, (value, _) in each.constants.items()}})
             self._note_transfers(part, devices)
             graph = prepare_part(part.graph, passes)
             parts.append(Partition(part.device, graph, part.feeds, part.fetches))

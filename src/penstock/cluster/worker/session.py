@@ -97,6 +97,8 @@ class WorkerSession:
         with self._taking_part(step, parts) as meeting:
             try:
                 found = parts.run(values, meeting, observer)
+            except errors.FailedPreconditionError as error:
+                raise _located(error, self._here) from error.__cause__
             except Abandoned:
                 raise meeting.reason or errors.CancelledError(None, None, "The step was cancelled.") from None
         return found, [_trace(device, part) for device, part in observer.parts.items()] if observer and trace else []
@@ -218,6 +220,11 @@ class WorkerSession:
             waiting = [self._meetings[step] for step, parts in self._running.items() if task in parts.partners]
         for meeting in waiting:
             meeting.fail(error)
+
+
+def _located(error: errors.FailedPreconditionError, task: str) -> errors.OpError:
+    """What names no node, such as a fetched variable without a value, names the task."""
+    return error if error.op is not None else type(error)(error.node_def, None, f"{error.message} It is on {task}.")
 
 
 def _observer(timeout: Timeout | None, closing: Closing, trace: int) -> Observer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import resource
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,7 +16,7 @@ from penstock.cluster.worker.links import Links
 from penstock.cluster.worker.meeting import Items
 from penstock.cluster.worker.messages import Description, DeviceDescription, DeviceTrace, SessionSetup, Timeout
 from penstock.cluster.worker.session import WorkerSession
-from penstock.devices.device import HOST_PREFIX
+from penstock.devices.device import HOST_PREFIX, Device
 from penstock.devices.registry import devices_for
 from penstock.placement.calibration import calibrated
 from penstock.placement.hardware import Link
@@ -90,7 +92,7 @@ class Worker:
             self.endpoint.identity.incarnation,
             {task: self._members.address(task) for task in tasks},
             [
-                DeviceDescription(d.name, d.type, d.kernel_type, d.memory_limit, d.incarnation, calibrated(d))
+                DeviceDescription(d.name, d.type, d.kernel_type, _memory_of(d), d.incarnation, calibrated(d))
                 for d in self.devices
             ],
         )
@@ -209,3 +211,13 @@ def _replaced_error(task: str) -> errors.AbortedError:
     return errors.AbortedError(
         None, None, f"{task} has been replaced by another process: what this one does counts no more."
     )
+
+
+def _memory_of(device: Device) -> int:
+    """What values and state may take; 0: no limit. For a CPU it is that of the process, less what it has taken."""
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    if device.memory_limit or device.type != "CPU" or limit == resource.RLIM_INFINITY:
+        return device.memory_limit
+    with contextlib.suppress(OSError, StopIteration, ValueError), open("/proc/self/status") as lines:
+        limit -= 1024 * int(next(line for line in lines if line.startswith("VmData:")).split()[1])
+    return max(1, limit)
