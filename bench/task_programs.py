@@ -79,7 +79,8 @@ def train(tf: Any, spec: Spec, target: str, index: int, model: str, workers: int
     setter = tf.train.replica_device_setter(
         worker_device=f"/job:worker/task:{index}", cluster=tf.train.ClusterSpec(spec)
     )
-    with tf.device(setter), tf.variable_scope(f"{model}_{workers}_{'together' if together else 'alone'}"):
+    kind = f"{model}.{workers}.{'together' if together else 'alone'}"  # all queues of tokens have the same name
+    with tf.device(setter), tf.container(kind), tf.variable_scope(kind):
         images = hidden = tf.placeholder(tf.float32, [None, sizes[0]])
         labels = tf.placeholder(tf.int64, [None])
         count = tf.train.create_global_step()
@@ -93,6 +94,9 @@ def train(tf: Any, spec: Spec, target: str, index: int, model: str, workers: int
         if together:
             optimizer = tf.train.SyncReplicasOptimizer(optimizer, workers)
         training = optimizer.minimize(loss, global_step=count)
+        if together:
+            with tf.control_dependencies([training]):
+                training = tf.identity(count)
         initialize = tf.global_variables_initializer()
     filters = ["/job:ps", f"/job:worker/task:{index}"]
     session = tf.Session(target, config=tf.ConfigProto(device_filters=filters))
@@ -145,6 +149,8 @@ def serve(runtime: str, spec: Spec, tasks: Sequence[tuple[str, int]], pipe: Any)
                 pipe.send(median_time(steps[rest[0]], rest[1]))
             elif request == "count":
                 pipe.send(timed(steps[rest[0]], rest[1]))
+            elif request == "until":
+                pipe.send(timed_until(steps[rest[0]], rest[1]))
         except BaseException:
             pipe.send({"error": traceback.format_exc()})
 
@@ -177,6 +183,17 @@ def timed(step: Step, count: int) -> tuple[float, float]:
     start = time.monotonic()
     for _ in range(count):
         step()
+    return start, time.monotonic()
+
+
+def timed_until(step: Step, target: int) -> tuple[float, float]:
+    """The same for steps until one returns `target`.
+
+    Synchronous workers cannot run a number of steps each: who has finished leaves the others waiting for its gradients.
+    """
+    start = time.monotonic()
+    while step() < target:
+        pass
     return start, time.monotonic()
 
 

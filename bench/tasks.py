@@ -120,29 +120,37 @@ def throughput(runtime: Runtime, seconds: float) -> Iterator[Measure]:
     }
 
 
-def train(runtime: Runtime, seconds: float) -> Iterator[Measure]:
+def train(runtime: Runtime, seconds: float, model: str) -> Iterator[Measure]:
     runtime.start({"worker": 4, "ps": 1}, [*([("worker", i)] for i in range(4)), [("ps", 0)]])
-    for model in ("small", "large"):
-        for workers, together in ((1, False), (2, False), (4, False), (2, True), (4, True)):
-            who = list(range(workers))
-            for worker in who:  # the first initialises
-                runtime.ask([worker], "build", "train", model, workers, together)
-            first = runtime.ask(who, "count", "train", 3)  # plans and compiles
-            rate = _rate(runtime.ask(who, "count", "train", 5), 5)
-            count = max(5, round(rate * seconds / workers))
-            del first
-            kind = "synchronous" if together else "asynchronous"
-            name = f"{model} model, {workers} worker{'s' if workers > 1 else ''}, {kind}/s"
+    for workers, together in ((1, False), (2, False), (4, False), (2, True), (4, True)):
+        who = list(range(workers))
+        for worker in who:  # the first initialises
+            runtime.ask([worker], "build", "train", model, workers, together)
+        rate = _Rate(runtime, who, together)
+        rate.of(3)  # plans and compiles
+        count = max(5, round(rate.of(5) * seconds / workers))
+        kind = "synchronous" if together else "asynchronous"
+        name = f"{workers} worker{'s' if workers > 1 else ''}, {kind}/s"
 
-            def measure(name: str = name, who: list[int] = who, count: int = count) -> Figures:
-                return {name: [_rate(runtime.ask(who, "count", "train", count), count)]}
+        def measure(name: str = name, rate: _Rate = rate, count: int = count) -> Figures:
+            return {name: [rate.of(count)]}
 
-            yield measure
+        yield measure
 
 
-def _rate(spans: list[list[float]], count: int) -> float:
-    """Steps a second of all workers, from when each began and ended so many."""
-    return len(spans) * count / (max(end for _, end in spans) - min(start for start, _ in spans))
+class _Rate:
+    """Of training: steps a second of all workers."""
+
+    def __init__(self, runtime: Runtime, who: list[int], together: bool) -> None:
+        self._runtime, self._who, self._together = runtime, who, together
+        self._done = 0
+
+    def of(self, count: int) -> float:
+        """While each worker runs so many steps; together, while so many updates are made of a gradient of each."""
+        self._done += count
+        request = ("until", "train", self._done) if self._together else ("count", "train", count)
+        spans = self._runtime.ask(self._who, *request)
+        return len(spans) * count / (max(end for _, end in spans) - min(start for start, _ in spans))
 
 
 def many(runtime: Runtime, seconds: float) -> Iterator[Measure]:
@@ -159,11 +167,18 @@ def many(runtime: Runtime, seconds: float) -> Iterator[Measure]:
         yield measure
 
 
-SECTIONS = {"latency": latency, "throughput": throughput, "train": train, "many": many}
+SECTIONS: dict[str, Callable[[Runtime, float], Iterator[Measure]]] = {
+    "latency": latency,
+    "throughput": throughput,
+    "small": lambda runtime, seconds: train(runtime, seconds, "small"),
+    "large": lambda runtime, seconds: train(runtime, seconds, "large"),
+    "many": many,
+}
 TITLES = {
     "latency": "Latency",
     "throughput": "Large values",
-    "train": "Training steps a second",
+    "small": "Training steps a second: the small model",
+    "large": "Training steps a second: the large model",
     "many": "Idle tasks",
 }
 Results = dict[str, dict[str, dict[str, Figures]]]
@@ -177,10 +192,11 @@ def run(section: str, runtimes: list[Runtime], args: argparse.Namespace) -> dict
     for measures in zip(*(SECTIONS[section](runtime, args.seconds) for runtime in runtimes), strict=True):
         for count in args.neighbours:
             with neighbours(count, 600):
-                for round_ in range(args.rounds):
+                for round_ in range(args.rounds + 1):
                     pairs = list(zip(runtimes, measures, strict=True))
                     for runtime, measure in pairs[:: 1 if round_ % 2 else -1]:
-                        for name, values in measure().items():
+                        figures = measure()
+                        for name, values in figures.items() if round_ else ():  # first, they warm up
                             found[str(count)][runtime.name].setdefault(name, []).extend(values)
         print(".", end="", file=sys.stderr, flush=True)
     return found
