@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -84,7 +85,7 @@ def train(tf: Any, spec: Spec, target: str, index: int, model: str, workers: int
         images = hidden = tf.placeholder(tf.float32, [None, sizes[0]])
         labels = tf.placeholder(tf.int64, [None])
         count = tf.train.create_global_step()
-        for number, (before, after) in enumerate(zip(sizes, sizes[1:])):  # noqa: B905 - the last is dropped
+        for number, (before, after) in enumerate(pairwise(sizes)):
             weights = tf.get_variable(f"w{number}", [before, after])
             hidden = tf.matmul(hidden, weights) + tf.get_variable(f"b{number}", [after])
             if after != sizes[-1]:
