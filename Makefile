@@ -5,13 +5,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all test-compiled check bench conformance format tables clean help
+.PHONY: demo test test-all test-compiled chaos check bench conformance format tables clean help
 
 help:
 	@echo "make demo   train a small network on handwritten digits and show the result"
 	@echo "make test   run the tests, but for slow ones of which others test the same"
 	@echo "make test-all   run all tests"
 	@echo "make test-compiled  run those of whole programs once more, with all compiled that can be"
+	@echo "make chaos  train on a cluster in which processes and connections fail (ARGS='--seed N' does it once more)"
 	@echo "make check  lint, formatting, types and who imports whom"
 	@echo "make tables write the tables of public names and ops, after one is added or moved"
 	@echo "make conformance  compare every op with TensorFlow, and exchange checkpoints and meta graphs (CONFORMANCE_TENSORFLOW names a Python that has it)"
@@ -45,6 +46,9 @@ UNCOMPILED := data_flow/test_queue_interleavings.py training_loop/test_kills.py
 
 test-compiled: $(READY)
 	PENSTOCK_COMPILE=on $(BIN)/python -m pytest -m "" $(UNCOMPILED:%=--ignore tests/%) $(COMPILED:%=tests/%) $(ARGS)
+
+chaos: $(READY)
+	$(BIN)/python -m tests.cluster.chaos.run $(ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -10,7 +10,7 @@ from penstock.cluster.members import Members
 from penstock.cluster.spec import LOOPBACK, ClusterSpec, ServerDef, host_and_port, task_name
 from penstock.cluster.token import is_loopback, token_for
 from penstock.cluster.wire.endpoint import Endpoint
-from penstock.cluster.wire.identity import Identity, new_incarnation
+from penstock.cluster.wire.identity import Identity, new_incarnation, quick_to_notice
 from penstock.cluster.worker import Worker
 from penstock.export import export
 from penstock.runtime.at_exit import stop_at_exit
@@ -45,8 +45,10 @@ class Server:
         *,
         cluster_id: str = "",
         token: bytes | None = None,
+        dead_s: float = 10.0,
     ) -> None:
-        """`cluster_id` keeps tasks of different clusters apart whose addresses are not fixed."""
+        """`cluster_id` keeps tasks of different clusters apart whose addresses are not fixed. Connections from which
+        nothing came for `dead_s` seconds are lost."""
         self._server_def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
         definition = self._server_def
         spec = ClusterSpec(definition.cluster)
@@ -57,7 +59,7 @@ class Server:
         self.token = token_for(addresses) if token is None else token
         self.identity = Identity(task, new_incarnation(), PENSTOCK_VERSION, cluster_id)
         self.worker = Worker(self.members, definition.default_session_config)
-        self.endpoint = Endpoint(self.identity, self.token, self.worker.service())
+        self.endpoint = Endpoint(self.identity, self.token, self.worker.service(), quick_to_notice(dead_s))
         self.worker.endpoint = self.endpoint
         local = all(is_loopback(host_and_port(address)[0]) for address in addresses)
         self.port = self.endpoint.listen(LOOPBACK if local else _EVERYWHERE, port)

@@ -35,7 +35,13 @@ def make_server(plan: Plan, task: TaskPlan, address: str) -> Server:
             cluster=ClusterSpec(jobs).as_cluster_def(), job_name=task.job, task_index=task.index, protocol="grpc"
         )
         try:
-            return Server(definition, config=config, cluster_id=plan.cluster_id, token=bytes.fromhex(plan.token))
+            return Server(
+                definition,
+                config=config,
+                cluster_id=plan.cluster_id,
+                token=bytes.fromhex(plan.token),
+                dead_s=plan.dead_s,
+            )
         except (errors.OpError, OSError) as error:
             in_use = isinstance(error, errors.AlreadyExistsError) or getattr(error, "errno", 0) == errno.EADDRINUSE
             if port == 0 or not in_use:

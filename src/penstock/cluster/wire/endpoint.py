@@ -12,11 +12,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from penstock import errors, logging
 from penstock.cluster.wire import handshake
 from penstock.cluster.wire.connection import Connection
-from penstock.cluster.wire.faults import Sending
+from penstock.cluster.wire.faults import Sending, wanted_faults
 from penstock.cluster.wire.handshake import HandshakeError, Hello
 from penstock.cluster.wire.identity import Expect, Identity, WireOptions, check
 from penstock.cluster.wire.peer import Handler, Peer
@@ -54,7 +55,8 @@ class Endpoint:
         self.identity = identity
         self._token = token
         self._service = service
-        self._options = options if options is not None else WireOptions()
+        options = options if options is not None else WireOptions()
+        self._options = replace(options, faults=options.faults or wanted_faults(identity))
         self._threads = Threads(f"wire {identity.task}")
         self._budget = Budget(self._options.shared_bytes)
         self._lock = threading.Lock()

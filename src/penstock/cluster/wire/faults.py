@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -38,3 +40,13 @@ class Fault:
 Faults = Callable[[Sending], Fault | None]
 """Asked about everything that an endpoint sends, in the thread that sends; None lets it pass. A network that is down in
 one direction is one that drops everything to some task."""
+
+
+def wanted_faults(me: Identity) -> Faults | None:
+    """What PENSTOCK_FAULTS ("package.module:function") makes of `me`, for tests of programs with many processes."""
+    where = os.environ.get("PENSTOCK_FAULTS")
+    if not where:
+        return None
+    module, _, name = where.partition(":")
+    found: Faults | None = getattr(importlib.import_module(module), name)(me)
+    return found

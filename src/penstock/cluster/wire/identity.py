@@ -73,6 +73,11 @@ class WireOptions:
     """What tests make go wrong."""
 
 
+def quick_to_notice(dead_s: float) -> WireOptions:
+    """Options with which silence of `dead_s` seconds ends a connection, and signs of life are asked for in time."""
+    return WireOptions(ping_s=min(WireOptions.ping_s, dead_s / 4), dead_s=dead_s)
+
+
 def check(mine: Identity, theirs: Identity, expect: Expect | None, where: str) -> None:
     """Raise the typed error for a `theirs` that `mine` cannot work with; `where` is its address."""
     if mine.version != theirs.version:

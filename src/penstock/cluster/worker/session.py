@@ -108,6 +108,8 @@ class WorkerSession:
         with self._lock:
             if self._has_ended(step):
                 raise errors.AbortedError(None, None, f"Step {step} was aborted before it began on {self._here}.")
+            if step in self._running:
+                raise errors.AbortedError(None, None, f"Step {step} runs on {self._here} already.")
             meeting = self._meeting(step)
             meeting.routes = parts.routes
             self._running[step] = parts
