@@ -1,7 +1,7 @@
 """What goes wrong in one process: it looks for its orders whenever it sends a message.
 
-They lie in the folder PENSTOCK_CHAOS: `orders.json` is a list of `Order`s, replaced by the next ones. Who carries one out
-says so first, by a file `fired-NUMBER` that holds the time.
+They lie in the folder PENSTOCK_CHAOS: `orders.json` is a list of `Order`s, replaced by the next ones. Who carries one
+out says so first, by a file `fired-NUMBER` that holds the time.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Order:
-    """do: "kill" or "stop" the process `victim` after `after_s`; "part" all connections between `victim` and `other` for
-    `for_s`; or "delay" (by `for_s`), "drop", "repeat" or "cut" the message of the trigger. `follows`: the number of another
-    one that must have been carried out."""
+    """do: "kill" or "stop" the process `victim` after `after_s`; "part" all connections between `victim` and `other`
+    for `for_s`; or "delay" (by `for_s`), "drop", "repeat" or "cut" the message of the trigger. follows: the number of
+    another one that must have been carried out."""
 
     number: int
     trigger: Trigger

@@ -1,7 +1,7 @@
 """The program that faults hit: two workers train variables of two parameter servers, through a queue and a loop.
 
-`python -m tests.cluster.chaos.program TARGET DIRECTORY STEPS`: prints "ready", waits for a line, and then, for each step,
-what the variables are after it. It ends after STEPS steps, or when there is a file `stop` in DIRECTORY.
+`python -m tests.cluster.chaos.program TARGET DIRECTORY STEPS`: prints "ready", waits for a line, and then says what the
+variables are after each step. It ends after STEPS steps, or when there is a file `stop` in DIRECTORY.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import secrets
 import statistics
@@ -25,6 +26,12 @@ def reference(folder: Path, steps: int) -> dict[int, str]:
         while not run.ended:
             run.wait_for_step(time.monotonic())
     return run.steps_seen
+
+
+def _kept(file: Path | None) -> dict[int, str]:
+    if file is None or not file.exists():
+        return {}
+    return {int(step): digest for step, digest in json.loads(file.read_text()).items()}
 
 
 def suffer(folder: Path, seed: int, expected: dict[int, str], faults: int = ROUND) -> list[Outcome]:
@@ -51,9 +58,12 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=300, help="how many, at least")
     parser.add_argument("--seed", type=int, help="only this one's")
     parser.add_argument("--steps", type=int, default=STEPS, help="of the program; more time for faults")
+    parser.add_argument("--expected", type=Path, help="where the variables of the run without faults are kept")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="chaos-") as name:
-        expected = reference(Path(name) / "whole", given.steps)
+        expected = _kept(given.expected) or reference(Path(name) / "whole", given.steps)
+        if given.expected is not None:
+            given.expected.write_text(json.dumps(expected))
         print(f"{len(expected)} steps without a fault", flush=True)
         outcomes: list[Outcome] = []
         broken = 0
