@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.contrib.crf.scores import TransitionCell
 from penstock.export import export
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.operation import Tensor
@@ -62,22 +63,9 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
 
 
 @export("contrib.crf.CrfDecodeForwardRnnCell")
-class CrfDecodeForwardRnnCell(RNNCell):
+class CrfDecodeForwardRnnCell(TransitionCell):
     """Its state is the best score of a sequence that ends in each tag, its output the tag before (TF:
     tf.contrib.crf.CrfDecodeForwardRnnCell)."""
-
-    def __init__(self, transition_params: Any) -> None:
-        transitions = convert_to_tensor(transition_params)
-        self._transitions = expand_dims(transitions, 0)
-        self._count: Any = transitions.shape[0].value
-
-    @property
-    def state_size(self) -> Any:
-        return self._count
-
-    @property
-    def output_size(self) -> Any:
-        return self._count
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
         ways = expand_dims(state, 2) + self._transitions

@@ -92,10 +92,8 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
     return where(less_equal(lengths, 0), zeros_like(norm), norm)
 
 
-@export("contrib.crf.CrfForwardRnnCell")
-class CrfForwardRnnCell(RNNCell):
-    """The forward algorithm: its state is, for each tag, the log of the sum over all sequences that end in it (TF:
-    tf.contrib.crf.CrfForwardRnnCell)."""
+class TransitionCell(RNNCell):
+    """A cell whose state has a number for each tag."""
 
     def __init__(self, transition_params: Any) -> None:
         transitions = convert_to_tensor(transition_params)
@@ -109,6 +107,12 @@ class CrfForwardRnnCell(RNNCell):
     @property
     def output_size(self) -> Any:
         return self._count
+
+
+@export("contrib.crf.CrfForwardRnnCell")
+class CrfForwardRnnCell(TransitionCell):
+    """The forward algorithm: its state is, for each tag, the log of the sum over all sequences that end in it (TF:
+    tf.contrib.crf.CrfForwardRnnCell)."""
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
         alphas = inputs + reduce_logsumexp(expand_dims(state, 2) + self._transitions, [1])
