@@ -36,13 +36,13 @@ def digest_of(value: Any) -> bytes:
     if known is not None and known[0]() is value:
         return known[1]
     made = hashlib.blake2b(f"{type(value).__name__} {value.dtype} {tuple(value.shape)} ".encode(), digest_size=16)
-    made.update(_bytes_of(value))
+    made.update(_bytes_of(value).data)
     number = id(value)
     _known[number] = weakref.ref(value, lambda gone: _forget(number, gone)), made.digest()
     return made.digest()
 
 
-def _bytes_of(value: Any) -> np.ndarray:
+def _bytes_of(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
     return np.ascontiguousarray(value).reshape(-1).view(np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Iterable
@@ -54,12 +55,10 @@ class MeasuredHardware:
                 source, target = sources[0], next(task for task in hosts[b] if task is not sources[0])
             else:
                 source, target = hosts[b][-1], hosts[a][0]
-            source.start(
-                "link", target.name, target.address, target.incarnation,
-                done=lambda found, ends=(hosts[a], hosts[b]): self._found(found, *ends),
-            )  # fmt: skip
+            done = functools.partial(self._found, hosts[a], hosts[b])
+            source.start("link", target.name, target.address, target.incarnation, done=done)
 
-    def _found(self, link: Link | Exception, these: list[Task], those: list[Task]) -> None:
+    def _found(self, these: list[Task], those: list[Task], link: Link | Exception) -> None:
         if isinstance(link, Link):  # otherwise a task is gone, of which steps will tell
             for a in these:
                 for b in those:
