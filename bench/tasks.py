@@ -218,7 +218,15 @@ def report(results: Results) -> str:
             for count in by_count
             for runtime in [*runtimes, ""][: 3 if len(runtimes) > 1 else 1]
         ]
-        lines += [f"## {title}", "", "| | " + " | ".join(columns) + " |", "|---" + "|---:" * len(columns) + "|"]
+        rounds = len(next(iter(by_count.values()))[PENSTOCK][names[0]])
+        lines += [
+            f"## {title}",
+            "",
+            f"{rounds} rounds.",
+            "",
+            "| | " + " | ".join(columns) + " |",
+            "|---" + "|---:" * len(columns) + "|",
+        ]
         for name in names:
             cells = []
             for figures in by_count.values():
@@ -261,7 +269,7 @@ def main() -> None:
             runtime.end()
     if args.results:
         args.results.write_text(json.dumps(results, indent=1))
-    text = f"{describe_machine()}; {args.rounds} rounds.\n\n{report(results)}"
+    text = f"{describe_machine()}.\n\n{report(results)}"
     print(text)
     if args.out:
         args.out.write_text(f"# Steps over tasks\n\n`python -m bench.tasks`: {(__doc__ or '').strip()}\n\n{text}")
