@@ -23,6 +23,7 @@ from penstock.graph.transfer_ops import RECVS, SENDS, TRANSFERS
 from penstock.runtime import tokens
 from penstock.runtime.executor import DataflowProgram, Unit
 
+_READS = frozenset({"Variable", "VariableV2", "VarHandleOp", "Const", "Identity", "ReadVariableOp"})
 _KINDS = {
     **dict.fromkeys(SWITCHES, tokens.SWITCH),
     **dict.fromkeys(MERGES, tokens.MERGE),
@@ -89,6 +90,7 @@ class _Builder:
         controls: dict[Unit, dict[Unit, None]] = {}
         for unit, nodes in self._members.items():
             self._finish(unit, nodes, used)
+            unit.only_reads = all(node.op.name in _READS for node in nodes)
             controls[unit] = self._controls(unit, nodes)
         self._leave_constants(controls)
         takers = [Unit(tokens.TAKE, edge.name, [edge], []) for edge in self._graph.fetches]

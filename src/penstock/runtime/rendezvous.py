@@ -39,6 +39,9 @@ class Rendezvous:
     outgoing: Collection[Any] = ()
     """What was sent to other processes and waits for `flush`: values that are ready together travel together."""
 
+    urgent = False
+    """Whether `outgoing` is large: then it should be on its way while more is made ready."""
+
     def flush(self) -> None:
         """Send what is in `outgoing`."""
 

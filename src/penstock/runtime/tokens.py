@@ -41,6 +41,7 @@ class Unit:
     arrived: Callable[[Any], Any] | None = None  # of a Recv: what this device does before it uses the value
     enters: int = 0  # of the frame that an Enter begins: how many it has
     exits: list[Unit] = field(default_factory=list)  # of that frame
+    only_reads: bool = False  # variables, so that what waits to be sent can wait for it
 
 
 @dataclass(eq=False, slots=True)

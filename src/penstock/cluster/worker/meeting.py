@@ -16,6 +16,9 @@ Push = Callable[[str, int, Items], None]
 Ask = Callable[[str, int, Key], None]
 """`ask(task, step, key)` asks another task for a value that it holds until then. Raises like Push."""
 
+_LARGE = 1 << 18
+"""Sending a value of so many bytes takes longer than a message."""
+
 
 @dataclass(slots=True)
 class Routes:
@@ -58,11 +61,13 @@ class Meeting(Rendezvous):
                 self._held[key] = value
             else:
                 self._outgoing.setdefault(task, []).append((key, value))
+                self.urgent = self.urgent or getattr(value, "nbytes", 0) >= _LARGE
 
     def flush(self) -> None:
         with self._lock:
             ready = list(self._outgoing.items())
             self._outgoing.clear()
+            self.urgent = False
         for task, items in ready:
             self._push(task, self.step, items)
 
