@@ -7,6 +7,7 @@ JSON: ["start", spec, [[[job, index], ...], ...]], which ends the processes from
 
 from __future__ import annotations
 
+import functools
 import json
 import multiprocessing
 import sys
@@ -69,7 +70,7 @@ def many(tf: Any, spec: Spec, target: str, index: int) -> dict[str, Step]:
 def _steps(tf: Any, target: str, fetches: dict[str, Any]) -> dict[str, Step]:
     session = tf.Session(target)
     session.run(tf.global_variables_initializer())
-    return {name: (lambda fetch=fetch: session.run(fetch)) for name, fetch in fetches.items()}
+    return {name: functools.partial(session.run, fetch) for name, fetch in fetches.items()}
 
 
 def train(tf: Any, spec: Spec, target: str, index: int, model: str, workers: int, together: bool) -> dict[str, Step]:

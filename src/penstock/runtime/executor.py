@@ -110,9 +110,13 @@ class Execution:
                     self.wait()
                     continue
                 unit, iteration, tokens = self._ready.popleft()
-                if unit.kind < SEND and rendezvous is not None and rendezvous.outgoing:
-                    if rendezvous.urgent or not unit.only_reads:
-                        rendezvous.flush()  # all that could be sent has been: others need not wait for what comes now
+                if (
+                    rendezvous is not None
+                    and rendezvous.outgoing
+                    and unit.kind < SEND
+                    and (rendezvous.urgent or not unit.only_reads)
+                ):
+                    rendezvous.flush()  # all that could be sent has been: others need not wait for what comes now
                 self._execute(unit, iteration, tokens)
             if rendezvous is not None and rendezvous.outgoing:
                 rendezvous.flush()
