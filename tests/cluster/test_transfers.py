@@ -143,6 +143,7 @@ def test_values_that_are_used_late_come_late(
 
 
 def test_a_step_fails_where_values_are_held(servers: dict[str, Server], outside: None) -> None:
+    threads = threading.active_count()
     x, total = _fan_in()
     with tf.device(WORKER):
         fails = tf.Assert(tf.reduce_sum(x) < 0, ["too large"])
@@ -153,4 +154,4 @@ def test_a_step_fails_where_values_are_held(servers: dict[str, Server], outside:
             with pytest.raises(errors.InvalidArgumentError, match="too large"):
                 session.run(total, {x: np.ones((SIZE, SIZE), np.float32)})
         assert np.isfinite(session.run(total, {x: np.full((SIZE, SIZE), -1e-3, np.float32)})).all()
-    assert threading.active_count() < 60
+    assert threading.active_count() < threads + 30

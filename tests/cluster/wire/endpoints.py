@@ -10,8 +10,9 @@ from penstock.cluster.wire.endpoint import Endpoint
 from penstock.cluster.wire.identity import Identity, WireOptions, new_incarnation
 from penstock.cluster.wire.peer import Handler, Peer
 
-WORKER = "/job:worker/replica:0/task:0"
-PS = "/job:ps/replica:0/task:0"
+WORKER = "/job:wired/replica:0/task:0"
+PS = "/job:wired/replica:0/task:1"
+"""Servers that other tests keep running have other names."""
 TOKEN = b"a token of tests"
 QUICK = WireOptions(ping_s=0.1, dead_s=0.5, connect_s=10.0, handshake_s=0.5)
 """Silent peers are noticed within half a second."""
