@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock.cluster.worker.meeting import Items
 from penstock.cluster.worker.session import WorkerSession
 
 
@@ -13,7 +14,7 @@ def test_small_variables_of_a_ps_travel_to_a_worker_in_one_message(monkeypatch: 
     pushed: list[int] = []
     push = WorkerSession._push
 
-    def counted(self: WorkerSession, task: str, step: int, items: list[object]) -> None:
+    def counted(self: WorkerSession, task: str, step: int, items: Items) -> None:
         pushed.append(len(items))
         push(self, task, step, items)
 
