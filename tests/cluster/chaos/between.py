@@ -1,7 +1,7 @@
-"""A task of a program that is started once for each task: `python -m tests.cluster.chaos.between SPEC JOB INDEX DIRECTORY`.
+"""A task of a program that is started once for each: `python -m tests.cluster.chaos.between SPEC JOB INDEX FOLDER`.
 
-SPEC is JSON. Parameter servers serve until they are killed, workers train for ever and say so after each step; the chief
-saves checkpoints in DIRECTORY.
+SPEC is JSON. Parameter servers serve until they are killed, workers train for ever and say so after each step; the
+chief saves checkpoints in FOLDER.
 """
 
 from __future__ import annotations

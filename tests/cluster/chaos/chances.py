@@ -67,7 +67,7 @@ def _order(dice: random.Random, number: int, moment: str, trigger: Trigger) -> O
         case "stop":
             return Order(number, trigger, do, dice.choice([*TASKS, CLIENT]), after_s=after, for_s=dice.uniform(0.1, 4))
         case "part":
-            victim, other = dice.sample(TASKS, 2)
+            victim, other = dice.sample([*TASKS, CLIENT], 2)
             return Order(number, trigger, do, victim, other, for_s=dice.uniform(0.1, 4))
         case "delay":
             return Order(number, trigger, do, for_s=dice.uniform(0.01, 1))

@@ -34,10 +34,9 @@ def _kept(file: Path | None) -> dict[int, str]:
     return {int(step): digest for step, digest in json.loads(file.read_text()).items()}
 
 
-def suffer(folder: Path, seed: int, expected: dict[int, str], faults: int = ROUND) -> list[Outcome]:
+def suffer(folder: Path, seed: int, expected: dict[int, str], outcomes: list[Outcome], faults: int = ROUND) -> None:
     """Faults of a seed, one after another."""
     dice = random.Random(seed)
-    outcomes: list[Outcome] = []
     with running(folder, len(expected), expected) as run:
         for number in range(faults):
             if run.ended:
@@ -50,7 +49,6 @@ def suffer(folder: Path, seed: int, expected: dict[int, str], faults: int = ROUN
                 print("    did not come", flush=True)
             else:
                 print(f"    good after {outcome.recovery_s:.2f} s", flush=True)
-    return outcomes
 
 
 def main() -> None:
@@ -70,7 +68,7 @@ def main() -> None:
         while sum(outcome.faults for outcome in outcomes) < given.faults:
             seed = secrets.randbits(32) if given.seed is None else given.seed
             try:
-                outcomes += suffer(Path(name) / f"{seed}", seed, expected)
+                suffer(Path(name) / f"{seed}", seed, expected, outcomes)
             except Broken as error:
                 print(f"BROKEN with --seed {seed}: {error}", flush=True)
                 broken += 1

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.chaos.harness import Outcome
 from tests.cluster.chaos.run import reference, suffer
 
 STEPS = 500
@@ -20,5 +21,6 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
 def test_training_through_faults_ends_as_if_there_had_been_none(
     seed: int, faults: int, expected: dict[int, str], tmp_path: Path
 ) -> None:
-    outcomes = suffer(tmp_path / "run", seed, expected, faults)
+    outcomes: list[Outcome] = []
+    suffer(tmp_path / "run", seed, expected, outcomes, faults)
     assert sum(outcome.faults for outcome in outcomes) >= faults / 2

@@ -11,7 +11,7 @@ from typing import Any
 from penstock import errors
 from penstock.cluster.master.hardware import MeasuredHardware
 from penstock.cluster.master.plan import ClusterPlan
-from penstock.cluster.master.tasks import RemoteDevice, Task, find_tasks
+from penstock.cluster.master.tasks import Answers, RemoteDevice, Task, find_tasks
 from penstock.cluster.worker.messages import SessionSetup
 from penstock.devices.device import Device
 from penstock.engine.pipeline import ON_PARTS, StepOptions
@@ -29,11 +29,11 @@ class Master:
 
     def __init__(self, target: str, config: Any) -> None:
         """Raises UnavailableError, naming task and address, if the target does not answer."""
-        timeout = (
+        self.timeout = (
             config.operation_timeout_in_ms / 1000 if config is not None and config.operation_timeout_in_ms else None
         )
         filters = list(config.device_filters) if config is not None else []
-        found, self.home = find_tasks(target, filters, timeout)
+        found, self.home = find_tasks(target, filters, self.timeout)
         self.tasks: dict[str, Task] = {task.name: task for task in found}
         self._measured = MeasuredHardware(found)
         self._number = secrets.randbits(63)
@@ -78,9 +78,15 @@ class Master:
             self._isolated,
             "" if self.is_outside else self.home,
         )
-        for task in self.tasks.values():
-            task.call("open_session", setup)
+        answers = Answers(self.timeout)
         self._opened = True
+        try:
+            for task in self.tasks.values():
+                answers.ask(task, "open_session", setup)
+            answers.wait()
+        except BaseException:
+            self.close()
+            raise
 
     def make_plan(self, graph: StepGraph, options: StepOptions, client: Graph) -> ClusterPlan:
         """The plan of a placed graph, registered with every task that has a part."""

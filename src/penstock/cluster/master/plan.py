@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from penstock import errors
-from penstock.cluster.master.tasks import Task
+from penstock.cluster.master.tasks import Answers, Task
 from penstock.cluster.ship import Named, ShippedPart, check_travels, pack
 from penstock.cluster.worker.messages import DeviceTrace, Timeout, Traced
 from penstock.cluster.worker.parts import task_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _GRACE_S = 1.0
 """A task has so much more time than a step's timeout to report what the step was doing."""
-_ENDING_S = 5.0
+_ENDING_S = 3.0
 """How long a failed step waits for its parts to end everywhere."""
 _LATE = 1 << 16
 """Of so many bytes, a value that would come too early stays where it is until it is asked for: asking is a message."""
@@ -82,17 +82,12 @@ class ClusterPlan(Plan):
     def _register(self) -> None:
         master = self._master
         master.tell_forgotten()
-        answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        answers = Answers(master.timeout)
         try:
             self._send_constants()
-            for share in self._there:
-                share.task.start("register", master.number, self._number, share.parts, done=answers.put)
-            if self._here is not None:
-                self._here.task.call("register", master.number, self._number, self._here.parts)
-            for _ in self._there:
-                answer = answers.get()
-                if isinstance(answer, Exception):
-                    raise answer  # others may take long to learn that they cannot connect to a task that is gone
+            for share in sorted(self._all, key=lambda share: share.task.is_here):
+                answers.ask(share.task, "register", master.number, self._number, share.parts)
+            answers.wait()
         except errors.OpError as error:
             found = master.why_gone(error) if isinstance(error, errors.UnavailableError) else error
             raise self._explained(found) from found.__cause__
@@ -106,17 +101,13 @@ class ClusterPlan(Plan):
         ]
         if not constants:
             return
-        master, answers = self._master, queue.SimpleQueue[Any]()
+        master, answers = self._master, Answers(self._master.timeout)
         with master.constants:
             for task, digest, value, node in constants:
                 given = None if digest in task.constants.values else value
-                done = functools.partial(_answered, answers, node)
-                task.start("keep", master.number, self._number, digest, given, done=done)
-            for node, answer in [answers.get() for _ in constants]:
-                if isinstance(answer, errors.ResourceExhaustedError):
-                    raise node_error(answer, node, [])
-                if isinstance(answer, Exception):
-                    raise answer
+                failed = functools.partial(_not_kept, node)
+                answers.ask(task, "keep", master.number, self._number, digest, given, failed=failed)
+            answers.wait()
             for task, digest, _, _ in constants:
                 task.constants.use(self._number, digest, None)
 
@@ -260,8 +251,8 @@ class _Running:
         self._master.abort([share.task for share in self._shares if share is not failed], self.step, plain)
 
 
-def _answered(answers: queue.SimpleQueue[Any], node: Node, answer: Any) -> None:
-    answers.put((node, answer))
+def _not_kept(node: Node, error: Exception) -> Exception:
+    return node_error(error, node, []) if isinstance(error, errors.ResourceExhaustedError) else error
 
 
 def _parts(graph: StepGraph, compress: bool) -> list[Partition]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -75,6 +76,49 @@ class Task:
         """Says something; whether a lost task hears it does not matter."""
         with contextlib.suppress(errors.OpError):
             self.call(method, *args) if self.peer is None else self.peer.tell(method, *args)
+
+
+class Answers:
+    """Of calls to several tasks at the same time. `wait` raises DeadlineExceededError, naming who has not answered,
+    `timeout` seconds after this was made (None: never)."""
+
+    def __init__(self, timeout: float | None) -> None:
+        self._timeout = timeout
+        self._deadline = None if timeout is None else time.monotonic() + timeout
+        self._came: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+        self._awaited: dict[int, tuple[Task, str]] = {}
+        self._asked = 0
+
+    def ask(
+        self, task: Task, method: str, *args: Any, failed: Callable[[Exception], Exception] = lambda error: error
+    ) -> None:
+        """One in this process answers at once. failed: makes of its error the one that is raised."""
+        if task.is_here:
+            task.call(method, *args)
+            return
+        self._asked += 1
+        number = self._asked
+        self._awaited[number] = task, method
+
+        def done(answer: Any) -> None:
+            self._came.put((number, failed(answer) if isinstance(answer, Exception) else answer))
+
+        task.start(method, *args, done=done)
+
+    def wait(self) -> None:
+        """Until all have answered. Raises the first error: others may take long to learn that a task is gone."""
+        while self._awaited:
+            left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+            try:
+                number, answer = self._came.get(timeout=left)
+            except queue.Empty:
+                who = ", ".join(f"{task.name} ({method})" for task, method in self._awaited.values())
+                raise errors.DeadlineExceededError(
+                    None, None, f"No answer within {self._timeout:g} seconds from {who}."
+                ) from None
+            if isinstance(answer, Exception):
+                raise answer
+            del self._awaited[number]
 
 
 class RemoteDevice(Device):
