@@ -159,3 +159,4 @@ def _carry_out(order: Order) -> Fault | None:
 def _signal(order: Order, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(order.pids[order.victim], number)
+        time.sleep(0.02)  # it takes a moment, before which this message must not be sent
