@@ -107,11 +107,11 @@ def test_a_lost_step_ends_at_its_deadline(target: str, injected: Injected) -> No
 @pytest.mark.parametrize("method", ["describe", "open_session", "register"])
 def test_a_session_whose_beginning_is_lost_ends_at_its_deadline(method: str, target: str, injected: Injected) -> None:
     count, _, _ = _counter()
-    config = tf.ConfigProto(operation_timeout_in_ms=500)
+    config = tf.ConfigProto(operation_timeout_in_ms=2000)
     injected[f"call {method}"] = Fault(times=0)
     began = time.monotonic()
     with pytest.raises(errors.DeadlineExceededError, match="/job:ps"), tf.Session(target, config=config) as session:
         session.run(count.initializer)
-    assert time.monotonic() - began < 0.5 + 5
-    with tf.Session(target, config=config) as session:
+    assert time.monotonic() - began < 2 + 5
+    with tf.Session(target) as session:
         session.run(count.initializer)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _GRACE_S = 1.0
 """A task has so much more time than a step's timeout to report what the step was doing."""
-_ENDING_S = 3.0
+_ENDING_S = 2.0
 """How long a failed step waits for its parts to end everywhere."""
 _LATE = 1 << 16
 """Of so many bytes, a value that would come too early stays where it is until it is asked for: asking is a message."""
