@@ -20,7 +20,7 @@ from penstock.cluster.spec import ClusterSpec, ServerDef, host_and_port
 
 
 def make_server(plan: Plan, task: TaskPlan, address: str) -> Server:
-    """The task's Server, at `address` if nobody else is there by now."""
+    """The task's Server, at `address` if nobody else is there by now. Clients wait until `tell_addresses`."""
     config = ConfigProto.FromString(bytes.fromhex(plan.config))
     if task.needs.cpus is not None:
         torch.set_num_threads(max(1, round(task.needs.cpus)))
@@ -41,12 +41,19 @@ def make_server(plan: Plan, task: TaskPlan, address: str) -> Server:
                 cluster_id=plan.cluster_id,
                 token=bytes.fromhex(plan.token),
                 dead_s=plan.dead_s,
+                start=False,
             )
         except (errors.OpError, OSError) as error:
             in_use = isinstance(error, errors.AlreadyExistsError) or getattr(error, "errno", 0) == errno.EADDRINUSE
             if port == 0 or not in_use:
                 raise
     raise AssertionError("a free port is always found, or refused with an error")
+
+
+def tell_addresses(server: Server, addresses: dict[str, str]) -> None:
+    """It knows where the others are now, and so may tell clients."""
+    server.members.update(addresses)
+    server.start()
 
 
 def serve(connection: socket.socket, plan: Plan, task: TaskPlan, address: str) -> None:
@@ -64,6 +71,6 @@ def serve(connection: socket.socket, plan: Plan, task: TaskPlan, address: str) -
 
 def _answer(server: Server, message: dict[str, Any]) -> dict[str, Any]:
     if "update" in message:
-        server.members.update(message["update"])
+        tell_addresses(server, message["update"])
         return {"updated": message["version"]}
     return {"alive": message["ping"]}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.cluster.launch.plan import Plan, TaskPlan
-from penstock.cluster.launch.task import make_server
+from penstock.cluster.launch.task import make_server, tell_addresses
 from penstock.cluster.server import Server
 from penstock.cluster.spec import host_and_port
 
@@ -36,7 +36,7 @@ class TaskActor:
 
     def update(self, addresses: Mapping[str, str], version: int) -> int:
         assert self._server is not None
-        self._server.members.update(addresses)
+        tell_addresses(self._server, dict(addresses))
         return version
 
     def ping(self) -> bytes:
