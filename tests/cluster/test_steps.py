@@ -346,9 +346,37 @@ def test_steps_of_many_threads_run_at_once(session: tf.Session) -> None:
     assert not wrong
 
 
-def test_what_is_for_local_sessions_only_is_refused_by_name(session: tf.Session) -> None:
-    x = tf.placeholder(tf.float32, [])
-    with pytest.raises(errors.UnimplementedError, match=r"(?s)handles.*GetSessionHandle.*test_steps\.py"):
-        session.run(tf.get_session_handle(tf.constant(1.0)))
-    with pytest.raises(errors.UnimplementedError, match="partial_run"):
-        session.partial_run_setup([x + 1.0], [x])
+def test_a_value_stays_on_the_task_that_made_it_and_other_tasks_fetch_it_by_its_handle(
+    session: tf.Session, servers: dict[str, Server]
+) -> None:
+    with tf.device(PS):
+        make = tf.get_session_handle(tf.constant([1.0, 2.0]))
+    handle = session.run(make)
+    assert handle.handle.endswith("/job:ps/replica:0/task:0/device:CPU:0")
+    holder, kept = tf.get_session_tensor(handle.handle, tf.float32)
+    assert kept.device.startswith("/job:ps")
+    with tf.device(WORKER):
+        more = tf.get_session_handle(kept * 2.0)
+    other = session.run(more, {holder: handle.handle})
+    assert "/job:worker" in other.handle and other.eval().tolist() == [2, 4]
+    assert session.run(kept, {holder: other.handle}).tolist() == [2, 4]
+    _, delete = tf.delete_session_tensor(handle.handle)
+    session.run(delete, {delete.inputs[0]: other.handle})
+    with pytest.raises(errors.InvalidArgumentError, match=r"(?s)not in the session store.*test_steps\.py"):
+        session.run(kept, {holder: other.handle})
+    gone = handle.handle
+    del handle  # freed with the next step that uses handles
+    with pytest.raises(errors.InvalidArgumentError, match="not in the session store"):
+        session.run(kept, {holder: gone})
+
+
+def test_kept_values_go_with_their_session(servers: dict[str, Server], outside: None) -> None:
+    make = tf.get_session_handle(tf.constant(5.0))
+    with tf.Session(servers["worker:0"].target) as one:
+        handle = one.run(make)
+        worker = servers["worker:0"].worker
+        (theirs,) = worker._sessions.values()
+        assert list(theirs.kept._values) == [handle.handle]
+    with pytest.raises(errors.AbortedError, match="does not know this session"):
+        handle.eval()
+    assert not theirs.kept._values

@@ -12,13 +12,13 @@ from penstock.session import session as sessions
 
 def _counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     made: list[Any] = []
-    make = sessions.make_step_plan
+    make = sessions.BaseSession._plan_for
 
     def counting(*args: Any) -> Any:
-        made.append(args[0])
+        made.append(args)
         return make(*args)
 
-    monkeypatch.setattr(sessions, "make_step_plan", counting)
+    monkeypatch.setattr(sessions.BaseSession, "_plan_for", counting)
     return made
 
 

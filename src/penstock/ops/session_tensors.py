@@ -7,6 +7,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import torch
 
 from penstock import errors
 from penstock.export import export
@@ -14,11 +15,11 @@ from penstock.graph import shape_rules
 from penstock.graph.convert import convert_to_tensor
 from penstock.graph.opdef import Kernel, define_op
 from penstock.graph.operation import Operation, Tensor
-from penstock.graph.scopes import name_scope
+from penstock.graph.scopes import device, name_scope
 from penstock.graph.traits import SERIAL
 from penstock.ops.basic import placeholder
-from penstock.runtime.kernels import KernelContext
-from penstock.runtime.resources import DEFAULT_CONTAINER, ResourceManager
+from penstock.runtime.kernels import KernelContext, SessionState
+from penstock.runtime.resources import DEFAULT_CONTAINER
 from penstock.runtime.values import from_runtime
 from penstock.tensor.dtypes import DType, as_dtype, string
 
@@ -30,8 +31,8 @@ class KeptTensors:
         self._values: dict[str, Any] = {}
         self._numbers = itertools.count()
 
-    def keep(self, name: str, value: Any) -> str:
-        handle = f"{name};{next(self._numbers)};"
+    def keep(self, name: str, value: Any, device: str) -> str:
+        handle = f"{name};{next(self._numbers)};{device}"
         self._values[handle] = value
         return handle
 
@@ -47,17 +48,32 @@ class KeptTensors:
     def drop(self, handle: str) -> None:
         self._values.pop(handle, None)
 
+    def release(self, handle: str) -> None:
+        """Drop it soon. Never waits: called when a `TensorHandle` is freed, in whatever thread that happens."""
+        self.drop(handle)
+
     def clear(self) -> None:
         self._values.clear()
 
 
-def kept_tensors(resources: ResourceManager) -> KeptTensors:
-    return resources.lookup_or_create(DEFAULT_CONTAINER, KeptTensors, "session_tensors", KeptTensors)
+def kept_tensors(state: SessionState) -> KeptTensors:
+    """Those of a session. Sessions of the same local target share them; those of a cluster have their own."""
+    return state.keep(
+        KeptTensors,
+        lambda: state.resources.lookup_or_create(DEFAULT_CONTAINER, KeptTensors, "session_tensors", KeptTensors),
+    )
 
 
-def _copied(value: Any) -> Any:
+def device_of_handle(handle: Any) -> str:
+    """The device that the value is on; "" if the handle does not say."""
+    text = handle.decode(errors="replace") if isinstance(handle, bytes) else str(handle)
+    parts = text.split(";")
+    return parts[2] if len(parts) == 3 else ""
+
+
+def _copied(value: Any, to: torch.device | None = None) -> Any:
     """The kept value must be neither a variable's buffer nor memory that a later node of the step overwrites."""
-    return value.copy() if isinstance(value, np.ndarray) else value.clone()
+    return value.copy() if isinstance(value, np.ndarray) else value.to(to or value.device, copy=True)
 
 
 def _text(handle: Any) -> str:
@@ -79,19 +95,19 @@ DELETE_SESSION_TENSOR.shape(shape_rules.no_outputs)
 
 @GET_SESSION_HANDLE.kernel(host=("handle",))
 def get_handle_kernel(ctx: KernelContext) -> Kernel:
-    kept, name = kept_tensors(ctx.resources), ctx.name
-    return lambda value: np.array(kept.keep(name, _copied(value)).encode(), object)
+    kept, name, device = kept_tensors(ctx.state), ctx.name, ctx.node.device
+    return lambda value: np.array(kept.keep(name, _copied(value), device).encode(), object)
 
 
 @GET_SESSION_TENSOR.kernel(host=("handle",))
 def get_tensor_kernel(ctx: KernelContext) -> Kernel:
-    kept = kept_tensors(ctx.resources)
-    return lambda handle: _copied(kept.get(_text(handle)))
+    kept, device = kept_tensors(ctx.state), ctx.device
+    return lambda handle: _copied(kept.get(_text(handle)), device)
 
 
 @DELETE_SESSION_TENSOR.kernel(host=("handle",))
 def delete_tensor_kernel(ctx: KernelContext) -> Kernel:
-    kept = kept_tensors(ctx.resources)
+    kept = kept_tensors(ctx.state)
     return lambda handle: kept.drop(_text(handle))
 
 
@@ -136,7 +152,7 @@ class TensorHandle:
 
     def __del__(self) -> None:
         if getattr(self, "_owns", False):
-            self._kept.drop(self._handle)
+            self._kept.release(self._handle)
 
 
 @export("get_session_handle")
@@ -150,9 +166,9 @@ def get_session_handle(data: Any, name: str | None = None) -> Tensor:
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """A placeholder for a handle, and the tensor that the handle refers to (TF: tf.get_session_tensor).
 
-    `handle` itself is not used: any handle of a tensor of `dtype` may be fed.
+    Both are on the device of `handle`, where its value is. Any handle of a tensor of `dtype` may be fed.
     """
-    with name_scope(name, "get_session_tensor"):
+    with name_scope(name, "get_session_tensor"), device(device_of_handle(handle)):
         holder = placeholder(string, [])
         return holder, GET_SESSION_TENSOR(holder, dtype=as_dtype(dtype))
 
@@ -160,6 +176,6 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
 @export("delete_session_tensor")
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
     """A placeholder for a handle, and the operation that frees its tensor (TF: tf.delete_session_tensor)."""
-    with name_scope(name, "delete_session_tensor"):
+    with name_scope(name, "delete_session_tensor"), device(device_of_handle(handle)):
         holder = placeholder(string, [])
         return holder, DELETE_SESSION_TENSOR(holder)

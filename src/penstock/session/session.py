@@ -29,7 +29,7 @@ from penstock.graph.default_stacks import default_graphs, default_sessions
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.scopes import get_default_graph
-from penstock.ops.session_tensors import kept_tensors
+from penstock.ops.session_tensors import KeptTensors, kept_tensors
 from penstock.passes.prune import prune
 from penstock.placement.configure import placement_options
 from penstock.placement.hardware import Hardware
@@ -88,6 +88,7 @@ class BaseSession:
         self._placement = Placement()
         if self._master is not None:
             self._master.open(self._options, self._flushes)
+            self._state.keep(KeptTensors, self._master.kept_tensors)
             self._options = replace(self._options, passes=frozenset(self._options.passes) - ON_PARTS)
         state = self._state
         state.plan_function = function_planner(state.resources, state.closing, self._options, self._flushes)
@@ -176,7 +177,7 @@ class BaseSession:
         self._look_again = max(64, len(self._runners) * 5 // 4)
 
     def _make_runner(self, fetches: Any, keys: Iterable[Any]) -> Runner:
-        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
+        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state))
         if not self._graph.version:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds, arrange = feeds_of(self._graph, keys)
@@ -298,7 +299,7 @@ class BaseSession:
         return f"# {pass_line(plan.passed)}\n{summary}{plan.source}"
 
     def _explain_graph(self, fetches: Any, feeds: Any, wanted: bool | str) -> str:
-        found = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
+        found = FetchPlan(self._graph, fetches, kept_tensors(self._state))
         fed_tensors, arrange = feeds_of(self._graph, dict.fromkeys(feeds))
         shapes: list[tuple[int, ...]] = []
         if isinstance(feeds, Mapping) and not any(value is None for value in feeds.values()):
@@ -318,7 +319,7 @@ class BaseSession:
             raise _closed_error()
         if self._master is not None:
             raise errors.UnimplementedError(None, None, f"partial_run is not there for clusters ({self._target}).")
-        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
+        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state))
         fed, _ = feeds_of(self._graph, feeds or [])
         with self._lock:
             self._partial_count += 1
@@ -338,7 +339,7 @@ class BaseSession:
                 None,
                 f"Must run 'partial_run_setup' before performing partial runs: no handle {handle!r}.",
             ) from None
-        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state.resources))
+        wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state))
         feeds, arrange = feeds_of(self._graph, feed_dict or {})
         values = list((feed_dict or {}).values())
         try:

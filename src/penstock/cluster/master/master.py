@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock import errors
 from penstock.cluster.master.hardware import MeasuredHardware
+from penstock.cluster.master.kept import ClientsTensors
 from penstock.cluster.master.plan import ClusterPlan
 from penstock.cluster.master.tasks import Answers, RemoteDevice, Task, find_tasks
 from penstock.cluster.worker.messages import SessionSetup
@@ -17,6 +18,7 @@ from penstock.devices.device import Device
 from penstock.engine.pipeline import ON_PARTS, StepOptions
 from penstock.graph.graph import Graph
 from penstock.graph.step_graph import StepGraph
+from penstock.ops.session_tensors import KeptTensors
 from penstock.placement.hardware import Hardware
 from penstock.runtime import deadlock
 
@@ -42,6 +44,7 @@ class Master:
         self._isolated = bool(config is not None and config.isolate_session_state)
         self._closed = False
         self._opened = False
+        self._kept = ClientsTensors(self.tasks, self._number)
         self._forgotten: list[tuple[Task, int]] = []
         self._lock = threading.Lock()
         self.constants = threading.Lock()
@@ -97,6 +100,13 @@ class Master:
 
     def next_plan(self) -> int:
         return next(self._plans)
+
+    def kept_tensors(self) -> KeptTensors:
+        """What the session's handles refer to."""
+        return self._kept
+
+    def drop_released(self) -> None:
+        self._kept.drop_released()
 
     @property
     def number(self) -> int:

@@ -60,10 +60,7 @@ class ClusterPlan(Plan):
         super().__init__(graph, {})
         self._master, self._client = master, weakref.ref(client)
         self._number = master.next_plan()
-        handle = next((node for node in graph.nodes if node.op.name in _OF_HANDLES), None)
-        if handle is not None:
-            kept = errors.UnimplementedError(None, None, "Session handles are for local sessions, not for clusters.")
-            raise node_error(kept, handle, [])
+        self._has_handles = any(node.op.name in _OF_HANDLES for node in graph.nodes)
         self._feeds = [feed_converter(node.attrs["tensor"], _CPU) for node in graph.feeds]
         placed, used = settle_devices(graph)
         if not used:
@@ -140,6 +137,8 @@ class ClusterPlan(Plan):
             trace = 2 if observer.allocations is not None else 1
             if observer.deadline is not None:
                 timeout = observer.timeout, observer.deadline - time.monotonic()
+        if self._has_handles:
+            self._master.drop_released()
         running = _Running(self._master, self._all)
         found: list[Any] = [None] * len(self.graph.fetches)
         try:

@@ -13,12 +13,14 @@ from penstock import errors
 from penstock.cluster.constants import Constants
 from penstock.cluster.ship import ShippedPart
 from penstock.cluster.wire import Peer
+from penstock.cluster.worker.kept import TasksTensors
 from penstock.cluster.worker.meeting import Items, Meeting
 from penstock.cluster.worker.messages import DeviceTrace, SessionSetup, Timeout, Traced
 from penstock.cluster.worker.parts import TaskParts
 from penstock.devices.device import Device
 from penstock.engine.pipeline import StepOptions
 from penstock.engine.planned_function import function_planner
+from penstock.ops.session_tensors import KeptTensors
 from penstock.runtime.inbox import Closing
 from penstock.runtime.kernels import SessionState
 from penstock.runtime.observer import Observer
@@ -48,6 +50,8 @@ class WorkerSession:
         self.state = SessionState(resources)
         options = StepOptions(list(devices.values()), passes=setup.passes)
         self.state.plan_function = function_planner(resources, self.state.closing, options, setup.flushes)
+        self.kept = TasksTensors(here, frozenset(setup.tasks) - {here}, self._call)
+        self.state.keep(KeptTensors, lambda: self.kept)
         self._lock = threading.Lock()
         self._parts: dict[int, TaskParts] = {}
         self._constants = Constants()
@@ -161,6 +165,7 @@ class WorkerSession:
             meetings = list(self._meetings.values())
             self._parts.clear()
         self._constants.clear()
+        self.kept.clear()
         self.state.closing.set()
         for meeting in meetings:
             meeting.fail(reason or self.state.closing.error())
@@ -197,6 +202,9 @@ class WorkerSession:
 
     def _ask(self, task: str, step: int, key: Key) -> None:
         self._peer(task).tell("want", self.setup.number, step, key)
+
+    def _call(self, task: str, method: str, *args: Any) -> Any:
+        return self._peer(task).call(method, self.setup.number, *args)
 
     def _peer(self, task: str) -> Peer:
         """The connection to another task of the session. Raises UnavailableError or AbortedError if it is gone."""

@@ -71,7 +71,7 @@ class Worker:
         """The methods that connections may call. None of them may be called by who does not have the token."""
         blocking: list[Callable[..., Any]] = [
             self.describe, self.open_session, self.close_session, self.keep, self.register, self.run, self.reset,
-            self.explain, self.link,
+            self.explain, self.link, self.kept, self.drop_kept,
         ]  # fmt: skip
         inline: list[Callable[..., Any]] = [self.deliver, self.want, self.abort, self.forget, self.ping]
         return {fn.__name__: Handler(fn, inline=False) for fn in blocking} | {
@@ -185,6 +185,15 @@ class Worker:
         """The source and the summary of a plan's parts."""
         made = self._session(number).parts(plan).plan
         return made.source, made.summary()
+
+    def kept(self, peer: Peer | None, number: int, handle: str) -> Any:
+        """The tensor that a handle of a session refers to, which this task has made."""
+        return self._session(number).kept.travelling(handle)
+
+    def drop_kept(self, peer: Peer | None, number: int, handle: str) -> None:
+        session = self._sessions.get(number)
+        if session is not None:
+            session.kept.drop(handle)
 
     def reset(self, peer: Peer | None, containers: Sequence[str] | None) -> None:
         """Forget what is in these containers, or in all. As in TensorFlow, sessions end."""
