@@ -83,9 +83,10 @@ class PartitionedPlan(Plan):
         timing: RecvTiming | None = None,
         border: Border = CLIENT,
         alone: bool = True,
+        slow: bool = False,
     ) -> None:
         """alone: no other process has parts of the step, so that one without transfers has nothing to do with the
-        rest."""
+        rest. slow: steps wait for their client, while other steps may write to variables."""
         super().__init__(graph, {})
         self.parts = parts
         self.timing = timing
@@ -100,7 +101,7 @@ class PartitionedPlan(Plan):
                 kernels = make_kernels(part.graph.nodes, device, state)
                 carry = make_carry(device, devices)
                 torch_device, closing = device.torch, state.closing
-                plan: Plan = DataflowPlan(part.graph, kernels, torch_device, closing, carry, capturing, border)
+                plan: Plan = DataflowPlan(part.graph, kernels, torch_device, closing, carry, capturing, border, slow)
             else:
                 plan = make_plan(part.graph, state, device, border)
             self._plans.append(plan)

@@ -14,7 +14,7 @@ import torch
 
 from penstock.analysis.frames import NO_GUARD, find_frames, has_control_flow
 from penstock.analysis.guards import Unstructured
-from penstock.analysis.hazards import Hazards, find_hazards
+from penstock.analysis.hazards import Hazards, find_hazards, state_reads
 from penstock.analysis.in_place import InPlace
 from penstock.analysis.peak_memory import StepMemory, predict_memory
 from penstock.analysis.sizes import Sizes
@@ -179,8 +179,11 @@ class DataflowPlan(Plan):
         carry: Carry | None = None,
         capturing: Capturing | None = None,
         border: Border = CLIENT,
+        slow: bool = False,
     ) -> None:
+        """slow: steps wait for their client, so that every read of state must be a copy."""
         super().__init__(graph, kernels)
+        self._slow = slow
         self._team = team_for(work_on(graph, device))
         self._run = self._team.around(Execution.run, lambda run: None)
         self._closing = closing
@@ -197,6 +200,8 @@ class DataflowPlan(Plan):
 
     def _build(self, observed: bool = False) -> DataflowProgram:
         reads = self._hazards.reads
+        if self._slow:
+            reads = {(node, index) for node in self.graph.nodes for index in state_reads(node)}
         return build_program(self.graph, self._kernels, reads, explain_unit, observed, self._carry, self._capturing)
 
     @property

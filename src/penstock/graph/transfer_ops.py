@@ -19,6 +19,9 @@ SENDS = frozenset({"_Send", "_SendControl"})
 RECVS = frozenset({"_Recv", "_RecvControl"})
 TRANSFERS = SENDS | RECVS
 
+FOR_CLIENT = "for_client"
+"""The attribute of a Send whose value is held until the client takes it, and of one that tells it what has run."""
+
 COMPRESS = "_compress_transfers"
 """The attribute of a node whose float32 values are sent as 16 bits, whatever the session's other edges do."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
 from penstock import errors
+from penstock.analysis.feed_waits import feeds_before, state_waits_of_parts
 from penstock.analysis.frames import find_frames
 from penstock.analysis.hazards import state_reads
-from penstock.analysis.state_order import state_waits
 from penstock.devices.device import Device
 from penstock.engine.dataflow import build_program
 from penstock.engine.partitioned import make_carry, settle_devices
@@ -21,7 +21,7 @@ from penstock.engine.plan import explain_unit, make_kernels
 from penstock.graph.graph import Graph
 from penstock.graph.operation import Operation, Tensor
 from penstock.graph.rewrite import with_waits
-from penstock.graph.step_graph import FEED, Node, StepGraph
+from penstock.graph.step_graph import Node, StepGraph
 from penstock.partition.partition import Partition, partition
 from penstock.placement.place import Placement
 from penstock.runtime.executor import Execution
@@ -31,12 +31,32 @@ from penstock.runtime.values import feed_converter, fetch_converter
 from penstock.session.fetches import FetchPlan
 from penstock.session.options import place_state
 
+if TYPE_CHECKING:
+    from penstock.cluster.master.master import Master
+
+_CPU = torch.device("cpu")
+
+
+class _Step(Protocol):
+    """A running step. Feeds and fetches are their positions in its graph."""
+
+    def convert(self, feed: int, value: Any) -> Any:
+        """Raises TypeError or ValueError for a value that does not fit."""
+        ...
+
+    def feed(self, given: Iterable[tuple[int, Any]]) -> None: ...
+
+    def take(self, fetches: Sequence[int], targets: Sequence[Node]) -> list[Any]:
+        """The values of `fetches`, when `targets` have run, too."""
+        ...
+
+    def end(self) -> None: ...
+
 
 class PartialRun:
-    """A running step: an execution on each device, which proceeds as far as the feeds so far allow.
+    """A running step, which proceeds as far as the feeds so far allow.
 
-    The graph is the client's, without passes: a node merged from several might wait for the feeds of all of them. All
-    devices' parts run in the caller's thread, so nothing runs between calls.
+    The graph is the client's, without passes: a node merged from several might wait for the feeds of all of them.
     """
 
     def __init__(
@@ -47,8 +67,9 @@ class PartialRun:
         placement: Placement,
         wanted: FetchPlan,
         feeds: list[Tensor],
+        master: Master | None = None,
     ) -> None:
-        """Raises InvalidArgumentError if there is nothing to fetch or run."""
+        """master: of a session of a cluster. Raises InvalidArgumentError if there is nothing to fetch or run."""
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(
                 None, None, "partial_run_setup must specify at least one target to fetch or execute."
@@ -58,25 +79,21 @@ class PartialRun:
             plain = replace(options, passes=())
             placed = prepare(feeds, wanted.tensors, wanted.targets, plain, placement=placement).graph
             placement.keep(placed)
-        whole, used = settle_devices(placed)
-        self._needs = _feeds_before(whole)
-        self._feeds = dict(zip(feeds, whole.feeds, strict=True))
+        self._needs = feeds_before(placed)
+        self._feeds = dict(zip(feeds, placed.feeds, strict=True))
+        self._feed_places = {tensor: i for i, tensor in enumerate(feeds)}
+        self._fetch_places = {tensor: i for i, tensor in enumerate(wanted.tensors)}
         self._nodes: dict[Tensor | Operation, Node] = {
-            **{tensor: edge.node for tensor, edge in zip(wanted.tensors, whole.fetches, strict=True)},
-            **dict(zip(wanted.targets, whole.targets, strict=True)),
-        }
-        devices = {device.name: device for device in options.devices}
-        rendezvous = Rendezvous()
-        parts = _by_device(whole, self._needs, used or [options.devices[0].name])
-        self._parts = [_DevicePart(part, devices, state, rendezvous) for part in parts]
-        self._places = {
-            tensor: next((part, part.fetches.index(index)) for part in self._parts if index in part.fetches)
-            for index, tensor in enumerate(wanted.tensors)
+            **{tensor: edge.node for tensor, edge in zip(wanted.tensors, placed.fetches, strict=True)},
+            **dict(zip(wanted.targets, placed.targets, strict=True)),
         }
         self._fed: set[Node] = set()
         self._pending: set[Tensor | Operation] = {*wanted.tensors, *wanted.targets}
         self._failed = False
         self._lock = threading.Lock()
+        self._step: _Step = (
+            _LocalStep(placed, options, state) if master is None else master.begin_partial(placed, options, graph)
+        )
 
     @property
     def done(self) -> bool:
@@ -88,25 +105,24 @@ class PartialRun:
         up, or whose feeds are missing."""
         with self._lock, torch.inference_mode():
             self._check(wanted, feeds)
-            self._feed(feeds, values)
+            places = [self._feed_places[tensor] for tensor in feeds]
+            given = [(i, self._step.convert(i, value)) for i, value in zip(places, values, strict=True)]
+            self._fed |= {self._feeds[tensor] for tensor in feeds}
             try:
-                self._advance()
-                found = tuple(self._result(tensor) for tensor in wanted.tensors)
+                self._step.feed(given)
+                fetches = [self._fetch_places[tensor] for tensor in wanted.tensors]
+                found = self._step.take(fetches, [self._nodes[target] for target in wanted.targets])
             except BaseException:
-                self._end()
+                self._failed = True
+                self._step.end()
                 raise
             self._pending -= {*wanted.tensors, *wanted.targets}
-            return wanted.unpack(found)
+            return wanted.unpack(tuple(found))
 
     def abandon(self) -> None:
         """The session is closed: what waits is withdrawn."""
-        with self._lock:
-            self._end()
-
-    def _end(self) -> None:
         self._failed = True
-        for part in self._parts:
-            part.execution.withdraw()
+        self._step.end()
 
     def _check(self, wanted: FetchPlan, feeds: list[Tensor]) -> None:
         asked: list[Tensor | Operation] = [*wanted.tensors, *wanted.targets]
@@ -127,19 +143,35 @@ class PartialRun:
                     None, None, f"Must feed {node.attrs['tensor'].name} before {element.name} is fetched."
                 )
 
-    def _feed(self, feeds: list[Tensor], values: list[Any]) -> None:
-        """Raises TypeError or ValueError for a value that does not fit; nothing is fed then."""
-        order = list(self._feeds)
-        given = [
-            (part, place, part.convert(tensor, value))
-            for tensor, value in zip(feeds, values, strict=True)
-            for part in self._parts
-            for place, index in enumerate(part.feeds)
-            if order[index] is tensor
-        ]
-        for part, place, value in given:
-            part.execution.feed(place, value)
-        self._fed |= {self._feeds[tensor] for tensor in feeds}
+
+class _LocalStep:
+    """An execution on each device. All run in the caller's thread, so nothing runs between calls."""
+
+    def __init__(self, graph: StepGraph, options: StepOptions, state: SessionState) -> None:
+        whole, used = settle_devices(graph)
+        self._names = [edge.name for edge in whole.fetches]
+        devices = {device.name: device for device in options.devices}
+        rendezvous = Rendezvous()
+        parts = _by_device(whole, used or [options.devices[0].name])
+        self._parts = [_DevicePart(part, devices, state, rendezvous) for part in parts]
+        self._converters = [feed_converter(node.attrs["tensor"], _CPU) for node in whole.feeds]
+
+    def convert(self, feed: int, value: Any) -> Any:
+        return self._converters[feed](value)
+
+    def feed(self, given: Iterable[tuple[int, Any]]) -> None:
+        for index, value in given:
+            for part in self._parts:
+                if index in part.feeds:
+                    part.feed(part.feeds.index(index), value)
+
+    def take(self, fetches: Sequence[int], targets: Sequence[Node]) -> list[Any]:
+        self._advance()
+        return [self._result(index) for index in fetches]
+
+    def end(self) -> None:
+        for part in self._parts:
+            part.execution.withdraw()
 
     def _advance(self) -> None:
         """Run all that can run."""
@@ -151,10 +183,13 @@ class PartialRun:
                     return
                 computing.execution.wait()
 
-    def _result(self, tensor: Tensor) -> Any:
-        part, place = self._places[tensor]
+    def _result(self, index: int) -> Any:
+        part = next(part for part in self._parts if index in part.fetches)
+        place = part.fetches.index(index)
         if not part.execution.has_result(place):
-            raise errors.InvalidArgumentError(None, None, f"{tensor.name} waits for feeds that are still missing.")
+            raise errors.InvalidArgumentError(
+                None, None, f"{self._names[index]} waits for feeds that are still missing."
+            )
         return part.fetched(place)
 
 
@@ -180,8 +215,9 @@ class _DevicePart:
         self.execution = Execution(program, state.closing, None, rendezvous)
         self.execution.begin()
 
-    def convert(self, tensor: Tensor, value: Any) -> Any:
-        return feed_converter(tensor, self._device.torch)(value)
+    def feed(self, place: int, value: Any) -> None:
+        """value: on the CPU."""
+        self.execution.feed(place, value.to(self._device.torch) if isinstance(value, torch.Tensor) else value)
 
     def advance(self) -> bool:
         with self._device.running():
@@ -193,25 +229,9 @@ class _DevicePart:
         return convert(value.read() if edge.dtype._is_ref_dtype else value)
 
 
-def _feeds_before(graph: StepGraph) -> dict[Node, frozenset[Node]]:
-    """For each node, the feeds that it waits for."""
-    needs: dict[Node, frozenset[Node]] = dict.fromkeys(graph.nodes, frozenset())
-    changed = True
-    while changed:  # one pass, and another if loops lead back
-        changed = False
-        for node in graph.nodes:
-            before = [*(edge.node for edge in node.inputs), *node.controls]
-            found = frozenset([node] if node.op is FEED else []).union(*(needs[source] for source in before))
-            changed = changed or found != needs[node]
-            needs[node] = found
-    return needs
-
-
-def _by_device(graph: StepGraph, needs: dict[Node, frozenset[Node]], devices: list[str]) -> list[Partition]:
+def _by_device(graph: StepGraph, devices: list[str]) -> list[Partition]:
     """A graph for each device. Uses of state are ordered if that makes none wait for more feeds."""
     if len(devices) > 1:
-        return partition(graph)
-    waits = state_waits(graph, find_frames(graph)[1])
-    waits = {node: tuple(c for c in before if needs[c] <= needs[node]) for node, before in waits.items()}
-    graph = with_waits(graph, waits)
+        return partition(graph, order=state_waits_of_parts)
+    graph = with_waits(graph, state_waits_of_parts(graph, find_frames(graph)[1]))
     return [Partition(devices[0], graph, list(range(len(graph.feeds))), list(range(len(graph.fetches))))]

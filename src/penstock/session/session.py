@@ -317,14 +317,14 @@ class BaseSession:
         """Start a step that is run in parts; returns the handle for `partial_run`. TF: Session.partial_run_setup."""
         if self._closed:
             raise _closed_error()
-        if self._master is not None:
-            raise errors.UnimplementedError(None, None, f"partial_run is not there for clusters ({self._target}).")
         wanted = FetchPlan(self._graph, fetches, kept_tensors(self._state))
         fed, _ = feeds_of(self._graph, feeds or [])
         with self._lock:
             self._partial_count += 1
             handle = f"partial_run_{self._partial_count}"
-            self._partial[handle] = PartialRun(self._graph, self._state, self._options, self._placement, wanted, fed)
+            self._partial[handle] = PartialRun(
+                self._graph, self._state, self._options, self._placement, wanted, fed, self._master
+            )
         return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:

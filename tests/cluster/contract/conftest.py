@@ -61,9 +61,6 @@ __all__ = ["alarm", "anywhere", "in_cluster", "servers", "sessions", "tf"]
 
 
 _NOT_IN_CLUSTERS = {
-    "test_a_tuple_of_tensors_is_fed_a_tuple_of_values": "ends with a partial_run",
-    "test_a_partial_run_goes_on_where_it_stopped": "partial_run is local",
-    "test_a_partial_run_refuses_what_was_not_set_up": "partial_run is local",
     "test_a_device_that_is_not_there_is_an_error_or_with_soft_placement_the_cpu": "asks for /job:localhost",
 }
 

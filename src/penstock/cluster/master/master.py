@@ -11,6 +11,7 @@ from typing import Any
 from penstock import errors
 from penstock.cluster.master.hardware import MeasuredHardware
 from penstock.cluster.master.kept import ClientsTensors
+from penstock.cluster.master.partial import PartialStep
 from penstock.cluster.master.plan import ClusterPlan
 from penstock.cluster.master.tasks import Answers, RemoteDevice, Task, find_tasks
 from penstock.cluster.worker.messages import SessionSetup
@@ -94,6 +95,9 @@ class Master:
     def make_plan(self, graph: StepGraph, options: StepOptions, client: Graph) -> ClusterPlan:
         """The plan of a placed graph, registered with every task that has a part."""
         return ClusterPlan(self, graph, options, client)
+
+    def begin_partial(self, graph: StepGraph, options: StepOptions, client: Graph) -> PartialStep:
+        return PartialStep(self, graph, options, client)
 
     def next_step(self) -> int:
         return next(self._steps)

@@ -26,6 +26,7 @@ from penstock.graph.graph import Graph
 from penstock.graph.opdef import OpDef, get_op, has_op
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.partition.partition import Partition, partition
+from penstock.partition.recv_timing import RecvTiming
 from penstock.runtime.failures import node_error
 from penstock.runtime.observer import Observer
 from penstock.runtime.values import feed_converter
@@ -44,7 +45,7 @@ _OF_HANDLES = frozenset({"GetSessionHandle", "GetSessionTensor", "DeleteSessionT
 
 
 @dataclass(eq=False, slots=True)
-class _Share:
+class Share:
     """What one task has of a step. takes and gives: positions among the step's feeds and fetches."""
 
     task: Task
@@ -59,22 +60,31 @@ class ClusterPlan(Plan):
     def __init__(self, master: Master, graph: StepGraph, options: StepOptions, client: Graph) -> None:
         super().__init__(graph, {})
         self._master, self._client = master, weakref.ref(client)
-        self._number = master.next_plan()
+        self.number = master.next_plan()
         self._has_handles = any(node.op.name in _OF_HANDLES for node in graph.nodes)
-        self._feeds = [feed_converter(node.attrs["tensor"], _CPU) for node in graph.feeds]
+        self.converters = [feed_converter(node.attrs["tensor"], _CPU) for node in graph.feeds]
         placed, used = settle_devices(graph)
         if not used:
             placed = _all_on(placed, options.devices[0].name)
-        parts, self.timing = timed(placed, used, options, lambda: _parts(placed, options.compress), _LATE)
+        parts, self.timing = self._split(placed, used, options)
         shares = _shares(parts, master.tasks)
         self._here = next((share for share in shares if share.task.is_here), None)
         self._there = [share for share in shares if not share.task.is_here]
-        self._all = shares
+        self.shares = shares
         for share in shares:
-            weakref.finalize(self, master.later_forget, share.task, self._number).atexit = False
+            weakref.finalize(self, master.later_forget, share.task, self.number).atexit = False
         self._register()
         for share in shares:
             share.parts = []
+
+    waits_for_client = False
+    """Whether the client feeds and fetches while a step runs."""
+
+    def _split(
+        self, graph: StepGraph, used: list[str], options: StepOptions
+    ) -> tuple[list[Partition], RecvTiming | None]:
+        """What each device runs."""
+        return timed(graph, used, options, lambda: partition(graph, options.compress, between_tasks), _LATE)
 
     def _register(self) -> None:
         master = self._master
@@ -82,8 +92,8 @@ class ClusterPlan(Plan):
         answers = Answers(master.timeout)
         try:
             self._send_constants()
-            for share in sorted(self._all, key=lambda share: share.task.is_here):
-                answers.ask(share.task, "register", master.number, self._number, share.parts)
+            for share in sorted(self.shares, key=lambda share: share.task.is_here):
+                answers.ask(share.task, "register", master.number, self.number, share.parts, self.waits_for_client)
             answers.wait()
         except errors.OpError as error:
             found = master.why_gone(error) if isinstance(error, errors.UnavailableError) else error
@@ -103,10 +113,10 @@ class ClusterPlan(Plan):
             for task, digest, value, node in constants:
                 given = None if digest in task.constants.values else value
                 failed = functools.partial(_not_kept, node)
-                answers.ask(task, "keep", master.number, self._number, digest, given, failed=failed)
+                answers.ask(task, "keep", master.number, self.number, digest, given, failed=failed)
             answers.wait()
             for task, digest, _, _ in constants:
-                task.constants.use(self._number, digest, None)
+                task.constants.use(self.number, digest, None)
 
     # --- what it says about itself ------------------------------------------------------------------------
 
@@ -119,7 +129,7 @@ class ClusterPlan(Plan):
         return "\n".join(self._asked(1))
 
     def _asked(self, which: int) -> list[str]:
-        return [share.task.call("explain", self._master.number, self._number)[which] for share in self._all]
+        return [share.task.call("explain", self._master.number, self.number)[which] for share in self.shares]
 
     # --- steps --------------------------------------------------------------------------------------------
 
@@ -130,7 +140,7 @@ class ClusterPlan(Plan):
         return self._run(values, observer)
 
     def _run(self, values: Sequence[Any], observer: Observer | None) -> tuple[Any, ...]:
-        fed = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]
+        fed = [convert(value) for convert, value in zip(self.converters, values, strict=True)]
         timeout: Timeout | None = None
         trace = 0
         if observer is not None:
@@ -139,15 +149,15 @@ class ClusterPlan(Plan):
                 timeout = observer.timeout, observer.deadline - time.monotonic()
         if self._has_handles:
             self._master.drop_released()
-        running = _Running(self._master, self._all)
+        running = Running(self._master, self.shares)
         found: list[Any] = [None] * len(self.graph.fetches)
         try:
             for share in self._there:
                 given = [fed[i] for i in share.takes]
-                running.start(share, self._number, given, timeout, trace)
+                running.start(share, self.number, given, timeout, trace)
             if self._here is not None:
                 given = [fed[i] for i in self._here.takes]
-                running.run_here(self._here, self._number, given, timeout, trace)
+                running.run_here(self._here, self.number, given, timeout, trace)
             while running.pending:
                 share, (values_there, traces) = running.next(observer)
                 for place, value in zip(share.gives, values_there, strict=True):
@@ -156,15 +166,18 @@ class ClusterPlan(Plan):
                     for each in traces:
                         _note(each, observer)
         except BaseException as raised:
-            error = running.end(raised)
-            if isinstance(error, errors.UnavailableError):
-                error = self._master.why_gone(error)
-            if isinstance(error, errors.OpError):
-                raise self._explained(error) from error.__cause__
+            error = self.failure(running, raised)
             if error is raised:
                 raise
-            raise error from None
+            raise error from error.__cause__
         return tuple(found)
+
+    def failure(self, running: Running, raised: BaseException) -> BaseException:
+        """What to raise for a step that has failed here with `raised`, when it has ended everywhere."""
+        error = running.end(raised)
+        if isinstance(error, errors.UnavailableError):
+            error = self._master.why_gone(error)
+        return self._explained(error) if isinstance(error, errors.OpError) else error
 
     def _explained(self, error: Exception) -> Exception:
         """`error` with the client's operation that it names."""
@@ -183,18 +196,19 @@ class ClusterPlan(Plan):
         return found
 
 
-class _Running:
+class Running:
     """A running step: who has not answered, and the first error, which ends it everywhere at once."""
 
-    def __init__(self, master: Master, shares: Sequence[_Share]) -> None:
+    def __init__(self, master: Master, shares: Sequence[Share]) -> None:
         self.step = master.next_step()
         self.pending = dict.fromkeys(shares)
         self._master, self._shares = master, shares
-        self._answers: queue.SimpleQueue[tuple[_Share, Any]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[Share, Any]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._error: BaseException | None = None
+        self._failed = threading.Event()
 
-    def start(self, share: _Share, plan: int, values: list[Any], timeout: Timeout | None, trace: int) -> None:
+    def start(self, share: Share, plan: int, values: list[Any], timeout: Timeout | None, trace: int) -> None:
         def done(result: Any) -> None:
             if isinstance(result, Exception):
                 self._fail(result, share)  # now: the calling thread may be busy with its own part, which waits
@@ -202,7 +216,7 @@ class _Running:
 
         share.task.start("run", self._master.number, plan, self.step, values, timeout, trace, done=done)
 
-    def run_here(self, share: _Share, plan: int, values: list[Any], timeout: Timeout | None, trace: int) -> None:
+    def run_here(self, share: Share, plan: int, values: list[Any], timeout: Timeout | None, trace: int) -> None:
         """Run this process's part in the calling thread."""
         try:
             result = share.task.call("run", self._master.number, plan, self.step, values, timeout, trace)
@@ -211,7 +225,23 @@ class _Running:
             raise
         self._answers.put((share, result))
 
-    def next(self, observer: Observer | None) -> tuple[_Share, Any]:
+    def run_beside(self, share: Share, plan: int) -> None:
+        """Run this process's part in a thread that nobody waits for, unless the step fails."""
+        try:
+            share.task.call("run", self._master.number, plan, self.step, [], None, 0)
+        except Exception as error:
+            self._fail(error, share)
+
+    def why(self, otherwise: BaseException) -> BaseException:
+        """The error that ended the step, which may still be on its way."""
+        self._failed.wait(_GRACE_S)
+        return self._error or otherwise
+
+    def stop(self, error: Exception) -> None:
+        """End the step everywhere, without waiting."""
+        self._fail(error, None)
+
+    def next(self, observer: Observer | None) -> tuple[Share, Any]:
         """The next answer. Raises the error of a task, or DeadlineExceededError."""
         if observer is None or observer.deadline is None:
             share, result = self._answers.get()
@@ -239,12 +269,13 @@ class _Running:
             self.pending.pop(share, None)
         return self._error if isinstance(error, Exception) else error  # Ctrl-C stays what it is
 
-    def _fail(self, error: BaseException, failed: _Share | None) -> None:
+    def _fail(self, error: BaseException, failed: Share | None) -> None:
         """Does not block: it is called by threads that read connections."""
         with self._lock:
             if self._error is not None:
                 return
             self._error = error
+        self._failed.set()
         reason = error if isinstance(error, errors.OpError) else errors.CancelledError(None, None, str(error))
         plain = type(reason)(None, None, f"The step was aborted: {reason.message}", reason.error_code)
         self._master.abort([share.task for share in self._shares if share is not failed], self.step, plain)
@@ -254,8 +285,8 @@ def _not_kept(node: Node, error: Exception) -> Exception:
     return node_error(error, node, []) if isinstance(error, errors.ResourceExhaustedError) else error
 
 
-def _parts(graph: StepGraph, compress: bool) -> list[Partition]:
-    return partition(graph, compress, lambda source, target: task_of(source) != task_of(target))
+def between_tasks(source: str, target: str) -> bool:
+    return task_of(source) != task_of(target)
 
 
 def _all_on(graph: StepGraph, device: str) -> StepGraph:
@@ -264,7 +295,7 @@ def _all_on(graph: StepGraph, device: str) -> StepGraph:
     return graph
 
 
-def _shares(parts: list[Partition], tasks: dict[str, Task]) -> list[_Share]:
+def _shares(parts: list[Partition], tasks: dict[str, Task]) -> list[Share]:
     """The parts by task, with positions among the values of each."""
     by_task: dict[str, list[Partition]] = {}
     for part in parts:
@@ -280,7 +311,7 @@ def _shares(parts: list[Partition], tasks: dict[str, Task]) -> list[_Share]:
         shipped = [
             pack(part, [takes.index(i) for i in part.feeds], [place[i] for i in part.fetches]) for part in members
         ]
-        found.append(_Share(tasks[name], shipped, takes, gives))
+        found.append(Share(tasks[name], shipped, takes, gives))
     return found
 
 

@@ -3,11 +3,15 @@ them."""
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
+from penstock import errors
 from penstock.runtime.rendezvous import Abandoned, Key, Receiver, Rendezvous
 
 Items = list[tuple[Key, Any]]
@@ -25,12 +29,13 @@ class Routes:
     """Which values of a kind of step go to other tasks and come from them, by the names in their keys.
 
     targets: the task that gets each. held: those of them that stay here until they are asked for. asked: the task that
-    holds each that must be asked for.
+    holds each that must be asked for. taken: those that are held for the client.
     """
 
     targets: dict[str, str] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
     asked: dict[str, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
 
 
 class Meeting(Rendezvous):
@@ -49,6 +54,7 @@ class Meeting(Rendezvous):
         self.outgoing = self._outgoing
         self._held: dict[Key, Any] = {}
         self._wanted: set[Key] = set()
+        self._taken: set[str] = set()
         self._empty = threading.Event()
 
     def send(self, key: Key, value: Any) -> None:
@@ -97,11 +103,26 @@ class Meeting(Rendezvous):
             if last:
                 self._empty.set()
 
+    def take(self, key: Key) -> Any:
+        """What is held for the client, when it is there. Raises the reason why it never will be."""
+        inbox = queue.SimpleQueue[Any]()
+        self.receive(key, inbox.put, None)
+        value = inbox.get()
+        if isinstance(value, Abandoned):
+            raise self.reason or errors.CancelledError(None, None, "The step was cancelled.")
+        self._taken.add(key[0])
+        self._empty.set()
+        return value.cpu() if isinstance(value, torch.Tensor) else value
+
+    @property
+    def _holds(self) -> bool:
+        return bool(self._held) or not self._taken >= self.routes.taken
+
     def wait_until_asked(self) -> None:
         """The parts here have run. Others may not have asked yet for what is held for them. Raises Abandoned."""
-        while self._held and not self._failed:
+        while self._holds and not self._failed:
             self._empty.clear()
-            if self._held and not self._failed:
+            if self._holds and not self._failed:
                 self._empty.wait()
         if self._failed:
             raise Abandoned

@@ -13,7 +13,7 @@ from penstock.engine.partitioned import PartitionedPlan
 from penstock.engine.pipeline import prepare_part
 from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.step_graph import StepGraph
-from penstock.graph.transfer_ops import LATE, RECVS, SENDS
+from penstock.graph.transfer_ops import FOR_CLIENT, LATE, RECVS, SENDS
 from penstock.partition.partition import Partition
 from penstock.runtime.denormals import flushing
 from penstock.runtime.kernels import SessionState
@@ -31,8 +31,9 @@ class TaskParts:
         passes: Collection[str],
         flushes: bool,
         constants: Mapping[bytes, Any],
+        slow: bool = False,
     ) -> None:
-        """constants: the session's large ones. Raises a typed error, naming the node, for what cannot run here."""
+        """constants: the session's large ones. slow: steps wait for the client. Raises a typed error, naming the node, for what cannot run here."""
         parts = []
         self.routes = Routes()
         self.partners: set[str] = set()
@@ -46,12 +47,14 @@ class TaskParts:
         count = sum(len(part.fetches) for part in parts)
         fetches = {place: edge for part in parts for place, edge in zip(part.fetches, part.graph.fetches, strict=True)}
         whole = StepGraph(nodes, [], [fetches[place] for place in range(count)])
-        self.plan = PartitionedPlan(whole, parts, state, dict(devices), border=TASK, alone=False)
+        self.plan = PartitionedPlan(whole, parts, state, dict(devices), border=TASK, alone=False, slow=slow)
         self._run = flushing(self.plan.run_step) if flushes else self.plan.run_step
 
     def _note_transfers(self, part: Partition, devices: Mapping[str, Device]) -> None:
         for node in part.graph.nodes:
-            if node.op.name in SENDS and node.attrs["target"] not in devices:
+            if FOR_CLIENT in node.attrs:
+                self.routes.taken.add(node.attrs["key"])
+            elif node.op.name in SENDS and node.attrs["target"] not in devices:
                 key, task = node.attrs["key"], task_of(node.attrs["target"])
                 self.partners.add(task)
                 self.routes.targets[key] = task
@@ -65,7 +68,7 @@ class TaskParts:
 
     def run(self, values: Sequence[Any], meeting: Meeting, observer: Observer | None) -> tuple[Any, ...]:
         found = self._run(values, meeting, observer)
-        if self.routes.held:
+        if self.routes.held or self.routes.taken:
             meeting.wait_until_asked()
         return found
 

@@ -70,9 +70,10 @@ class WorkerSession:
         """A large constant that `plan`, which is registered next, uses; None if it is here."""
         self._constants.use(plan, digest, value)
 
-    def register(self, plan: int, shipped: Sequence[ShippedPart]) -> None:
+    def register(self, plan: int, shipped: Sequence[ShippedPart], slow: bool = False) -> None:
+        """slow: the client feeds and fetches while a step runs."""
         flushes, constants = self.setup.flushes, self._constants.values
-        parts = TaskParts(shipped, self.state, self._devices, self.setup.passes, flushes, constants)
+        parts = TaskParts(shipped, self.state, self._devices, self.setup.passes, flushes, constants, slow)
         for task in parts.partners:
             self._peer(task)  # whose loss is noticed from now on
         self._parts[plan] = parts
@@ -146,6 +147,14 @@ class WorkerSession:
                 return
             meeting = self._meeting(step)
         meeting.want(key)
+
+    def take(self, step: int, keys: Sequence[Key]) -> list[Any]:
+        """Values that a step holds for the client, when they are there. Raises the error that ends the step."""
+        with self._lock:
+            if self._closed or self._has_ended(step):
+                raise errors.CancelledError(None, None, f"Step {step} has ended on {self._here}.")
+            meeting = self._meeting(step)
+        return [meeting.take(key) for key in keys]
 
     def abort(self, step: int, reason: Exception) -> None:
         """End the step here, whether it runs, has not begun, or has ended."""

@@ -71,7 +71,7 @@ class Worker:
         """The methods that connections may call. None of them may be called by who does not have the token."""
         blocking: list[Callable[..., Any]] = [
             self.describe, self.open_session, self.close_session, self.keep, self.register, self.run, self.reset,
-            self.explain, self.link, self.kept, self.drop_kept,
+            self.explain, self.link, self.take, self.kept, self.drop_kept,
         ]  # fmt: skip
         inline: list[Callable[..., Any]] = [self.deliver, self.want, self.abort, self.forget, self.ping]
         return {fn.__name__: Handler(fn, inline=False) for fn in blocking} | {
@@ -146,8 +146,8 @@ class Worker:
     def keep(self, peer: Peer | None, number: int, plan: int, digest: bytes, value: Any) -> None:
         self._session(number).keep(plan, digest, value)
 
-    def register(self, peer: Peer | None, number: int, plan: int, parts: Sequence[ShippedPart]) -> None:
-        self._session(number).register(plan, parts)
+    def register(self, peer: Peer | None, number: int, plan: int, parts: Sequence[ShippedPart], slow: bool) -> None:
+        self._session(number).register(plan, parts, slow)
 
     def run(
         self,
@@ -165,6 +165,9 @@ class Worker:
         session = self._sessions.get(number)
         if session is not None:
             session.deliver(step, items)
+
+    def take(self, peer: Peer | None, number: int, step: int, keys: Sequence[Key]) -> list[Any]:
+        return self._session(number).take(step, keys)
 
     def want(self, peer: Peer | None, number: int, step: int, key: Key) -> None:
         session = self._sessions.get(number)
