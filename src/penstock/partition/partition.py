@@ -8,15 +8,16 @@ condition, so that devices go through iterations without a master (paper 4.4).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from penstock.analysis.feed_waits import state_waits_of_parts
 from penstock.analysis.frames import Frame, find_frames, has_control_flow, is_loop_merge, is_regular, malformed
 from penstock.analysis.hazards import state_accesses, state_reads
-from penstock.analysis.state_order import Frames, state_waits
+from penstock.analysis.state_order import state_waits
 from penstock.graph.opdef import get_op
 from penstock.graph.primitives import ENTERS, EXITS, MERGES, NEXT_ITERATIONS
 from penstock.graph.rewrite import duplicate
@@ -48,14 +49,14 @@ def partition(
     graph: StepGraph,
     compress: bool = False,
     between: Callable[[str, str], bool] = _always,
-    order: Callable[[StepGraph, Frames], Mapping[Node, tuple[Node, ...]]] = state_waits,
+    feeds_wait: bool = False,
 ) -> list[Partition]:
     """Split a graph whose nodes all have a device. `compress`: send float32 as 16 bits (paper 5.5), `between` those
-    devices. order: what nodes wait for to keep uses of state in order.
+    devices. feeds_wait: feeds come one by one, so that no node may wait for more of them than in `graph`.
 
     Raises InternalError if the parts would deadlock.
     """
-    parts = _Partitioner(duplicate(graph), between if compress else None, order).run()
+    parts = _Partitioner(duplicate(graph), between if compress else None, feeds_wait).run()
     check_for_circles(parts)
     return parts
 
@@ -89,19 +90,19 @@ def _read_at_home(graph: StepGraph) -> None:
 
 
 class _Partitioner:
-    def __init__(self, graph: StepGraph, compress: Callable[[str, str], bool] | None, order: Any) -> None:
+    def __init__(self, graph: StepGraph, compress: Callable[[str, str], bool] | None, feeds_wait: bool) -> None:
         _read_at_home(graph)
         self.graph, self.compress = graph, compress
         self.root, self.frames = find_frames(graph) if has_control_flow(graph) else (Frame("", None), {})
         for frame in dict.fromkeys(self.frames.values()):
             if frame.parent is not None and not is_regular(frame):
                 raise malformed(f"the loop {frame.name!r}, on several devices, has no LoopCond", *frame.enters[:2])
-        for node, waits in order(graph, self.frames).items():
+        for node, waits in (state_waits_of_parts if feeds_wait else state_waits)(graph, self.frames).items():
             node.controls += waits
         self.parts: dict[str, _PartInProgress] = {}
         self.merges: dict[tuple[Frame, str], Node] = {}
         for node in graph.nodes:
-            if is_loop_merge(node):
+            if is_loop_merge(node) and not feeds_wait:  # another variable's may wait for later feeds
                 self.merges.setdefault((self.frames[node], node.device), node)
         self.names = {node.name for node in graph.nodes}
         # The inputs of each Enter, before they are replaced by those of one device.

@@ -232,6 +232,6 @@ class _DevicePart:
 def _by_device(graph: StepGraph, devices: list[str]) -> list[Partition]:
     """A graph for each device. Uses of state are ordered if that makes none wait for more feeds."""
     if len(devices) > 1:
-        return partition(graph, order=state_waits_of_parts)
+        return partition(graph, feeds_wait=True)
     graph = with_waits(graph, state_waits_of_parts(graph, find_frames(graph)[1]))
     return [Partition(devices[0], graph, list(range(len(graph.feeds))), list(range(len(graph.fetches))))]

@@ -61,6 +61,7 @@ __all__ = ["alarm", "anywhere", "in_cluster", "servers", "sessions", "tf"]
 
 
 _NOT_IN_CLUSTERS = {
+    "test_parts_run_on_several_devices": "asks for two devices of a task",
     "test_a_device_that_is_not_there_is_an_error_or_with_soft_placement_the_cpu": "asks for /job:localhost",
 }
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from penstock import errors
-from penstock.analysis.feed_waits import state_waits_of_parts
 from penstock.cluster.master.plan import ClusterPlan, Running, Share, between_tasks
 from penstock.cluster.master.tasks import Task
 from penstock.cluster.worker.parts import task_of
@@ -41,7 +40,7 @@ class _PartialPlan(ClusterPlan):
     def _split(
         self, graph: StepGraph, used: list[str], options: StepOptions
     ) -> tuple[list[Partition], RecvTiming | None]:
-        parts = partition(graph, options.compress, between_tasks, state_waits_of_parts)
+        parts = partition(graph, options.compress, between_tasks, feeds_wait=True)
         self.feeds: list[list[tuple[str, Key]]] = [[] for _ in graph.feeds]
         self.fetches: dict[int, tuple[str, Key]] = {}
         self.targets: dict[str, tuple[str, Key]] = {}

@@ -33,7 +33,10 @@ class TaskParts:
         constants: Mapping[bytes, Any],
         slow: bool = False,
     ) -> None:
-        """constants: the session's large ones. slow: steps wait for the client. Raises a typed error, naming the node, for what cannot run here."""
+        """constants: the session's large ones. slow: steps wait for the client.
+
+        Raises a typed error, naming the node, for what cannot run here.
+        """
         parts = []
         self.routes = Routes()
         self.partners: set[str] = set()
