@@ -3,6 +3,7 @@ held for the client."""
 
 from __future__ import annotations
 
+import functools
 import queue
 import threading
 from collections.abc import Iterable, Sequence
@@ -134,7 +135,7 @@ class PartialStep:
                     continue
                 task.start(
                     "take", self._master.number, self._running.step, keys,
-                    done=lambda values, places=places: answers.put((places, values)),
+                    done=functools.partial(_answered, answers, places),
                 )  # fmt: skip
             if here is not None:
                 task, keys, places = here
@@ -157,3 +158,7 @@ class PartialStep:
 
     def _task(self, name: str) -> Task:
         return self._master.tasks[name]
+
+
+def _answered(answers: queue.SimpleQueue[tuple[list[int], Any]], places: list[int], values: Any) -> None:
+    answers.put((places, values))
