@@ -151,6 +151,7 @@ class _LocalStep:
         whole, used = settle_devices(graph)
         self._names = [edge.name for edge in whole.fetches]
         devices = {device.name: device for device in options.devices}
+        self._lock = threading.Lock()
         rendezvous = Rendezvous()
         parts = _by_device(whole, used or [options.devices[0].name])
         self._parts = [_DevicePart(part, devices, state, rendezvous) for part in parts]
@@ -166,12 +167,14 @@ class _LocalStep:
                     part.feed(part.feeds.index(index), value)
 
     def take(self, fetches: Sequence[int], targets: Sequence[Node]) -> list[Any]:
-        self._advance()
-        return [self._result(index) for index in fetches]
+        with self._lock:
+            self._advance()
+            return [self._result(index) for index in fetches]
 
     def end(self) -> None:
-        for part in self._parts:
-            part.execution.withdraw()
+        with self._lock:  # a closing session has woken what waits
+            for part in self._parts:
+                part.execution.withdraw()
 
     def _advance(self) -> None:
         """Run all that can run."""

@@ -141,7 +141,7 @@ class PartialStep:
                 task, keys, places = here
                 answers.put((places, task.call("take", self._master.number, self._running.step, keys)))
             for _ in by_task:
-                places, values = answers.get()
+                places, values = self._next(answers)
                 if isinstance(values, Exception):
                     raise values
                 for i, value in zip(places, values, strict=True):
@@ -151,6 +151,13 @@ class PartialStep:
             found_error = plan.failure(self._running, error)
             raise found_error from found_error.__cause__
         return [self._convert[place](value) for place, value in zip(fetches, found, strict=False)]
+
+    def _next(self, answers: queue.SimpleQueue[tuple[list[int], Any]]) -> tuple[list[int], Any]:
+        try:
+            return answers.get(timeout=self._master.timeout)
+        except queue.Empty:
+            late = f"Values of a partial run did not come within {self._master.timeout:g} seconds."
+            raise errors.DeadlineExceededError(None, None, late) from None
 
     def end(self) -> None:
         """What waits is withdrawn, everywhere."""
