@@ -33,7 +33,7 @@ _SERVICES = {
 @dataclass(eq=False, slots=True)
 class Entry:
     """A waiting thread. fail: ends the wait. waits: what it waits for; None if something else is also running. ends:
-    whether its wait is bounded."""
+    whether its wait is bounded, or other processes may end it."""
 
     fail: Callable[[Exception], None]
     waits: Callable[[], Sequence[Waits] | None]
@@ -43,8 +43,6 @@ class Entry:
 _lock = threading.Lock()
 _entries: dict[int, Entry] = {}
 _watchers: dict[int, Watcher] = {}
-outsiders: set[object] = set()
-"""What other processes may call to serve a waiting thread. While there is any, no wait is hopeless."""
 
 
 @contextmanager
@@ -94,7 +92,7 @@ def look() -> None:
     """End all waits with FailedPreconditionError if no thread is left that could serve them."""
     with _lock:
         entries = dict(_entries)
-        if outsiders or any(entry.ends for entry in entries.values()) or _somebody_else(set(entries)):
+        if any(entry.ends for entry in entries.values()) or _somebody_else(set(entries)):
             return
         found = [(entry, entry.waits()) for entry in entries.values()]
         if any(waits is None for _, waits in found):
@@ -143,8 +141,8 @@ def _somebody_else(waiting: set[int]) -> bool:
 
 def _is_idle(frame: FrameType, thread: threading.Thread | None) -> bool:
     """Whether a thread does not run the program's code, and will not until another thread gives it work."""
-    if thread is not None and thread.name.startswith("penstock-"):
-        return True  # compilers and similar threads
+    if thread is not None and thread.name.startswith(("penstock-", "wire ")):
+        return True  # compilers and similar threads; those that serve a cluster, whose waits others may end
     innermost, roots, ends = frame.f_code, set(), False
     untimed = innermost is threading.Condition.wait.__code__ and frame.f_locals.get("timeout") is None
     each: FrameType | None = frame

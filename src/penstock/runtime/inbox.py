@@ -34,11 +34,13 @@ class Ended:
 class Closing:
     """Whether a session is closed. Notifies waiting threads."""
 
-    __slots__ = ("_calls", "_inboxes", "_lock", "_set")
+    __slots__ = ("_calls", "_inboxes", "_lock", "_set", "others_serve")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._set = False
+        self.others_serve = False
+        """Whether sessions of other processes share the state, so that one of them may end a wait."""
         self._calls: list[Callable[[], None]] = []
         self._inboxes: dict[int, Inbox] = {}
 
@@ -94,7 +96,7 @@ def receive(
     if not inbox.empty():
         return _opened(inbox.get())
     begin = time.perf_counter()
-    entry = deadlock.Entry(lambda error: inbox.put(Ended(error)), waits, ends=deadline is not None)
+    entry = deadlock.Entry(lambda error: inbox.put(Ended(error)), waits, deadline is not None or closing.others_serve)
     try:
         with deadlock.noted(entry), closing.telling(inbox):
             while True:

@@ -19,7 +19,7 @@ from tests.anywhere import Anywhere, alarm as alarm, anywhere as anywhere
 from tests.cluster.servers import running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def servers() -> Iterator[dict[str, Server]]:
     with running(worker=2, ps=2) as found:
         yield found

@@ -21,7 +21,6 @@ from penstock.graph.graph import Graph
 from penstock.graph.step_graph import StepGraph
 from penstock.ops.session_tensors import KeptTensors
 from penstock.placement.hardware import Hardware
-from penstock.runtime import deadlock
 
 _MEASURING_S = 1.0
 """How long the first plan waits for the links to be measured, which usually takes some milliseconds."""
@@ -50,7 +49,6 @@ class Master:
         self._lock = threading.Lock()
         self.constants = threading.Lock()
         """Held while tasks are told which constants they have, so that they and this record agree."""
-        deadlock.outsiders.add(self)
 
     @property
     def devices(self) -> list[Device]:
@@ -156,7 +154,6 @@ class Master:
             for task in self.tasks.values():
                 if self._opened:
                     task.tell("close_session", self._number)
-            deadlock.outsiders.discard(self)
 
 
 def reset(target: str, containers: Sequence[str] | None) -> None:

@@ -48,6 +48,7 @@ class WorkerSession:
         self.setup = setup
         self._here, self._devices, self._connect = here, devices, connect
         self.state = SessionState(resources)
+        self.state.closing.others_serve = True
         options = StepOptions(list(devices.values()), passes=setup.passes)
         self.state.plan_function = function_planner(resources, self.state.closing, options, setup.flushes)
         self.kept = TasksTensors(here, frozenset(setup.tasks) - {here}, self._call)

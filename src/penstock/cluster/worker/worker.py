@@ -20,7 +20,6 @@ from penstock.devices.device import HOST_PREFIX, Device
 from penstock.devices.registry import devices_for
 from penstock.placement.calibration import calibrated
 from penstock.placement.hardware import Link
-from penstock.runtime import deadlock
 from penstock.runtime.rendezvous import Key
 from penstock.runtime.resources import ResourceManager
 
@@ -50,7 +49,6 @@ class Worker:
         self._lock = threading.Lock()
         self._started = threading.Event()
         self._closed = False
-        deadlock.outsiders.add(self)
 
     def start(self) -> None:
         """From now on clients are served; before, they wait."""
@@ -64,7 +62,6 @@ class Worker:
         gone = errors.UnavailableError(None, None, f"{self._members.task} stops serving.")
         for session in sessions:
             session.close(gone)
-        deadlock.outsiders.discard(self)
         self.resources.reset()
 
     def service(self) -> Mapping[str, Handler]:
