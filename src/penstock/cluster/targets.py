@@ -44,7 +44,10 @@ def _named(path: str) -> Destination:
 
     name, _, task = path.partition("/")
     with Control.of(name) as control:
-        status = control.ask("status")
+        try:
+            status = control.ask("status")
+        except errors.UnavailableError as error:  # it will not be there again, so that nobody should try again
+            raise errors.FailedPreconditionError(None, None, error.message) from None
     wanted = full_name(task) if task else status["leader"]
     for found in status["tasks"]:
         if found["task"] == wanted:

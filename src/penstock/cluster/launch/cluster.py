@@ -22,6 +22,7 @@ from penstock import errors
 from penstock.cluster.launch import places
 from penstock.cluster.launch.control import Control
 from penstock.cluster.launch.plan import Jobs, Needs, Plan, byte_count, tasks_of
+from penstock.cluster.launch.ray.folders import remove_left
 from penstock.cluster.launch.supervisor import DEAD, FAILED, READY
 from penstock.cluster.spec import ClusterSpec, full_name
 from penstock.cluster.token import new_token, token_for
@@ -242,19 +243,20 @@ class _Keeper:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        remove_left()
 
 
 @export("cluster.connect")
 def connect(name: str) -> Cluster:
     """A cluster of this user on this machine. Raises NotFoundError if none of that name runs."""
-    cluster = Cluster(name)
-    cluster._ask("status")
-    return cluster
+    places.connect(name).close()
+    return Cluster(name)
 
 
 @export("cluster.names")
 def names() -> list[str]:
     """Of this user's clusters that run on this machine."""
+    remove_left()
     return places.names()
 
 

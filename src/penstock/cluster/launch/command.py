@@ -90,8 +90,12 @@ def _status(name: str | None) -> None:
     if not found:
         print("No cluster runs.")
     for each in found:
-        with Control.of(each) as control:
-            status = control.ask("status")
+        try:
+            with Control.of(each) as control:
+                status = control.ask("status")
+        except errors.UnavailableError as error:
+            print(f"{each}: {error.message}")
+            continue
         ready = sum(task["state"] == "ready" for task in status["tasks"])
         age = time.strftime("%H:%M:%S", time.gmtime(time.time() - status["started"]))
         print(f"{each}: {ready} of {len(status['tasks'])} tasks ready, on {status['on']}, for {age}")

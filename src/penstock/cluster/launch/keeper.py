@@ -22,6 +22,8 @@ from penstock.cluster.launch.plan import Plan
 from penstock.cluster.launch.supervisor import Crew, Event, Supervisor
 
 Reply = Callable[[Any], None]
+_ALWAYS = ("output", "stop")
+"""What can be done after the crew is gone."""
 
 
 class Keeper:
@@ -81,8 +83,10 @@ class Keeper:
 
     def _answer(self, lines: Lines, message: dict[str, Any]) -> None:
         def reply(value: Any) -> None:
+            gone = "" if message["do"] in _ALWAYS else self._supervisor.gone
+            answer = {"error": [errors.UNAVAILABLE, gone]} if gone else {"value": value}
             with contextlib.suppress(OSError):  # who asked is gone
-                lines.send({"id": message["id"], "value": value})
+                lines.send({"id": message["id"], **answer})
 
         try:
             match message["do"]:
@@ -125,7 +129,7 @@ class Keeper:
         }
 
     def _reply_after(self, version: int, timeout: float, reply: Reply) -> None:
-        if self._supervisor.version > version:
+        if self._supervisor.version > version or self._supervisor.gone:
             reply(self._status())
             return
         entry = version, reply

@@ -66,7 +66,14 @@ class Said:
     text: bytes
 
 
-Event = Started | Updated | Died | Said
+@dataclass(frozen=True)
+class Gone:
+    """Not of a task: the crew itself can do no more."""
+
+    why: str
+
+
+Event = Started | Updated | Died | Said | Gone
 
 
 @dataclass
@@ -113,12 +120,19 @@ class Supervisor:
         """Grows with each change."""
         self._addresses_version = 0
         self._closing = False
+        self.gone = ""
+        """Why the crew can do no more."""
 
     def begin(self) -> None:
         for member in self.members.values():
             self._crew.start(member.plan, "")
 
     def happened(self, task: str, event: Event) -> None:
+        if isinstance(event, Gone):
+            logging.error("%s", event.why)
+            self.gone = event.why
+            self._changed()
+            return
         member = self.members[task]
         match event:
             case Said(text):

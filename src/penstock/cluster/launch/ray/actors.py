@@ -3,12 +3,11 @@ and a task that has lost its variables must not look like that)."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import secrets
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,9 @@ from penstock import errors
 from penstock.cluster.launch.loop import Loop
 from penstock.cluster.launch.plan import Plan, TaskPlan
 from penstock.cluster.launch.ray.actor import TaskActor
-from penstock.cluster.launch.supervisor import Died, Event, Said, Started, Updated
+from penstock.cluster.launch.ray.folders import Folder
+from penstock.cluster.launch.ray.head import Head
+from penstock.cluster.launch.supervisor import Died, Event, Gone, Said, Started, Updated
 from penstock.cluster.spec import LOOPBACK, host_and_port
 from penstock.cluster.token import is_loopback
 
@@ -29,8 +30,6 @@ _START_S = 300.0
 _STOP_S = 5.0
 _RESOURCES_S = 60.0
 _THREADS = 8
-_FOLDERS = "/tmp"
-"""Where Ray keeps sockets, whose names must be short."""
 _LONGEST_REASON = 500
 _OBJECT_STORE = 80 << 20
 """Nothing goes through it. Ray's smallest is 75 MiB."""
@@ -39,6 +38,7 @@ _KEEPALIVE = {
     "RAY_grpc_client_keepalive_time_ms": "10000",
     "RAY_grpc_client_keepalive_timeout_ms": "5000",
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "1000000",  # then it ends the keeper, which must say what happened
 }
 _OWN = {"RAY_memory_monitor_refresh_ms": "0"}
 """Of a Ray that shares the machine with the program: it must not end tasks because others take memory."""
@@ -61,7 +61,6 @@ class _Actor:
     heard: float = field(default_factory=time.monotonic)
     pid: int = 0
     host: str = ""
-    killed_because: str = ""
 
 
 class Actors:
@@ -72,18 +71,22 @@ class Actors:
         what the tasks need."""
         self._plan, self._loop, self._happened = plan, loop, happened
         self._own = plan.on == "ray"
-        self._folder = tempfile.mkdtemp(prefix="penstock-ray-", dir=_FOLDERS) if self._own else None
+        self._folder = Folder() if self._own else None
         try:
-            self._ray = _connect(plan, self._folder)
+            self._ray = _connect(plan, None if self._folder is None else str(self._folder.path))
         except BaseException:
             self._clean_up()
             raise
+        self._head = Head(self._ray.get_runtime_context().gcs_address)
         self._actors: dict[str, _Actor] = {}
-        self._closing = False
+        self._closing = self._is_lost = False
         self._group = self._reserve()
-        loop.later(_POLL_S, self._poll)
+        self._later(self._poll)
 
     def start(self, task: TaskPlan, address: str) -> None:
+        if not self._head.answers(0.0):
+            self._later(lambda: self.start(task, address))
+            return
         from ray.util import get_node_ip_address
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
@@ -116,11 +119,17 @@ class Actors:
             actor.calls[call] = lambda done: self._happened(task, Updated(done))
 
     def kill(self, task: str) -> None:
-        if task in self._actors:
+        if not self._head.answers(0.0):
+            self._later(lambda: self.kill(task))
+        elif task in self._actors:
             self._kill(self._actors[task], "was killed")
 
     def close(self) -> None:
         self._closing = True
+        if self._is_lost:
+            atexit.unregister(self._ray.shutdown)  # it waits for the head
+            self._clean_up()
+            return
         with contextlib.suppress(Exception):  # Ray itself may be gone
             stopped = [actor.handle.stop.remote() for actor in self._actors.values()]
             self._ray.wait(stopped, num_returns=len(stopped), timeout=_STOP_S)
@@ -133,7 +142,7 @@ class Actors:
     def _clean_up(self) -> None:
         """Nothing is left of a Ray that was started for this cluster, its logs included."""
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
 
     def _listen(self, actor: _Actor, host: str, address: str) -> None:
         actor.host = host
@@ -144,12 +153,26 @@ class Actors:
 
         actor.calls[actor.handle.start.remote(host, address)] = started
 
+    def _later(self, call: Callable[[], None]) -> None:
+        """Unless it is of no use any more by then."""
+        self._loop.later(_POLL_S, lambda: None if self._closing or self._is_lost else call())
+
     def _poll(self) -> None:
-        if self._closing:
-            return
-        for actor in list(self._actors.values()):
-            self._look_at(actor)
-        self._loop.later(_POLL_S, self._poll)
+        if self._head.answers():
+            for actor in list(self._actors.values()):
+                self._look_at(actor)
+        elif self._own or self._head.silent_s > self._plan.dead_s:  # others' may be started anew
+            self._lose()
+        self._later(self._poll)
+
+    def _lose(self) -> None:
+        """Nothing can be started, killed or watched without the head."""
+        self._is_lost = True
+        after = "the tasks have ended with it" if self._own else "its tasks go on until Ray ends them"
+        if self._folder is not None:
+            self._folder.end_processes()
+        why = f"Ray's head at {self._head.address} does not answer, so cluster {self._plan.name!r} is lost: {after}."
+        self._happened("", Gone(f"{why} Start a new one."))
 
     def _look_at(self, actor: _Actor) -> None:
         calls = list(actor.calls)
