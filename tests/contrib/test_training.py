@@ -350,4 +350,4 @@ def test_tutorials_find_the_mnist_module_where_they_look_for_it() -> None:
     assert input_data.read_data_sets is tf.contrib.learn.python.learn.datasets.mnist.read_data_sets
     assert tf.contrib.learn.ModeKeys.INFER == "infer"
     with pytest.raises(AttributeError, match=r"tf.layers"):
-        tf.contrib.learn.run_n  # noqa: B018
+        tf.contrib.learn.SVM  # noqa: B018

@@ -23,7 +23,6 @@ from penstock.graph.transfer_ops import RECVS, SENDS, TRANSFERS
 from penstock.runtime import tokens
 from penstock.runtime.executor import DataflowProgram, Unit
 
-_READS = frozenset({"Variable", "VariableV2", "VarHandleOp", "Const", "Identity", "ReadVariableOp"})
 _KINDS = {
     **dict.fromkeys(SWITCHES, tokens.SWITCH),
     **dict.fromkeys(MERGES, tokens.MERGE),
@@ -90,7 +89,7 @@ class _Builder:
         controls: dict[Unit, dict[Unit, None]] = {}
         for unit, nodes in self._members.items():
             self._finish(unit, nodes, used)
-            unit.only_reads = all(node.op.name in _READS for node in nodes)
+            unit.only_reads = all(map(_gives_what_is_there, nodes))
             controls[unit] = self._controls(unit, nodes)
         self._leave_constants(controls)
         takers = [Unit(tokens.TAKE, edge.name, [edge], []) for edge in self._graph.fetches]
@@ -294,6 +293,12 @@ def _starter(node: Node, kernel: NodeKernel, bound: Mapping[int, Any]) -> Callab
         settled = grouped(())
         return lambda done: start(done, *settled)
     return lambda done, *values: start(done, *grouped(values))
+
+
+def _gives_what_is_there(node: Node) -> bool:
+    """Whether it is a constant, a variable, or reads one."""
+    traits = node.op.traits
+    return traits.constant or traits.holds == "variable" or traits.view in ("same", "value")
 
 
 def is_asynchronous(kernel: Any) -> bool:

@@ -86,6 +86,8 @@ class Run:
 
     def _next_client(self) -> None:
         """As somebody who starts a killed program again."""
+        if self.client is not None and self.client.stdin is not None:
+            self.client.stdin.close()
         self.client, self.spare = self.spare or self._make_client(), self._make_client()
         assert self.client.stdin is not None
         self.client.stdin.write("go\n")
