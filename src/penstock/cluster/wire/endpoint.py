@@ -205,11 +205,13 @@ class Endpoint:
                 raise ConnectionResetError("a test cut it")
             if hello.local and self._options.local and sys.platform == "linux":
                 with contextlib.suppress(OSError, EOFError, HandshakeError):  # another host: the name is unknown here
-                    local = connect_locally(hello.local, self._options.handshake_s)
-                    on_error.callback(local.close)
-                    if handshake.connect(local, mine, self._token, deadline, address).identity == hello.identity:
-                        sock.close()
-                        sock = local
+                    local = unused = connect_locally(hello.local, self._options.handshake_s)
+                    try:
+                        if handshake.connect(local, mine, self._token, deadline, address).identity == hello.identity:
+                            unused, sock = sock, local
+                            on_error.callback(local.close)
+                    finally:
+                        unused.close()
             handshake.confirm(sock, deadline)
             peer = self._begin(sock, hello.identity, address)
             on_error.pop_all()
