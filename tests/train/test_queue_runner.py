@@ -169,6 +169,20 @@ def test_threads_end_with_their_session() -> None:
     assert not coord.should_stop()
 
 
+def test_a_closed_session_is_no_failure_of_the_threads_that_waited_in_it() -> None:
+    q = tf.FIFOQueue(1, tf.int32)
+    coord = tf.train.Coordinator()
+    with tf.Session() as session:
+        filled = q.size()
+        threads = tf.train.QueueRunner(q, [q.enqueue(1)]).create_threads(session, coord, start=True)
+        while not session.run(filled):
+            time.sleep(0.001)
+        time.sleep(0.05)  # the next element waits for room
+    joined(threads)
+    coord.request_stop()
+    coord.join(threads)
+
+
 def test_runners_of_a_graph_are_started_in_the_default_session_or_in_one_that_is_given() -> None:
     q = PythonQueue()
     tf.train.add_queue_runner(tf.train.QueueRunner(q, [q.enqueue(1, end)]))

@@ -155,10 +155,10 @@ class QueueRunner:
                     _run_quietly(sess, self._close_op)
 
     def _report(self, error: Exception, sess: Any, coord: Coordinator | None) -> None:
-        if coord is not None and not coord.joined:  # it could not be reported later
-            coord.request_stop(error)
-            return
         expected = getattr(sess, "_closed", False)  # closing a session ends its runners
+        if coord is not None and not coord.joined:  # it could not be reported later
+            coord.request_stop(None if expected else error)
+            return
         _LOG.log(logging.DEBUG if expected else logging.ERROR, "Exception in QueueRunner: %s", error)
         with self._lock:
             self._exceptions_raised.append(error)
