@@ -30,7 +30,7 @@ class ClientsTensors(KeptTensors):
         self._released.append(handle)
 
     def drop_released(self) -> None:
-        """Tell the tasks what has been released, before the next step that uses handles."""
+        """Tell the tasks what has been released, before the next step."""
         while self._released:
             handle = self._released.popleft()
             task = self._tasks.get(task_of_handle(handle))

@@ -4,7 +4,6 @@ held for the client."""
 from __future__ import annotations
 
 import functools
-import queue
 import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ import torch
 
 from penstock import errors
 from penstock.cluster.master.plan import ClusterPlan, Running, Share, between_tasks
-from penstock.cluster.master.tasks import Task
+from penstock.cluster.master.tasks import Answers, Task
 from penstock.cluster.worker.parts import task_of
 from penstock.engine.pipeline import StepOptions
 from penstock.graph.graph import Graph
@@ -124,40 +123,26 @@ class PartialStep:
         by_task: dict[str, list[int]] = {}
         for i, (name, _) in enumerate(wanted):
             by_task.setdefault(name, []).append(i)
-        answers: queue.SimpleQueue[tuple[list[int], Any]] = queue.SimpleQueue()
+        answers = Answers(self._master.timeout)
         found: list[Any] = [None] * len(wanted)
-        here = None
+
+        def took(places: list[int], values: list[Any]) -> None:
+            for i, value in zip(places, values, strict=True):
+                found[i] = value
+
         try:
-            for name, places in by_task.items():
-                task, keys = self._task(name), [wanted[i][1] for i in places]
-                if task.is_here:
-                    here = task, keys, places
-                    continue
-                task.start(
-                    "take", self._master.number, self._running.step, keys,
-                    done=functools.partial(_answered, answers, places),
+            for name, places in sorted(by_task.items(), key=lambda entry: self._task(entry[0]).is_here):
+                keys = [wanted[i][1] for i in places]
+                answers.ask(
+                    self._task(name), "take", self._master.number, self._running.step, keys,
+                    took=functools.partial(took, places),
                 )  # fmt: skip
-            if here is not None:
-                task, keys, places = here
-                answers.put((places, task.call("take", self._master.number, self._running.step, keys)))
-            for _ in by_task:
-                places, values = self._next(answers)
-                if isinstance(values, Exception):
-                    raise values
-                for i, value in zip(places, values, strict=True):
-                    found[i] = value
+            answers.wait()
         except BaseException as raised:
             error = self._running.why(raised) if isinstance(raised, errors.CancelledError) else raised
             found_error = plan.failure(self._running, error)
             raise found_error from found_error.__cause__
         return [self._convert[place](value) for place, value in zip(fetches, found, strict=False)]
-
-    def _next(self, answers: queue.SimpleQueue[tuple[list[int], Any]]) -> tuple[list[int], Any]:
-        try:
-            return answers.get(timeout=self._master.timeout)
-        except queue.Empty:
-            late = f"Values of a partial run did not come within {self._master.timeout:g} seconds."
-            raise errors.DeadlineExceededError(None, None, late) from None
 
     def end(self) -> None:
         """What waits is withdrawn, everywhere."""
@@ -165,7 +150,3 @@ class PartialStep:
 
     def _task(self, name: str) -> Task:
         return self._master.tasks[name]
-
-
-def _answered(answers: queue.SimpleQueue[tuple[list[int], Any]], places: list[int], values: Any) -> None:
-    answers.put((places, values))

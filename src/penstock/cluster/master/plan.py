@@ -41,7 +41,6 @@ _ENDING_S = 2.0
 _LATE = 1 << 16
 """Of so many bytes, a value that would come too early stays where it is until it is asked for: asking is a message."""
 _CPU = torch.device("cpu")
-_OF_HANDLES = frozenset({"GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"})
 
 
 @dataclass(eq=False, slots=True)
@@ -61,7 +60,6 @@ class ClusterPlan(Plan):
         super().__init__(graph, {})
         self._master, self._client = master, weakref.ref(client)
         self.number = master.next_plan()
-        self._has_handles = any(node.op.name in _OF_HANDLES for node in graph.nodes)
         self.converters = [feed_converter(node.attrs["tensor"], _CPU) for node in graph.feeds]
         placed, used = settle_devices(graph)
         if not used:
@@ -147,8 +145,7 @@ class ClusterPlan(Plan):
             trace = 2 if observer.allocations is not None else 1
             if observer.deadline is not None:
                 timeout = observer.timeout, observer.deadline - time.monotonic()
-        if self._has_handles:
-            self._master.drop_released()
+        self._master.drop_released()
         running = Running(self._master, self.shares)
         found: list[Any] = [None] * len(self.graph.fetches)
         try:

@@ -86,19 +86,25 @@ class Answers:
         self._timeout = timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout
         self._came: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        self._awaited: dict[int, tuple[Task, str]] = {}
+        self._awaited: dict[int, tuple[Task, str, Callable[[Any], None]]] = {}
         self._asked = 0
 
     def ask(
-        self, task: Task, method: str, *args: Any, failed: Callable[[Exception], Exception] = lambda error: error
+        self,
+        task: Task,
+        method: str,
+        *args: Any,
+        took: Callable[[Any], None] = lambda answer: None,
+        failed: Callable[[Exception], Exception] = lambda error: error,
     ) -> None:
-        """One in this process answers at once. failed: makes of its error the one that is raised."""
+        """One in this process answers at once. took: gets the answer. failed: makes of an error the one that is
+        raised."""
         if task.is_here:
-            task.call(method, *args)
+            took(task.call(method, *args))
             return
         self._asked += 1
         number = self._asked
-        self._awaited[number] = task, method
+        self._awaited[number] = task, method, took
 
         def done(answer: Any) -> None:
             self._came.put((number, failed(answer) if isinstance(answer, Exception) else answer))
@@ -112,13 +118,13 @@ class Answers:
             try:
                 number, answer = self._came.get(timeout=left)
             except queue.Empty:
-                who = ", ".join(f"{task.name} ({method})" for task, method in self._awaited.values())
+                who = ", ".join(f"{task.name} ({method})" for task, method, _ in self._awaited.values())
                 raise errors.DeadlineExceededError(
                     None, None, f"No answer within {self._timeout:g} seconds from {who}."
                 ) from None
             if isinstance(answer, Exception):
                 raise answer
-            del self._awaited[number]
+            self._awaited.pop(number)[2](answer)
 
 
 class RemoteDevice(Device):

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from penstock.cluster.worker.parts import task_of
 from penstock.ops.session_tensors import KeptTensors, device_of_handle
 
 Call = Callable[..., Any]
@@ -39,4 +40,4 @@ class TasksTensors(KeptTensors):
 
 def task_of_handle(handle: str) -> str:
     """The task part of its device's name; "" if it has none."""
-    return device_of_handle(handle).partition("/device:")[0]
+    return task_of(device_of_handle(handle))

@@ -11,7 +11,6 @@ from penstock.devices.device import Device
 from penstock.engine.border import TASK
 from penstock.engine.partitioned import PartitionedPlan
 from penstock.engine.pipeline import prepare_part
-from penstock.graph.device_spec import DeviceSpec
 from penstock.graph.step_graph import StepGraph
 from penstock.graph.transfer_ops import FOR_CLIENT, LATE, RECVS, SENDS
 from penstock.partition.partition import Partition
@@ -78,5 +77,4 @@ class TaskParts:
 
 def task_of(device: str) -> str:
     """The task part of a full device name: "/job:worker/replica:0/task:1"."""
-    spec = DeviceSpec.from_string(device)
-    return f"/job:{spec.job}/replica:{spec.replica}/task:{spec.task}"
+    return device.partition("/device:")[0]
