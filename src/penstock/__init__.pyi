@@ -46,6 +46,7 @@ from penstock import summary as summary
 from penstock import sysconfig as sysconfig
 from penstock import test as test
 from penstock import train as train
+from penstock import tune as tune
 from penstock import user_ops as user_ops
 from penstock import version as version
 from penstock import version as versions
@@ -618,7 +619,7 @@ __all__ = [
     "dtypes", "errors", "estimator", "feature_column", "flags", "gfile", "graph_util", "image", "initializers", "io",
     "keras", "layers", "linalg", "logging", "lookup", "losses", "manip", "math", "metrics", "nest", "nn", "placement",
     "python_io", "quantization", "queue", "random", "raw_ops", "resource_loader", "saved_model", "sets", "sparse",
-    "spectral", "strings", "summary", "sysconfig", "test", "train", "user_ops", "version", "versions",
+    "spectral", "strings", "summary", "sysconfig", "test", "train", "tune", "user_ops", "version", "versions",
     "ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator", "disable_control_flow_v2",
     "disable_eager_execution", "disable_tensor_equality", "disable_v2_behavior", "disable_v2_tensorshape",
     "enable_eager_execution", "enable_v2_behavior", "executing_eagerly", "op_scope", "CriticalSection",

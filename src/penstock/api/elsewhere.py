@@ -18,7 +18,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
             "app audio bitwise cluster compat contrib debugging distribute distributions dtypes errors estimator "
             "feature_column flags gfile graph_util image data initializers io keras layers linalg logging lookup "
             "losses manip math metrics nest nn placement python_io quantization queue random raw_ops "
-            "resource_loader saved_model sets sparse spectral strings summary sysconfig test train user_ops "
+            "resource_loader saved_model sets sparse spectral strings summary sysconfig test train tune user_ops "
             "version versions=version"
         ),
         "penstock.client.variable_store": "AUTO_REUSE",

@@ -6,7 +6,8 @@ EXPORTS: dict[str, dict[str, str]] = {
             "app audio bitwise cluster compat contrib data debugging distribute distributions dtypes errors estimator "
             "feature_column flags gfile graph_util image initializers io keras layers linalg logging lookup losses "
             "manip math metrics nest nn placement python_io quantization queue random raw_ops resource_loader "
-            "saved_model sets sparse spectral strings summary sysconfig test train user_ops version versions=version"
+            "saved_model sets sparse spectral strings summary sysconfig test train tune user_ops version "
+            "versions=version"
         ),
         "penstock.client.accumulators": (
             "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
@@ -1445,5 +1446,8 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.training_loop.timers": "SecondOrStepTimer",
         "tensorboard.compat.proto.cluster_pb2": "ClusterDef JobDef",
         "tensorboard.compat.proto.saver_pb2": "SaverDef",
+    },
+    "penstock.tune": {
+        "penstock.tune.sampler": "GPEIMCMC",
     },
 }
