@@ -111,9 +111,7 @@ class Evidence:
         return grid, total.masked_fill((failed != 0).unsqueeze(-1), -math.inf), (ones, cross, y)
 
 
-def sample_hyperparameters(
-    evidence: Evidence, state: Array, sweeps: int, random: np.random.Generator
-) -> Array:
+def sample_hyperparameters(evidence: Evidence, state: Array, sweeps: int, random: np.random.Generator) -> Array:
     """Where the chains are after `sweeps`; the slices' widths are guessed from how far apart chains are now."""
     widths = np.clip(2 * state.std(axis=0), 0.5, 3.0)
     return sample(evidence.log_density, state, sweeps, random, widths)

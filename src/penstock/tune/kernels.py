@@ -27,8 +27,8 @@ KERNELS: dict[str, Kernel] = {"matern52": matern52, "squared_exponential": squar
 def scaled_squares(a: Tensor, b: Tensor, scales: Tensor) -> Tensor:
     """Σ_d (a_d - b_d)² / scales_d²: `a` [A, D], `b` [B, D], `scales` [S, D] -> [S, A, B].
 
-    As |a|² + |b|² - 2ab, a matrix product. What that loses, about 1e-15, the kernels do not show: both are linear in the
-    square near zero.
+    As |a|² + |b|² - 2ab, a matrix product. What that loses, about 1e-15, the kernels do not show: both are linear in
+    the square near zero.
     """
     scales = scales.unsqueeze(1)
     a, b = a / scales, b / scales

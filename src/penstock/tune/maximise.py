@@ -75,7 +75,9 @@ def climb(function: Function, points: Tensor, free: Tensor, steps: int = STEPS) 
         uphill = torch.where(usable, slope, 0)
         newest = torch.where(usable, (hessian @ uphill.unsqueeze(-1)).squeeze(-1), 0)
         wrong = (newest * uphill).sum(-1) <= 0
-        hessian = torch.where(wrong[:, None, None], 0.1 * identity / uphill.norm(dim=-1).clamp_min(1e-12)[:, None, None], hessian)
+        hessian = torch.where(
+            wrong[:, None, None], 0.1 * identity / uphill.norm(dim=-1).clamp_min(1e-12)[:, None, None], hessian
+        )
         newest = torch.where(wrong.unsqueeze(-1), (hessian @ uphill.unsqueeze(-1)).squeeze(-1), newest)
         newest = newest / (newest.abs().amax(-1, keepdim=True) / 0.25).clamp_min(1)
         direction = torch.where(fresh.unsqueeze(-1), newest, direction)

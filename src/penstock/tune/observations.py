@@ -3,11 +3,11 @@
 No trial is lost, and no trial spoils the study, whatever became of it:
 
 - complete: its value; an infinite one counts as the worst (or best) finite one.
-- pruned: its last intermediate value, within the range of the complete ones: the pruner found it worse than others, but
-  not how bad it would have become.
-- failed (an exception, NaN): the worst complete value. Objectives fail mostly because of their parameters (they diverge,
-  or need too much memory). A model that were not told would suggest the same point again and again. Left out are those
-  that only lost their process (attribute LOST).
+- pruned: its last intermediate value, within the range of the complete ones: the pruner found it worse than others,
+  but not how bad it would have become.
+- failed (an exception, NaN): the worst complete value. Objectives fail mostly because of their parameters (they
+  diverge, or need too much memory). A model that is not told would suggest the same point again and again. Left out are
+  those that only lost their process (attribute LOST).
 - running elsewhere: pending, integrated out by fantasies (section 3.3).
 """
 
@@ -39,10 +39,14 @@ class Observations:
     pending: Array  # [p, parameters]
 
 
-def observe(trials: Sequence[FrozenTrial], space: Space, maximise: bool, suggested: dict[int, dict[str, Any]]) -> Observations:
+def observe(
+    trials: Sequence[FrozenTrial], space: Space, maximise: bool, suggested: dict[int, dict[str, Any]]
+) -> Observations:
     """`suggested`: parameters of running trials (by number) that have not asked for all of theirs yet."""
     sign = -1.0 if maximise else 1.0
-    complete = [sign * trial.value for trial in trials if trial.state is TrialState.COMPLETE and trial.value is not None]
+    complete = [
+        sign * trial.value for trial in trials if trial.state is TrialState.COMPLETE and trial.value is not None
+    ]
     finite = [value for value in complete if math.isfinite(value)]
     best, worst = (min(finite), max(finite)) if finite else (0.0, 0.0)
     points, values, pending, costly, log_costs = [], [], [], [], []

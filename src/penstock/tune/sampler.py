@@ -1,14 +1,12 @@
-"""GPEIMCMC: Bayesian optimisation with integrated acquisition functions (section 3) as a sampler of Optuna's studies."""
+"""GPEIMCMC: Bayesian optimisation with integrated acquisition functions (section 3), as a sampler for Optuna."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import optuna
 import torch
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
@@ -23,7 +21,6 @@ from penstock.tune.hyperparameters import Evidence, sample_hyperparameters
 from penstock.tune.kernels import KERNELS
 from penstock.tune.maximise import maximise
 from penstock.tune.observations import Observations, observe
-from penstock.tune.slice_sampling import Array
 from penstock.tune.space import Dimension, Space, domains
 
 FANTASIES = 10  # of what pending trials will find, for each sample of the hyperparameters
@@ -95,8 +92,7 @@ class GPEIMCMC(BaseSampler):
             point = self._spread(space, trial.number)
         else:
             chains = [notes[other.number]["chains"] for other in others if "chains" in notes[other.number]]
-            with torch.device("cpu"):
-                point, note["chains"] = self._suggest(space, seen, chains[-1] if chains else {}, trial.number)
+            point, note["chains"] = self._suggest(space, seen, chains[-1] if chains else {}, trial.number)
         params = space.decode(point.tolist())
         note["suggested"] = {name: search_space[name].to_internal_repr(value) for name, value in params.items()}
         _write_note(study, trial, note)
@@ -154,7 +150,13 @@ class GPEIMCMC(BaseSampler):
         return found, walked
 
     def _sample(
-        self, space: Space, x: Tensor, y: Tensor, chains: dict[str, list[float]], random: np.random.Generator, exact: bool
+        self,
+        space: Space,
+        x: Tensor,
+        y: Tensor,
+        chains: dict[str, list[float]],
+        random: np.random.Generator,
+        exact: bool,
     ) -> tuple[Hyperparameters, dict[str, list[float]]]:
         """Hyperparameters given the observations, and where the chains are now, from where they were."""
         evidence = Evidence(self._kernel, x, y, space.groups, exact)

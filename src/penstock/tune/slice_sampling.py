@@ -26,7 +26,10 @@ def sample(
     guesses at the sizes of the slices: only speed depends on them.
     """
     state = start.copy()
-    chains = [_chain(row, sweeps, np.random.default_rng(seed), widths) for row, seed in zip(state, random.integers(2**63, size=len(state)), strict=True)]
+    chains = [
+        _chain(row, sweeps, np.random.default_rng(seed), widths)
+        for row, seed in zip(state, random.integers(2**63, size=len(state)), strict=True)
+    ]
     asked = {number: next(chain) for number, chain in enumerate(chains)} if sweeps else {}
     while asked:
         answers = iter(log_density(np.stack([point for points in asked.values() for point in points])).tolist())

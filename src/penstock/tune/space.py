@@ -104,7 +104,7 @@ class Space:
 
 
 class Domain:
-    """A part of the cube: the points at which the same parameters are active, and which values discrete ones may have."""
+    """A part of the cube: which parameters are active there, and which values the discrete ones may have."""
 
     def __init__(self, space: Space, active: NDArray[np.bool_], barred: Mapping[int, set[float]] | None = None) -> None:
         self.active = torch.from_numpy(active)
