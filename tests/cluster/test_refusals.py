@@ -12,6 +12,7 @@ import penstock as tf
 import penstock.cluster
 from penstock import errors
 from penstock.cluster.server import Server
+from penstock.cluster.wire import frames
 from tests.anywhere import alarm as alarm
 from tests.cluster.servers import outside as outside, running
 
@@ -81,6 +82,28 @@ def test_a_feed_that_does_not_fit_into_a_task(small: str) -> None:
 def servers(outside: None) -> Iterator[dict[str, Server]]:
     with running(worker=1, ps=1) as found:
         yield found
+
+
+def test_a_value_from_another_task_that_does_not_fit(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(size: int) -> Any:
+        raise MemoryError
+
+    with tf.device(WORKER):
+        size = tf.placeholder(tf.int32, [])
+        filled = tf.fill([size], 2.0, name="filled")
+    with tf.device(PS):
+        total = tf.reduce_sum(filled)
+    with tf.Session(servers["worker:0"].target) as session:
+        assert session.run(total, {size: 50000}) == 100000
+        with monkeypatch.context() as patch:
+            patch.setattr(frames, "fresh_memory", no_memory)
+            with pytest.raises(
+                errors.ResourceExhaustedError, match=f"no memory for the 200000 bytes of filled:0 to {PS_DEVICE}"
+            ):
+                session.run(total, {size: 50000})
+        assert session.run(total, {size: 50000}) == 100000, "the connection is still there"
 
 
 @pytest.mark.parametrize("device", ["/job:worker/task:0/device:GPU:0", "/job:worker/task:7", "/job:master"])

@@ -50,7 +50,8 @@ class Message:
     pickled: memoryview | bytes = b""
     memory: list[Any] = field(default_factory=list)
     lacks: int = 0
-    """So many bytes came for which there was no memory: they were dropped."""
+    """So many bytes came for which there was no memory: they were dropped, and the pieces of `memory` are None. A pickle
+    that was among them is empty."""
 
     def keep(self) -> None:
         """Outlive the next message."""
@@ -64,7 +65,8 @@ class Message:
     def complete(self) -> Message:
         """All memory is there."""
         if not self.pickled and self.memory:
-            self.pickled = self.memory.pop()
+            pickled = self.memory.pop()
+            self.pickled = b"" if pickled is None else pickled
         return self
 
 
@@ -152,15 +154,16 @@ class Reader:
             try:
                 message.memory = [fresh_memory(length) for length in lengths]
             except (MemoryError, RuntimeError):
-                message.lacks, message.pickled = sum(lengths), b""
+                message.lacks, message.memory = sum(lengths), [None] * len(lengths)
+            if flags & _IN_PARTS or message.lacks:
+                message.keep()
             if flags & _IN_PARTS:
-                message.pickled = bytes(message.pickled)
                 if stream in self._coming or not lengths:
                     raise FrameError("two messages with the same number of parts")
                 self._coming[stream] = _Coming(message, sum(lengths))
                 continue
             self._discard(message.lacks)
-            for memory in message.memory:
+            for memory in message.memory if not message.lacks else ():
                 self._read_into(memoryview(memory))
             return message.complete()
 

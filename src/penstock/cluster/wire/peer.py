@@ -32,10 +32,13 @@ class Handler:
     If it is `inline`, the thread that reads the connection runs it: nothing else is read meanwhile, so it must not
     block, and messages to inline handlers are handled in the order in which they were sent. (A message with more than
     256 KB of tensors may be overtaken by others while it travels.) Any other handler has a thread of its own.
+
+    takes_missing: it is also called with `Missing` for values for which there is no memory here.
     """
 
     fn: Callable[..., Any]
     inline: bool = False
+    takes_missing: bool = False
 
 
 class Peer:
@@ -255,13 +258,15 @@ class Peer:
 
     def _handle(self, handler: Handler | None, message: Message) -> None:
         kind, answer = frames.REPLY, None
+        unheard = bool(message.lacks)
         try:
             if handler is None:
                 raise errors.UnimplementedError(None, None, f"{self._me.task} has no method {message.method!r}")
-            if message.lacks:
+            if message.lacks and not (handler.takes_missing and message.pickled):
                 raise self._no_memory(message)
             args = decode(message.pickled, message.memory)
             message.clear()
+            unheard = False
             answer = handler.fn(self, *args)
             del args
         except BaseException as error:
@@ -269,7 +274,7 @@ class Peer:
                 logging.error("%s, which %s told %s:", message.method, self.identity.task, self._me.task, exc_info=True)
             kind, answer = frames.FAILURE, encode_failure(error, self._me.task)
         if message.kind == frames.TELL:
-            if message.lacks:  # whoever waits for what was told must not wait for ever
+            if unheard:  # whoever waits for what was told must not wait for ever
                 self.lose(self._no_memory(message).message)
             return
         try:

@@ -7,8 +7,10 @@ that `decode` is given becomes the tensors' memory.
 from __future__ import annotations
 
 import io
+import math
 import pickle
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,13 @@ _BY_NUMPY = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Stands for a tensor or array for which the receiver has no memory."""
+
+    nbytes: int
+
+
 def encode(value: Any) -> tuple[memoryview, list[memoryview]]:
     """The pickle, and the memory that goes beside it, which must not change until it is sent."""
     beside: list[memoryview] = []
@@ -59,7 +68,10 @@ def encode(value: Any) -> tuple[memoryview, list[memoryview]]:
 
 
 def decode(pickled: memoryview | bytes, beside: Sequence[Any]) -> Any:
-    """The value, which owns the memory `beside`. Runs code that the sender chose: only for authenticated senders."""
+    """The value, which owns the memory `beside`; where that is None, it has a `Missing`.
+
+    Runs code that the sender chose: only for authenticated senders.
+    """
     return pickle.loads(pickled, buffers=beside)
 
 
@@ -96,7 +108,9 @@ def _staged(tensor: torch.Tensor) -> torch.Tensor:
     return host
 
 
-def _tensor(dtype: torch.dtype, shape: tuple[int, ...], memory: Any) -> torch.Tensor:
+def _tensor(dtype: torch.dtype, shape: tuple[int, ...], memory: Any) -> torch.Tensor | Missing:
+    if memory is None:
+        return Missing(math.prod(shape) * dtype.itemsize)
     return torch.frombuffer(memory, dtype=dtype).view(shape)
 
 
@@ -113,7 +127,9 @@ def _reduce_array(array: np.ndarray[Any, Any]) -> Any:
     return _array, (array.dtype, array.shape, pickle.PickleBuffer(memory))
 
 
-def _array(dtype: np.dtype[Any], shape: tuple[int, ...], memory: Any) -> np.ndarray[Any, Any]:
+def _array(dtype: np.dtype[Any], shape: tuple[int, ...], memory: Any) -> np.ndarray[Any, Any] | Missing:
+    if memory is None:
+        return Missing(math.prod(shape) * dtype.itemsize)
     return np.frombuffer(memory, dtype=dtype).reshape(shape)
 
 

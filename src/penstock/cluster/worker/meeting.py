@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from penstock import errors
+from penstock.cluster.wire import Missing
 from penstock.runtime.rendezvous import Abandoned, Key, Receiver, Rendezvous
 
 Items = list[tuple[Key, Any]]
@@ -80,6 +81,9 @@ class Meeting(Rendezvous):
     def deliver(self, items: Items) -> None:
         """What another task has sent. Of a value that comes twice, the first counts."""
         for key, value in items:
+            if isinstance(value, Missing):
+                self.fail(_no_memory(key, value))
+                return
             super().send(key, value)
 
     def receive(self, key: Key, receiver: Receiver, device: object) -> None:
@@ -134,3 +138,8 @@ class Meeting(Rendezvous):
         self.abandon()
         self._held.clear()
         self._empty.set()
+
+
+def _no_memory(key: Key, value: Missing) -> errors.ResourceExhaustedError:
+    """The key says where the value comes from and goes to."""
+    return errors.ResourceExhaustedError(None, None, f"There is no memory for the {value.nbytes} bytes of {key[0]}.")

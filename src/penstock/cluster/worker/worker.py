@@ -70,9 +70,11 @@ class Worker:
             self.describe, self.open_session, self.close_session, self.keep, self.register, self.run, self.reset,
             self.explain, self.link, self.take, self.kept, self.drop_kept,
         ]  # fmt: skip
-        inline: list[Callable[..., Any]] = [self.deliver, self.want, self.abort, self.forget, self.ping]
-        return {fn.__name__: Handler(fn, inline=False) for fn in blocking} | {
-            fn.__name__: Handler(fn, inline=True) for fn in inline
+        inline: list[Callable[..., Any]] = [self.want, self.abort, self.forget, self.ping]
+        return {
+            **{fn.__name__: Handler(fn) for fn in blocking},
+            **{fn.__name__: Handler(fn, inline=True) for fn in inline},
+            "deliver": Handler(self.deliver, inline=True, takes_missing=True),
         }
 
     # --- the service: the first argument is the connection that it comes from -----------------------------
