@@ -42,6 +42,7 @@ class Run:
     steps: int
     workers: int
     asynchronous: bool
+    seed: int
     bar: tqdm[Any]
     made: dict[int, int] = field(default_factory=dict)
     """How many gradients each worker has computed."""
@@ -57,7 +58,7 @@ def train(run: Run, worker: int) -> float:
     is_chief = worker == 0
     place = tf.train.replica_device_setter(cluster=run.cluster.spec, worker_device=f"/job:worker/task:{worker}")
     with tf.Graph().as_default(), tf.device(place):
-        tf.set_random_seed(1)
+        tf.set_random_seed(run.seed)
         model = Model(run.wrap)
         hooks: list[Any] = [tf.train.StopAtStepHook(last_step=run.steps)]
         if not run.asynchronous:
@@ -76,7 +77,7 @@ def train(run: Run, worker: int) -> float:
             stop_grace_period_secs=1,  # the thread that applies gradients waits for some that nobody computes any more
             config=filters,
         ) as session:
-            for feed in batches(model, seed=worker):
+            for feed in batches(model, seed=100 * run.seed + worker):
                 if session.should_stop():
                     break
                 step, loss, _ = session.run([model.step, model.loss, model.train], feed)
@@ -102,7 +103,7 @@ def batches(model: Model, seed: int) -> Any:
 
 def kill_some(run: Run, kills: int, stopped: threading.Event) -> None:
     """At `kills` times during the training, a task dies."""
-    chosen = random.Random(1)
+    chosen = random.Random(run.seed)
     for kill in range(kills):
         while run.bar.n < run.steps * (kill + 1) / (kills + 1):
             if stopped.wait(0.05):
@@ -112,7 +113,7 @@ def kill_some(run: Run, kills: int, stopped: threading.Event) -> None:
         run.cluster.kill(victim)
 
 
-def main(steps: int = 600, asynchronous: bool = False, kills: int = 0, on: str = "processes") -> float:
+def main(steps: int = 600, asynchronous: bool = False, kills: int = 0, on: str = "processes", seed: int = 1) -> float:
     """Returns the accuracy on scans that training did not see."""
     workers = 2 if asynchronous else AGGREGATED + 1
     stopped = threading.Event()
@@ -122,7 +123,7 @@ def main(steps: int = 600, asynchronous: bool = False, kills: int = 0, on: str =
         tqdm(total=steps, unit="step", mininterval=0.5) as bar,
         ThreadPoolExecutor(workers + 1) as clients,
     ):
-        run = Run(cluster, Path(folder), steps, workers, asynchronous, bar)
+        run = Run(cluster, Path(folder), steps, workers, asynchronous, seed, bar)
         started = time.time()
         killer = clients.submit(kill_some, run, kills, stopped)
         try:
@@ -144,8 +145,9 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--asynchronous", action="store_true", help="workers do not wait for each other")
     parser.add_argument("--kills", type=int, default=0, help="how many times a task dies during the training")
+    parser.add_argument("--seed", type=int, default=1, help="of initial values, batches, and of who dies")
     parser.add_argument(
         "--on", default="processes", help="processes of this machine (default), ray, or a Ray's address"
     )
     given = parser.parse_args()
-    main(given.steps, given.asynchronous, given.kills, given.on)
+    main(given.steps, given.asynchronous, given.kills, given.on, given.seed)
