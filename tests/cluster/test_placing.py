@@ -10,7 +10,8 @@ import pytest
 import penstock as tf
 from penstock.cluster.server import Server
 from penstock.cluster.worker import links
-from penstock.placement.hardware import HAND_OVER, Link
+from penstock.placement.hardware import HAND_OVER
+from penstock.placement.links import Link
 from tests.anywhere import alarm as alarm
 from tests.cluster.servers import outside as outside, running
 

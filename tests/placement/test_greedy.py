@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.placement.calibration import Speeds
 from penstock.placement.greedy import _Greedy, greedy
-from penstock.placement.hardware import Hardware, Link, SimulatedDevice
+from penstock.placement.hardware import Hardware, SimulatedDevice
+from penstock.placement.links import Link
 from penstock.placement.problem import Problem
 from penstock.tensor.dtypes import float32
 from tests.graphs import device, lines, tidy
@@ -72,8 +73,6 @@ def make(
         seconds=[list(each) for each in zip(*seconds, strict=True)],
         fetched=set(),
         everywhere=[name in everywhere for name in index],
-        latency=[[float(a != b) for b in range(devices)] for a in range(devices)],
-        rate=[[1.0] * devices for _ in range(devices)],
     )
 
 

@@ -1255,9 +1255,11 @@ EXPORTS: dict[str, dict[str, str]] = {
         "penstock.partition.compression": "compress_transfers",
         "penstock.placement.configure": "configure",
         "penstock.placement.cost_model": "CostModel",
-        "penstock.placement.hardware": "Hardware Link SimulatedDevice",
-        "penstock.placement.simulator": "Timeline simulate",
+        "penstock.placement.hardware": "Hardware SimulatedDevice",
+        "penstock.placement.links": "Link Wire",
+        "penstock.placement.simulator": "simulate",
         "penstock.placement.strategies": "Choice register_strategy",
+        "penstock.placement.timeline": "Timeline",
         "penstock.session.simulation": "compare_strategies simulate_step step_choice",
     },
     "penstock.python_io": {

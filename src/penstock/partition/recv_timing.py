@@ -18,7 +18,8 @@ from penstock.graph.transfer_ops import LATE
 from penstock.partition.circles import check_for_circles
 from penstock.partition.partition import Partition
 from penstock.placement.problem import Problem
-from penstock.placement.simulator import After, Timeline, simulate
+from penstock.placement.simulator import After, simulate
+from penstock.placement.timeline import Timeline
 
 
 @dataclass(slots=True)

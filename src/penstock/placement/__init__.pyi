@@ -3,17 +3,18 @@ from penstock.partition.compression import compress_transfers as compress_transf
 from penstock.placement.configure import configure as configure
 from penstock.placement.cost_model import CostModel as CostModel
 from penstock.placement.hardware import Hardware as Hardware
-from penstock.placement.hardware import Link as Link
 from penstock.placement.hardware import SimulatedDevice as SimulatedDevice
-from penstock.placement.simulator import Timeline as Timeline
+from penstock.placement.links import Link as Link
+from penstock.placement.links import Wire as Wire
 from penstock.placement.simulator import simulate as simulate
 from penstock.placement.strategies import Choice as Choice
 from penstock.placement.strategies import register_strategy as register_strategy
+from penstock.placement.timeline import Timeline as Timeline
 from penstock.session.simulation import compare_strategies as compare_strategies
 from penstock.session.simulation import simulate_step as simulate_step
 from penstock.session.simulation import step_choice as step_choice
 
 __all__ = [
-    "compress_transfers", "configure", "CostModel", "Hardware", "Link", "SimulatedDevice", "Timeline", "simulate",
-    "Choice", "register_strategy", "compare_strategies", "simulate_step", "step_choice"
+    "compress_transfers", "configure", "CostModel", "Hardware", "SimulatedDevice", "Link", "Wire", "simulate", "Choice",
+    "register_strategy", "Timeline", "compare_strategies", "simulate_step", "step_choice"
 ]

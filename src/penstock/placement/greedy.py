@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
+from penstock.placement.links import Traffic
 from penstock.placement.problem import Problem
 
 UNPLACED = -1
@@ -40,6 +41,7 @@ class _Greedy:
         self.free = [0.0] * len(devices)
         self.end = [0.0] * count
         self.arrival: dict[tuple[int, int], float] = {}
+        self.traffic = Traffic(problem.routes)
         self.limits = [device.memory or float("inf") for device in devices]
         self.limited = any(device.memory for device in devices)
         self.used = [0.0] * len(devices)
@@ -73,9 +75,7 @@ class _Greedy:
         """The longest path from each node to the end, in mean seconds of computing and sending."""
         p = self.p
         count = len(self.free)
-        pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
-        latency = sum(p.latency[a][b] for a, b in pairs) / max(1, len(pairs))
-        per_byte = sum(1 / p.rate[a][b] for a, b in pairs) / max(1, len(pairs))
+        latency, per_byte = p.routes.mean()
         rank = [0.0] * len(p.inputs)
         for i in range(len(rank) - 1, -1, -1):
             rank[i] += sum(seconds[i] for seconds in p.seconds) / count
@@ -143,7 +143,8 @@ class _Greedy:
             if source != device:
                 known = self.arrival.get((value, device))
                 if known is None:
-                    known = arrives + p.latency[source][device] + p.value_bytes[value] / p.rate[source][device]
+                    send = self.traffic.add if commit else self.traffic.arrival
+                    known = send(source, device, p.value_bytes[value], arrives)
                     if commit:
                         self.arrival[value, device] = known
                 arrives = known
@@ -153,7 +154,7 @@ class _Greedy:
             source = self.device_of_group[self.groups[control]]
             if source == UNPLACED or p.everywhere[control]:
                 continue
-            arrives = self.end[control] + (p.latency[source][device] if source != device else 0.0)
+            arrives = self.end[control] + (p.routes[source, device].latency if source != device else 0.0)
             if arrives > when:
                 when = arrives
         return when

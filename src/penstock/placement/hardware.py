@@ -23,29 +23,21 @@ from penstock.devices.device import HOST_PREFIX, Device
 from penstock.export import export
 from penstock.graph.device_spec import DeviceSpec
 from penstock.placement.calibration import Speeds, calibrated
-
-
-@export("placement.Link")
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The cost of a transfer: `latency` seconds, plus one second for each `bytes_per_second` bytes."""
-
-    latency: float = 0.0
-    bytes_per_second: float = float("inf")
-
-    def seconds(self, nbytes: float) -> float:
-        return self.latency + nbytes / self.bytes_per_second
+from penstock.placement.links import Link
 
 
 @export("placement.SimulatedDevice")
 @dataclass(frozen=True, slots=True)
 class SimulatedDevice:
-    """A device by its full name. memory: bytes; 0: no limit."""
+    """A device by its full name. memory: bytes; 0: no limit. host: the machine whose cores its kernels run on, of which
+    each uses `cores` (0: as if the device had its own)."""
 
     name: str
     type: str
     speeds: Speeds
     memory: float = 0.0
+    host: str = ""
+    cores: float = 0.0
 
 
 @export("placement.Hardware")
@@ -56,6 +48,8 @@ class Hardware:
     devices: list[SimulatedDevice]
     default_link: Link = field(default_factory=Link)
     links: dict[tuple[str, str], Link] = field(default_factory=dict)
+    cores: dict[str, float] = field(default_factory=dict)
+    """How many cores a host has, where that is known."""
 
     def link(self, source: str, target: str) -> Link:
         """The cost of moving a tensor from one device to another; zero within a device."""

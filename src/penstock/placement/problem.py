@@ -6,13 +6,14 @@ so the entries are plain numbers rather than objects.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.analysis.peak_memory import Owners
 from penstock.graph.step_graph import FEED, Edge, Node, StepGraph
 from penstock.graph.verify import BACK
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
+from penstock.placement.links import Routes
 
 
 @dataclass(slots=True)
@@ -36,9 +37,28 @@ class Problem:
     """The nodes whose memory is in use until the step ends."""
     everywhere: list[bool]
     """Fed values and plain constants: available on every device that uses them."""
-    latency: list[list[float]]
-    """latency[a][b] and rate[a][b] are those of a transfer from device a to device b."""
-    rate: list[list[float]]
+    routes: Routes = field(init=False)
+    """routes[a, b]: what a transfer from device a to device b costs."""
+    made: list[list[int]] = field(init=False)
+    """The values of node i that others use."""
+    users: list[list[int]] = field(init=False)
+    """The nodes that use value v."""
+    followers: list[list[int]] = field(init=False)
+    """The nodes that have a control edge from node i."""
+
+    def __post_init__(self) -> None:
+        names, hardware = self.hardware.names, self.hardware
+        self.routes = Routes(len(names), lambda a, b: hardware.link(names[a], names[b]))
+        self.made = [[] for _ in self.inputs]
+        self.users = [[] for _ in self.value_bytes]
+        self.followers = [[] for _ in self.inputs]
+        for i, (inputs, controls) in enumerate(zip(self.inputs, self.controls, strict=True)):
+            for producer, value in inputs:
+                if not self.users[value]:
+                    self.made[producer].append(value)
+                self.users[value].append(i)
+            for control in dict.fromkeys(controls):
+                self.followers[control].append(i)
 
     @property
     def nodes(self) -> list[Node]:
@@ -73,7 +93,6 @@ def make_problem(graph: StepGraph, hardware: Hardware, costs: CostModel) -> Prob
         if kind not in kinds:
             kinds[kind] = [costs.seconds(node, device) for node in graph.nodes]
         seconds.append(kinds[kind])
-    links = [[hardware.link(a, b) for b in hardware.names] for a in hardware.names]
     return Problem(
         graph,
         hardware,
@@ -88,8 +107,6 @@ def make_problem(graph: StepGraph, hardware: Hardware, costs: CostModel) -> Prob
         seconds,
         {index[made.node] for edge in graph.fetches for made in owners.shown.get(edge, ())},
         [is_everywhere(node) for node in graph.nodes],
-        [[link.latency for link in row] for row in links],
-        [[link.bytes_per_second for link in row] for row in links],
     )
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from penstock.export import export
 from penstock.placement.greedy import greedy
 from penstock.placement.problem import Problem
-from penstock.placement.simulator import Timeline, simulate
+from penstock.placement.simulator import simulate
+from penstock.placement.timeline import Timeline
 
 
 @export("placement.Choice")

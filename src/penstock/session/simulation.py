@@ -15,7 +15,8 @@ from penstock.placement.constraints import find_groups
 from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import make_choice
-from penstock.placement.simulator import Timeline, simulate
+from penstock.placement.simulator import simulate
+from penstock.placement.timeline import Timeline
 from penstock.placement.strategies import Choice, Strategy, strategy_named
 from penstock.session.fetches import FetchPlan
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from penstock.cluster.master.tasks import Task
 from penstock.cluster.worker.messages import DeviceDescription
-from penstock.placement.hardware import HAND_OVER, PCIE_BYTES_PER_SECOND, PCIE_LATENCY, Hardware, Link, SimulatedDevice
+from penstock.placement.hardware import HAND_OVER, PCIE_BYTES_PER_SECOND, PCIE_LATENCY, Hardware, SimulatedDevice
+from penstock.placement.links import Link
 
 _UNKNOWN = Link(2e-4, 1.5e9)
 """Between tasks, until it is measured."""

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import torch
 
 from penstock.cluster.wire import Peer
-from penstock.placement.hardware import HAND_OVER, Link
+from penstock.placement.hardware import HAND_OVER
+from penstock.placement.links import Link
 
 _CALLS = 8
 _SIZES = 1 << 16, 1 << 20

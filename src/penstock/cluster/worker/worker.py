@@ -19,7 +19,7 @@ from penstock.cluster.worker.session import WorkerSession
 from penstock.devices.device import HOST_PREFIX, Device
 from penstock.devices.registry import devices_for
 from penstock.placement.calibration import calibrated
-from penstock.placement.hardware import Link
+from penstock.placement.links import Link
 from penstock.runtime.rendezvous import Key
 from penstock.runtime.resources import ResourceManager
 
