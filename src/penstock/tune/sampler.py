@@ -88,7 +88,7 @@ class GPEIMCMC(BaseSampler):
         suggested = {number: note["suggested"] for number, note in notes.items() if "suggested" in note}
         seen = observe(others, space, study.direction is StudyDirection.MAXIMIZE, _external(suggested, space))
         note: dict[str, Any] = {}
-        if len(seen.points) < max(self._n_startup_trials, 2):
+        if len(seen.points) < 2 or len(seen.points) + len(seen.pending) < self._n_startup_trials:
             point = self._spread(space, trial.number)
         else:
             chains = [notes[other.number]["chains"] for other in others if "chains" in notes[other.number]]
