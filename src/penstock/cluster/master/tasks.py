@@ -164,7 +164,7 @@ def find_tasks(target: str, filters: Iterable[str], timeout: float | None) -> tu
     found = [first]
     for name, where in described.addresses.items():
         if name != first.name and (not wanted or any(_fits(each, name) for each in wanted)):
-            task, theirs = _waited_for(endpoint, name, where, deadline)
+            task, theirs = _waited_for(first, name, where, deadline)
             if not endpoint.identity.spec:  # the addresses are the user's
                 _check_specs(first, described.addresses, task, theirs.addresses)
             found.append(task)
@@ -183,18 +183,23 @@ def _check_specs(one: Task, addresses: Mapping[str, str], other: Task, theirs: M
         )
 
 
-def _connected(endpoint: Endpoint, name: str | None, address: str, timeout: float | None) -> tuple[Task, Description]:
-    peer = endpoint.peer(address, Expect(name), timeout=timeout)
+def _connected(
+    endpoint: Endpoint, name: str | None, address: str, timeout: float | None, patience: float | None = None
+) -> tuple[Task, Description]:
+    """patience: how long to wait until somebody listens; as long as for the answer if None."""
+    peer = endpoint.peer(address, Expect(name), timeout=timeout if patience is None else patience)
     described: Description = peer.call("describe", timeout=timeout)
     return Task(described.task, address, described.incarnation, peer, None, endpoint, described.devices), described
 
 
-def _waited_for(endpoint: Endpoint, name: str, address: str, deadline: float | None) -> tuple[Task, Description]:
+def _waited_for(first: Task, name: str, address: str, deadline: float | None) -> tuple[Task, Description]:
+    """Another task, when it answers: at `address`, or wherever `first` has learned meanwhile that it is."""
     said = time.monotonic()
+    patience = _LOOK_S
     while True:
-        left = 1.0 if deadline is None else deadline - time.monotonic()
+        left = _SAY_EVERY_S if deadline is None else min(_SAY_EVERY_S, max(0.05, deadline - time.monotonic()))
         try:
-            return _connected(endpoint, name, address, max(0.05, min(left, _SAY_EVERY_S)))
+            return _connected(first.endpoint, name, address, left, min(left, patience))
         except (errors.UnavailableError, errors.DeadlineExceededError) as error:
             if deadline is not None and time.monotonic() >= deadline:
                 raise errors.DeadlineExceededError(
@@ -204,6 +209,9 @@ def _waited_for(endpoint: Endpoint, name: str, address: str, deadline: float | N
             said = time.monotonic()
             logging.info("CreateSession still waiting for response from worker: %s", name)
         time.sleep(0.05)
+        patience = min(2 * patience, _SAY_EVERY_S)
+        known: Description = first.call("describe", timeout=None if deadline is None else _SAY_EVERY_S)
+        address = known.addresses[name]
 
 
 def _fits(spec: DeviceSpec, task: str) -> bool:
