@@ -9,7 +9,8 @@ import pytest
 
 import penstock as tf
 from penstock.cluster.server import Server
-from penstock.cluster.worker import links
+from penstock.cluster.worker import links, worker
+from penstock.devices import processors
 from penstock.placement.hardware import HAND_OVER
 from penstock.placement.links import Link
 from tests.anywhere import alarm as alarm
@@ -70,6 +71,16 @@ def test_small_products_stay_on_one_task(servers: dict[str, Server], outside: No
     x, total = _products(8)
     with tf.Session(servers["worker:0"].target) as session:
         assert len(_devices(session, total, {x: np.eye(8)})) == 1
+
+
+def test_products_that_would_compete_for_cores_stay_on_one_task(
+    servers: dict[str, Server], outside: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks on one host share its cores: if one task's kernels use all of them, several tasks are not faster."""
+    monkeypatch.setattr(worker, "cores_used", lambda device: processors.usable())
+    x, total = _products(256)
+    with tf.Session(servers["worker:0"].target) as session:
+        assert len(_devices(session, total, {x: np.eye(256)})) == 1
 
 
 def test_slow_links_keep_products_together(

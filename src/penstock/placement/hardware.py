@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 
+from penstock.devices import processors
 from penstock.devices.device import HOST_PREFIX, Device
 from penstock.export import export
 from penstock.graph.device_spec import DeviceSpec
@@ -68,10 +70,8 @@ class Hardware:
     def of(devices: list[Device]) -> Hardware:
         """This process's devices with their measured speeds (see `calibration.py`)."""
         speeds = {device: calibrated(device) for device in devices}
-        hardware = Hardware(
-            [SimulatedDevice(d.name, d.type, speeds[d], float(d.memory_limit)) for d in devices],
-            Link(HAND_OVER, float("inf")),
-        )
+        found = [SimulatedDevice(d.name, d.type, speeds[d], float(d.memory_limit), "", cores_used(d)) for d in devices]
+        hardware = Hardware(found, Link(HAND_OVER), cores={"": processors.usable()})
         for a in devices:
             for b in devices:
                 if a is not b and a.torch.type != b.torch.type:
@@ -102,6 +102,11 @@ class Hardware:
         return hardware
 
 
+def cores_used(device: Device) -> float:
+    """How many of its host's cores a large kernel on this device uses."""
+    return float(device.threads or torch.get_num_threads()) if device.torch.type == "cpu" else 0.0
+
+
 HAND_OVER = 6e-5
 """Seconds from the end of a node on one CPU device to the start of its consumer on another: waking a thread."""
 PCIE_LATENCY, PCIE_BYTES_PER_SECOND = 2e-5, 1.2e10
@@ -126,7 +131,10 @@ def _device(entry: Any) -> SimulatedDevice:
 
 
 def _link(entry: Any) -> Link:
-    link = Link(**{key: float(value) for key, value in entry.items()})
+    unknown = set(entry) - {"latency", "bytes_per_second"}
+    if unknown:
+        raise ValueError(f"unknown entry {sorted(unknown)[0]!r}")
+    link = Link(float(entry.get("latency", 0.0)), float(entry.get("bytes_per_second", "inf")))
     if link.latency < 0 or link.bytes_per_second <= 0:
         raise ValueError(f"a link needs a latency of at least 0 and a positive rate, not {entry}")
     return link

@@ -23,6 +23,8 @@ After = dict[tuple[int, int], int]
 """For a value and a device, the node on that device after whose end the value is sent."""
 
 
+FOR_A_THREAD = 2e-5
+"""Kernels use a further thread for each so many seconds of work."""
 UNFINISHED = -1.0
 
 
@@ -112,7 +114,7 @@ class _Simulation:
         if host is None:
             self._plan(self.now + seconds, self._ended, i)
         else:
-            cores = self.p.hardware.devices[device].cores
+            cores = min(self.p.hardware.devices[device].cores, max(1.0, seconds / FOR_A_THREAD))
             self.cores.begin(Activity(seconds, 1.0, (host,), cores, self._ended, i), self.now)
 
     def _reached(self, about: tuple[Sharing, Activity]) -> None:

@@ -63,15 +63,19 @@ def greedy_strategy(choice: Choice) -> list[int]:
     from the end, improved move by move if the graph is small, or all on one device."""
     candidates = [greedy(choice.problem, choice.groups, choice.feasible)]
     candidates.append(greedy(choice.problem, choice.groups, choice.feasible, by_rank=True))
-    candidates += one_device_each(choice)
-    placement, timeline = best_of(choice.problem, candidates)
+    alone, timeline_alone = best_of(choice.problem, one_device_each(choice))
+    placement, timeline = best_of(choice.problem, [*candidates, alone])
     if len(choice.problem.inputs) <= SMALL:
         placement, timeline = improve(choice, placement, timeline)
+    if timeline_alone.excess <= timeline.excess and timeline_alone.seconds <= timeline.seconds * WORTHWHILE:
+        return alone
     if not timeline.fits:
         placement = fit_memory(choice, placement, timeline)
     return placement
 
 
+WORTHWHILE = 1.02
+"""How many times as fast several devices must be predicted to be to be used instead of one: no prediction is exact."""
 SMALL = 200
 """Graphs of up to this many nodes are improved by trying moves, each of which takes a simulated run."""
 _MOVES = 400

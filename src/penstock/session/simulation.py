@@ -16,8 +16,8 @@ from penstock.placement.cost_model import CostModel
 from penstock.placement.hardware import Hardware
 from penstock.placement.place import make_choice
 from penstock.placement.simulator import simulate
-from penstock.placement.timeline import Timeline
 from penstock.placement.strategies import Choice, Strategy, strategy_named
+from penstock.placement.timeline import Timeline
 from penstock.session.fetches import FetchPlan
 
 

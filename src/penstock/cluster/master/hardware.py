@@ -25,10 +25,13 @@ class MeasuredHardware:
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._devices = {task: task.devices for task in tasks}
-        described = [device for devices in self._devices.values() for device in devices]
-        self.hardware = Hardware(
-            [SimulatedDevice(d.name, d.type, d.speeds, float(d.memory)) for d in described], _UNKNOWN
-        )
+        self.hardware = Hardware([], _UNKNOWN)
+        for task, devices in self._devices.items():
+            host = _host(task)
+            for d in devices:
+                made = SimulatedDevice(d.name, d.type, d.speeds, float(d.memory), host, d.cores)
+                self.hardware.devices.append(made)
+                self.hardware.cores[host] = max(self.hardware.cores.get(host, 0.0), d.processors)
         for devices in self._devices.values():
             self._link(devices, devices, None)
         self._left = 0
@@ -45,7 +48,7 @@ class MeasuredHardware:
     def _measure(self) -> None:
         hosts: dict[str, list[Task]] = {}
         for task in sorted(self._devices, key=lambda task: task.name):  # the same pairs for all clients
-            hosts.setdefault(task.address.rpartition(":")[0], []).append(task)
+            hosts.setdefault(_host(task), []).append(task)
         names = list(hosts)
         pairs = [(a, b) for i, a in enumerate(names) for b in names[i:] if a != b or len(hosts[a]) > 1]
         self._left = len(pairs)
@@ -76,6 +79,10 @@ class MeasuredHardware:
             for b in those:
                 if a is not b:
                     self.hardware.links[a.name, b.name] = link or _inside(a, b)
+
+
+def _host(task: Task) -> str:
+    return task.address.rpartition(":")[0]
 
 
 def _inside(a: DeviceDescription, b: DeviceDescription) -> Link:

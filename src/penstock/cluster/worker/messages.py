@@ -13,7 +13,7 @@ Timeout = tuple[int, float]
 
 @dataclass(frozen=True, slots=True)
 class DeviceDescription:
-    """A device of another task."""
+    """A device of another task. cores: how many its kernels use, of `processors` that the task may use."""
 
     name: str
     type: str
@@ -21,6 +21,8 @@ class DeviceDescription:
     memory: int
     incarnation: int
     speeds: Speeds
+    cores: float = 0.0
+    processors: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,11 @@ from penstock.cluster.worker.links import Links
 from penstock.cluster.worker.meeting import Items
 from penstock.cluster.worker.messages import Description, DeviceDescription, DeviceTrace, SessionSetup, Timeout
 from penstock.cluster.worker.session import WorkerSession
+from penstock.devices import processors
 from penstock.devices.device import HOST_PREFIX, Device
 from penstock.devices.registry import devices_for
 from penstock.placement.calibration import calibrated
+from penstock.placement.hardware import cores_used
 from penstock.placement.links import Link
 from penstock.runtime.rendezvous import Key
 from penstock.runtime.resources import ResourceManager
@@ -90,10 +92,7 @@ class Worker:
             self._members.task,
             self.endpoint.identity.incarnation,
             {task: self._members.address(task) for task in tasks},
-            [
-                DeviceDescription(d.name, d.type, d.kernel_type, _memory_of(d), d.incarnation, calibrated(d))
-                for d in self.devices
-            ],
+            [_described(device) for device in self.devices],
         )
 
     def link(self, peer: Peer | None, task: str, address: str, incarnation: int) -> Link:
@@ -221,6 +220,13 @@ class Worker:
 def _replaced_error(task: str) -> errors.AbortedError:
     return errors.AbortedError(
         None, None, f"{task} has been replaced by another process: what this one does counts no more."
+    )
+
+
+def _described(d: Device) -> DeviceDescription:
+    memory, speeds = _memory_of(d), calibrated(d)
+    return DeviceDescription(
+        d.name, d.type, d.kernel_type, memory, d.incarnation, speeds, cores_used(d), processors.usable()
     )
 
 
