@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,6 +40,7 @@ from penstock.runtime.kernels import SessionState
 from penstock.runtime.observer import Observer
 from penstock.runtime.resources import resources_of
 from penstock.session.cluster import master_of, reset_target
+from penstock.session.collection import no_collection
 from penstock.session.feeds import AnyPlan, Rearranged, feeds_of
 from penstock.session.fetches import FetchPlan, Unpack, signature
 from penstock.session.metadata import record_costs, record_step
@@ -212,7 +212,7 @@ class BaseSession:
         self, fed: Sequence[tuple[int, ...]], feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]
     ) -> Plan:
         """A plan for feeds of the shapes `fed`; if that is empty, for any that fit. Its errors are typed."""
-        with _no_collection(), planning_errors():
+        with no_collection(), planning_errors():
             if self._master is not None:
                 self._master.wait_for_links()
             with self._placement.lock:
@@ -403,20 +403,6 @@ class BaseSession:
         if not getattr(self, "_closed", True):
             background.finish(self, raising=False)  # nobody could catch it
             self.close()
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Suspends garbage collection: planning makes many objects that stay, and scanning the whole graph repeatedly, as
-    Python would, would take as long as the rest."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 @export("Session")

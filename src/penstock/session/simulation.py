@@ -18,10 +18,12 @@ from penstock.placement.place import make_choice
 from penstock.placement.simulator import simulate
 from penstock.placement.strategies import Choice, Strategy, strategy_named
 from penstock.placement.timeline import Timeline
+from penstock.session.collection import no_collection
 from penstock.session.fetches import FetchPlan
 
 
 @export("placement.step_choice")
+@no_collection()
 def step_choice(
     fetches: Any, feeds: Iterable[Any], hardware: Hardware, costs: CostModel | None = None, graph: Any = None
 ) -> Choice:
@@ -34,6 +36,7 @@ def step_choice(
 
 
 @export("placement.simulate_step")
+@no_collection()
 def simulate_step(
     fetches: Any,
     feeds: Iterable[Any] = (),
@@ -53,6 +56,7 @@ def simulate_step(
 
 
 @export("placement.compare_strategies")
+@no_collection()
 def compare_strategies(
     fetches: Any,
     feeds: Iterable[Any] = (),
