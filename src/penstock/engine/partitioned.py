@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -163,7 +162,7 @@ class PartitionedPlan(Plan):
                     else:
                         result = plan.run(values) if observer is None else plan.run_observed(values, observer)
                 if observer is not None:
-                    observer.end = time.time_ns()
+                    observer.finish()
                 step.done(index, result)
             except BaseException as error:
                 step.failed(error)

@@ -27,7 +27,10 @@ def blocking(node: Node, kernel: NodeKernel, closing: Closing) -> NodeKernel:
 
     def wait(observer: Observer | None, inbox: Inbox, pending: Pending | None) -> Any:
         try:
-            deadline, check = (observer.deadline, observer.check) if observer is not None else (None, None)
+            deadline, check = None, None
+            if observer is not None:
+                observer.rest()
+                deadline, check = observer.deadline, observer.check
             return receive(inbox, lambda: [(node, pending)] if pending is not None else None, closing, deadline, check)
         except errors.OpError as error:
             if pending is None:

@@ -357,6 +357,8 @@ class Execution:
     def wait(self) -> None:
         """Wait for the next asynchronous kernel to finish, or value to arrive."""
         if self._done.empty():
+            if self._observer is not None:
+                self._observer.rest()
             self._look_around()
         unit, iteration, result = self._next_done()
         self._waiting -= 1

@@ -1,4 +1,4 @@
-"""`Observer`: watches a step as it runs: when nodes start, what they allocate, whether the step must stop."""
+"""`Observer`: watches a step as it runs: when nodes run, what they allocate, whether the step must stop."""
 
 from __future__ import annotations
 
@@ -13,14 +13,22 @@ from penstock.runtime.inbox import Closing
 
 
 class Observer:
-    """A hook for `Plan.run_observed`: records when each node starts, and stops the step when it must stop.
+    """A hook for `Plan.run_observed`: records when each node starts and ends, and stops the step when it must stop.
 
-    measure_memory: also what each node allocates, which costs time.
+    measure_memory: also what each node allocates, which costs time. whole: nodes that stand for several are observed
+    as they run otherwise, compiled, instead of one by one.
     """
 
-    def __init__(self, timeout_in_ms: int = 0, cancelled: Closing | None = None, measure_memory: bool = False) -> None:
+    def __init__(
+        self,
+        timeout_in_ms: int = 0,
+        cancelled: Closing | None = None,
+        measure_memory: bool = False,
+        whole: bool = False,
+    ) -> None:
         self.deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
         self.timeout = timeout_in_ms
+        self.whole = whole
         self._cancelled = cancelled
         self.parts: dict[str, Observer] = {}
         """For a step on several devices: an observer for each, by the device's name."""
@@ -30,12 +38,14 @@ class Observer:
         """When the observed part of the step ended, in nanoseconds since the epoch."""
         self.starts: list[tuple[Node, int]] = []
         """`(node, nanoseconds since the epoch)` in the order of execution."""
+        self.ends: list[int] = []
+        """When each of `starts` had done its work: what comes between that and the next start is waiting."""
         self.allocations = Allocations() if measure_memory else None
         """What each of `starts` allocated, in the same order."""
 
     def part(self, device: str) -> Observer:
         """An observer for one device's part of the step, with the same deadline."""
-        found = self.parts[device] = Observer(0, self._cancelled, self.allocations is not None)
+        found = self.parts[device] = Observer(0, self._cancelled, self.allocations is not None, self.whole)
         found.deadline, found.timeout = self.deadline, self.timeout
         return found
 
@@ -61,4 +71,23 @@ class Observer:
         self.check(node)
         if self.allocations is not None:
             self.allocations.begin()
-        self.starts.append((node, time.time_ns()))
+        now = time.time_ns()
+        if len(self.ends) < len(self.starts):
+            self.ends.append(now)
+        self.starts.append((node, now))
+
+    def rest(self) -> None:
+        """What runs has nothing to do until something arrives: the last node's work is done."""
+        if len(self.ends) < len(self.starts):
+            self.ends.append(time.time_ns())
+
+    def finish(self) -> None:
+        """The observed part of the step has ended."""
+        self.rest()
+        self.end = time.time_ns()
+
+    @property
+    def runs(self) -> list[tuple[Node, int, int]]:
+        """`(node, start, end of its work)` of each node that ran."""
+        self.rest()  # a step of one part, whose end nobody has told
+        return [(node, start, end) for (node, start), end in zip(self.starts, self.ends, strict=True)]

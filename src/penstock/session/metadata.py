@@ -27,14 +27,11 @@ def record_step(run_metadata: Any, graph: StepGraph, observer: Observer, traced:
 
 
 def record_costs(costs: CostModel, graph: StepGraph, observer: Observer) -> None:
-    """Record how long nodes took in a traced step, for later placements."""
+    """Record how long nodes took in a traced step, without what they waited for, for later placements."""
     here = graph.nodes[0].device if graph.nodes else ""
     for device, part in (observer.parts or {here: observer}).items():
-        if not part.starts:
-            continue
         kind = DeviceSpec.from_string(device).device_type or "CPU"
-        ends = [start for _, start in part.starts[1:]] + [part.end or time.time_ns()]
-        for (node, start), end in zip(part.starts, ends, strict=True):
+        for node, start, end in part.runs:
             if node.op.name not in TRANSFERS:
                 costs.record(node, kind, (end - start) * 1e-9)
 
@@ -42,7 +39,8 @@ def record_costs(costs: CostModel, graph: StepGraph, observer: Observer) -> None
 def _record_device(device: Any, observer: Observer) -> None:
     if not observer.starts:
         return  # a step that consists of constants runs no node
-    ends = [start for _, start in observer.starts[1:]] + [observer.end or time.time_ns()]
+    nexts = [start for _, start in observer.starts[1:]] + [observer.end or time.time_ns()]
+    ends = [after if node.op.traits.waits else end for (node, _, end), after in zip(observer.runs, nexts, strict=True)]
     uses = observer.allocations.uses[1:] if observer.allocations is not None else [None] * len(ends)
     for (node, start), end, use in zip(observer.starts, ends, uses, strict=True):
         stats = device.node_stats.add(

@@ -128,8 +128,8 @@ class BaseSession:
         `fetches`: a tensor, an operation (returns None), a name, or any nest of lists, tuples, dicts and named tuples
         of them; the result has the same structure, with NumPy arrays. Fetched values never change afterwards.
         `options`: a RunOptions (`timeout_in_ms`, `trace_level`, `output_partition_graphs`); `run_metadata` receives
-        the trace: times, and with FULL_TRACE also what each node allocated, which makes the times of small nodes
-        longer.
+        the trace: the times of nodes, with HARDWARE_TRACE of what they were compiled to, and with FULL_TRACE also
+        what each node allocated, which makes the times of small nodes longer.
 
         Raises RuntimeError if the session is closed, ValueError or TypeError for an invalid fetch or feed, and a
         subclass of `errors.OpError` for failures in a node, naming it and the line that built it. The session stays
@@ -244,7 +244,8 @@ class BaseSession:
         timeout = (options.timeout_in_ms if options is not None else 0) or self._timeout
         trace = options.trace_level if options is not None else 0
         traced = trace > 0
-        observer = Observer(timeout, self._state.closing, trace == RunOptions.FULL_TRACE)
+        whole = trace == RunOptions.HARDWARE_TRACE or (self._traces_left > 0 and not traced and not timeout)
+        observer = Observer(timeout, self._state.closing, trace == RunOptions.FULL_TRACE, whole)
         found = plan.run_observed(values, observer)
         self._steps_observed += 1
         if traced or self._traces_left > 0:

@@ -17,7 +17,7 @@ import torch
 from penstock import errors
 from penstock.cluster.master.tasks import Answers, Task
 from penstock.cluster.ship import Named, ShippedPart, check_travels, pack
-from penstock.cluster.worker.messages import DeviceTrace, Timeout, Traced
+from penstock.cluster.worker.messages import MEMORY, NODES, WHOLE, DeviceTrace, Timeout, Traced
 from penstock.cluster.worker.parts import task_of
 from penstock.engine.partitioned import settle_devices, timed
 from penstock.engine.pipeline import StepOptions
@@ -142,7 +142,7 @@ class ClusterPlan(Plan):
         timeout: Timeout | None = None
         trace = 0
         if observer is not None:
-            trace = 2 if observer.allocations is not None else 1
+            trace = MEMORY if observer.allocations is not None else WHOLE if observer.whole else NODES
             if observer.deadline is not None:
                 timeout = observer.timeout, observer.deadline - time.monotonic()
         self._master.drop_released()
@@ -317,7 +317,7 @@ def _note(trace: DeviceTrace, observer: Observer) -> None:
     part = observer.part(trace.device)
     nodes = [_traced(node, trace.device) for node in trace.nodes]
     part.starts = list(zip(nodes, trace.starts, strict=True))
-    part.end = trace.end
+    part.ends, part.end = trace.ends, trace.end
     if part.allocations is not None:
         part.allocations.uses = trace.uses
 

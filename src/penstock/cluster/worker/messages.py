@@ -51,6 +51,10 @@ class SessionSetup:
     client: str = ""
 
 
+NODES, WHOLE, MEMORY = 1, 2, 3
+"""How a step is traced: each node, with `Observer.whole`, or with what nodes allocate; 0: not."""
+
+
 @dataclass(slots=True)
 class Traced:
     """A node that ran, with what traces say about it."""
@@ -69,5 +73,6 @@ class DeviceTrace:
     device: str
     nodes: list[Traced]
     starts: list[int]
+    ends: list[int]
     end: int
     uses: list[Any] = field(default_factory=list)

@@ -15,7 +15,7 @@ from penstock.cluster.ship import ShippedPart
 from penstock.cluster.wire import Peer
 from penstock.cluster.worker.kept import TasksTensors
 from penstock.cluster.worker.meeting import Items, Meeting
-from penstock.cluster.worker.messages import DeviceTrace, SessionSetup, Timeout, Traced
+from penstock.cluster.worker.messages import MEMORY, WHOLE, DeviceTrace, SessionSetup, Timeout, Traced
 from penstock.cluster.worker.parts import TaskParts
 from penstock.devices.device import Device
 from penstock.engine.pipeline import StepOptions
@@ -249,7 +249,7 @@ def _located(error: errors.FailedPreconditionError, task: str) -> errors.OpError
 
 def _observer(timeout: Timeout | None, closing: Closing, trace: int) -> Observer:
     asked, left = timeout or (0, 0.0)
-    observer = Observer(asked, closing, trace > 1)
+    observer = Observer(asked, closing, trace == MEMORY, trace == WHOLE)
     observer.deadline = time.monotonic() + left if timeout else None
     return observer
 
@@ -260,4 +260,5 @@ def _trace(device: str, observer: Observer) -> DeviceTrace:
         for node, _ in observer.starts
     ]
     uses = observer.allocations.uses if observer.allocations is not None else []
-    return DeviceTrace(device, nodes, [start for _, start in observer.starts], observer.end, list(uses))
+    starts, ends = [start for _, start in observer.starts], list(observer.ends)
+    return DeviceTrace(device, nodes, starts, ends, observer.end, list(uses))

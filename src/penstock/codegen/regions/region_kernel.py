@@ -28,6 +28,7 @@ from penstock.emit.registry import emitter_of
 from penstock.graph.node_kernel import NodeKernel
 from penstock.graph.step_graph import Node, StepGraph
 from penstock.runtime.kernels import KernelContext, SessionState, make_kernel
+from penstock.runtime.observer import Observer
 from penstock.runtime.resources import VariableState
 
 
@@ -43,7 +44,7 @@ def _kernel(region: Region) -> NodeKernel:
     """The kernel of `region`, with its abilities."""
     return NodeKernel(
         call=region.call,
-        observed=lambda *given: region.members.run_observed(*given),
+        observed=region.observed,
         source=lambda: region.members.source,
         with_arrays=lambda inputs, outputs: _kernel(region.with_arrays(inputs, outputs)),
     )
@@ -90,6 +91,13 @@ class Region:
         region = Region(self.node, self._device, self._state, arrays_in, arrays_out)
         region._make()
         return region
+
+    def observed(self, before: Observer, *values: Any) -> Any:
+        """Like `call`, but calls `before` with the region or with each of its nodes, as `before` wishes."""
+        if before.whole:
+            before(self.node)
+            return self.call(*values)
+        return self.members.run_observed(before, *values)
 
     def _begin(self, *values: Any) -> Any:
         self._make()
