@@ -1,21 +1,21 @@
 """`python -m penstock program.py [arguments]` runs an unchanged TensorFlow 1.x program on Penstock.
 
 `python -m penstock checkpoint ...` (or `penstock checkpoint ...`) converts and inspects checkpoints,
-`python -m penstock cluster ...` starts and stops clusters of several processes.
+`python -m penstock cluster ...` starts and stops clusters of several processes, `python -m penstock tune ...` searches
+for the hyperparameters of a program.
 """
 
 from __future__ import annotations
 
-import runpy
 import sys
-from pathlib import Path
 
 
 def main() -> None:
     if len(sys.argv) < 2:
         sys.exit(
             "usage: python -m penstock program.py [arguments]\n       python -m penstock checkpoint convert|inspect\n"
-            "       python -m penstock cluster start|status|logs|stop|token"
+            "       python -m penstock cluster start|status|logs|stop|token\n"
+            "       python -m penstock tune program.py --space space.yaml --trials 50 [options] [-- arguments]"
         )
     if sys.argv[1] == "checkpoint":
         from penstock.checkpoint.command import main as checkpoint
@@ -25,11 +25,13 @@ def main() -> None:
         from penstock.cluster.launch.command import main as cluster
 
         sys.exit(cluster(sys.argv[2:]))
-    import penstock.as_tensorflow  # noqa: F401
+    if sys.argv[1] == "tune":
+        from penstock.tune.command import main as tune
 
-    sys.argv = sys.argv[1:]
-    sys.path[0] = str(Path(sys.argv[0]).resolve().parent)  # as in `python program.py`
-    runpy.run_path(sys.argv[0], run_name="__main__")
+        sys.exit(tune(sys.argv[2:]))
+    from penstock.as_tensorflow import run_program
+
+    run_program(sys.argv[1:])
 
 
 if __name__ == "__main__":

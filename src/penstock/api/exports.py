@@ -1450,6 +1450,9 @@ EXPORTS: dict[str, dict[str, str]] = {
         "tensorboard.compat.proto.saver_pb2": "SaverDef",
     },
     "penstock.tune": {
+        "penstock.tune.hooks": "PruningCallback PruningHook",
+        "penstock.tune.reporting": "Pruned folder report",
         "penstock.tune.sampler": "GPEIMCMC",
+        "penstock.tune.study": "run",
     },
 }

@@ -1,0 +1,101 @@
+"""What a search leaves in its folder: a table, a picture, and what TensorBoard shows. Each is up to date after each
+trial, but for the picture, which takes longer."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import optuna
+from optuna.trial import FrozenTrial, TrialState
+
+from penstock.tune import hparams
+from penstock.tune.attributes import ERROR, FOLDER, SECONDS
+from penstock.tune.job import LOG
+
+TABLE, PICTURE = "trials.csv", "search.png"
+_PICTURE_S = 20.0
+
+
+class Results:
+    def __init__(self, study: optuna.Study, folder: Path | None, metric: str) -> None:
+        """folder: None for no files."""
+        self._study, self._folder, self._metric = study, folder, metric
+        self._drawn = time.monotonic()
+        self._is_described = False
+
+    def summary(self) -> dict[str, Any]:
+        """What a bar shows beside the number of trials."""
+        trials = self._study.get_trials(deepcopy=False)
+        best = best_of(self._study)
+        found: dict[str, Any] = {} if best is None else {"best": best.value, "of trial": best.number}
+        for name, state in (("failed", TrialState.FAIL), ("pruned", TrialState.PRUNED)):
+            count = sum(trial.state == state for trial in trials)
+            if count:
+                found[name] = count
+        return found
+
+    def add(self, trial: FrozenTrial) -> None:
+        """It has ended."""
+        if self._folder is None:
+            return
+        if not self._is_described:
+            hparams.describe(self._study, self._folder, self._metric)
+            self._is_described = True
+        hparams.add(trial, Path(trial.user_attrs[FOLDER]), self._metric)
+        write_table(self._study, self._folder / TABLE)
+        if time.monotonic() - self._drawn > _PICTURE_S:
+            self._draw()
+
+    def finish(self) -> None:
+        if self._folder is not None and self._study.get_trials(deepcopy=False):
+            write_table(self._study, self._folder / TABLE)
+            self._draw()
+
+    def _draw(self) -> None:
+        from penstock.tune.picture import draw
+
+        assert self._folder is not None
+        if best_of(self._study) is not None:
+            picture = io.BytesIO()
+            draw(self._study, self._metric).save(picture, "PNG")
+            _replace(self._folder / PICTURE, picture.getvalue())
+        self._drawn = time.monotonic()
+
+
+def best_of(study: optuna.Study) -> FrozenTrial | None:
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    sign = -1 if study.direction == optuna.study.StudyDirection.MAXIMIZE else 1
+    return min(trials, key=lambda trial: sign * float(trial.value or 0.0), default=None)
+
+
+def parameters_of(study: optuna.Study) -> list[str]:
+    """Names of all that trials had, in the order in which they were first asked for."""
+    return list(dict.fromkeys(name for trial in study.get_trials(deepcopy=False) for name in trial.params))
+
+
+def write_table(study: optuna.Study, path: Path) -> None:
+    """A row for each trial, as CSV."""
+    names = parameters_of(study)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["number", "state", "value", *names, "seconds", "error", "log"])
+    for trial in study.get_trials(deepcopy=False):
+        notes = trial.user_attrs
+        log = os.path.join(notes[FOLDER], LOG) if FOLDER in notes else ""
+        values = [trial.params.get(name, "") for name in names]
+        value = "" if trial.value is None else trial.value
+        row = [trial.number, trial.state.name.lower(), value, *values, notes.get(SECONDS, ""), notes.get(ERROR, ""), log]
+        writer.writerow(row)
+    _replace(path, text.getvalue().encode())
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Readers see the old file or the new one."""
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(data)
+    new.replace(path)

@@ -1,0 +1,46 @@
+"""Samplers and pruners by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import optuna
+
+from penstock import errors
+
+
+def make_sampler(given: str | optuna.samplers.BaseSampler, seed: int | None) -> optuna.samplers.BaseSampler:
+    """Raises InvalidArgumentError for a name that is not known."""
+    return given if isinstance(given, optuna.samplers.BaseSampler) else _named("sampler", given, _SAMPLERS)(seed)
+
+
+def make_pruner(given: str | optuna.pruners.BasePruner) -> optuna.pruners.BasePruner:
+    """Raises InvalidArgumentError for a name that is not known."""
+    return given if isinstance(given, optuna.pruners.BasePruner) else _named("pruner", given, _PRUNERS)()
+
+
+def _gp(seed: int | None) -> optuna.samplers.BaseSampler:
+    from penstock.tune.sampler import GPEIMCMC
+
+    return GPEIMCMC(seed=seed)
+
+
+_SAMPLERS: dict[str, Callable[[int | None], optuna.samplers.BaseSampler]] = {
+    "gp": _gp,
+    "tpe": lambda seed: optuna.samplers.TPESampler(seed=seed),
+    "random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
+}
+_PRUNERS: dict[str, Callable[[], optuna.pruners.BasePruner]] = {
+    "none": optuna.pruners.NopPruner,
+    "median": optuna.pruners.MedianPruner,
+    "halving": optuna.pruners.SuccessiveHalvingPruner,
+    "hyperband": optuna.pruners.HyperbandPruner,
+}
+SAMPLERS, PRUNERS = tuple(_SAMPLERS), tuple(_PRUNERS)
+
+
+def _named(what: str, name: str, known: dict[str, Any]) -> Any:
+    if name not in known:
+        raise errors.InvalidArgumentError(None, None, f"There is no {what} {name!r}: there are {', '.join(known)}.")
+    return known[name]
