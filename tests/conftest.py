@@ -58,7 +58,8 @@ def _uncompiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    in_child = os.environ["PENSTOCK_COMPILE"] == "on" and ahead.note_ahead(session)
+    alone = not hasattr(session.config, "workerinput")  # pytest-xdist's processes are told their tests one by one
+    in_child = alone and os.environ["PENSTOCK_COMPILE"] == "on" and ahead.note_ahead(session)
     try:
         return (yield)
     finally:
